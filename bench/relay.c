@@ -3,14 +3,14 @@
 /*
  * A bare relay between two TAPs, which shows the minimum cost of a data path in user space.
  *
- * 	relay [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
+ *	relay [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
  *
- * 	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
- * 	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
- * 		are coalesced again before they are written, as an interface of uipoib does it
- * 	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
- * 		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
- * 		CRCs are verified and the Ethernet header is put back
+ *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
+ *	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
+ *		are coalesced again before they are written, as an interface of uipoib does it
+ *	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
+ *		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
+ *		CRCs are verified and the Ethernet header is put back
  *
  * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it ends, and
  * sets their MTU (2044 unless given); the user gives them addresses and sets them up. It prints "ready" on stdout when the TAPs are

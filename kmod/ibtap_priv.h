@@ -3,10 +3,12 @@
 #define IBTAP_PRIV_H
 
 /*
- * 	ibtap.h		the interface for programs ibtap_main.c	/dev/ibtap: open, close, ioctl; attaches descriptors
- * 	to devices ibtap_dev.c	the network device: header, transmit, groups, statistics, rtnetlink's kind
- * 	ibtap_queue.c	a descriptor's queue: read, write, poll ibtap_vnet.c	the virtio-net header of a frame, both
- * 	ways ibtap_compat.h	differences between kernels
+ *	ibtap.h		the interface for programs
+ *	ibtap_main.c	/dev/ibtap: open, close, ioctl; attaches descriptors to devices
+ *	ibtap_dev.c	the network device: header, transmit, groups, statistics, rtnetlink's kind
+ *	ibtap_queue.c	the queue of a descriptor: read, write, poll
+ *	ibtap_vnet.c	the virtio-net header of a frame, in both directions
+ *	ibtap_compat.h	differences between kernels
  *
  * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames and its
  * members .tap and .index; a holder of this lock may wake a transmit queue. Readers of ibtap.queue[] and of .tap that hold no

@@ -7,15 +7,17 @@
  *
  * One device has one port. Instead of a cable the port has a UDP socket, see doc/udp-link.md.
  *
- * 	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls user.c			contexts and
- * 	quotas of programs mr.c			memory regions, and all copies from and to the buffers of work
- * 	requests tx.c				the work item of a QP: from a work request to a packet to link.c
- * 	rx.c				from a packet to QPs, in the softirq that received the packet mad.c sma.c
- * 	pma.c samples.c	process_mad(): requests of subnet and performance management
- * 	trap.c				the traps that the SMA sends to the subnet manager
- * 	port.c				PortInfo and the tables, port states, events link.c
- * 	udp.c			the state of the link; its socket stats.c				counters,
- * 	debugfs main.c				devices are added and removed
+ *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
+ *	user.c				contexts and quotas of programs
+ *	mr.c				memory regions, and all copies from and to the buffers of work requests
+ *	tx.c				the work item of a QP, which makes packets of work requests for link.c
+ *	rx.c				takes packets to QPs, in the softirq that received them
+ *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
+ *	trap.c				the traps that the SMA sends to the subnet manager
+ *	port.c				PortInfo and the tables, port states, events
+ *	link.c udp.c			the state of the link; its socket
+ *	stats.c				counters, debugfs
+ *	main.c				adds and removes devices
  *
  * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs may be called from any context, and post_send() even
  * with interrupts disabled. So post_send() only queues; the QP's work item sends. A completion handler is called with no

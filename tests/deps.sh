@@ -3,14 +3,14 @@
 #
 # Check that the Debian packages for a purpose are installed:  deps.sh build|check|check-all|check-night|bench|vm|deb
 #
-# 	build	make		check		make check, lint, system, soak
-# 	vm	make vm		check-all	make check-all, check-linux, fuzz
-# 	bench	make bench	check-night	make check-night
-# 	deb	make deb
+#	build	make		check		make check, lint, system, soak
+#	vm	make vm		check-all	make check-all, check-linux, fuzz
+#	bench	make bench	check-night	make check-night
+#	deb	make deb
 #
 # As root, it installs the missing packages. Otherwise it prints the command that would install them, and ends with
-# exit status 3. Names of packages are those of Debian 12 and 13; on any other distribution they are only printed,
-# exit status 3. OS_RELEASE is the file that names the distribution, /etc/os-release.
+# exit status 3. It knows the package names of Debian 12 and 13. On any other distribution it only prints them, and
+# ends with exit status 3. OS_RELEASE is the file that names the distribution, /etc/os-release.
 set -eu
 purpose=${1:-}
 

@@ -13,7 +13,8 @@ failed=0
 sparse=0
 command -v sparse >/dev/null && sparse=2
 
-# newest SERIES: the newest release of that series for which there are headers, here or in Debian's archive
+# newest SERIES: print the newest release of that series for which there are headers, on this machine or in Debian's
+# archive
 newest() {
 	local series=${1//./\\.}
 	{
@@ -22,8 +23,8 @@ newest() {
 	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
 }
 
-# fetch RELEASE: get its headers, and the files that build modules with them, into $folder/RELEASE. Their makefile
-# names a place in /usr/src.
+# fetch RELEASE: get its headers, and the files that build modules with them, into $folder/RELEASE. Their makefiles
+# contain paths in /usr/src, which are changed.
 fetch() {
 	local dir=$folder/$1 new=$folder/$1.new deb
 	[ ! -d "$dir" ] || return 0
@@ -42,7 +43,7 @@ download() { # RELEASE FOLDER
 	(cd "$2" && apt-get download -q "linux-headers-$1" "linux-headers-${1%-amd64}-common" "$kbuild")
 }
 
-# modules RELEASE: a warning is an error
+# modules RELEASE: compile and link the modules; a warning is an error
 modules() {
 	local kdir=/usr/src/linux-headers-$1 out=$folder/modules-$1
 	if [ ! -e "$kdir/Makefile" ]; then

@@ -64,7 +64,9 @@ static inline void layout_ones(uint8_t *p, const struct field *f)
 		p[b / 8] |= (uint8_t)(0x80 >> b % 8);
 }
 
-/* True if a host field is all zeros or, with @ones, has the value that @width ones decode to */
+/*
+ * Tell whether a host field is all zeros or, with @ones, has the value to which @width ones decode
+ */
 static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
 {
 	uint64_t v = 0, want = ones ? ~0ull >> (64 - (f->width > 64 ? 64 : f->width)) : 0;
@@ -111,7 +113,7 @@ static inline void layout_check_fields(const struct layout *l)
 	}
 }
 
-/* All bits are ones: reserved bits are ignored on receive and zero on send. */
+/* Decode and encode all ones: reserved bits must be ignored on receive and be zero on send. */
 static inline void layout_check_reserved(const struct layout *l)
 {
 	_Alignas(16) uint8_t host[LAYOUT_MAX];

@@ -10,7 +10,7 @@
  * @port:	"mlx5_0/1", "mlx5_0" or "umad0"
  * @timeout_ms:	time after which a request is repeated
  * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not
- * 	answer, the result has no members
+ *	answer, the result has no members
  *
  * Return: 0; the exit status after a message
  */

@@ -5,9 +5,9 @@
 /*
  * Declarations for the files of the agent only.
  *
- * 	cm.c		the agent: registration, dispatch request.c	SIDR_REQs that wait for
- * 	their SIDR_REP serve.c		SIDR_REQs of other ports, and the allowances of these
- * 	sources
+ *	cm.c		the agent: registration, dispatch
+ *	request.c	SIDR_REQs that wait for their SIDR_REP
+ *	serve.c		SIDR_REQs of other ports, and the allowances of these sources
  */
 
 #include "cm/cm.h"

@@ -37,7 +37,7 @@ struct import_opts {
 /**
  * import_run() - Read, check, write
  * @ret:	report on the topology: numbers, and "notes" with an array of lines for each kind of remark. Written
- * 		on success and with -EPROTO; the caller frees it by json_decref()
+ *		on success and with -EPROTO; the caller frees it by json_decref()
  * @err:	one line, on failure
  *
  * Either both files are written or none, because each is first written under a temporary name. A file that exists is

@@ -5,9 +5,9 @@
 /*
  * A case judges one clause, or one side of it. There are three kinds:
  *
- * 	run()	makes something happen, waits for the DUT's reaction, and judges the reaction watch()	sees every
- * 	packet of the DUT in the whole run, and judges those to which its clause applies neither	the clause
- * 	repeats what the cases in .after judge already, so it passes if they pass
+ *	run()	makes something happen, waits for the DUT's reaction, and judges the reaction
+ *	watch()	sees every packet of the DUT in the whole run, and judges those to which its clause applies
+ *	neither	the clause repeats what the cases in .after judge already, so it passes if they pass
  *
  * A case judges by check() and its relatives. The first check that fails decides: FAIL. If no check failed and there
  * was at least one, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing nothing.

@@ -13,10 +13,10 @@
  * use nothing of ipoib/, eth/, sac/, sidr/, sm/ and sa/, because a fault in these rooms would be the same at both
  * ends, and the suite would not notice it.
  *
- * 	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
- * 	conform/case.h	definition of a case and of a profile, and the functions with which cases judge
- * 	clauses/	the chapters, a file each; profile.h: for each link profile its chapters, and the clauses that
- * 	cannot be seen from outside
+ *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
+ *	conform/case.h	definition of a case and of a profile, and the functions with which cases judge
+ *	clauses/	the chapters, a file each; profile.h: for each link profile its chapters, and the clauses that
+ *			cannot be seen from outside
  */
 
 #include <stdbool.h>

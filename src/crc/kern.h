@@ -19,23 +19,23 @@
  * A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets) that stands n bits before another register is moved
  * onto that register by
  *
- * 	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
- * 	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
+ *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
+ *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
  *
  * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header fields
  * that switches may change. So its message is the VCRC's plus a difference D in the first octets. By the Chinese remainder
  * theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The message plus D * e mod Q is the one message modulo
  * P16, and the other one modulo P32. The product D * e of a register D is computed as a fold with
  *
- * 	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
+ *	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
  *
  * Finishing. Let P be P16 and d = 16, or P32 and d = 32. Let R = P * x^(64-d), of degree 64. Then A * x^64 mod R is the CRC
  * A * x^d mod P times x^(64-d), so the usual reduction of a 64-bit CRC serves:
  *
- * 	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
- * 	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
- * 	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
- * 	      at bits 64 to 63 + d
+ *	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
+ *	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
+ *	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
+ *	      at bits 64 to 63 + d
  *
  * x^127 mod R = x^(64-d) * (x^(63+d) mod P), and x^127 div R = x^(63+d) div P.
  */

@@ -5,7 +5,7 @@
 /*
  * DOC: The way of the log out of the daemon
  *
- * 	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
+ *	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
  *
  * Standard error may be a pipe that nobody reads, and then a write waits for ever. The daemon cannot make that
  * descriptor non-blocking, because it shares the open file with other programs. So a thread of the supervisor writes

@@ -210,9 +210,9 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  * Compare the groups of this layer with the list of groups that the kernel has joined (/proc/net/igmp, igmp6). The
  * list may be read in pieces:
  *
- * 	eth_groups_sync_begin()
- * 	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
- * 	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
+ *	eth_groups_sync_begin()
+ *	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
+ *	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
  *
  * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
  * has not reported it for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay joined, because every host
@@ -223,7 +223,7 @@ void eth_groups_sync_begin(struct eth_if *e);
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
 /*
  * @exact: the list was read in one piece. If it was not, the reader may have missed a group, so a group is left only
- * 	if it is missing in two lists in a row
+ *	if it is missing in two lists in a row
  */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 

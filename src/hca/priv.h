@@ -5,10 +5,14 @@
 /*
  * DOC: Inside the soft HCA
  *
- * 	hca.c	creation, drop reasons, notification qp.c	queue pairs and their receive rings
- * 	ah.c	address handles, each with a template of the headers group.c	map from MGIDs to the QPs that receive
- * 	them tx.c	hca_post_send(): headers before the payload, tail after it rx.c	hca_rx(): checks, then a
- * 	receive ring mgmt.c	QP0 and QP1 tail.c	pad octets and CRCs, as configured
+ *	hca.c	creation, drop reasons, notification
+ *	qp.c	queue pairs and their receive rings
+ *	ah.c	address handles, each with a template of the headers
+ *	group.c	map from MGIDs to the QPs that receive them
+ *	tx.c	hca_post_send(): headers before the payload, tail after it
+ *	rx.c	hca_rx(): checks, then a receive ring
+ *	mgmt.c	QP0 and QP1
+ *	tail.c	pad octets and CRCs, as configured
  *
  * Every received packet ends in exactly one of three places: at a caller of hca_poll(), in the
  * MAD dispatch of the node, or in one counter of h->drops.

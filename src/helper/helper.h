@@ -9,30 +9,30 @@
  * as the instance runs. The helper then stays, because MTU, MAC, addresses and neighbours of TAPs change later. The
  * helper is the trust boundary, so it checks each request, and changes only TAPs that it made itself.
  *
- * 	struct netdev_helper *h;
- * 	struct netdev_ns_files files;
- * 	struct netdev_tap_conf conf = { .ifname = "uib0", .mtu = 2044, .mac = { 2, ... } };
- * 	struct tap tap;
- * 	uint32_t ns;
- * 	int fd, ifindex;
+ *	struct netdev_helper *h;
+ *	struct netdev_ns_files files;
+ *	struct netdev_tap_conf conf = { .ifname = "uib0", .mtu = 2044, .mac = { 2, ... } };
+ *	struct tap tap;
+ *	uint32_t ns;
+ *	int fd, ifindex;
  *
- * 	err = netdev_helper_start(0, &h);		first of all, before threads
- * 	err = netdev_ns_open(h, "h1", &ns, NULL);	name, path, pid:N; NULL for the daemon's own
- * 	err = netdev_ns_files(h, ns, NETDEV_FILE_EVENTS | NETDEV_FILE_GROUPS, &files);
- * 	err = netdev_tap_create(h, ns, &conf, &fd, &ifindex);
- * 	if (err)
- * 		log("%s: %s", conf.ifname, netdev_helper_error(h));
- * 	err = tap_attach(&tap, conf.kind, fd, TAP_OFFLOAD_DEFAULT);	now poll tap.fd, files.events
- * 	err = netdev_link_up(h, ns, ifindex, true);
- * 	err = netdev_addr_add(h, ns, ifindex, &ip, 24);
- * 	netdev_helper_seal(h); privs_isolate(...); privs_seccomp(...);
- * 	err = netdev_post_link(h, ns, ifindex, &link, on_done, ctx);	from here on only jobs
- * 	...
- * 	netdev_helper_dispatch(h);			whenever netdev_helper_fd() is readable
- * 	groups_reader_next(&reader, files.igmp, groups, &n);
- * 	tap_close(&tap);				deletes the interface, which takes 16 ms
- * 	netdev_tap_forget(h, ns, ifindex);
- * 	netdev_helper_stop(h);				removes the named namespaces that it made
+ *	err = netdev_helper_start(0, &h);		first of all, before threads
+ *	err = netdev_ns_open(h, "h1", &ns, NULL);	name, path, pid:N; NULL for the daemon's own
+ *	err = netdev_ns_files(h, ns, NETDEV_FILE_EVENTS | NETDEV_FILE_GROUPS, &files);
+ *	err = netdev_tap_create(h, ns, &conf, &fd, &ifindex);
+ *	if (err)
+ *		log("%s: %s", conf.ifname, netdev_helper_error(h));
+ *	err = tap_attach(&tap, conf.kind, fd, TAP_OFFLOAD_DEFAULT);	now poll tap.fd, files.events
+ *	err = netdev_link_up(h, ns, ifindex, true);
+ *	err = netdev_addr_add(h, ns, ifindex, &ip, 24);
+ *	netdev_helper_seal(h); privs_isolate(...); privs_seccomp(...);
+ *	err = netdev_post_link(h, ns, ifindex, &link, on_done, ctx);	from here on only jobs
+ *	...
+ *	netdev_helper_dispatch(h);			whenever netdev_helper_fd() is readable
+ *	groups_reader_next(&reader, files.igmp, groups, &n);
+ *	tap_close(&tap);				deletes the interface, which takes 16 ms
+ *	netdev_tap_forget(h, ns, ifindex);
+ *	netdev_helper_stop(h);				removes the named namespaces that it made
  *
  * Calls wait for their answer, so they are for the start and the end, when no loop runs. Each
  * returns 0 or -errno. netdev_helper_error() names the refused step in words, and netdev_helper_refused()
@@ -267,7 +267,7 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
  * placed
  * @kind:	kind of the TAP
  * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
- * 		digits
+ *		digits
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
  * @ret_number:	number by which the TAP is known to netdev_post_tap_place() and netdev_post_tap_park()
  *
@@ -349,7 +349,7 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
 /**
  * netdev_post_ns_follow() - Find out whether the namespace that was opened by a specification still exists
  * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had
- * 		files; 0 after an answer that this namespace is gone, to get the new one
+ *		files; 0 after an answer that this namespace is gone, to get the new one
  *
  * If the file that names the namespace is gone or names another namespace, the helper gives up the old namespace: it
  * moves the TAPs to a namespace of its own and closes its descriptors of the old one. If the file names a new

@@ -8,13 +8,13 @@
  * Programs that were written for ibsim use QP0 and QP1 of a node's end port. They share the port
  * with its own agents and with other clients. The MADs that a client sends are handled as follows:
  *
- * 	a request,	is sent as a transaction of the port's endpoint, with the low half of the
- * 	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
- * 			63-48: id of the client; the rest: as the client sent it), so it can only
- * 			reach the client that asked. If there is no response, or the request cannot
- * 			be sent, the request is returned to the client with status 110.
- * 	a response	is sent unchanged
- * 	or a Send
+ *	a request,	is sent as a transaction of the port's endpoint, with the low half of the
+ *	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
+ *			63-48: id of the client; the rest: as the client sent it), so it can only
+ *			reach the client that asked. If there is no response, or the request cannot
+ *			be sent, the request is returned to the client with status 110.
+ *	a response	is sent unchanged
+ *	or a Send
  *
  * Unsolicited SMPs and SA requests go to the first client of the port that is an SM (IsSM).
  * libumad2sim ends with a segmentation fault when it receives a class for which its program has not

@@ -11,14 +11,14 @@
  * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct
  * ifc_ops.
  *
- * 	struct ifc_set		all interfaces and ports that one thread serves
- * 	struct ifc_port		a CA port in use, with the SA client that its interfaces share
- * 	struct ifc		an interface
+ *	struct ifc_set		all interfaces and ports that one thread serves
+ *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
+ *	struct ifc		an interface
  *
  * The owner embeds the structs, reports events (ifc_readable(), ifc_port_notify) and calls, in rounds,
  *
- * 	ifc_work()	port changes, received packets, actions of links
- * 	ifc_transmit()	frames from TAPs, as far as there is room for their packets
+ *	ifc_work()	port changes, received packets, actions of links
+ *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
  *
  * and whatever moves packets between the ports, until nothing is left to do.
  */

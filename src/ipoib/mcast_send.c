@@ -7,11 +7,11 @@
  * How a multicast packet is sent, in the order of RFC 4391 §10 (a profile may leave out the question
  * in step 2, and step 3):
  *
- * 	1. We are FullMember or SendOnlyNonMember of the group: send.
- * 	2. The SA says that the group exists: join it as SendOnlyNonMember, send.
- * 	3. The scope is wider than link-local and the all-routers group exists: send to the
- * 	all-routers group.
- * 	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
+ *	1. We are FullMember or SendOnlyNonMember of the group: send.
+ *	2. The SA says that the group exists: join it as SendOnlyNonMember, send.
+ *	3. The scope is wider than link-local and the all-routers group exists: send to the
+ *	all-routers group.
+ *	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
  *
  * A profile may have another order for a group that cannot be joined (mcast_lent.c).
  *

@@ -173,7 +173,7 @@ void mad_cancel(struct mad_tx *tx);
 /**
  * mad_reply() - Send without expecting a response (responses, traps, repress)
  * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent by RMPP: segments
- * 		are acknowledged and repeated, and the transfer is aborted after the last retry
+ *		are acknowledged and repeated, and the transfer is aborted after the last retry
  *
  * The TID is not changed. The data of an RMPP message end at @len, also if @len is less than 256. While a message is
  * under way, a second message for the same peer and TID is not sent, because it answers a repetition of the same

@@ -98,7 +98,7 @@ int netns_call(int fd, int (*fn)(void *arg), void *arg);
 /**
  * netns_run() - Run a function inside a namespace in a child process
  * @fn:		returns 0 or -errno, and puts up to NETNS_RUN_FDS descriptors
- * 		into @fds and their number into @n
+ *		into @fds and their number into @n
  * @ret_fds:	the descriptors of @fds, as this process received them
  * @ret_n:	number of descriptors
  *

@@ -41,7 +41,7 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
 /**
  * rtnl_recv() - Receive messages of the kernel
  * @ret_got:	number of octets; 0 for a message that did not come from the kernel (port 0), because any process with
- * 		CAP_NET_ADMIN in the namespace may send to a netlink socket
+ *		CAP_NET_ADMIN in the namespace may send to a netlink socket
  *
  * Return: 0; -EAGAIN no message is there; -errno
  */

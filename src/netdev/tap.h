@@ -8,10 +8,10 @@
  * TAPs with virtio-net headers, so that TCP and UDP super-frames of up to 64 KiB
  * cross the kernel's boundary in one system call and checksums may stay partial.
  *
- * 	struct tap_rx rx;	(one for all TAPs of a thread)
- * 	struct tap_frame f;
+ *	struct tap_rx rx;	(one for all TAPs of a thread)
+ *	struct tap_frame f;
  *
- * 	err = tap_read(&tap, &rx, &f);
+ *	err = tap_read(&tap, &rx, &f);
  *
  * A frame that was read owns only its struct pkt, whose first octet is the
  * link header's. A frame of at most TAP_SMALL octets lies in pkt->hdr. A longer frame

@@ -14,8 +14,8 @@
  * The length of a frame is known only after it has been read. So a read is given the
  * rest of the current buffer and, behind it, a spare buffer from that same offset on:
  *
- * 	cur	|frame|frame|......rest......|
- * 	spare	|     gap as long as rest    |.....continued.....|
+ *	cur	|frame|frame|......rest......|
+ *	spare	|     gap as long as rest    |.....continued.....|
  *
  * A frame that fits into the rest stays there. A frame that is longer leaves its tail in
  * place in the spare; its head is copied to the gap before the tail, and the spare becomes the

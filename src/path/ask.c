@@ -29,7 +29,7 @@ static int connect_error(int err)
 
 /*
  * @wait: longest time to wait while the instance's queue of connections is full. NULL: wait for ever, or do not wait
- * 	if @type has SOCK_NONBLOCK
+ *	if @type has SOCK_NONBLOCK
  */
 static int connect_to(const struct path_peer *peer, int type, const struct timeval *wait)
 {

@@ -38,7 +38,7 @@ json_t *path_question(const struct ipoib_path_info *info);
 /**
  * path_ask() - Connect and ask
  * @args:	the result of path_question(), or "address" as text; the function takes it, and NULL means out of
- * 	memory
+ *	memory
  * @type:	SOCK_NONBLOCK, or 0
  *
  * Return: the connection, which path_hang_up() closes; -errno: nothing was asked, and never -EAGAIN

@@ -27,12 +27,12 @@
  * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep
  * them for long without calling the library. The answers belong to the parent. For this reason:
  *
- * 	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
- * 	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
- * 	place of a client of the instance.
+ *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
+ *	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
+ *	place of a client of the instance.
  *
- * 	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
- * 	both processes share the epoll instance, and so the parent would lose them.
+ *	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
+ *	both processes share the epoll instance, and so the parent would lose them.
  */
 
 #define QUESTIONS 16 /* largest number of questions that wait at a time */

@@ -14,7 +14,7 @@
 /**
  * path_query() - Send a question, and wait for the answer
  * @args:	arguments of `path get`, which the function takes: "address" as text, and "ip" if the address is no GID. The
- * 		interface comes from @p. NULL: the caller is out of memory
+ *		interface comes from @p. NULL: the caller is out of memory
  *
  * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. path_reply_fini() in both cases
  */

@@ -9,18 +9,18 @@
  * asks the question below that fits its argument. When the answer is no, it calls the next
  * definition of the same function (usually the C library's), which struct real holds.
  *
- * 	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
- * 	fd	is it one that open() of such a path returned?						fdtab.c
+ *	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
+ *	fd	is it one that open() of such a path returned?						fdtab.c
  *
  * The meaning of a descriptor of ours is stored in the kernel, in a socket to the daemon or in a memfd whose name is
  * the path. So dup(), fork(), exec() and every way to close a file work without our help. The table in fdtab.c only
  * remembers the inode of each descriptor. A descriptor that now has another inode is no longer ours.
  *
- * 	open.c	open, fopen, dup, fcntl		umad.c	read, write, ioctl of a MAD device
- * 	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl of any descriptor
- * 	dir.c	opendir, readdir		conn.c	messages to the daemon (umad/proto.h)
- * 	scandir.c scandir, glob			node.c	attributes and content of a path
- * 	cwd.c	chdir, getcwd
+ *	open.c	open, fopen, dup, fcntl		umad.c	read, write, ioctl of a MAD device
+ *	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl of any descriptor
+ *	dir.c	opendir, readdir		conn.c	messages to the daemon (umad/proto.h)
+ *	scandir.c scandir, glob			node.c	attributes and content of a path
+ *	cwd.c	chdir, getcwd
  *
  * Without UIPOIB_UMAD in the environment each function costs one test more than the C library's.
  */

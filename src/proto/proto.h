@@ -8,14 +8,14 @@
  * A SOCK_STREAM UNIX socket, one JSON object a line (UTF-8, at most PROTO_LINE_MAX octets with the
  * '\n'). A request:
  *
- * 	{"v":1,"cmd":"link show","args":{"dev":"uib0@h1"}}
+ *	{"v":1,"cmd":"link show","args":{"dev":"uib0@h1"}}
  *
  * is answered by any number of rows and one end. The requests of a connection are answered in order,
  * one after the other:
  *
- * 	{"row":{"ifname":"uib0","host":"h1","state":"up",...}}
- * 	{"end":{"status":0}}
- * 	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
+ *	{"row":{"ifname":"uib0","host":"h1","state":"up",...}}
+ *	{"end":{"status":0}}
+ *	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
  *
  * "status" is the exit status that a command line should have. An end with an error may have "errno" for programs, the name of
  * an error in errno(3): include/uipoib/path.h says what each means for "path get". A connection for which there is no

@@ -5,10 +5,10 @@
 /*
  * DOC: Processes
  *
- * 	supervisor	the process that the user started: keeps its privileges and its terminal, runs CMD
- * 			or the demo, is a client of the control socket like any other
- * 	  daemon	its child: the instance; drops privileges; ends with the supervisor
- * 	    helper	the daemon's child: namespaces, TAPs, addresses (helper/helper.h)
+ *	supervisor	the process that the user started: keeps its privileges and its terminal, runs CMD
+ *			or the demo, is a client of the control socket like any other
+ *	  daemon	its child: the instance; drops privileges; ends with the supervisor
+ *	    helper	the daemon's child: namespaces, TAPs, addresses (helper/helper.h)
  *
  * If one of them is killed, the others end and remove the sockets and namespaces.
  */

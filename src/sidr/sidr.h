@@ -9,9 +9,9 @@
  * with which an IBARP request is multicast. A question has three steps, and each step needs the answer to the
  * previous step:
  *
- * 	SERVICE		the SA returns the port that offers the ServiceID in the partition (ServiceRecord)
- * 	PATH		the SA returns the path to this port (PathRecord) REQUEST		that port answers a
- * 	SIDR_REQ
+ *	SERVICE		the SA returns the port that offers the ServiceID in the partition (ServiceRecord)
+ *	PATH		the SA returns the path to this port (PathRecord)
+ *	REQUEST		that port answers a SIDR_REQ
  *
  * A question is asked until it is answered, and once more when the SA client has started over (ClientReregister,
  * another SM or LID), because then another server may answer, or the group may have another MLID. If several ports

@@ -62,8 +62,8 @@ typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
  * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
  * @done:	called exactly once, possibly before this call returns, and with -ECANCELED when the
- * 	SM stops being master or is destroyed; NULL if the result is not needed. When @done is
- * 	called, @g may be freed
+ *	SM stops being master or is destroyed; NULL if the result is not needed. When @done is
+ *	called, @g may be freed
  *
  * Return: 0; -ENOMEM (done is not called)
  */

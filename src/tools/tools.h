@@ -8,8 +8,8 @@
  * Programs of others (ibstat, perfquery, OpenSM) reach the nodes of an instance's fabrics by two protocols, each of
  * which has its own library that the program loads:
  *
- * 	tools/umad.h	libuipoib-umad.so, by a socket at a path
- * 	tools/ibsim.h	libumad2sim.so of ibsim, by abstract sockets; for fabrics with the key `ibsim`
+ *	tools/umad.h	libuipoib-umad.so, by a socket at a path
+ *	tools/ibsim.h	libumad2sim.so of ibsim, by abstract sockets; for fabrics with the key `ibsim`
  *
  * The instance does not know of these programs. Whoever runs the instance opens the sockets when the instance has its
  * fabrics and hosts, and closes them before these are destroyed.

@@ -16,7 +16,7 @@ struct umad_net;
 /**
  * umad_open() - Listen on a SOCK_SEQPACKET socket
  * @path:	path of the socket. A file at this path is removed, so the caller has made sure that the
- * 	instance's name is not in use (ctl_open()).
+ *	instance's name is not in use (ctl_open()).
  *
  * Return: 0; -ENAMETOOLONG and other -errno with @err
  */

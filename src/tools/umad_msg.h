@@ -15,7 +15,7 @@ int umad_msg_send(int sock, const void *msg, size_t len);
 /*
  * umad_msg_send_mad() - Send a MAD with its data inline, or in a memfd if it is long
  * @big:	-1 at first. After -EAGAIN it holds the memfd, which is used when the same MAD is sent again;
- * 	umad_msg_forget() closes it.
+ *	umad_msg_forget() closes it.
  *
  * Return: as umad_msg_send(); -errno of memfd_create()
  */

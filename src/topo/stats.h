@@ -25,8 +25,8 @@ struct topo_stats {
  * topo_stats_get() - Count the objects of a topology
  * @name:	name of the file, for remarks
  * @sink:	receiver of remarks, or NULL. Remarks are about cables that only one end lists, rates
- * 		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
- * 		a cable
+ *		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
+ *		a cable
  *
  * Return: 0 or -ENOMEM
  */

@@ -9,11 +9,11 @@
  * running fabric. The text form is the format that `ibnetdiscover` prints and ibsim reads. One
  * grammar covers both, because the net files of ibsim are an abridged output of ibnetdiscover:
  *
- * 	vendid=0x2c9				setting for the next node; so are devid, sysimgguid
- * 	switchguid=0x2c90200000100(2c90200000100)
- * 	Switch	24 "S-0002c90200000100"		# "leaf 1" enhanced port 0 lid 3 lmc 0
- * 	[1]	"H-0002c90200000200"[1](2c90200000201)	# "h1" lid 5 4xQDR
- * 	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
+ *	vendid=0x2c9				setting for the next node; so are devid, sysimgguid
+ *	switchguid=0x2c90200000100(2c90200000100)
+ *	Switch	24 "S-0002c90200000100"		# "leaf 1" enhanced port 0 lid 3 lmc 0
+ *	[1]	"H-0002c90200000200"[1](2c90200000201)	# "h1" lid 5 4xQDR
+ *	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
  *
  * A cable may be given at one of its ends or at both, which must agree. A peer without a port
  * number means port 1 of the peer, as in ibsim. GUIDs that are not given are counted as in ibsim:

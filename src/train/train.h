@@ -10,11 +10,11 @@
  * p->seg octets in each but the last. The headers are those of the first packet, except FIN and PSH, which only the
  * last packet has. The fields that differ from packet to packet follow from the place of the packet in the train:
  *
- * 	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet IPv4 identification, TCP
- * 	sequence number, PSN	those of the first packet, counted upwards
- * 	CWR						in the first packet only (RFC 3168 §6.1.2) FIN,
- * 	PSH					in the last packet only
- * 	checksums					of the packet
+ *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
+ *	IPv4 identification, TCP sequence number, PSN	those of the first packet, counted upwards
+ *	CWR						in the first packet only (RFC 3168 §6.1.2)
+ *	FIN, PSH					in the last packet only
+ *	checksums					of the packet
  *
  * So the first or the last part of a train is a train again, or an ordinary packet if it is only one. In a train
  * struct frame_info (util/frame.h) has the offsets of the headers, and lengths and checksums in the headers have no

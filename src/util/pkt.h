@@ -8,7 +8,7 @@
  * A packet is a descriptor with private room for headers and up to two payload
  * slices in reference-counted buffers:
  *
- * 	hdr[head .. PKT_HDR_MAX)  |  slice[0]  |  slice[1]  |  tail[0 .. tail_len)
+ *	hdr[head .. PKT_HDR_MAX)  |  slice[0]  |  slice[1]  |  tail[0 .. tail_len)
  *
  * Headers are pushed downwards: the code that makes a packet puts the innermost headers (encapsulation, IP, TCP)
  * against the end of hdr[], and the HCA puts DETH, BTH, GRH and LRH before them. The tail holds what follows the

@@ -31,10 +31,10 @@ int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len
 /**
  * kernel_find() - Choose a kernel and the uib.ko for it
  * @want:	path of an image, or a release; NULL: the newest kernel below /boot that has a uib.ko, or else the
- * 	newest kernel
+ *	newest kernel
  * @uib:	path of uib.ko; NULL: search for it
  * @home:	folder of the running program: uib.ko is @home/kmod/RELEASE/uib.ko, else
- * 		@home/../lib/uipoib/RELEASE/uib.ko, else in the kernel's own modules
+ *		@home/../lib/uipoib/RELEASE/uib.ko, else in the kernel's own modules
  * @err:	on failure the missing file, and the package that has it
  *
  * Return: 0; -ENOENT something is missing; -EINVAL @want is wrong

@@ -5,11 +5,11 @@
 /*
  * DOC: A virtual machine on the fabric
  *
- * 	uipoib vm  --- UDP socket ---> a port of an instance's switch
- * 	  |  \
- * 	  |   '- frames --- QEMU --- eth0, uib.ko, ib_ipoib: ib0
- * 	  |                  |
- * 	  '---- channel -----'------ init (src/guest) --- CMD
+ *	uipoib vm  --- UDP socket ---> a port of an instance's switch
+ *	  |  \
+ *	  |   '- frames --- QEMU --- eth0, uib.ko, ib_ipoib: ib0
+ *	  |                  |
+ *	  '---- channel -----'------ init (src/guest) --- CMD
  *
  * There are two processes, `uipoib vm` and QEMU. When `uipoib vm` ends for whatever reason, QEMU ends too, by
  * PDEATHSIG and because the guest powers off when its channel is closed. The initramfs is a memfd and the wires are

@@ -48,7 +48,7 @@ INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 
 /*
  * @all is the sum of the 64-bit lanes modulo 2^64, and @high is the sum of their high words. So the
- * 	sum of their low words is @all less @high times 2^32.
+ *	sum of their low words is @all less @high times 2^32.
  */
 INLINE uint64_t sum_body(const uint8_t *p, size_t len)
 {

@@ -7,11 +7,11 @@
  * everything that the DUT sends, as SM, SA or peer. A case changes members of the world to make it behave otherwise, and
  * changes them back before it ends.
  *
- * 	LID	who
- * 	1	port 0 of the switch, with the SM and the SA
- * 	16	the DUT, unless a case changes it
- * 	32..	peers, two LIDs each
- * 	0xc001..	groups
+ *	LID	who
+ *	1	port 0 of the switch, with the SM and the SA
+ *	16	the DUT, unless a case changes it
+ *	32..	peers, two LIDs each
+ *	0xc001..	groups
  *
  * The DUT's link has the P_Key 0xffff; part.h has the P_Key of a second link.
  */

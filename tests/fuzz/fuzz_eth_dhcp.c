@@ -23,8 +23,8 @@ enum how {
 	REPLY = 1 << 1,
 	RELAYED = 1 << 2,
 	CIADDR = 1 << 3,
-	OVERLOADED = 1 << 4, /* the same octets again in file and sname */
-	SHORT = 1 << 5, /* the message ends with the options */
+	OVERLOADED = 1 << 4, /* options also in the fields file and sname, with the same octets */
+	SHORT = 1 << 5, /* the message ends after the options, without padding */
 	STATION = 1 << 6,
 	BAD_SUM = 1 << 7,
 };
@@ -65,7 +65,7 @@ static size_t fill_fields(uint8_t *m, unsigned int how, const uint8_t *opts, siz
 	return DHCP_BOOTP_LEN;
 }
 
-/* Write the packet to @b; return its length. */
+/* Write the packet to @b. Return: its length. */
 static size_t make(uint8_t *b, const uint8_t *ctl, const uint8_t *mac, const uint8_t *opts,
 		   size_t n)
 {

@@ -20,7 +20,7 @@ enum mend {
 	MCAST = 1 << 1,
 	MEND_TYPE = 1 << 2,
 	MEND_ND_CSUM = 1 << 3,
-	MEND_LLADDR = 1 << 4, /* link-layer address of an ARP message */
+	MEND_LLADDR = 1 << 4, /* the link-layer address in an ARP message is that of a peer */
 	CSUM_OK = 1 << 5,
 	SPLIT = 1 << 6, /* part of the packet in hdr[], the rest in two slices */
 	ODD_SENDER = 1 << 7,

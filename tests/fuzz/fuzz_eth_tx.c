@@ -127,7 +127,7 @@ static size_t arp_reply(uint8_t *b, const struct ipoib_lladdr *a)
 	return 4 + 56;
 }
 
-/* A Neighbour Advertisement of a profile without an encapsulation. */
+/* Write a Neighbour Advertisement in the format of a profile without an encapsulation. */
 static size_t advertisement(uint8_t *b, const struct ipoib_lladdr *a)
 {
 	struct nd_port port = { .lladdr = *a, .qkey = 0x1234 };
@@ -151,7 +151,7 @@ static size_t ibarp_request(uint8_t *b, const struct ipoib_lladdr *a)
 	return 4 + IBARP_LEN;
 }
 
-/* A packet by which the link learns the address @a. */
+/* Make a packet from which the link learns the address @a. */
 static size_t lesson(uint8_t *b, const struct ipoib_lladdr *a)
 {
 	switch (ipoib_link_profile(ef.link)->resolve) {
@@ -221,7 +221,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += n;
 		size -= n;
 	}
-	ef_run(NS_SEC(3)); /* time for paths, joins and held reports */
+	/* time in which paths are resolved, groups joined and held reports sent */
+	ef_run(NS_SEC(3));
 	ef_end();
 	return 0;
 }

@@ -33,7 +33,10 @@ enum mend {
 	PORT_2 = 1 << 7,
 };
 
-/* ctl[5]: fields that are not corrected although the others are, and the state of the ports */
+/*
+ * ctl[5]: fields that stay as they are although the others are corrected, and the state of the
+ * ports
+ */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,
 	LEAVE_QKEY = 1 << 1,

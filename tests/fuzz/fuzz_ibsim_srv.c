@@ -164,7 +164,10 @@ static void finish(void)
 	timers_fini(&f.timers);
 }
 
-/* --- steps: an octet that selects the step, one of detail, one of length, then the octets */
+/*
+ * --- steps. Each is an octet that selects the step, one with details, one with a length, and then
+ * as many octets
+ */
 
 static void do_ctl(uint8_t who, const uint8_t *p, size_t n)
 {
@@ -199,7 +202,7 @@ static void do_mad(uint8_t who, const uint8_t *p, size_t n)
 	ibsim_srv_recv(f.srv, who & 7, raw, sizeof(raw), f.now);
 }
 
-/* Answer a request that went out, with @p written over the answer */
+/* Answer a request that was sent; the octets @p replace the beginning of the answer */
 static void do_answer(uint8_t which, const uint8_t *p, size_t n)
 {
 	unsigned int have = f.nsent < SENT_MAX ? f.nsent : SENT_MAX;

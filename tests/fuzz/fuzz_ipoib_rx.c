@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Packets of any content, with and without GRH, from anyone, into a link that is up. */
+/*
+ * Packets of any content, with and without a GRH and from any sender, are received by a link that
+ * is up.
+ */
 
 #include <stdlib.h>
 

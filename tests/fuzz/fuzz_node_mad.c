@@ -6,8 +6,8 @@
 #include "node/node.h"
 
 /*
- * A CA and a switch that get MADs from the input: each is one octet that chooses node, port and
- * queue pair, and then the MAD. The MADs that the nodes send must be encodable.
+ * A CA and a switch receive MADs from the input. Each step is one octet that chooses node, port and
+ * queue pair, and then the MAD. It must be possible to encode the MADs that the nodes send.
  */
 
 struct owner {

@@ -39,7 +39,7 @@ static struct probe_cfg config(struct input *in)
 	return cfg;
 }
 
-/* Answer a request; *@now moves. Nothing may be left open. */
+/* Answer a request, and let *@now advance. No request may remain open afterwards. */
 static void answer(struct input *in, struct probe *p, const struct survey_mad *m, ns_t *now)
 {
 	uint8_t mad[ANSWER_MAX] = { 0 }, how = 1;
@@ -55,7 +55,7 @@ static void answer(struct input *in, struct probe *p, const struct survey_mad *m
 	}
 	if (how & 2) /* a status */
 		take(in, mad + MAD_OFF_STATUS, 2);
-	if (how & 4) /* a MAD that is wrong in its header */
+	if (how & 4) /* damage the header of the MAD */
 		take(in, mad, MAD_HDR_LEN);
 	len = off + take(in, mad + off, how & 8 ? sizeof(mad) - off : MAD_LEN - off);
 	if (len < MAD_LEN && !(how & 16))

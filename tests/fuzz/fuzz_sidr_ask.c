@@ -7,7 +7,7 @@
 /*
  * A port with an SA client, a CM agent that asks and serves, and a registered service. It gets MADs made from the
  * input; some have the TID, the RequestID and the ServiceID of the MAD that the port sent last, or are the answer to
- * this MAD. A step of the input: event (1), choices (1), octets of the MAD from 24 on (46).
+ * this MAD. A step of the input has 48 octets: event (1), choices (1), octets of the MAD from 24 on (46).
  */
 
 #define STEP 48

@@ -27,7 +27,7 @@ static void answer(struct input *in, struct survey *s, struct survey_mad *m, ns_
 		survey_lost(s, m->mad, MAD_HDR_LEN, now);
 		return;
 	}
-	if (how & 2) /* a MAD that is wrong in its header, too, may reach another request */
+	if (how & 2) /* damage the header of the MAD, which may then answer another request */
 		take(in, m->mad, MAD_HDR_LEN);
 	take(in, m->mad + SMP_DATA_OFF, SMP_DATA_LEN);
 	survey_recv(s, m->mad, how & 4 ? MAD_LEN - 1 : MAD_LEN, now);

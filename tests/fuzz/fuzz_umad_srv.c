@@ -6,9 +6,9 @@
 #include "wire/sa.h"
 
 /*
- * Four programs at a CA with two ports, which send messages from the input. A step: event and
- * program (1), number of octets that follow (2), these octets. Packets that the CA sends are
- * returned to it, so that requests are answered, by programs too.
+ * Four programs at a CA with two ports, which send messages from the input. A step of the input:
+ * event and program (1), number of octets that follow (2), these octets. Packets that the CA sends
+ * are returned to it, so that requests are answered, by programs too.
  */
 
 #define CONNS 4

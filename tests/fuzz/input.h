@@ -13,7 +13,10 @@ struct input {
 	size_t left;
 };
 
-/* take() - Copy the next @n octets, or fewer if there are no more; the rest of @dst stays. Return: number of octets */
+/*
+ * take() - Copy the next @n octets of the input, or all that are left if there are fewer. Octets of
+ * @dst beyond these are not changed. Return: number of octets
+ */
 static inline size_t take(struct input *in, void *dst, size_t n)
 {
 	if (n > in->left)

@@ -4,7 +4,7 @@
 # The SMA and PMA of an interface whose port is a UDP link must give the answers that tests/interop/agents.py expects.
 # tests/interop/linux/kmod.sh asks uib.ko the same questions.
 #
-# 	agents.py == UDP == HCA -- h1
+#	agents.py == UDP == HCA -- h1
 . "$(dirname "$0")/lib.sh"
 need python3
 

@@ -6,7 +6,7 @@
 # both, except for the differences that doc/ibsim-differences.md lists with reasons. Then come tests that ibsim cannot
 # do: ports disabled, enabled and retrained at another width, counters that count.
 #
-# 	NETS='net.1' tests/interop/diags.sh		the tools on these nets, and nothing else
+#	NETS='net.1' tests/interop/diags.sh		the tools on these nets, and nothing else
 . "$(dirname "$0")/lib.sh"
 . tests/interop/diags/commands.sh
 need opensm ibsim ibnetdiscover smpquery perfquery python3
@@ -125,7 +125,7 @@ check "what is listed occurs, and has a reason" python3 $compare used "$used" "$
 # --- behaviour that ibsim does not have, with two hosts, OpenSM beside the first, and the tools through our own
 # preload too
 #
-# 	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
+#	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
 
 net_topo net.2sw2path | sed '/^\[/s/$/\tw=3/' >"$work/lab.topo"
 conf_external "$work/lab.topo" "mtu = 2048" >"$work/lab.conf"
@@ -175,11 +175,11 @@ all_words() {
 		echo "$p $(words $p PortXmitData) $(words $p PortRcvData)"
 	done
 }
-# minus A B: growth of the counters from file A to file B, one line per port
+# minus A B: print the growth of the counters from file A to file B, one line per port
 minus() { paste "$1" "$2" | awk '{ print $1 "/" $2, $7 - $3, $8 - $4 }'; }
 two_ways() {
-	# One cable between the switches carries the pings and the other nothing: 266 words per ping and
-	# direction at each end
+	# One cable between the switches carries the pings, and the other carries nothing. Each ping is 266 words in
+	# each direction at each end of its cable
 	paste "$work/idle" "$work/busy" | awk -v n="$1" -v sw1="$sw1" -v sw2="$sw2" '
 		{ x = $5 - $2; r = $6 - $3; print $1, x, r
 		  if ($1 == sw1 "/3" || $1 == sw1 "/5") { x1 += x; r1 += r }
@@ -191,7 +191,7 @@ two_ways() {
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }
-# If a report comes in between, the measurement is repeated.
+# A membership report in between would change the counters, so the measurement is repeated then.
 count_pings() {
 	keep_neigh h1 10.4.0.2 permanent && keep_neigh h2 10.4.0.1 permanent || return 1
 	all_words >"$work/w1"
@@ -221,7 +221,7 @@ check "ibqueryerrors -k clears them" cleared
 check "ibping is answered by a switch" t ibping -c 2 "$sw2"
 check "a combined route reaches the far switch" eventually 1 t smpquery -c nodeinfo "$sw1" 0,3
 
-# All of the commands work through libuipoib-umad.so, too.
+# Every command also works through libuipoib-umad.so.
 works() {
 	local c bad=0
 	while read -r c; do

@@ -6,13 +6,13 @@
 # fat trees, tori, meshes, rings. The same fabrics are healthy in the files of ibnetdiscover, dump_fts and OpenSM,
 # too. Faults that are made in a running fabric are found.
 #
-# 	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
+#	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
 . "$(dirname "$0")/lib.sh"
 need opensm ibnetdiscover dump_fts jq python3
 export OSM_UMAD_MAX_PENDING=100000
 hosts=3
 
-# topo_mesh X Y: switches in a grid, with a CA each; ports 1-4 are +x -x +y -y
+# topo_mesh X Y: switches in a grid, each with a CA; ports 1 to 4 lead to the neighbours in +x, -x, +y and -y
 topo_mesh() {
 	awk -v X="$1" -v Y="$2" 'BEGIN {
 		for (y = 0; y < Y; y++) for (x = 0; x < X; x++) {
@@ -82,7 +82,8 @@ bring_up() {
 	u wait --timeout $patience
 }
 
-# used_engine OPTIONS: OpenSM takes minhop where an engine does not fit
+# used_engine OPTIONS: print the engine that OpenSM uses, which is minhop if the configured one does not suit the
+# topology
 used_engine() {
 	local engine
 	engine=$(sed 's/^-R \([^ ]*\).*/\1/' <<<"$1")
@@ -108,7 +109,7 @@ healthy_ports() {
 	done
 }
 
-# no_note KIND: the last report has no such note either
+# no_note KIND: the last report has no note of this kind
 no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/report" >/dev/null || { cat "$work/report"; return 1; }; }
 
 whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
@@ -135,8 +136,9 @@ for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	osm_stop
 	lab_down
 done
-# --- faults that are made in a running fabric: a ring of four switches, HcaI at port 1 of SwitchI, port 3 of each
-# leads to port 2 of the next; OpenSM has programmed the ring and has ended, so nothing repairs the changes
+# --- faults that are made in a running fabric. It is a ring of four switches with HcaI at port 1 of SwitchI; port 3
+# of each switch leads to port 2 of the next. OpenSM has programmed the ring and has ended, so nothing repairs the
+# faults
 
 [ -z "${FABRICS-}" ] || finish
 
@@ -154,16 +156,16 @@ finds() {
 	jq -r '.check.findings[] | "\(.severity) \(.kind) \(.where): \(.what)"' "$work/report"
 	[ $status = 1 ] && jq -e --arg k "$kind" --arg r "$regex" '.check.findings | any(.kind == $k and .severity == "fault" and ("\(.where): \(.what)" | test($r)))' "$work/report" >/dev/null
 }
-# fresh: the fabric as OpenSM leaves it
+# fresh: restore the fabric to the state in which OpenSM leaves it
 fresh() { managed && osm_stop; }
-# The hosts have joined again the groups that a new OpenSM does not know; until then it has no trees.
+# A new OpenSM has no trees before the hosts have joined their groups again.
 joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }
 managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
 	osm_wait_up && u wait --timeout $patience && eventually $patience joined && eventually $patience healthy u -j fabric check --at h1 --seconds 0
 }
-# Routes by the least number of hops on a torus make a credit loop if there is one lane, under both managers. The
-# check reads SLs and SLtoVL to find that out.
+# On a torus with one lane, routes by the least number of hops have a credit loop, under both managers. The check
+# reads SLs and SLtoVL to find that out.
 cp "$work/lab.topo" "$work/ring.topo"
 topo_torus 4 4 1 >"$work/lab.topo"
 for manager in ours opensm; do

@@ -28,8 +28,8 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 
 flow() { flow_start h3 h4 10.4.0.3 10.4.0.4; }
 
-# flow_went_on WHAT: the flow ended without an error, and was never interrupted for more than 0.5 s. The receiver checks for data
-# every 10 ms, so it found none at most fifty times in a row.
+# flow_went_on WHAT: the flow ended without an error, and was never interrupted for more than 0.5 s. The receiver
+# looks for data every 10 ms, so it may find none fifty times in a row, but not more often.
 flow_went_on() {
 	flow_stop '.longest <= 50' || return 1
 	echo "# $1: $(tail -1 "$work/flow")" >&3

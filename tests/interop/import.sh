@@ -3,7 +3,7 @@
 #
 # `uipoib fabric import`: the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM is imported and
 # parsed again without a change. When it runs as a fabric under our SM, ibnetdiscover prints the same: names, GUIDs,
-# LIDs, rates. A line that cannot be imported is named in a message. A fat tree of 1,000 HCAs comes up.
+# LIDs, rates. A message names each line that cannot be imported. A fat tree of 1,000 HCAs comes up.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover opensm jq python3
 nets=$(ls -d /usr/share/doc/ibsim-utils/net-examples 2>/dev/null)

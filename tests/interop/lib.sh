@@ -14,7 +14,8 @@ ibsim_pid='' ibsim_in='' osm_pid='' osm_dir=''
 
 # --- fabrics
 
-# topo_fat_tree K: three levels of K-port switches, K^3/4 hosts: edge and aggregation in K pods, (K/2)^2 cores
+# topo_fat_tree K: a fat tree with three levels of K-port switches and K^3/4 hosts. Each of K pods has edge and
+# aggregation switches; (K/2)^2 core switches connect the pods
 topo_fat_tree() {
 	awk -v k="$1" '
 	function link(a, ap, b, bp) { line[a] = line[a] sprintf("[%d] \"%s\"[%d]\n", ap, b, bp); line[b] = line[b] sprintf("[%d] \"%s\"[%d]\n", bp, a, ap) }
@@ -36,7 +37,8 @@ topo_fat_tree() {
 	}'
 }
 
-# topo_torus X Y HOSTS: a 2-D torus of switches with HOSTS each; ports 1-4 are +x -x +y -y
+# topo_torus X Y HOSTS: a 2-D torus of switches with HOSTS each; ports 1 to 4 lead to the neighbours in +x, -x, +y and
+# -y
 topo_torus() {
 	awk -v X="$1" -v Y="$2" -v H="$3" '
 	function name(x, y) { return "Switch" ((y + Y) % Y) * X + (x + X) % X + 1 }
@@ -76,8 +78,8 @@ conf_external() {
 
 # --- ibsim, for comparison; its sockets are named "$inst-ibsim"
 
-# ibsim_start TOPO [OPTION...]: start ibsim. Its standard input stays open, because ibsim spins without it and
-# reads commands there (ibsim_cmd)
+# ibsim_start TOPO [OPTION...]: start ibsim. Its standard input is kept open, because ibsim reads commands there
+# (ibsim_cmd), and would spin at an end of file
 ibsim_start() {
 	local topo=$1 fifo=$work/ibsim.in
 	shift
@@ -222,7 +224,7 @@ near_and_far() {
 	far_remember
 }
 
-# --- a bad cable between the two instances: tests/interop/relay.py
+# --- an unreliable cable between the two instances: tests/interop/relay.py
 
 # relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends; ports as in near_and_far
 relay_start() {
@@ -234,7 +236,7 @@ relay_start() {
 }
 cable() { echo "set $*" >&7; }
 
-# relay_stats: JSON with the number of times that each kind of fault happened, both directions together
+# relay_stats: print JSON with how often each kind of fault happened, summed over both directions
 relay_stats() {
 	local lines
 	lines=$(wc -l <"$work/relay.out")
@@ -254,8 +256,8 @@ udp_flow() {
 	b$to $integrity udp-recv "$4" 7777 ${7:+"$7"} >"$file"
 	pid=$!
 	eventually 10 grep -q ready "$file" || { echo "the receiver does not start"; return 1; }
-	# A join reaches the SM and the switches some time after the socket has it, so wait until a first
-	# datagram arrives.
+	# The SM and the switches handle a join some time after the socket has joined, so wait until a first datagram
+	# arrives.
 	eventually 10 udp_probe "$from" "$3" "${7:-$4}" "$file" || { echo "nothing arrives"; return 1; }
 	$from $integrity udp-send "$3" 7777 "${7:-$4}" "$5" 1400 || return 1
 	kill -TERM $pid

@@ -6,7 +6,7 @@
 # against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and osmtest logs the same
 # errors, except those in doc/osmtest.md.
 #
-# 	h1: OpenSM	h2, h3: osmtest
+#	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest
 topo_ring 6 3 >"$work/lab.topo"
@@ -23,8 +23,8 @@ osmtest_run() {
 	tail -1 "$out" | grep -q ' PASS$' || { grep -h ERR "$log" | tail -20; return 1; }
 }
 
-# complaints NAME: the errors in its log, each once, without the parts that differ from run to run (leases end a
-# second sooner or later, and are requested once more or once less)
+# complaints NAME: print the errors in its log, each once, without the parts that differ from run to run. For example,
+# a lease may end a second sooner or later, and be requested once more or once less
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # One partitions.conf under OpenSM and under our own manager: interfaces come up with exactly the parameters of their
-# partition's group, limited members do not reach each other, nor do partitions, and when a partition is removed, its
-# interfaces go down and show the reason.
+# partition's group, limited members do not reach each other, hosts of different partitions do not either, and when a
+# partition is removed, its interfaces go down and show the reason.
 #
-# 	Default 0x7fff	all			uib0	10.4.0.N
-# 	Lab     0x0001	h1 h2 full, h3 h4 limited	uib1	10.5.0.N	MTU 4096, 2.5 Gb/s, SL 2, controlled Q_Key
-# 	Other   0x0002	h5 h6 full		uib1	10.5.0.N	MTU 2048, SL 3
+#	Default 0x7fff	all			uib0	10.4.0.N
+#	Lab     0x0001	h1 h2 full, h3 h4 limited	uib1	10.5.0.N	MTU 4096, 2.5 Gb/s, SL 2, controlled Q_Key
+#	Other   0x0002	h5 h6 full		uib1	10.5.0.N	MTU 2048, SL 3
 #
-# 	      h1  h4         h2  h5         h3  h6
-# 	       \  /           \  /           \  /
-# 	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
+#	      h1  h4         h2  h5         h3  h6
+#	       \  /           \  /           \  /
+#	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
@@ -51,7 +51,7 @@ apart() {
 	refuse 1 ' 0 received|100% packet loss' x h$1 ping -n -c 2 -i 0.1 -W 1 10.5.0.$2
 }
 
-# Packets of full size in a group of MTU 4096
+# large: packets of full size pass in a group of MTU 4096
 large() {
 	x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 28)) 10.5.0.2 &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 27)) 10.5.0.2

@@ -25,7 +25,7 @@ says() {
 	equal "$want" "$(on "$@" 2>&1)"
 }
 
-# The tools print TAP lines themselves.
+# The programs print TAP lines themselves.
 cases() {
 	on "$@" || failed=1
 }
@@ -75,7 +75,7 @@ check "ibstatus" says "0x7" bash -c "ibstatus uipoib0 2>&1 | awk '/base lid/ { p
 check "verbs devices are not there" refuse 2 'No such file' on ls /sys/class/infiniband_verbs
 server_stop
 
-# The daemon does not run any more. Then UIPOIB_UMAD is not set.
+# If the daemon has ended, UIPOIB_UMAD is not set.
 check "no daemon: no class" refuse 2 'No such file' on ls $ib
 check "no daemon: all else is as ever" on bash -c 'ls / >/dev/null && cat /etc/passwd >/dev/null && [ -d /sys/class/net ]'
 check "no variable: nothing is redirected" equal "$(ls -d $ib /dev/infiniband 2>&1)" \

@@ -3,14 +3,14 @@
 #
 # check.sh: all
 #
-# Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator sets up:
-# OpenSM makes it from a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group comes by SIDR.
-# OpenSM does not answer SIDR, so h3, which has rfc4391, answers. In the second lab h1 and h2 have v4mc01, in the
-# third hld2002.
+# Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator has to
+# create; OpenSM creates it because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group is
+# found by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, answers. In the second lab h1 and h2 have
+# v4mc01, in the third hld2002.
 #
-# 	    h1   h4         h2   h5           h3
-# 	     |   |           |   |            |
-# 	    Switch1 ------- Switch2 ------- Switch3 ------ (Switch1)
+#	    h1   h4         h2   h5           h3
+#	     |   |           |   |            |
+#	    Switch1 ------- Switch2 ------- Switch3 ------ (Switch1)
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 mcast=$TOOLS/mcast

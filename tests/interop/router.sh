@@ -10,8 +10,8 @@
 # with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link,
 # because senders then use a MGID for which no other host listens.
 #
-# 	link 0xffff 10.4/16                      link 0x8001 10.5/16
-# 	   h1 sends, h4 receives ---- h2 router ---- h3 receives
+#	link 0xffff 10.4/16                      link 0x8001 10.5/16
+#	   h1 sends, h4 receives ---- h2 router ---- h3 receives
 . "$(dirname "$0")/lib.sh"
 need opensm ping python3 smcrouted
 mcast=$TOOLS/mcast
@@ -89,7 +89,8 @@ sent_and_heard() { # LABEL GROUP TEXT
 }
 reaches() { eventually 30 sent_and_heard "$@"; } # the group may have been made just now
 
-# not_forwarded LABEL GROUP: none of ten datagrams arrives, not even after pings that were sent after them
+# not_forwarded LABEL GROUP: none of ten datagrams has arrived by the time that pings, which were sent later, have
+# arrived
 not_forwarded() {
 	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
@@ -179,8 +180,8 @@ v4mc_links embedded
 check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
 check "v4mc01: with the groups of RFC 4391" is_non_member ff1e:601b:ffff::4392
 end
-# OpenSM 3.3.23 refuses groups of IPv6 here (no broadcast group of scope 14), so h4 receives them by the LID of the
-# broadcast group.
+# OpenSM 3.3.23 refuses groups of IPv6 here, because there is no broadcast group of scope 14. So h4 receives them by
+# the LID of the broadcast group.
 v4mc_partitions 0xb1b
 begin opensm yes
 v4mc_links opensm

@@ -6,7 +6,7 @@
 # 6.2): the node of our subnet manager, or under OpenSM a host. Debian's saquery and smpquery see the ServiceRecord
 # and the capability bit.
 #
-# 	h1: server	h2: saquery, smpquery	h3: OpenSM
+#	h1: server	h2: saquery, smpquery	h3: OpenSM
 . "$(dirname "$0")/lib.sh"
 need opensm saquery smpquery jq
 topo_ring 3 3 >"$work/lab.topo"

@@ -4,7 +4,7 @@
 #
 # OpenSM sweeps each second while cables are pulled and plugged: no interface is lost, and nothing leaks.
 #
-# 	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
+#	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
 # A ring of four switches with two hosts each. At any time one or two of its cables are pulled, sometimes a host's own
 # cable, so that ports go through all their states, and SA records come and go.

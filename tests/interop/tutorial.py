@@ -3,18 +3,18 @@
 #
 # Types the commands of the lessons in doc/tutorial as a reader would, and compares their output with the text.
 #
-# 	tutorial.py LESSON.md...		prints TAP, one line for each command
-# 	tutorial.py --write LESSON.md...	puts what the commands print into the lessons, where it is not what they say
-# 	tutorial.py --self-test
+#	tutorial.py LESSON.md...		prints TAP, one line for each command
+#	tutorial.py --write LESSON.md...	puts what the commands print into the lessons, where it is not what they say
+#	tutorial.py --self-test
 #
 # A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are what the command prints:
 #
-# 	```console			the reader's terminal: one shell for the whole lesson; all of the output is compared
-# 	```console again		the same, but its commands only look, and are repeated until they print what the text says, because
-# 					something happens meanwhile
-# 	```console terminal-2		another terminal, whose command goes on. The text is what it prints next; a block without a command
-# 					continues, and a line "^C" interrupts the command and waits for its end
-# 	```console vm			the shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts
+#	```console			the reader's terminal: one shell for the whole lesson; all of the output is compared
+#	```console again		the same, but its commands only show a state, and are repeated until they print what the text
+#					says, because this takes some time
+#	```console terminal-2		another terminal, whose command goes on. The text is what it prints next; a block without a command
+#					continues, and a line "^C" interrupts the command and waits for its end
+#	```console vm			the shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts
 #
 # What differs from run to run: "…" stands for one or more characters that are not blank, and a line "..." for any
 # number of lines that the text leaves out. Any number of blanks equals any other, as columns are as wide as what is
@@ -122,7 +122,8 @@ class Shell:
             if line.rstrip("\n") == mark:
                 break
             lines.append(line.rstrip("\n"))
-        # The echo ends a last line without a newline, or makes an empty one.
+        # The first echo completes a last line that has no newline. Otherwise it prints an empty line, which is
+        # removed.
         return lines[:-1] if lines[-1:] == [""] else lines
 
     def path(self):

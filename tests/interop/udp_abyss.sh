@@ -9,8 +9,8 @@
 #	             Switch1 port 7 == UDP == abyss.py
 #	h2 -- Hca2 --+
 #
-# With HOSTILE_SECONDS the subnet manager sweeps again and again for so long, and tests/night/watch.sh lists
-# further checks.
+# With HOSTILE_SECONDS the subnet manager sweeps again and again for this time, and there are the further checks that
+# tests/night/watch.sh lists.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping

@@ -3,8 +3,8 @@
 # check.sh: long
 #
 # A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the flow
-# continues without loss, and each datagram is counted by its reason. The forged packets are right except for their
-# sender, as the last case shows, which sends them from the peer's own port.
+# continues without loss, and each datagram is counted by its reason. The forged packets are valid except for their
+# sender. The last case shows this by sending them from the peer's own port.
 #
 #	h1 -- Switch1 port 7 == UDP ==  relay.py  == UDP == HCA -- h3
 #	                  ^                              ^
@@ -31,10 +31,10 @@ keys="dlid=$lid slid=$from_lid qpn=$qpn qkey=$qkey pkey=0xffff ip_from=10.4.0.1 
 udp() { counted "$1" udp "$2"; } # u|uf REGEX
 of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
-# undisturbed REGEX CMD...: run CMD while traffic flows both ways. All of the flow arrives and nothing else
-# does, and the links stay up. Tried up to three times, since a link also goes down when a busy machine gives
-# one of its ends no CPU time for 3 s. $seen is the sum of the counters that match before CMD, $seen_bad that of
-# wrong datagrams, and $relayed the relay's counts.
+# undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All of the traffic and nothing else must
+# arrive, and the links must stay up. There are three attempts, since a link also goes down when a busy machine gives
+# one of its ends no CPU time for 3 s. Sets $seen to the sum of the counters that match before CMD, $seen_bad to the
+# number of wrong datagrams before it, and $relayed to the counts of the relay.
 undisturbed() {
 	local try
 	for try in 1 2 3; do
@@ -61,7 +61,7 @@ undisturbed_once() {
 	return $status
 }
 sent() { jq -r ".$1" "$work/hostile.out"; }
-# counted_all REGEX KIND: since $seen, the far end has counted as many datagrams as were sent
+# counted_all REGEX KIND: since $seen was set, the far end has counted as many datagrams as were sent
 counted_all() {
 	echo "sent $(sent "$2"), counted $(($(udp uf "$1") - seen))"
 	[ $(($(udp uf "$1") - seen)) = "$(sent "$2")" ]

@@ -5,9 +5,9 @@
 # examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with uipoib
 # and was written after doc/udp-link.md.
 #
-# 	h1 -- Hca1 --+
-# 	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
-# 	h2 -- Hca2 --+
+#	h1 -- Hca1 --+
+#	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
+#	h2 -- Hca2 --+
 . "$(dirname "$0")/lib.sh"
 need python3 ping
 peer=$PWD/examples/udp_peer.py

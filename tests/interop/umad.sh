@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Management programs, unmodified, on libuipoib-umad.so: what they see of ports and fabric, from hosts and from
-# switches; programs that are killed, that flood and that send nonsense; tables of many segments; and OpenSM as the
+# Unmodified management programs on libuipoib-umad.so: the ports and the fabric that they see, on hosts and on
+# switches; programs that are killed, that send floods or invalid messages; tables of many segments; and OpenSM as the
 # only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
@@ -85,7 +85,8 @@ many() {
 }
 check "twenty at a time" many
 
-# A program that waits for an answer is killed, while its request is under way; then some at any moment of their lives.
+# A program that waits for an answer is killed while its request is under way. Then programs are killed at random
+# moments.
 in_the_middle() {
 	local p id
 	u fabric fault add Switch1/1 loss 100% mad >/dev/null || return 1

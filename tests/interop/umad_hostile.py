@@ -111,7 +111,8 @@ def descriptors():
         ident = register(s, 3, 2, 1)
         with_fd(s, ident, fd, 100000)
         assert dropped(s), fd
-    # One memfd that shrinks while it is read, and one whose length differs from the length in the message.
+    # One memfd shrinks while the daemon reads it, and another has a length that differs from the length in the
+    # message.
     s = opened()
     ident = register(s, 3, 2, 1)
     fd = file_of(8 << 20)

@@ -9,7 +9,7 @@
 # With a SEED all its messages after a hello are random, but so close to valid ones that the library examines them.
 #
 # A MAD's octets 40.. are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (closes the
-# connection), "die", "drop". The answer keeps the first 24 octets. "ready" is printed when it listens.
+# connection), "die", "drop". The answer keeps the first 24 octets. It prints "ready" when it listens.
 import array
 import errno
 import os

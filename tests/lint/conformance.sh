@@ -56,7 +56,8 @@ prints() {
 written() { # ID FILE NAME
 	case $2 in
 	*.c) [ -n "${is_case["$2:$3"]:-}" ] || bad "$1" "$3 is in no table of cases of $2" ;;
-	# What a script runs in a virtual machine is in guest/, under names that begin like its own.
+	# Checks that run in a virtual machine are in scripts in guest/, whose names begin with the name of the
+	# script.
 	tests/interop/linux/*) prints "$3" "$2" "${2%/*}/guest/$(basename "$2" .sh)"[._]* || bad "$1" "$2 has no check that prints '$3'" ;;
 	*) prints "$3" "$2" || bad "$1" "$2 has no check that prints '$3'" ;;
 	esac

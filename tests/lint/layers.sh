@@ -4,9 +4,9 @@
 # Check src/layers: no room may use a room above it, #include lines and archives use only rooms that the file allows,
 # and the table in ARCHITECTURE.md is the same.
 #
-# 	layers.sh		check
-# 	layers.sh closure	print each room with all rooms that it links with, for the Makefile
-# 	layers.sh table		print the table of ARCHITECTURE.md
+#	layers.sh		check
+#	layers.sh closure	print each room with all rooms that it links with, for the Makefile
+#	layers.sh table		print the table of ARCHITECTURE.md
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -27,7 +27,7 @@ bad() {
 	fail=1
 }
 
-# Rooms are listed from the bottom to the top, so the closures of the rooms that this room uses are known already.
+# A room may use only rooms that are listed before it, so their closures are known already.
 for r in "${rooms[@]}"; do
 	c=" $r "
 	for e in ${may[$r]}; do

@@ -4,9 +4,9 @@
 # A host whose table of neighbours is full of senders that do not exist, and which sends 250 frames a second to MACs
 # of no neighbour, while its kernel has 150,000 entries. Other hosts are not affected, and the memory is bounded.
 #
-# 	h1 -- Hca1 --+
-# 	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
-# 	h3 -- Hca3 --+
+#	h1 -- Hca1 --+
+#	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
+#	h3 -- Hca3 --+
 #
 # There are more forged senders than the 8192 neighbours that a link has, so later senders replace the first ones.
 # After ten minutes (IPOIB_NEIGH_IDLE) the remaining ones expire, all within seconds; the attack is a minute longer,
@@ -17,8 +17,8 @@
 . tests/night/watch.sh
 need python3 ping ip
 watch_seconds=$((watch_seconds + 60))
-# The kernel bounds the neighbour entries of all namespaces together. If forged senders filled them, there would
-# be no room for h2.
+# The kernel limits the neighbour entries of all namespaces together. If forged senders used all of them, there would
+# be none left for h2.
 neigh_limits_raise 100 || echo "# the kernel's limits of neighbours cannot be raised; there are $(neigh_limits | tr '\n' ' ')"
 
 read -r here there < <(free_udp_ports 2)
@@ -30,7 +30,7 @@ topo_ring 3 1 | sed 's/^Switch [0-9]* /Switch 8 /' >"$work/lab.topo"
 lab_up
 watch_before h2 10.4.0.3
 
-# --- the kernel's entries, and who sends to them
+# --- the kernel's entries, and packets to all of them
 
 awk 'BEGIN { for (i = 0; i < 150000; i++)
 	printf "neigh replace fd04::%x:%x lladdr 06:00:00:%02x:%02x:%02x dev uib0 nud permanent\n",

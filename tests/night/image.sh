@@ -10,7 +10,8 @@ cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
 mirror=${MIRROR:-http://deb.debian.org/debian}
 [ "$(id -u)" = 0 ] || { echo "ok - image.sh # SKIP it needs root"; exit 0; }
-# crun wants cgroups of one version. Where both are mounted, the container gets a tree of version 2 without controllers.
+# crun needs control groups of one version. If both versions are mounted, the container gets a tree of version 2
+# without controllers.
 if [ -z "${IMAGE_SH_INSIDE:-}" ]; then
 	exec env IMAGE_SH_INSIDE=1 unshare --mount --propagation private bash -c '
 		[ -e /sys/fs/cgroup/cgroup.controllers ] || { umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; } || exit 1
@@ -30,7 +31,8 @@ trap 'exit 130' INT TERM
 
 podman=(podman --storage-driver=vfs --root "$base/store" --runroot "$base/run")
 printf '[containers]\ndefault_ulimits = []\ncgroups = "disabled"\npids_limit = 0\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n' >"$CONTAINERS_CONF"
-# What the action calls in place of docker. The container that builds may use the network of this machine; the one that runs keeps what the action says.
+# The action calls this program in place of docker. The container that builds the image may use the network of this
+# machine; the container that runs the commands has the options of the action.
 cat >"$ENGINE" <<END
 #!/bin/sh
 verb=\$1
@@ -73,7 +75,7 @@ values['github.action_path'] = tree
 assert not given, given
 step, = (s for s in action['runs']['steps'] if s['name'] == name)
 env = {k: re.sub(r'\$\{\{ *(.*?) *\}\}', lambda m: values[m[1]], v) for k, v in step['env'].items()}
-# BASE is the test's: the registry of the default is out of reach.
+# BASE is the image that this test has made, because the registry of the default image cannot be reached.
 env['BASE'] = os.environ['BASE']
 sys.exit(subprocess.run(['bash', '-e', '-c', step['run']], env={**os.environ, **env}).returncode)
 END

@@ -69,8 +69,8 @@ load() {
 	while sleep 20; do cut -d' ' -f1 /proc/loadavg >>"$base/load"; done
 }
 
-# The kernel has one limit of neighbour entries for all namespaces, so make room for so many labs at a time. The
-# scripts restore the limits that they find.
+# The kernel has one limit of neighbour entries for all namespaces, so raise it to what this number of labs needs at
+# the same time. The scripts restore the limits that they find.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null

@@ -31,7 +31,8 @@ sleep "$seconds"
 check "each scrape of the last half minute succeeded" equal 1 "$(first 'min_over_time(up[30s])')"
 check "scrapes take less than a second" test "$(first 'max_over_time(scrape_duration_seconds[30s]) < bool 1')" = 1
 check "it has a switch's name, GUID and LID" test -n "$(first 'infiniband_switch_info{switch="Switch1",lid!="0",guid=~"0x.*"}')"
-# An echo request of 1000 octets has some 1100 with all headers, and about a hundred are sent a second, or fewer on a busy machine.
+# An echo request of 1000 octets has about 1100 octets with all headers. About a hundred are sent a second, or fewer
+# on a busy machine.
 check "it sees the flow at h1's HCA" test "$(first 'rate(node_infiniband_port_data_transmitted_bytes_total{device="Hca1"}[30s]) > bool 1000')" = 1
 check "and at the port of the switch" test "$(first 'max(rate(infiniband_switch_port_receive_packets_total{switch="Switch1"}[30s])) > bool 1')" = 1
 kill $ping 2>/dev/null

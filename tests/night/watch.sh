@@ -4,23 +4,23 @@
 # Functions of the scripts that attack a lab for $HOSTILE_SECONDS. `check.sh hostile` runs these scripts on the ASan build, for ten
 # minutes each. Each script passes if four things are true:
 #
-# 	- no report of AddressSanitizer or UBSan, and no other end of a process;
-# 	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first tenth does not count;
-# 	- a ping between two hosts that are not attacked loses nothing, or on an overloaded machine (a load of 80 on
-# 	  two processors made labs without an attack lose 2 %) at most twice what one in a second lab loses at the
-# 	  same time;
-# 	- its longest round trip is at most five times the longest of three pings that saw no attack. These are the same one before
-# 	  the attack, and one in a second lab, before and during the attack, which tells how busy the machine is.
+#	- no report of AddressSanitizer or UBSan, and no other end of a process;
+#	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first tenth does not count;
+#	- a ping between two hosts that are not attacked loses nothing, or on an overloaded machine (a load of 80 on
+#	  two processors made labs without an attack lose 2 %) at most twice what a ping in a second lab loses at
+#	  the same time;
+#	- its longest round trip is at most five times the longest of three pings that saw no attack. These are the same ping
+#	  before the attack, and a ping in a second lab before and during the attack, which shows how busy the machine is.
 #
-# 	. tests/night/watch.sh		# before lab_up
-# 	watch_before h2 10.4.0.3	# after it
-# 	...				# the attack begins
-# 	watch_during h2 10.4.0.3 [CMD...]	# CMD is run again and again until the time is over
-# 	...				# the attack ends
-# 	watch_judge			# in place of lab_down, before finish
+#	. tests/night/watch.sh		# before lab_up
+#	watch_before h2 10.4.0.3	# after it
+#	...				# the attack begins
+#	watch_during h2 10.4.0.3 [CMD...]	# CMD is run again and again until the time is over
+#	...				# the attack ends
+#	watch_judge			# in place of lab_down, before finish
 #
-# Sourced before lab_up, because the allocator of ASan keeps what was freed for a while, 256 MiB of it unless the environment says
-# otherwise, and that would look like a leak.
+# A script sources this file before lab_up. The allocator of ASan keeps freed memory for a while, 256 MiB of it unless the
+# environment says otherwise, which would look like a leak.
 export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 watch_seconds=${HOSTILE_SECONDS:-20}
 watch_interval=0.05

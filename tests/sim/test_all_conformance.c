@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Clauses that can only be seen in a whole fabric: the packets on its links, and which hosts reach
- * each other.
+ * Clauses that only a whole fabric shows, by the packets on its links and by which hosts reach each
+ * other.
  */
 
 #include <stdio.h>
@@ -174,7 +174,8 @@ static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 			assert_int_equal(got[i], member[i] && i != from);
 	}
 	/*
-	 * Clause R27: the others wait until their port has the P_Key, and show this as their state.
+	 * Clause R27: interfaces whose port lacks the P_Key wait for it, and show this as their
+	 * state.
 	 */
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		ipoib_link_info(l.host[i].link, &out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The kernel's lists of groups, as the instance reads them: a host that joined 40,000 groups does
- * not delay other hosts.
+ * Reading the kernel's lists of groups as the instance reads them: a host that joined 40,000 groups
+ * does not delay other hosts.
  */
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define GROUPS 40000
 #define MOST_AT_ONCE (16 * 1024) /* octets of the list */
 
-/* /proc/net/igmp of a host that joined @n groups on interface 2 */
+/* Write a file like /proc/net/igmp of a host that joined @n groups on interface 2 */
 static int igmp_of(unsigned int n)
 {
 	int fd = memfd_create("igmp", 0);

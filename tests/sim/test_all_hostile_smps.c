@@ -78,7 +78,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- the hostile host, which is the last one */
+/* --- the hostile host, which is the last host of the lab */
 
 static struct node_port *hostile(void)
 {
@@ -96,7 +96,7 @@ static void put(const struct mad_addr *to, uint8_t *mad)
 {
 	struct node_port *p = hostile();
 
-	/* Send directly and not through the SMI, which would obey the rules. */
+	/* Send the SMP to the port directly, because the SMI would not send an invalid one. */
 	(void)p->node->ops->xmit(p->node->ctx, p->num, to, mad, f.l.now);
 	f.sent++;
 }
@@ -120,7 +120,9 @@ static void smp(uint8_t *mad, uint8_t mgmt_class, uint8_t method, uint16_t attr,
 	smp_encode(mad, &h, &dr, data);
 }
 
-/* Write a directed route of up to @hops; the port numbers may exist */
+/*
+ * Write a directed route of up to @hops hops. The port numbers are random, and some of them exist
+ */
 static void route(uint8_t *mad, unsigned int hops)
 {
 	mad[SMP_OFF_HOP_PTR] = 1;
@@ -232,8 +234,8 @@ static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 	for (unsigned int k = 0; k < fabric_nnodes(f.l.f); k++)
 		tids += fabric_node_node(fabric_node_at(f.l.f, k))->trap_tid;
 	/*
-	 * At most one new trap of each end port in an interval, and one more at each end of the
-	 * time
+	 * Each end port sends at most one new trap in an interval. The time may begin and end
+	 * within an interval, so allow one more at each end
 	 */
 	assert_true(tids > before);
 	assert_true(tids - before <= (HOSTS + SWITCHES) * (4000 / interval_ms + 2));
@@ -272,7 +274,7 @@ static void forged_trap(uint16_t trap)
 	struct mad_notice n = { .generic = true, .type = MAD_NOTICE_TYPE_URGENT, .trap = trap };
 	uint8_t mad[MAD_LEN];
 
-	/* The notice claims to come from a switch; the packet has the sender's own SLID. */
+	/* The notice claims to come from a switch, but the packet has the sender's own SLID. */
 	n.producer = IB_NODE_SWITCH;
 	n.issuer_lid = switch_at(0)->port[0].pi.lid;
 	mad_notice_lid(&n, n.issuer_lid);
@@ -311,8 +313,8 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
 	/*
-	 * The SM gets all these traps and passes few to the sweep: 32 at once, then 8 in each 1.07
-	 * s
+	 * The SM gets all these traps, but starts sweeps for few of them: 32 at once, then 8 in
+	 * each 1.07 s
 	 */
 	traps = status().traps - traps;
 	many = status().traps_many - many;

@@ -22,7 +22,7 @@ static struct {
 	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that arrived, by source port */
 	unsigned int frames; /* frames of TCP that arrived */
 	unsigned int packets; /* packets of other protocols */
-	uint64_t before[MAX_FLOWS]; /* .octets at the arrival of the first of those packets */
+	uint64_t before[MAX_FLOWS]; /* value of .octets when the first of those packets arrived */
 } got;
 
 static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame *f)
@@ -58,9 +58,10 @@ static void begin_with(unsigned int hosts, bool trains)
 	for (unsigned int a = 0; a < hosts; a++)
 		for (unsigned int b = 0; b < hosts; b++)
 			if (a != b)
-				lab_send(&lab.host[a], &lab.host[b], "hello",
-					 /* enough for each host to learn the paths to all others */
-					 5);
+				lab_send(
+					&lab.host[a], &lab.host[b], "hello",
+					/* enough packets for each host to learn the paths to all other hosts */
+					5);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.packets, hosts * (hosts - 1));
 	memset(&got, 0, sizeof(got));
@@ -136,7 +137,7 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_destroy(&lab);
 }
 
-/* 64 such frames are 2145 packets, but an egress queue holds 2048. */
+/* 64 such frames have 2145 packets, which is more than an egress queue holds (2048). */
 static void test_super_frames_of_ipv6_lose_nothing(void **state)
 {
 	one_flow(true, 1984);
@@ -164,7 +165,7 @@ static void test_super_frames_are_delivered_whole(void **state)
 	lab_destroy(&lab);
 }
 
-/* Linux makes no segments below 8 octets, so one frame may have four times the packets that a queue holds. */
+/* Linux makes no segments below 8 octets, so a frame may have four times as many packets as a queue holds. */
 static void test_frame_of_eight_thousand_segments_loses_nothing(void **state)
 {
 	begin(2);
@@ -227,7 +228,7 @@ static void test_hosts_share_by_packets(void **state)
 	for (unsigned int i = 0; i < 100; i++)
 		/* 6500 packets, too */
 		send_super(&lab.host[1], &lab.host[3], false, 1, 65000, 1000);
-	/* This host's small packet waits behind a thousand packets of the same host. */
+	/* Host 2's own small packet waits behind a thousand packets of host 2. */
 	for (unsigned int i = 0; i < 20; i++)
 		send_super(&lab.host[2], &lab.host[3], false, 2, 65000, 1300);
 	lab_send(&lab.host[2], &lab.host[3], "end", 3);
@@ -262,7 +263,10 @@ static int no_buffer(void *ctx, struct pkt **ret)
 	return -ENOBUFS;
 }
 
-/* The owner may sleep: a TAP that cannot be read for want of a buffer is read again after IFC_RETRY. */
+/*
+ * The owner of the interface may sleep. A TAP that could not be read for want of a buffer is read again after
+ * IFC_RETRY.
+ */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {
 	const struct ifc_ops *ops;

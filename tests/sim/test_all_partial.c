@@ -36,7 +36,7 @@ static uint32_t any(struct fix *f, uint32_t n)
 	return prng_below(&f->rnd, n);
 }
 
-struct plan { /* the cable at each port of a switch: switch and port at its other end, or a host */
+struct plan { /* at[s][p]: the other end of the cable at port p of switch s, which is a port of a switch, or a host */
 	struct {
 		int sw, port, host;
 	} at[SWITCHES_MAX][PORTS + 1];
@@ -180,7 +180,7 @@ static int record_cmp(const void *a, const void *b)
 	return memcmp(a, b, record_len);
 }
 
-/* The records of an attribute, sorted, because their order is that of the discovery. */
+/* Write the records of an attribute in sorted order, because the SA's order follows that of the discovery. */
 static void put_table(struct fix *f, struct shot *s, uint16_t attr)
 {
 	static const uint8_t zero[256];
@@ -206,7 +206,7 @@ static void put_table(struct fix *f, struct shot *s, uint16_t attr)
 	free(copy);
 }
 
-/* The path between every two end ports, as the SA finds them. */
+/* Write the path between every two end ports, as the SA computes it. */
 static void put_paths(struct fix *f, struct shot *s)
 {
 	const struct sm_db *db = sm_db(f->r.sm);
@@ -249,7 +249,10 @@ static struct sm_status status(struct fix *f)
 	return st;
 }
 
-/* Everything is as a sweep of everything leaves it, and such a sweep has nothing to write. */
+/*
+ * Check that everything is as a sweep of the whole fabric would leave it, and that such a sweep then has nothing to
+ * write.
+ */
 static void compare(struct fix *f, uint64_t seed, unsigned int step)
 {
 	struct shot before = shoot(f), after;
@@ -295,7 +298,7 @@ static void flip(struct fix *f, struct fabric_port *p)
 	fabric_link_set(p, fabric_link_state(p) == FABRIC_LINK_DISABLED, f->r.now);
 }
 
-/* Removes or restores all cables of a switch but the SM's. */
+/* Remove or restore all cables of a switch except the switch of the SM. */
 static void flip_switch(struct fix *f)
 {
 	char name[16];
@@ -401,7 +404,7 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
 	}
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		run(seed, &partial);
-	/* The sweeps that are compared are not all sweeps of everything. */
+	/* Most sweeps were partial ones, so the comparison was no comparison of two sweeps of the whole fabric. */
 	assert_true(partial > seeds * STEPS / 2);
 }
 

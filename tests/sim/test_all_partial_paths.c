@@ -18,7 +18,8 @@
 #define SEEDS 50
 #define STEPS 8
 #define SWITCHES_MAX 8
-#define PORTS 24 /* port 1 leads to the host, 2 + i to switch i, 12 + i by a second cable */
+/* port 1 leads to the host, port 2 + i to switch i, and port 12 + i is for a second cable to switch i */
+#define PORTS 24
 
 struct fix {
 	struct sa_rig r;
@@ -28,7 +29,7 @@ struct fix {
 	unsigned int nsw, asked, looks;
 	uint64_t seed;
 	bool connected[SWITCHES_MAX]; /* hosts that stay connected with H1 during this step */
-	/* links are only added in this step, so all LFTs lead over Active links only */
+	/* links are only added in this step, so all LFTs must lead over Active links */
 	bool coming;
 };
 
@@ -123,7 +124,7 @@ static struct sm_port *host(struct fix *f, const struct sm_db *db, unsigned int 
 	return sm_db_port_by_gid(db, &gid);
 }
 
-/* Follow the LFTs of the switches themselves: no packet is sent to a link that is not Active yet. */
+/* Follow the LFTs in the switches, and check that no packet is sent to a link that is not Active yet. */
 static void walk(struct fix *f, unsigned int from, uint16_t lid)
 {
 	unsigned int at = from;
@@ -177,7 +178,7 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* A single Get at a time is in flight from H1, as long as the fabric is watched. */
+/* While the fabric is watched, H1 always has one Get open. */
 static void ask(struct fix *f)
 {
 	struct ib_path_rec want = { .sgid = sa_rig_gid(&f->r, "H1/1"), .numb_path = 1 };
@@ -196,7 +197,7 @@ static void ask(struct fix *f)
 		       PATH_COMP_SGID | PATH_COMP_DGID | PATH_COMP_NUMB_PATH, wire, sizeof(wire));
 }
 
-/* As sa_rig_pass(), with a look after each step */
+/* Like sa_rig_pass(), but check the database after each step */
 static void watch(struct fix *f, ns_t t)
 {
 	ns_t end = f->r.now + t;
@@ -245,7 +246,9 @@ static void still_connected(struct fix *f)
 		f->connected[k] &= now[k];
 }
 
-/* Flip cables. A pair of hosts counts as connected if it is so by the cables that are there before, between and after. */
+/*
+ * Flip cables twice. A pair of hosts counts as connected if cables connect it before, between and after the changes.
+ */
 static void change(struct fix *f, unsigned int cables, ns_t between)
 {
 	struct fabric_port *p = some_cable(f);
@@ -262,7 +265,7 @@ static void change(struct fix *f, unsigned int cables, ns_t between)
 	}
 }
 
-/* All paths of the SA lead over links that are there. */
+/* Check that all paths of the SA lead over existing links. */
 static void check_links(struct fix *f)
 {
 	const struct sm_db *db = sm_db(f->r.sm);
@@ -302,7 +305,7 @@ static void run(uint64_t seed, uint64_t *partial)
 		else
 			change(&f, 1 + (prng_below(&f.rnd, 3) == 0), 0);
 		if (prng_below(&f.rnd, 6) == 0) {
-			/* A sweep that finds a host's cable changed, too, gives up. */
+			/* Flip the cable of a host, too, which makes the partial sweep give up. */
 			flip(&f,
 			     fabric_node_port(switch_at(&f, 1 + prng_below(&f.rnd, f.nsw - 1)), 1));
 			still_connected(&f);
@@ -330,7 +333,7 @@ static void test_hosts_that_stay_connected_have_paths_at_all_times(void **state)
 	}
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		run(seed, &partial);
-	/* The sweeps that were watched were not all sweeps of everything. */
+	/* Most of the watched sweeps were partial ones. */
 	assert_true(partial > seeds * STEPS / 2);
 }
 

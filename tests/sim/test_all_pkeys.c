@@ -19,7 +19,7 @@
 #define MEMBERS 16
 
 #define DEFAULT "Default=0x7fff, ipoib : ALL=full;\n"
-/* P_Keys 0x14 and 0x15 for all, 0x16 and 0x17 for all; 0x18 without a broadcast group, and with one */
+/* Partitions for all ports: 0x14 and 0x15, 0x16 and 0x17; 0x18 without and with a broadcast group */
 #define BLUE "A=0x0014, ipoib : ALL=full;\nB=0x0015, ipoib : ALL=full;\n"
 #define RED "C=0x0016, ipoib : ALL=full;\nD=0x0017, ipoib : ALL=full;\n"
 #define BARE "E=0x0018 : ALL=full;\n"
@@ -28,7 +28,7 @@
 static const bool all[HOSTS] = { true, true, true };
 static struct lab lab;
 
-/* An interface of a P_Key, and the owner of all such interfaces of a port */
+/* An interface of a P_Key, with what its owner keeps about it */
 struct member {
 	struct ifc ifc;
 	bool carrier, was_up; /* .was_up: true if the network device would exist */
@@ -189,7 +189,10 @@ static void say(struct member *m)
 	ifc_readable(&m->ifc);
 }
 
-/* Every host has the interface, the interface is up, and a broadcast of one host arrives at the others. */
+/*
+ * Check that every host has the interface of this P_Key, that it is up, and that a broadcast of one host arrives at
+ * all others.
+ */
 static void check_link(uint16_t pkey)
 {
 	for (unsigned int i = 0; i < HOSTS; i++) {
@@ -197,7 +200,7 @@ static void check_link(uint16_t pkey)
 		assert_true(of(i, pkey)->carrier);
 		of(i, pkey)->frames = 0;
 	}
-	if (of(0, pkey)) /* the compiler does not know that this is true */
+	if (of(0, pkey)) /* always true, which the compiler does not know */
 		say(of(0, pkey));
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -218,7 +221,7 @@ static void on_data(struct lab *l, struct lab_host *to, const struct ipoib_lladd
 	arrived += len == 4 && !memcmp(data, "keep", 4);
 }
 
-/* Runs for @d, while host 0 sends to host 1 on the default partition; nothing of that is lost. */
+/* Let @d pass, while host 0 sends to host 1 on the default partition, and check that no packet is lost. */
 static void run_with_traffic(ns_t d)
 {
 	ns_t until = lab.now + d;

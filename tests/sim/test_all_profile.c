@@ -23,7 +23,7 @@ static struct lab lab;
 static struct lab_count count;
 static const bool all[HOSTS] = { true, true, true, true };
 
-/* Hosts of both shapes, among those with an even index as among the others. */
+/* Alternate the shapes so that hosts with an even index, and hosts with an odd index, have both. */
 static void mix_shapes(struct lab_host *h, void *ctx)
 {
 	h->shape =
@@ -93,7 +93,7 @@ static void check_mtu(unsigned int mtu)
 	}
 }
 
-/* The profile has no links of such a group. */
+/* Check that the links stay down, because the profile has no links with groups of this MTU. */
 static void row_refuses(const struct ipoib_profile *p, enum ib_mtu_code mtu)
 {
 	struct ipoib_link_info info;
@@ -169,7 +169,10 @@ static int wire_of(const struct ipoib_profile *p)
 	return kind_of(p)->wire;
 }
 
-/* All hosts receive a group. They get the packet that host 0 sends to it exactly if they are on its link. */
+/*
+ * Let all hosts join a group, and check that exactly those on the link of host 0 get the packet that host 0 sends to
+ * the group.
+ */
 static void check_group_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
 {
 	/* magic and sender, as lab_check_group() sends them */
@@ -188,7 +191,7 @@ static void check_group_hearing(const struct ipoib_profile *a, const struct ipoi
 				 count.group[i]);
 }
 
-/* Each host has dropped the packets of hosts of the other profile, and counted them under a reason. */
+/* Check that each host has dropped the packets of hosts of the other profile, and counted them under a reason. */
 static void check_drops(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)

@@ -19,7 +19,7 @@
 #define IP6_LEN 40
 #define ND_LEN 24 /* solicitation and advertisement without options */
 #define ETH_LEN 14
-#define QKEY 0x0b1bu /* without bit 31, as OpenSM's groups have it */
+#define QKEY 0x0b1bu /* a Q_Key without bit 31, like that of OpenSM's groups */
 
 static struct lab lab;
 static const bool all[HOSTS] = { true, true, true, true };
@@ -58,7 +58,10 @@ static uint32_t native_at(const uint8_t *p)
 	return v;
 }
 
-/* Gives each packet that was sent to a queue pair of IPoIB to @fn. Returns the number of packets. */
+/*
+ * End the capture, and call @fn with each packet that was sent to a queue pair of IPoIB. Returns the number of
+ * packets.
+ */
 static unsigned int capture_end(void (*fn)(const struct ib_ud_hdr *h, const uint8_t *payload,
 					   size_t len))
 {
@@ -171,7 +174,7 @@ static void send_data(struct lab_host *from, const uint8_t mac[6])
 	lab_run(&lab, NS_MSEC(100));
 }
 
-/* Host @a asks by multicast for host @b, which answers, and then they send to each other. */
+/* Let host @a ask for host @b by multicast; @b answers, and then they send to each other. */
 static void talk(struct lab_host *a, struct lab_host *b)
 {
 	static const uint8_t all_mac[6] = { 0x33, 0x33, [5] = 1 };

@@ -73,7 +73,7 @@ static void station_asks(struct lab_host *h, uint8_t number)
 	lab_frame(h, pkt_from_data(lab.pool, frame, sizeof(frame)));
 }
 
-/* All that makes an interface take something; the last packets are held, or under way, when it returns. */
+/* Make each interface use every kind of object. When the function returns, the last packets are held or under way. */
 static void use_all(void)
 {
 	uint8_t group[4] = { 239, 1, 1, 0 };
@@ -91,7 +91,7 @@ static void use_all(void)
 	lab_run(&lab, NS_SEC(10));
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		for (uint8_t n = 1; n < 20; n++) {
-			group[3] = n; /* groups that exist, and others that do not */
+			group[3] = n; /* send to groups that exist, and to groups that do not */
 			lab_send_group(&lab.host[i], group, "x", 1);
 		}
 		lab_send(&lab.host[i], &lab.host[(i + 1) % HOSTS], "x", 1);

@@ -20,11 +20,11 @@ static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 			    "Lab=0x0001, ipoib, sl=3, Q_Key=0x80004242, mtu=3 : ALL=full;\n";
 
-/* Data packets on links, counted by fields of their LRH. */
+/* Data packets on the links, counted by fields of their LRH. */
 static struct {
 	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
-	unsigned int wrong; /* packets whose VL differs from the LRH's */
+	unsigned int wrong; /* number of packets whose VL is not the one in the LRH */
 } seen;
 
 static bool any(void *ctx, const struct pkt *p)

@@ -34,7 +34,7 @@ static void begin(unsigned int routers)
 	topo_free(t);
 	lab.rx = on_rx;
 	lab_wait_up(&lab, all, NS_SEC(30), 0, "at the start");
-	lab_run(&lab, NS_SEC(10)); /* the list of groups, and the subscriptions */
+	lab_run(&lab, NS_SEC(10)); /* time for the list of groups, and for the subscriptions */
 }
 
 static void group_addr(uint8_t ret[4], unsigned int i)
@@ -54,7 +54,7 @@ static void member(unsigned int host, unsigned int i, bool in)
 		assert_int_equal(ipoib_mcast_del(l, IPOIB_IPV4, addr, lab.now), 0);
 }
 
-/* How many copies the router gets of one packet from host 4 to the group. */
+/* Return the number of copies that the router gets of one packet from host 4 to the group. */
 static unsigned int router_hears(unsigned int i)
 {
 	uint8_t addr[4];
@@ -220,7 +220,8 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(state_in(&all_routers[i]), 0);
 		member(2, 3,
-		       round == 0); /* a group is made, or deleted, while the link is no router's */
+		       round ==
+			       0); /* the group is created, or deleted, while the link is not that of a router */
 		lab_run(&lab, NS_SEC(3));
 		assert_int_equal(router_state(3), 0);
 	}

@@ -79,7 +79,7 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 	lab_destroy(&lab);
 }
 
-/* With SIDR the group is not known when the queue pair is made. */
+/* With SIDR, the group becomes known some time after the queue pair was made. */
 static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
 {
 	const struct lab_host *h;
@@ -156,7 +156,7 @@ static void emit_arp(struct lab_host *h, uint16_t op, unsigned int to)
 	emit(h, dst, ETH_P_ARP4, b, arp_encode(b, &a));
 }
 
-/* A Neighbour Solicitation for @to to all nodes, or an answer to @to. */
+/* Send a Neighbour Solicitation for @to to all nodes, or an advertisement to @to. */
 static void emit_nd(struct lab_host *h, uint8_t type, unsigned int to)
 {
 	unsigned int pad = alen(h) == 20 ? 2 : 0, opt = 2 + pad + alen(h);
@@ -285,7 +285,7 @@ static void resolve(struct lab_host *h, unsigned int to)
 		emit_nd(h, ICMP6_NS, to);
 }
 
-/* Each host asks for each other host by multicast, and pings it. */
+/* Let each host resolve each other host by multicast, and ping it. */
 static void ping_all(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -313,7 +313,10 @@ static void check_pings(const char *profile, unsigned int n)
 	}
 }
 
-/* The kernel must be told that a peer's Q_Key was forgotten. With RFC 4391's messages there is no Q_Key to forget. */
+/*
+ * If the profile's messages contain a Q_Key, the kernel must be told that a peer's Q_Key was forgotten. RFC 4391's
+ * messages contain none.
+ */
 static void check_forgotten(const struct ipoib_profile *p)
 {
 	bool tells_qkey = p->resolve == IPOIB_RESOLVE_IBARP || p->nd.has_lid;

@@ -159,7 +159,7 @@ static void on_raw(struct cm_request *q, int status, const struct sidr_rep *rep,
 	raw_rep = *rep;
 }
 
-/* Status of the answer from @lid; @via is the P_Key in the BTH. */
+/* Return the Status of the answer from @lid; @via is the P_Key in the BTH of the request. */
 static uint8_t ask_lid(unsigned int i, uint16_t lid, uint16_t pkey, uint16_t via)
 {
 	raw = (struct cm_request){
@@ -198,7 +198,7 @@ static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **st
 	assert_int_equal(raw_rep.qkey, 0);
 	assert_memory_equal(raw_rep.priv, none, sizeof(none));
 	assert_int_equal(ask_sm(1, 0xffff), SIDR_STATUS_OK);
-	/* The SA does not even tell it of the service. */
+	/* The SA does not list the service for a host that is no member. */
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
@@ -353,7 +353,7 @@ static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void 
 	assert_int_equal(records(0xffff), 1);
 	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* of zeroes */
 	assert_int_equal(records(0xffff), 1);
-	/* The host itself can, which has the same key after an end and a new start of the interface. */
+	/* The host itself can change the record. Its interface has the same key after it was taken down and up. */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(records(0xffff), 0);
@@ -381,7 +381,7 @@ static void test_a_port_that_serves_already_is_taken_over_later(void **state)
 	ask(4, 0xffff);
 	lab_run(&lab, NS_SEC(1));
 	assert_has_group(4, 0xffff);
-	/* The interface goes down while the service waits. */
+	/* The interface goes down while the service still waits to be registered. */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	assert_int_equal(cm_service_add(cm, &other), 0);
 	ifc_set_up(&lab.host[0].ifc, true, lab.now);
@@ -525,7 +525,7 @@ static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_
 	lab_destroy(&lab);
 }
 
-/* SIDR_REQs of host 5, thousands a second, right onto the wire */
+/* Write SIDR_REQs of host 5 to the wire, thousands a second */
 static void flood(unsigned int per_ms, unsigned int ms)
 {
 	struct node_port *p = port_of(5);
@@ -554,7 +554,7 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 	st = cm_stats(sa_cm(lab.sa));
 	assert_in_range(st->served, CM_SOURCE_BURST, CM_SOURCE_BURST + CM_SOURCE_RATE);
 	assert_true(st->drop_paced > 9000);
-	/* In the middle of it others ask, and join groups. */
+	/* During the flood other hosts send SIDR_REQs and join groups. */
 	for (unsigned int i = 0; i < 5; i++)
 		ask(i, 0xffff);
 	assert_int_equal(ipoib_mcast_add(lab.host[2].link, IPOIB_IPV4, v4, lab.now), 0);

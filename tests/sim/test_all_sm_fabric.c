@@ -74,7 +74,7 @@ static struct node *node_at(struct rig *r, unsigned int i)
 	return fabric_node_node(fabric_node_at(r->f, i));
 }
 
-/* Start an SM on the first end port of node @i */
+/* Start an SM at the first end port of node @i */
 static struct sm *sm_at(struct rig *r, unsigned int i, uint8_t priority)
 {
 	struct sm_cfg cfg = sm_cfg_default();
@@ -127,7 +127,7 @@ static bool linked(struct rig *r, unsigned int i, unsigned int port)
 	return p && fabric_link_state(p) == FABRIC_LINK_UP;
 }
 
-/* Check the way from every CA port to the LID of every end port of other nodes */
+/* Check that each CA port reaches the LIDs of all end ports of other nodes */
 static void assert_connected(struct rig *r)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(r->f); i++) {
@@ -227,7 +227,7 @@ static void test_I15_capability_trap_makes_the_master_hand_over(void **state)
 	a = sm_at(&r, 0, 3);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_MASTER);
-	/* A standby starts on a CA; trap 144 is the only news of it that the master gets. */
+	/* A standby SM starts on a CA. The master learns of it only by trap 144. */
 	b = sm_at(&r, fabric_nnodes(r.f) - 1, 8);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_STANDBY);
@@ -336,7 +336,7 @@ static void test_sm_on_the_second_port_of_a_ca(void **state)
 	rig_fini(&r);
 }
 
-/* True if the switch has @port in an entry of its MFT */
+/* Tell whether the switch has @port in an entry of its MFT */
 static bool in_a_tree(const struct node *n, unsigned int port)
 {
 	for (unsigned int i = 0; i < NODE_MCAST_LIDS; i++)

@@ -14,7 +14,7 @@
 #define HOSTS 24
 #define SWITCHES 4
 #define SEED 5
-/* Start of the SM, its sweep, and joins of all ports */
+/* Time for the start of the SM, its sweep, and the joins of all ports */
 #define BACK_WITH_AN_SM NS_MSEC(500)
 /* Longest time until a port asks a new SA that is not announced: the largest back-off with its jitter */
 #define BACK_WITH_AN_SA (SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(500))
@@ -102,7 +102,7 @@ static void works_within(ns_t most)
 	lab_check_beliefs(&f.l, f.want, SEED);
 }
 
-/* Ports were told to register again, and then the SM ended before they could. */
+/* Tell all ports to register again, and end the SM before they can. */
 static void away(ns_t d)
 {
 	lab_sm_stop(&f.l);

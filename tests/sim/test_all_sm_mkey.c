@@ -165,14 +165,17 @@ static void test_I6_every_end_port_gets_the_key(void **state)
 	assert_int_equal(status(f.sm).last.foreign_mkeys, 0);
 }
 
-/* @shown: PortInfo shows the foreign key, so that no Set is tried; else the first Set finds it */
+/*
+ * Give a host's port a foreign M_Key. @shown: PortInfo shows the key, so no Set is tried; otherwise
+ * the first Set discovers it
+ */
 static void other_key_on_a_host(bool shown)
 {
 	struct node_port *p = end_port("Hca2");
 
 	up();
 	set_key(p, OTHER, !shown);
-	p->pi.sm_sl = 3; /* a value that the SM would correct */
+	p->pi.sm_sl = 3; /* a value that the SM corrects by a Set */
 	for (unsigned int i = 0; i < 3; i++) {
 		sweep();
 		assert_int_equal(status(f.sm).last.foreign_mkeys, 1);
@@ -183,7 +186,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(p->pi.sm_sl, 3);
 	if (shown)
 		assert_int_equal(p->pi.mkey_violations, 0);
-	/* Other ports are served, and do not get more SMPs because of this one. */
+	/* The other ports are configured, and get no more SMPs because of this port. */
 	assert_int_equal(status(f.sm).last.stage, SM_STAGE_UP);
 	assert_non_null(sm_db_port_by_lid(sm_db(f.sm), end_port("Hca3")->pi.lid));
 

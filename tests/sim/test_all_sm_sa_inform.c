@@ -34,7 +34,7 @@ static void fix_fini(struct fix *f)
 	sa_rig_fini(&f->r);
 }
 
-/* Let d join or leave group number @n of partition @pkey; returns its MGID */
+/* Let client d join or leave group number @n of partition @pkey; returns its MGID */
 static ib_gid group(struct fix *f, uint16_t pkey, unsigned int n, uint8_t method)
 {
 	const uint8_t ip[4] = { 239, 0, 0, (uint8_t)n };
@@ -117,7 +117,7 @@ static void test_I25_a_report_is_repeated_then_dropped(void **state)
 	assert_int_equal(f.c.repeats, 4);
 	assert_int_equal(sa_stats(f.r.sa)->reports_lost, 1);
 	assert_int_equal(sa_subscription_next(f.r.sa, NULL)->lost, 1);
-	/* The subscription outlives a Report without an answer. */
+	/* The subscription remains although a Report got no answer. */
 	f.c.answer_reports = true;
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
@@ -142,8 +142,8 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 static void cut(struct fix *f, const char *name, bool up);
 
 /*
- * Make as many subscriptions as a port may have; they differ in a field that has no meaning
- * together with all LIDs.
+ * Make as many subscriptions as a port may have. They differ only in a field that is ignored when
+ * LIDRangeBegin means all LIDs.
  */
 static void subscribe_often(struct sa_client *c)
 {
@@ -188,7 +188,10 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 		sa_rig_pass(&f.r, NS_MSEC(5));
 		assert_int_equal(f.c.nreports, n + 1);
 	}
-	/* Few Reports wait for a silent client: the first of each subscription, and one more. */
+	/*
+	 * Few Reports are open for a silent client: the first one of each subscription, and one
+	 * more.
+	 */
 	sa_rig_pass(&f.r, NS_SEC(120));
 	assert_true(sa_stats(f.r.sa)->reports_lost > 0);
 	silent[1].answer_reports = true;
@@ -523,14 +526,16 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report without an answer is under way */
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));
-	/* After one run of the fabric the join has arrived, and its MFT write is under way. */
+	/*
+	 * After one run of the fabric the join has arrived, and its write of the MFT is under way.
+	 */
 	fabric_run(f.r.f, f.r.now);
 	sa_destroy(f.r.sa);
 	f.r.sa = NULL;
 	sa_rig_pass(&f.r, NS_SEC(5));
 	/*
-	 * The repeated request is answered by the port itself, with the status that it has no SA
-	 * any more.
+	 * The SA is gone, so the port answers the repeated request itself, with the status that it
+	 * does not support the attribute.
 	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
 	/* A new SA takes its place. */
@@ -592,7 +597,7 @@ static void test_silence_before_the_first_database(void **state)
 	sa_mad_encode(mad, &h, &hdr);
 	assert_int_equal(mad_ep_recv(at->ep, &from, mad, f.r.now), 0);
 	assert_int_equal(sa_stats(sa)->drop_not_master, 1);
-	/* The second SM stands by, and its SA sends nothing. */
+	/* The second SM is a standby, and its SA sends nothing. */
 	node_set_cap(at->node, 0, SMP_CAP_IS_SM, true, f.r.now);
 	sm_start(sm, f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(2));

@@ -17,7 +17,8 @@
 struct fix {
 	struct sa_rig r;
 	struct sa_client c;
-	struct ib_mcmember_rec bc; /* the broadcast group, as the answer to its join described it */
+	/* MCMemberRecord of the broadcast group, from the answer to the join */
+	struct ib_mcmember_rec bc;
 };
 
 static struct ib_mcmember_rec of(struct fix *f, const char *port, uint8_t join_state)
@@ -156,7 +157,10 @@ static void test_I17_the_answer_comes_after_the_tables(void **state)
 	fix_default(&f);
 	want = group(&f, 9, MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
-	/* Nothing ran since the answer, so the switch had its MFT entry before the answer left. */
+	/*
+	 * No time has passed since the answer, so the switch got its MFT entry before the answer
+	 * was sent.
+	 */
 	assert_int_equal(mft_ports(&f, got.mlid), 1);
 	assert_true(switch_has(&f, "Switch1/0", got.mlid, 1));
 	fix_fini(&f);
@@ -255,7 +259,8 @@ static void test_I22_join_state_bits_add_up_and_leave_one_by_one(void **state)
 	want.join_state = MCM_JOIN_NON;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_FULL | MCM_JOIN_NON);
-	want.join_state = MCM_JOIN_SEND_ONLY_NON; /* a join state that the port does not have */
+	/* this join state does not match that of the port */
+	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(leave(&f, &want), SA_STATUS_REQ_INVALID);
 	want.join_state = MCM_JOIN_NON;
 	assert_int_equal(leave(&f, &want), 0);
@@ -286,7 +291,7 @@ static void test_who_is_behind_a_switch_without_multicast_is_refused(void **stat
 	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_NO_RESOURCES);
 	assert_non_null(strstr(f.r.refusal, "no multicast table that it needs has room"));
-	/* The group that the refused join would have made does not exist. */
+	/* The group that the refused request would have created does not exist. */
 	want.mgid.raw[15]++;
 	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_NO_RESOURCES);
@@ -377,7 +382,7 @@ static void test_I22_creation_needs_its_components(void **state)
 				 SA_STATUS_INSUF_COMPONENTS);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_INSUF_COMPONENTS);
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
-	/* The shortest component mask with which a group can be made. */
+	/* The shortest component mask with which a group can be created. */
 	assert_int_equal(set(&f,
 			     MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE |
 				     MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY |
@@ -526,7 +531,7 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .topology = topology });
 	sa_client_init(&f.c, &f.r, "Hca1/1");
 	want = of(&f, "Hca1/1", MCM_JOIN_FULL);
-	/* The port's link runs at 2.5 Gb/s, the group at 10 Gb/s. */
+	/* The port's link runs at 2.5 Gb/s, which is less than the group's rate of 10 Gb/s. */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	assert_int_equal(sm_group_find(f.r.sm, &want.mgid)->nmembers, 0);

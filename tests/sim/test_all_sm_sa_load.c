@@ -92,7 +92,7 @@ static void test_paths_from_one_port_and_to_one_port(void **state)
 	fix_fini(&f);
 }
 
-/* A Get for which there is no path goes through all paths, too, before it is refused. */
+/* A Get without any matching path also has to look at all paths before it is refused. */
 static void test_I19_get_of_no_path_at_all(void **state)
 {
 	struct ib_path_rec want = { .sl = 13 };
@@ -182,7 +182,10 @@ static void test_a_table_takes_as_much_as_it_may(void **state)
 	for (unsigned int i = 0; i < 1000; i++)
 		assert_non_null(sa_table_add(&t));
 	assert_false(t.full);
-	/* The table has exactly this limit, which doubling its memory would have exceeded. */
+	/*
+	 * The capacity of the table is exactly the limit; doubling it would have exceeded the
+	 * limit.
+	 */
 	assert_int_equal(t.cap, SA_DATA_OFF + 64000);
 	assert_null(sa_table_add(&t));
 	assert_true(t.full);
@@ -254,8 +257,8 @@ static void test_others_are_answered_between_slices(void **state)
 
 /*
  * For some seconds one client sends a thousand requests a second and acknowledges nothing. Another
- * client asks for a path every 20 ms and for a table every second, and the attacker's own port asks
- * for paths too. All of the latter are answered at once.
+ * client asks for a path every 20 ms and for a table every second, and another client at the
+ * attacker's own port asks for paths, too. All requests of these clients are answered at once.
  */
 static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 {

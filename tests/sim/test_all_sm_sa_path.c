@@ -105,7 +105,7 @@ static void test_I21_foreign_prefix_and_unknown_guid(void **state)
 	want = between(&f, "Hca1/1", "Hca2/1");
 	want.sgid.raw[15] ^= 0x55;
 	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_INVALID_GID);
-	/* A LID that no port has gives no records, and no error about GIDs. */
+	/* A LID that no port has matches no record; the error is not one about GIDs. */
 	want.dlid = 0xbfff;
 	assert_int_equal(get(&f, PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
 	assert_int_equal(table(&f, PATH_COMP_DLID, &want), 0);

@@ -485,7 +485,7 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 
 	fix_init(&f, 2, 1);
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), SA_STATUS_REQ_INVALID);
-	/* o13-13.1.1: the refusal shows that nothing was subscribed. */
+	/* o13-13.1.1: the Subscribe field of the refusal is 0, because nothing was subscribed. */
 	assert_int_equal(f.c.resp.data[MAD_INFORM_SUBSCRIBE_OFF], 0);
 	f.c.sm_key = TRUSTED;
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), 0);
@@ -513,7 +513,7 @@ static void test_short_and_reserved_requests(void **state)
 		assert_int_equal(ask(&f, MAD_METHOD_SET, attrs[i], 0, ff, sizeof(ff)), 0x0c);
 		assert_int_equal(ask(&f, MAD_METHOD_DELETE, attrs[i], 0, ff, sizeof(ff)), 0x0c);
 		/*
-		 * Values such as LID 0xffff, which no port has, give no records and no other
+		 * Values that no port has, such as LID 0xffff, match no record and have no other
 		 * effect.
 		 */
 		assert_int_equal(ask(&f, MAD_METHOD_GET, attrs[i], ~0ull, ff, sizeof(ff)),
@@ -635,7 +635,8 @@ static void test_multi_path_refusals(void **state)
 	rec.gid[0] = sa_rig_gid(&f.r, "Hca1/1");
 	rec.gid[1] = sa_rig_gid(&f.r, "Hca2/1");
 	/*
-	 * Refused: without RMPP; without counts; without GIDs; GIDs of no port; half a ServiceID.
+	 * Refused requests: without RMPP; without counts; without GIDs; with GIDs of no port; with
+	 * half a ServiceID.
 	 */
 	assert_int_equal(multi(&f, 0, &rec), SA_STATUS_REQ_INVALID);
 	f.c.rmpp = true;

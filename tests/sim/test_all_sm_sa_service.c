@@ -257,7 +257,8 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
 	/*
-	 * From now on the limit applies, even if groups were left meanwhile; a request without an answer is repeated.
+	 * From now on the limit applies, even though groups were left meanwhile. A request without an answer is
+	 * repeated.
 	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)
@@ -325,11 +326,11 @@ static void test_I22_groups_of_any_scope(void **state)
 		{ { 0xff, 0x1f, 0xa0, 0x1c }, 0 }, /* a reserved scope */
 		{ { 0xff, 0x02, 0x00, 0x00 }, 0 }, /* flag T is 0 */
 		{ { 0xff, 0x22, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID }, /* a reserved flag */
-		/* the form of an MGID that the SA itself makes */
+		/* MGIDs of this form are made by the SA itself */
 		{ { 0xff, 0x12, 0xa0, 0x1b }, SA_STATUS_REQ_INVALID },
 		{ { 0xff, 0x15, 0xa0, 0x1b }, 0 },
 		{ { 0xef, 0x12, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID },
-		/* RFC 4391 §4: flag T is 0 */
+		/* in an IPoIB MGID flag T must not be 0 (RFC 4391 §4) */
 		{ { 0xff, 0x02, 0x40, 0x1b }, SA_STATUS_REQ_INVALID },
 	};
 	struct ib_mcmember_rec rec, got;
@@ -370,7 +371,7 @@ static void test_I22_codes_that_stand_for_nothing(void **state)
 	fix_fini(&f);
 }
 
-/* Only the SM's own SIDR server can change its records, and not even a trusted request can. */
+/* Only the SIDR server in the SM can change its records. Requests cannot, not even trusted ones. */
 static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 {
 	struct ib_service_rec rec, got;
@@ -393,7 +394,7 @@ static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 				 SA_STATUS_DENIED);
 	}
 	f.c.sm_key = 0;
-	/* A record of another port follows it. */
+	/* The SM's record must stay the first one, even if another port has a record. */
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, f.c.np->guids[0]);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	sm_kick(f.r.sm, "test", f.r.now);

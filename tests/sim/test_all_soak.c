@@ -57,7 +57,7 @@ static void add_partition(struct soak *s, struct text *t, uint16_t pkey)
 	text_add(t, ";\n");
 }
 
-/* The administrator makes the groups that links of some profiles are made by. */
+/* Some profiles have links whose groups only an administrator can create. */
 static const char *conf_of(struct soak *s)
 {
 	size_t size = 1024 + s->c.n * 32;
@@ -72,7 +72,7 @@ static const char *conf_of(struct soak *s)
 	return s->conf;
 }
 
-/* A profile whose own group has no P_Key in its MGID has one link in the whole subnet. */
+/* Tell whether the profile has one link in the whole subnet, because the MGID of its own group contains no P_Key. */
 static bool one_link(const struct ipoib_profile *p)
 {
 	struct ipoib_map first = ipoib_profile_map(p, pkeys[0], 0, 0);
@@ -204,7 +204,7 @@ static void flap_one(struct soak *s)
 	fabric_link_set(port, true, s->l.now);
 }
 
-/* The next SM gives every port the LID of another port. */
+/* Give the next SM a table in which every port has the LID of another port. */
 static void other_lids(struct soak *s)
 {
 	unsigned int step = 1u << s->sm.lmc, by = prng_below(&s->r, s->c.n);
@@ -268,8 +268,8 @@ static void restart_host(struct soak *s)
 	struct lab_host *h = &s->l.host[prng_below(&s->r, s->c.n)];
 
 	/*
-	 * InfiniBand keeps the order of packets on a path, so the faults end first; else a last
-	 * leave could arrive after the first join.
+	 * InfiniBand keeps packets on a path in order. Faults would reorder them, and the last leave could arrive
+	 * after the first join, so the faults end first.
 	 */
 	if (s->faulty)
 		toggle_faults(s);
@@ -317,7 +317,7 @@ static void something(struct soak *s)
 	pass(s, NS_SEC(3));
 }
 
-/* --- the end, after the last event */
+/* --- checks after the last event */
 
 static bool has_receiver(const struct soak *s, unsigned int sender)
 {

@@ -17,9 +17,9 @@
 #define SPINES 4
 #define AT_LEAF 25
 #define HOSTS (LEAVES * AT_LEAF)
-#define PEERS 8 /* to which each host sends during the storm, half of them for the first time */
+#define PEERS 8 /* number of peers to which a host sends in the storm; half of them are new */
 #define BURST 256
-#define SEND_EVERY NS_MSEC(200) /* a host sends a packet to each of its peers this often */
+#define SEND_EVERY NS_MSEC(200) /* interval at which a host sends a packet to each of its peers */
 
 static char *topology(void)
 {
@@ -50,10 +50,11 @@ struct storm {
 	struct lab lab;
 	struct fabric_port *port; /* that leads to the SA */
 	unsigned int deepest; /* most packets that waited there */
-	bool *got; /* a packet has arrived from each host at each other one, [HOSTS * HOSTS] */
-	unsigned int pairs; /* pairs between which one has arrived */
+	bool *got; /* [from * HOSTS + to]: true if a packet of this host has arrived at the other one */
+	unsigned int pairs; /* number of pairs of hosts between which a packet has arrived */
 	ns_t since;
-	ns_t *last; /* time after .since at which each host has received what all its peers sent, [HOSTS] */
+	/* for each host, the time after .since at which it has received the packets of all its peers, [HOSTS] */
+	ns_t *last;
 };
 
 static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
@@ -74,13 +75,13 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 	s->last[from] = l->now - s->since;
 }
 
-/* The i-th peer of a host is on another leaf switch for each i. */
+/* The i-th peer of a host. The peers of a host are on different leaf switches. */
 static unsigned int peer_of(unsigned int host, unsigned int i)
 {
 	return (host + 1 + i * (HOSTS / PEERS + 1)) % HOSTS;
 }
 
-/* Send a packet to each of these peers. */
+/* Let each host send a packet to its peers @first to @end - 1. */
 static void send_all(struct storm *s, unsigned int first, unsigned int end)
 {
 	uint8_t data[64] = { 0 };
@@ -92,11 +93,11 @@ static void send_all(struct storm *s, unsigned int first, unsigned int end)
 		}
 		if (h % 50 == 49)
 			lab_run(&s->lab,
-				0); /* the frames take the lab's buffers until they are sent */
+				0); /* the frames use the lab's buffers until they are sent */
 	}
 }
 
-/* Let a slot go by in which the SA gets nothing, and then the packets that wait. */
+/* Let the SA get nothing for a slot, and then the packets that have waited. */
 static void slot(struct storm *s, ns_t length)
 {
 	const struct fault_spec stall = { .kind = FAULT_STALL };
@@ -176,7 +177,7 @@ static unsigned int hosts_subscribed(const struct storm *s)
 	return n;
 }
 
-/* Give a host another LID, of which the SM tells all by ClientReregister. */
+/* Give a host another LID, which makes the SM send ClientReregister to all ports. */
 static void begin(struct storm *s)
 {
 	const struct lab_host *h = &s->lab.host[HOSTS / 2];
@@ -202,8 +203,10 @@ static uint64_t dropped_at(const struct storm *s, const char *node)
 }
 
 /*
- * @length:	of a slot, so the SA takes BURST / @length requests
- * @limit:	time after which every host has its paths and subscriptions
+ * Run a storm.
+ *
+ * @length:	length of a slot; the SA takes BURST requests in this time
+ * @limit:	time within which every host must have its paths and subscriptions
  */
 static void storm(struct storm *s, ns_t length, ns_t limit)
 {
@@ -234,7 +237,7 @@ static void storm(struct storm *s, ns_t length, ns_t limit)
 			 HOSTS * PEERS, hosts_with_paths(s), hosts_subscribed(s));
 	assert_int_equal(s->deepest, BURST); /* it was a storm */
 	assert_true(drops > 0);
-	/* nothing is lost without a count: the queue in front of the SA is the only one that was full */
+	/* every lost packet is counted, and the queue in front of the SA is the only one that was full */
 	assert_int_equal(fabric_stats(s->lab.f)->drops[FABRIC_DROP_QUEUE], dropped_at(s, "Spine1"));
 	/* every host asked for each peer, and repeated only what was not answered */
 	assert_true(st->paths - before.paths >= HOSTS * PEERS);

@@ -29,7 +29,7 @@
 #define DHCP_PORT 67
 #define LEN_MAX 70000
 
-/* Data that are compared after each round */
+/* Kinds of data that are compared after each round */
 enum part {
 	PART_IP, /* IP packets that hosts received, in the order of each flow, with their times */
 	PART_PORTS, /* counters of all ports */
@@ -63,7 +63,7 @@ struct run {
 	struct lab l;
 	struct prng r;
 	struct flow flow[HOSTS][FLOWS];
-	/* sums by receiver and slot() of the flow; [0] has all other packets */
+	/* sums over the packets, by receiver and slot() of the flow; slot [0] is for all other packets */
 	uint64_t ip[HOSTS][4 * HOSTS * FLOWS + 4];
 	uint64_t captured, traced;
 	struct fabric_port *port[512]; /* ports with cables */
@@ -95,7 +95,7 @@ static void mix_u64(uint64_t *h, uint64_t v)
 
 /* --- what hosts receive */
 
-/* Sum of octet pairs (RFC 1071) */
+/* Return the sum of octet pairs (RFC 1071) */
 static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -261,7 +261,7 @@ static struct draw draw_frame(struct prng *r, unsigned int f)
 	if (prng_below(r, 2))
 		d.size = 2044 - d.l3 - d.l4;
 	if (!prng_below(r, 16))
-		d.size += 1000; /* with TCP the MTU limits the segments; datagrams are dropped */
+		d.size += 1000; /* a TCP segment above the MTU is cut, but a datagram is dropped */
 	if (d.size < 8)
 		d.size = 8;
 	d.payload = d.gso ? 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * d.size)
@@ -508,7 +508,7 @@ static void poke_any(struct run *x)
 	}
 }
 
-/* A port of @n, other than @not, with a cable to @to; NULL: there is none */
+/* Find a port of @n, other than @not, with a cable to @to; NULL: there is none */
 static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_port * not,
 				     const struct fabric_node *to)
 {
@@ -739,7 +739,7 @@ static void test_trains_are_their_packets(void **state)
 		got += run[1].got;
 		whole[crc_of(seed)] += run[1].whole;
 	}
-	/* Otherwise the traffic would show nothing. */
+	/* Check that there was enough traffic for the comparison to mean something. */
 	assert_true(got > seeds * 500);
 	for (unsigned int i = 0; i < ARRAY_SIZE(whole) && seeds >= SEEDS; i++)
 		assert_true(whole[i] > seeds);

@@ -148,7 +148,7 @@ static void test_everybody_reaches_everybody_with_crcs(void **state)
 	everybody_to_everybody(HCA_CRC_ICRC);
 }
 
-/* As many words leave a port as arrive at its peer. */
+/* Check that as many words have left each port as have arrived at its peer. */
 static void check_counters(unsigned int seed)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
@@ -332,8 +332,8 @@ static void test_chaos(void **state)
 /* --- lazy CRCs have the same visible results as full CRCs */
 
 /*
- * Everything that can be seen of a run: captures of all links, counters of all ports, drops, and
- * the packets that arrived
+ * All visible effects of a run: captures of all links, counters of all ports, drops, and the
+ * packets that arrived
  */
 struct view {
 	uint8_t *capture;
@@ -409,7 +409,7 @@ static void view_free(struct view *v)
 	free(v->port);
 }
 
-/* A Get of a performance counter, to a random port */
+/* Send a Get of a performance counter to a random port */
 static void send_mad(void)
 {
 	struct mad_hdr h = { .base_version = 1,
@@ -426,7 +426,10 @@ static void send_mad(void)
 	(void)n->ops->xmit(n->ctx, from->port, &to, mad, net.r.now);
 }
 
-/* Packets that one cable damages and another one corrupts have a right VCRC between them. */
+/*
+ * Make one cable "damage" packets and another "corrupt" them. Between the two, the damaged packets
+ * have a right VCRC.
+ */
 static void bad_cables(void)
 {
 	struct fault_spec s;
@@ -493,7 +496,7 @@ static void test_lazy_crcs_look_like_full_ones(void **state)
 
 /* --- lengths in words, LRH .. ICRC: an IPoIB ping of 1000 octets, and a MAD */
 
-#define PING_WORDS 266 /* (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
+#define PING_WORDS 266 /* 266 = (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
 #define MAD_WORDS 72
 
 static const char path_text[] = "Switch 4 \"s1\"\n[1] \"h1\"[1]\n[3] \"s2\"[3]\n"

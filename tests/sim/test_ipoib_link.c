@@ -4,8 +4,8 @@
 #include "ipoib_rig.h"
 
 /*
- * The states of a link: the reason why it waits in each, the parameters that it takes from the
- * broadcast group, the failures that it survives.
+ * The states of a link. Tests the reason for waiting in each state, the parameters that come from
+ * the broadcast group, and the failures that a link survives.
  */
 
 static struct ipoib_rig r;
@@ -175,7 +175,8 @@ static void test_R26_rate_is_named_too(void **state)
 static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 {
 	rig_init(&r, 1);
-	bcast_at_sa()->rec.mtu_code = IB_MTU_4096; /* an SA that does not compare the MTU */
+	/* this SA grants the join although the MTU is too large for the port */
+	bcast_at_sa()->rec.mtu_code = IB_MTU_4096;
 	ipoib_link_set_admin(r.link, true, r.s.now);
 	rig_run(&r, NS_MSEC(5));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);

@@ -31,7 +31,7 @@ static int del(uint32_t addr)
 	return err;
 }
 
-/* True if sent packet @i has the MGID of the group @addr. */
+/* Tell whether sent packet @i has the MGID of the group @addr. */
 static bool went_to(unsigned int i, uint32_t addr)
 {
 	ib_gid g = rig_mgid4(addr);
@@ -89,7 +89,8 @@ static void test_R63_branch_3_absent_group_goes_to_the_routers(void **state)
 	assert_int_equal(r.sent[0].tag, 1);
 	assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_true(went_to(2, ROUTERS));
-	assert_int_equal(r.s.sa.asks, 2); /* queries for the group and for the routers' group */
+	assert_int_equal(r.s.sa.asks,
+			 2); /* one query for the group, and one for the all-routers group */
 	rig_fini(&r);
 }
 
@@ -129,7 +130,7 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1); /* Clause R61 applies only to scopes wider than link-local */
 	assert_true(went_to(0, 0xffffffff));
-	/* As soon as there is a routers' group, packets are sent to it first. */
+	/* When there is an all-routers group, packets are sent to it first. */
 	rig_sa_make(&r, ROUTERS);
 	{
 		ib_gid g = rig_mgid4(ROUTERS);
@@ -199,7 +200,7 @@ static void test_R64_absence_is_believed_for_a_while_only(void **state)
 			rig_tx_group(&r, LINK_LOCAL, 1);
 			rig_run(&r, NS_SEC(1));
 		}
-		/* Without traps the SA is asked every few seconds. */
+		/* Without traps, the link asks the SA for the group every few seconds. */
 		if (blind)
 			assert_in_range(r.s.sa.asks, 10, 13);
 		else
@@ -230,7 +231,10 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
-	/* The Report could be late, and about an earlier group of this MGID, so the host leaves nevertheless. */
+	/*
+	 * The Report could be a late one, about an earlier group with this MGID, so the host leaves the group
+	 * nevertheless.
+	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);
 }
@@ -576,7 +580,7 @@ static int map_with_own_group(ib_gid *ret, const uint8_t group[4], const struct 
 	return mgid_from_ipv4(ret, group, map->pkey, map->scope);
 }
 
-/* A profile may map an IP group to the link's own group. No row of RFC 4391's wire does. */
+/* A profile may map an IP group to the link's own group. No profile with the wire format of RFC 4391 does. */
 static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state)
 {
 	ib_gid bcast = rig_bcast();
@@ -590,7 +594,10 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	assert_int_equal(add(GROUP), 0);
 	r.ready_status = 1;
 	rig_up(&r);
-	/* The group was added before the link joined its own group; the owner gets the result now. */
+	/*
+	 * The group was added before the link joined its own group. The owner is called now, because the join has
+	 * succeeded.
+	 */
 	assert_int_equal(r.ready_status, 0);
 	r.ready_status = 1;
 	assert_int_equal(add(GROUP), 0);

@@ -70,7 +70,7 @@ static void test_held_packets_are_bounded_and_counted(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
-	/* The SA answers that there is no such port, so all held packets are dropped. */
+	/* The SA answers that it knows no such port, so all held packets are dropped. */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
 	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
@@ -128,7 +128,7 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 		rig_tx_neigh(&r, n, 1);
 		rig_run(&r, NS_MSEC(10));
 	}
-	/* four to six requests in 30 s: 1 + 2 + 4 + 8 + ... */
+	/* four to six requests in 30 s, because the pauses are 1, 2, 4, 8, ... s */
 	assert_in_range(r.s.sa.path_asks, 4, 6);
 	assert_true(rig_drops(&r, IPOIB_DROP_NO_PATH) == 3000);
 	/* The peer's port comes up, and trap 64 ends the back-off. */
@@ -141,7 +141,7 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 }
 
 static unsigned int lines;
-static bool left_out; /* a line tells how many others were not logged */
+static bool left_out; /* a log line reports how many other lines were left out */
 
 static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 {
@@ -154,7 +154,10 @@ static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list a
 	left_out |= strstr(text, "such lines were left out") != NULL;
 }
 
-/* An attacker can send from ever new GIDs, for which the SA has no path. Without -v the log stays short. */
+/*
+ * An attacker can send from one new GID after the other, for which the SA has no path. The log without -v stays
+ * short.
+ */
 static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 {
 	struct log_sink sink = { .emit = count_line, .max = LOG_LVL_INFO };
@@ -257,7 +260,8 @@ static void test_path_is_verified_when_it_expires(void **state)
 		rig_run(&r, NS_SEC(1));
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
-	assert_int_equal(r.nah, ahs); /* the same answer keeps the same address handle */
+	assert_int_equal(r.nah,
+			 ahs); /* if the answer is the same, the address handle stays the same */
 	rig_fini(&r);
 }
 
@@ -710,7 +714,7 @@ static void test_sl_of_unicasts_follows_the_groups(void **state)
 	assert_int_equal(begin_with_sl(IPOIB_SL_GROUP), 5);
 	n = rig_neigh(&r, 7, 0x77);
 	sa_group_find(&r.s.sa, &bcast)->rec.sl = 6;
-	/* The SM makes the group again, and all hosts join again. */
+	/* The SM deletes the group and creates it again, and all hosts join again. */
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
 	rig_run(&r, NS_SEC(1));
 	/* This packet makes the link ask for the path again, but is sent without waiting for the answer. */

@@ -21,7 +21,7 @@ static void begin(const char *profile)
 	rig_up(&r);
 }
 
-/* Let the SA answer joins of GROUP with this status. */
+/* Make the SA answer joins of GROUP with this status. */
 static void refuse(uint16_t status)
 {
 	ib_gid g = rig_mgid4(GROUP);
@@ -236,7 +236,8 @@ static void test_V16_V24_v6ib00_link_is_made_by_joining_all_hosts(void **state)
 	assert_int_equal(r.s.sa.last_join.join_state, MCM_JOIN_FULL);
 	assert_int_equal(r.s.sa.joins, 1);
 	assert_int_equal(rig_attached(&r, &all, v6_at_sa(all_hosts)->rec.mlid), 1);
-	assert_int_equal(r.mtu, 2048); /* the whole MTU of the group, because there is no header */
+	/* the IP MTU is the whole MTU of the group, because there is no encapsulation header */
+	assert_int_equal(r.mtu, 2048);
 	ipoib_link_info(r.link, &info);
 	assert_memory_equal(&info.mgid, &all, 16);
 	/* ff02::1 of the kernel maps to the link's own group, of which every host is a member. */
@@ -380,7 +381,10 @@ static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 	rig_fini(&r);
 }
 
-/* A sender does as in RFC 4391: beyond link-local scope the all-routers group stands in for a group that is absent. */
+/*
+ * Senders follow RFC 4391: for an absent group of more than link-local scope, packets are sent to the all-routers
+ * group.
+ */
 static void test_v6ib00_sender_without_a_group(void **state)
 {
 	static const uint8_t local[16] = { 0xff, 0x02, [15] = 9 };
@@ -429,7 +433,10 @@ static void test_V8_V9_v6ib00_addresses_are_made_of_the_port_guid(void **state)
 	assert_memory_equal(addr, want, 16);
 }
 
-/* The profiles that leave the group to the administrator do so even if their owner would have it made. */
+/*
+ * Profiles that leave the creation of the group to an administrator do not create it, even if their owner asks them
+ * to.
+ */
 static void test_H30_V19_profiles_that_only_join_create_no_broadcast_group(void **state)
 {
 	static const char *const names[] = { "hld2002", "v6ib00" };

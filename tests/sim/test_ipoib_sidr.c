@@ -32,7 +32,7 @@ static void start(ns_t d)
 	rig_run(&r, d);
 }
 
-/* A broadcast, as an IBARP request is one. Leaves it in r.sent[0]. */
+/* Send a broadcast, like an IBARP request. r.sent[0] gets the packet. */
 static void send_broadcast(void)
 {
 	struct ipoib_tx v = { .pkt = rig_pkt(&r, 1, 88),
@@ -62,7 +62,8 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	r.s.sa.sidr.group.flow_label = 0x12345;
 	r.s.sa.sidr.group.hop_limit = 9;
 	rig_up(&r);
-	assert_int_equal(r.s.sa.sidr.requests, 2); /* once more, because the SA has other values */
+	assert_int_equal(r.s.sa.sidr.requests,
+			 2); /* asked once more, because the SA's values differ from SIDR's */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
 	/* The group in the answer is joined as FullMember, and not created. */
@@ -84,7 +85,7 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	rig_fini(&r);
 }
 
-/* A group of another name and scope, as an administrator may choose it: other groups follow its scope. */
+/* The administrator may choose a group with another MGID and scope. The link's other groups have the same scope. */
 static void test_P18_group_may_be_any(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x15, 0xca, 0xfe, [15] = 1 } };
@@ -108,7 +109,10 @@ static void test_P18_group_may_be_any(void **state)
 	rig_fini(&r);
 }
 
-/* The administrator's group is also the group of an IP group, which the host may receive before and after. */
+/*
+ * The administrator has chosen a group that is also that of an IP group. The host may receive this IP group before
+ * and after the link uses the group.
+ */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
 	ib_gid dgid = rig_mgid4(GROUP), former = rig_bcast();
@@ -226,11 +230,12 @@ static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 	start(NS_SEC(60));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "refused");
-	assert_in_range(r.s.sa.sidr.requests, 5,
-			8); /* requests at 0, 1, 3, 7, 15, 31, 47 s, and up to a quarter later */
+	assert_in_range(
+		r.s.sa.sidr.requests, 5,
+		8); /* requests after 0, 1, 3, 7, 15, 31 and 47 s, each up to a quarter later */
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
 	sa_sidr_offer(&r.s.sa, &g->rec);
-	/* The longest back-off; each answer of SIDR brings a join at once. */
+	/* Let the longest back-off pass. The link joins as soon as SIDR has answered. */
 	rig_run(&r, NS_SEC(20));
 	assert_true(ipoib_link_is_up(r.link));
 	shown = shown_mgid();
@@ -246,7 +251,7 @@ static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
 	make(0);
 	rig_up(&r);
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
-	/* The SM makes another group instead. At first SIDR still names the former one. */
+	/* The SM creates another group instead. At first SIDR still names the former group. */
 	bcast->refuse = SA_STATUS_REQ_INVALID;
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(2));
@@ -281,7 +286,7 @@ static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **sta
 	rig_fini(&r);
 }
 
-/* So is a group that is granted, but is of no use to this port. */
+/* SIDR is also asked again if the group is granted but does not fit this port. */
 static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } };
@@ -340,7 +345,7 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* Then the answer names another group, so the former group is left, with all others. */
+/* Then SIDR names another group, so the link leaves the former group and all other groups. */
 static void test_P18_another_group_after_client_reregister(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x18, 0xca, 0xfe, [15] = 1 } }, shown;
@@ -413,7 +418,7 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	assert_int_equal(r.sent[0].attr.sl, r.s.sa.sidr.group.sl);
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
-	/* Where both agree, one question is enough. */
+	/* If SIDR and the SA agree, one request is enough. */
 	sa_sidr_offer(&r.s.sa, &bcast->rec);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(2));
@@ -504,7 +509,10 @@ static void test_P7_path_of_another_mtu_is_not_used(void **state)
 	rig_fini(&r);
 }
 
-/* 2048 by default, where the encapsulation fits, too. A configuration can only make it less. */
+/*
+ * The IP MTU is 2048 by default, if the encapsulation fits into the group's MTU as well. A configuration can only
+ * lower it.
+ */
 static void test_P5_P8_P9_ip_mtu(void **state)
 {
 	static const unsigned int want[][3] = {

@@ -87,8 +87,7 @@ static void report(uint16_t trap, uint32_t addr)
 }
 
 /*
- * Sends a packet to @addr, and asserts that it was sent to the MGID of @addr by the LID of @by's
- * group.
+ * Send a packet to @addr, and check that it has the MGID of @addr and the LID of the group of @by.
  */
 static void send_by(uint32_t addr, uint32_t by)
 {
@@ -249,7 +248,7 @@ static void test_M19_a_receiver_joins_before_it_creates(void **state)
 	assert_int_equal(at_sa(OTHER)->have, MCM_JOIN_FULL);
 	assert_int_equal(r.ready_status, 0);
 	assert_int_equal(ipoib_link_stats(r.link)->joins_failed, 0);
-	/* M9: groups that differ in their first octet only are two. */
+	/* M9: groups that differ only in the first octet of the IP address are two groups. */
 	assert_ptr_not_equal(at_sa(GROUP), at_sa(OTHER));
 	assert_int_not_equal(at_sa(GROUP)->rec.mlid, at_sa(OTHER)->rec.mlid);
 	rig_fini(&r);
@@ -335,7 +334,7 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	rig_fini(&r);
 }
 
-/* An SA may give several groups one MLID, and the QP is attached once then. */
+/* An SA may give several groups the same MLID. The QP is attached only once then. */
 static void test_M22_groups_that_share_a_lid(void **state)
 {
 	begin();
@@ -374,7 +373,7 @@ static void test_M25_M27_a_receiver_leaves_with_its_own_bits(void **state)
 	assert_int_equal(at_sa(GROUP)->leaves, 1);
 	assert_int_equal(at_sa(GROUP)->have, 0);
 	assert_true(sa_group_exists(at_sa(GROUP))); /* with its other members */
-	/* The host still sends, and so becomes a sender. */
+	/* The host still sends to the group, and therefore joins it as a sender. */
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	rig_run(&r, NS_SEC(130));
@@ -405,7 +404,8 @@ static void test_M20_M22_without_a_group_a_sender_uses_the_lid_of_all_systems(vo
 	make(ALL_SYSTEMS)->rec.sl = 6;
 	assert_int_equal(add(ALL_SYSTEMS), 0);
 	send_by(GROUP, ALL_SYSTEMS);
-	assert_int_equal(r.sent[0].attr.sl, 6); /* the packet takes that group's tree */
+	/* the packet is sent with the SL of the group whose MLID it uses */
+	assert_int_equal(r.sent[0].attr.sl, 6);
 	assert_int_equal(r.sent[0].qkey, at_sa(BROADCAST)->rec.qkey);
 	assert_int_equal(at_sa(GROUP)->joins, 1);
 	assert_int_equal(r.s.sa.join_masks[2], 0x10083);
@@ -467,7 +467,7 @@ static void test_M21_a_group_that_is_made_is_joined(void **state)
 	rig_fini(&r);
 }
 
-/* The SM's policy does not let us in, although the group is there. */
+/* The group exists, but the SM's policy refuses our join. */
 static void test_M22_a_sender_that_is_refused(void **state)
 {
 	begin();
@@ -530,7 +530,7 @@ static void test_M22_the_ca_refuses_the_address_handle(void **state)
 	r.ah_err = 0;
 	rig_run(&r, NS_SEC(1));
 	send_by(GROUP, ALL_SYSTEMS);
-	/* The answer for the handle is late, so packets are held, and leave in order. */
+	/* The address handle is made late, so packets are held, and then leave in order. */
 	r.ah_slow = true;
 	at_sa(ALL_SYSTEMS)->rec.mlid = 0xc0ff;
 	sac_reregister(r.s.sac, r.s.now);

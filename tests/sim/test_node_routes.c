@@ -59,7 +59,7 @@ static uint16_t lid_of(unsigned int index)
 static void link_send(struct net *w, unsigned int from, uint8_t port, const struct mad_addr *to,
 		      uint16_t slid, const uint8_t *mad);
 
-/* Forward a LID-routed packet at a node, along the chain towards its LID */
+/* Forward a LID-routed packet from a node along the chain towards its LID */
 static void lid_forward(struct net *w, unsigned int at, const struct mad_addr *to, uint16_t slid,
 			const uint8_t *mad)
 {

@@ -162,7 +162,10 @@ static void test_both_ends_come_up_within_a_round_trip_of_the_silence(void **sta
 	}
 }
 
-/* Longest time until the learning end is called, which happens every second */
+/*
+ * Longest time until an end that learns its peer's address hears from the peer, which sends every
+ * second
+ */
 #define CALL (UDP_LINK_KEEPALIVE + 2 * DELAY_MAX)
 
 static void test_order_and_time_of_the_starts_do_not_matter(void **state)
@@ -196,14 +199,14 @@ static void test_a_killed_end_is_seen_and_comes_back(void **state)
 		killed = n.now;
 		kill_end(&n, victim);
 		/*
-		 * Restart at once, or while the peer still believes in the link, or during its
+		 * Restart the end at once, while the peer still has the link up, during the peer's
 		 * silence, or later.
 		 */
 		until(&n, n.now + seed % 10 * NS_MSEC(900));
 		boot(&n, victim);
 		until(&n, n.now + UDP_LINK_TIMEOUT + UDP_LINK_SILENCE + CALL);
 		assert_true(both(&n));
-		/* Whenever the restart was, the peer has seen the link drop. */
+		/* Whenever the end restarts, the peer has seen the link drop. */
 		assert_int_equal(n.end[!victim].l.stats.downs, 1);
 		assert_true(n.end[!victim].down_at >= killed);
 		assert_true(n.end[!victim].down_at <= killed + UDP_LINK_TIMEOUT + DELAY_MAX);

@@ -19,7 +19,7 @@ dropped() {
 		(.counter | test("own_echo|link_down|port_state|vl15|mgid|rx_down|no_group") | not)) | "\(.host) \(.dev) \(.counter)=\(.value)"' | sort
 }
 
-# flow WHAT IPERF-ARGS...: two seconds of TCP from h1 to h2, during which no counter of drops moves
+# flow WHAT IPERF-ARGS...: run TCP from h1 to h2 for two seconds; no counter of drops may grow
 flow() {
 	local before server status
 	before=$(dropped)
@@ -66,8 +66,8 @@ while True:
     except OSError:
         time.sleep(0.001)
 PY
-# ping_under_flood: of 50 pings at most two are lost, and the median is at most 100 ms. The bound grows with the run
-# time of a program that only counts, because other programs slow down both.
+# ping_under_flood: at most two of 50 pings are lost, and the median is at most 100 ms. On a busy machine the bound is
+# larger, by the factor by which the run time of a program that only counts exceeds its CPU time.
 ping_under_flood() {
 	local flood slower
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

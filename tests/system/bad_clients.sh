@@ -4,11 +4,11 @@
 # Clients of the control socket that send nonsense, stop reading, connect by the hundred, or disconnect in the middle.
 # They get an error or are dropped, other clients are served, and the fabric continues to work.
 #
-# 	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
+#	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
 #
-# 	h1 --- Switch1 --- Switch2 --- h2           datagrams go both ways all the time
-# 	            \       /
-# 	             Switch3
+#	h1 --- Switch1 --- Switch2 --- h2           datagrams go both ways all the time
+#	            \       /
+#	             Switch3
 . "$(dirname "$0")/lib.sh"
 need ping python3
 python=$(PATH=/usr/bin:$PATH command -v python3) # a path that any user may execute

@@ -4,9 +4,9 @@
 # A missing part of the environment is named in a message, with exit status 3 or 2, and does not disturb a running
 # instance.
 #
-# 	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
-# 	                  \        /
-# 	                   Switch3
+#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
+#	                  \        /
+#	                   Switch3
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare python3
 topo_ring 2 3 >"$work/lab.topo"
@@ -86,7 +86,7 @@ few_files() { # N: limit on the descriptors of a process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
-# The helper cannot note there which namespaces it has made, and the log is a file, too.
+# The helper cannot create the file that notes which namespaces it has made, and cannot create the log.
 no_files() {
 	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
 	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \
@@ -94,7 +94,7 @@ no_files() {
 }
 check "under an RLIMIT_FSIZE of 0 it runs" no_files
 check "and removes the namespace that it made" test ! -e "/run/netns/be1-$$"
-# System calls that an old kernel or a sandbox does not have
+# System calls that an old kernel or a sandbox refuses
 without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2; }
 check "without epoll_pwait2 it runs" without epoll_pwait2
 check "without close_range it runs" without close_range
@@ -188,7 +188,7 @@ check "nothing of the first is left" eventually 10 lab_gone
 
 # --- a full disk
 
-# In a mount namespace of the lab, $work/small is a small file system
+# small_lab: run the lab in a mount namespace, in which $work/small is a small file system
 mkdir "$work/small"
 small_lab() {
 	unshare --mount --propagation private bash -c '
@@ -217,7 +217,7 @@ x h1 ping -q -n -c 3 -i 0.01 10.4.0.2 >/dev/null
 check "and ends well" u capture stop "$(capture_state | jq .id)"
 check "with packets in it" test "$(stat -c %s "$work/good.pcap")" -gt 300
 
-# A disk that is full from the start
+# The disk of the capture is full from the start.
 sed 's|^topology.*|&\ncapture = /dev/full|' "$work/lab.conf" >"$work/full.conf"
 check "a capture that can never be written: status 3" refuse 3 'capture /dev/full: No space left' \
 	u run -n "$inst-2" -c "$work/full.conf" -- true

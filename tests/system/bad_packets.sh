@@ -3,9 +3,9 @@
 #
 # Wrong packets are not delivered, are counted by reason, and do no harm.
 #
-# 	h1, h4 --- Switch1 --- Switch2 --- h2        uib0: P_Key 0xffff on all, uib1: 0x8001 on h1 and h2
-# 	               \        /
-# 	                Switch3 --- h3
+#	h1, h4 --- Switch1 --- Switch2 --- h2        uib0: P_Key 0xffff on all, uib1: 0x8001 on h1 and h2
+#	               \        /
+#	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping
 mcast=$TOOLS/mcast
@@ -28,7 +28,7 @@ ping_all() {
 }
 check "all reach all" ping_all
 
-# --- packets that are right except for one thing, from every host to every queue pair
+# --- packets with one error each, from every host to every queue pair
 
 injected() { # FROM TO WRONG DELIVERED REASON
 	u -j fabric inject "$1" "$2" "$3" count 50 >"$work/inject"
@@ -121,8 +121,8 @@ storm() {
 		u fabric fault add "$p" corrupt 30% all && u fabric fault add "$p" duplicate 10% all || return 1
 	done
 	for h in 1 2 3 4; do
-		# Answers that wait for a neighbour must not use up the memory that the kernel has for the pings of
-		# all namespaces.
+		# Replies that wait for a neighbour could use up the memory that the kernel has for the pings of all
+		# namespaces, so limit them.
 		x h$h sh -c 'echo 4096 >/proc/sys/net/ipv4/neigh/uib0/unres_qlen_bytes' || return 1
 		bx h$h ping -q -n -f -w 3 -s 1400 10.4.0.$((h % 4 + 1))
 		pings+=" $!"

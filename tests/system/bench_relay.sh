@@ -138,13 +138,13 @@ serve() { # run the servers of both families in b
 }
 traffic() { ip netns exec a timeout 200 python3 "$work/traffic.py" "$@"; }
 
-# holds CONDITION: a jq condition on the counters, for each of the two ways
+# holds CONDITION: the jq condition is true for the counters of both directions
 holds() { jq -e ".ways | all($1)" "$work/counters" >/dev/null || { jq . "$work/counters"; return 1; }; }
 
-# Each TCP flow goes both ways, so each way has carried the octets of two flows, in packets of at most the MTU.
+# Each TCP flow goes both ways, so each direction has carried the octets of two flows, in packets of at most the MTU.
 carried() { holds ".packets >= 2 * $octets / $1 and .super_frames > 100 and ([.drops | del(.down)[]] | add) == 0"; }
 whole() { holds ".cut == 0 and .checksums == 0 and .sealed == 0 and .coalesced == 0 and .frames_written < .packets / 2"; }
-# Most packets of a flow of TCP come from super-frames and become part of new ones.
+# Most packets of a TCP flow are cut from super-frames and are joined to super-frames again.
 cuts() { holds ".cut > $octets / $1 and .checksums > 0 and .coalesced > $octets / $1 and .frames_written < .packets / 2"; }
 sealed() { holds ".sealed == .packets and .verified == .packets and .drops.icrc == 0 and .drops.vcrc == 0"; }
 unsealed() { holds '.sealed == 0 and .verified == 0'; }

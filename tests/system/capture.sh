@@ -5,9 +5,9 @@
 # A capture shows the packets on the links. Every packet has the right lengths and (checked bit by bit by another
 # program) the right CRCs, even if the links carry none.
 #
-# 	h1, h4 --- Switch1 --- Switch2 --- h2
-# 	               \        /             lab.pcap: each packet once, from the start to the end
-# 	                Switch3 --- h3
+#	h1, h4 --- Switch1 --- Switch2 --- h2
+#	               \        /             lab.pcap: each packet once, from the start to the end
+#	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping iperf3 arping
 checker=$TOOLS/pcap_check mcast=$TOOLS/mcast
@@ -27,8 +27,8 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 4M >"$work/client"
 }
 
-# Number of packets that the ports' counters report as sent. The difference of two such numbers has no packets of VL
-# 15, because nothing is sent on it while the subnet does not change.
+# sent: print the number of packets that the ports' counters report as sent. While the subnet does not change, nothing
+# is sent on VL 15, so a difference of two such numbers counts data packets only.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
@@ -110,7 +110,7 @@ exec 8>&-
 ended() { equal "" "$(state_of -)"; }
 check "the capture ends with its client" eventually 20 ended
 
-# A disk that hangs is simulated by stopping the writer of a regular file
+# Stop the writer of a regular file, as if the disk hung
 writer_of() { # FILE: the process that has it open as its output
 	local p
 	for p in /proc/[0-9]*; do

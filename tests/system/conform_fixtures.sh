@@ -5,7 +5,7 @@
 # uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, another run
 # makes the same fixtures, examples/fixtures has the files that the program writes, and wrong directories are refused.
 #
-# 	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR; `make fixtures` does this with examples/fixtures
+#	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR; `make fixtures` does this with examples/fixtures
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
@@ -28,7 +28,7 @@ keep() { # N
 	rm -rf "${FIXTURES_KEEP:?}/${profiles[$1]}"
 	cp -r "$work/fixtures.$1" "$FIXTURES_KEEP/${profiles[$1]}"
 }
-# The last is a second run of the profile before it
+# The last run repeats the profile of the run before
 profiles=(encaparp00 v6ib00 rfc4391 v4mc01 v4mc01)
 pids=()
 for n in "${!profiles[@]}"; do

@@ -371,7 +371,7 @@ def leaves_all_systems(p):
     return p.is_mad(3, 0x15, 0x38) and p.data[p.payload + 56:p.payload + 72] == BROADCAST[:12] + b"\0\0\0\1"
 
 
-# MUTANT: the change that it makes to packets of the DUT
+# For each mutant, the change that it makes to packets of the DUT
 MUTANTS = {
     # one clause is broken
     "reserved": edit(lambda p: p.is_data(), lambda p: p.put(2, b"\0\1")),
@@ -497,8 +497,8 @@ def wrong_qkey(p):
     return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
 
 
-# The same for packets to the DUT. The DUT then seems to do something that it must not do, or does not get a packet
-# that it must tolerate
+# Changes to packets to the DUT. They make it look as if the DUT did something that it must not do, or keep from it a
+# packet that it must tolerate
 MUTANTS_IN = {
     "any-qkey": edit(wrong_qkey, fix_qkey),
     "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),

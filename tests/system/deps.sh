@@ -10,8 +10,8 @@ chmod 755 "$work"
 mkdir "$work/bin"
 cp tests/deps.sh "$work/deps.sh" # where anybody may read it
 
-# Packages in the file "installed" count as installed. The arguments of apt-get are written to the file "apt";
-# it fails if there is a file "no-archive".
+# These programs stand in for dpkg-query and apt-get. Packages in the file "installed" count as installed. The
+# arguments of apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive".
 cat >"$work/bin/dpkg-query" <<-END
 	#!/bin/sh
 	for p; do :; done
@@ -25,9 +25,9 @@ END
 chmod 755 "$work"/bin/*
 : >"$work/installed"
 
-# os_release LINE...: set the distribution to the one that these lines describe
+# os_release LINE...: write these lines to the file that describes the distribution
 os_release() { printf '%s\n' "$@" >"$work/os-release"; }
-# deps PURPOSE, nobody_deps PURPOSE: run deps.sh as root, and as a user without rights
+# deps PURPOSE: run deps.sh as root. nobody_deps PURPOSE: run it as a user without rights
 deps() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" bash "$work/deps.sh" "$@"; }
 nobody_deps() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \

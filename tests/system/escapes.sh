@@ -5,17 +5,17 @@
 # from a peer on a UDP link. No command and no line of the log sends them to a terminal as they are, JSON stays valid,
 # and no row is missing.
 #
-# 	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own
-# 	h2 --- Hca2 ---/
+#	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own
+#	h2 --- Hca2 ---/
 #
-# With HOSTILE_SECONDS, for so long, the peer gets another name ten times a second, made of sequences on which
-# terminals act, its cable is pulled and plugged in again, and every command is used; tests/night/watch.sh lists
-# further checks.
+# With HOSTILE_SECONDS, the peer gets another name ten times a second for this time. The names are made of sequences
+# on which terminals act. The peer's cable is pulled and plugged in again, and every command is used;
+# tests/night/watch.sh lists further checks.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping jq
-# A topology may not contain ESC and the like, but may contain C2 9B, which is ESC [ in one character. The
-# peer's description has all of them: ESC ] 0 ; ... BEL sets the title of a terminal, CR returns to the first
+# A topology file may not contain ESC and similar characters, but may contain C2 9B, which is ESC [ as one character.
+# The peer's description has all of them: ESC ] 0 ; ... BEL sets the title of a terminal, CR returns to the first
 # column.
 evil=$'\xc2\x9b31m\xff\xfe'
 shown='\\xc2\\x9b31m\\xff\\xfe'
@@ -68,8 +68,9 @@ def init(self, *args, **keys):
         self.timers.enter(0.1, 0, change)
     if changing:
         change()
-# Titles, clipboard, answers to questions, colours, cursor, cleared screens, other character sets, backspace, line ends, direction
-# of writing, C1 in one octet and in two, longer than needed, surrogates, cut off, and something to read
+# Sequences that set titles or the clipboard, ask the terminal questions, set colours, move the cursor, clear the
+# screen or choose character sets; backspaces and line ends; changes of the writing direction; C1 controls in one and
+# in two octets; overlong and truncated sequences and surrogates; and readable text
 PIECES = [b"\x1b]0;t\a", b"\x1b]52;c;cm0=\a", b"\x1b[6n", b"\x1b[c", b"\x1b[31m", b"\x1b[2J\x1b[H", b"\x1b(0", b"\x1bc", b"\x1bP1$r\x1b\\",
           b"\b\b\b", b"\r", b"\n", b"\v\f", b"\x0e", b"\x7f", b"\t", b"\xe2\x80\xae", b"\xe2\x81\xa6", b"\xe2\x80\xa8", b"\x9b31m",
           b"\x90", b"\xc2\x9b2J", b"\xc2\x85", b"\xc0\x9b", b"\xe0\x82\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x80", b"\xff", b"%s%n",
@@ -114,7 +115,7 @@ check "h1 reaches the peer" eventually 30 x h1 ping -n -c 1 -W 1 10.4.0.99
 
 if [ -n "${HOSTILE_SECONDS:-}" ]; then
 	peer_is() { equal "$1" "$(u -j fabric port show Switch1/7 | jq -r '.port[0].state')"; }
-	# Write a topology file and print a name, both made of the same pieces as the name of the peer.
+	# evil_text: write a topology file and print a name. Both are made of the same pieces as the name of the peer.
 	evil_text() {
 		python3 - "$work/evil.py" "$work/round.topo" <<-'E'
 			import random, re, sys

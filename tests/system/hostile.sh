@@ -5,8 +5,8 @@
 # to other nodes' ports to first segments of RMPP transfers. For the other two hosts lookups, joins, TCP and the
 # re-routing around a pulled cable work as before, and with an M_Key no other node changes values that the SM wrote.
 #
-# 	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
-# 	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
+#	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
+#	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
 #
 # Bounds of times grow with the run time of a program that runs beside the attack; the measured times are printed.
 . "$(dirname "$0")/lib.sh"

@@ -4,9 +4,9 @@
 #
 # A fabric without traffic costs less than 10 ms of CPU time in 10 s, and sends nothing.
 #
-# 	h1, h4 --- Switch1 --- Switch2 --- h2
-# 	               \        /
-# 	                Switch3 --- h3
+#	h1, h4 --- Switch1 --- Switch2 --- h2
+#	               \        /
+#	                Switch3 --- h3
 . "$(dirname "$0")/lib.sh"
 need ping
 topo_ring 4 3 >"$work/lab.topo"
@@ -15,8 +15,8 @@ lab_up
 
 hops() { u -j -d stats show | jq '.stats[] | select(.counter == "hops") | .value'; }
 
-# Wait for the kernels' own packets at the start: duplicate address detection, repeated reports, neighbour
-# probes
+# settled: wait until the kernels have sent their own packets of the start, which are duplicate address detection,
+# repeated reports and neighbour probes
 settled() {
 	local before
 	before=$(hops)

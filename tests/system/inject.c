@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code execution inside another process, as an attacker would have it: makes a process do system calls.
+ * Makes another process execute system calls, as an attacker could who has code execution in it.
  *
- * 	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno inject PID helper
- * 	SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to open
- * 	namespace SPEC; prints the error in its response inject PID follow HANDLE	the same with the request to
- * 	open again the namespace that has the helper's number HANDLE inject PID place HANDLE NUMBER NAME [stable] the
- * 	same with the request to place spare TAP NUMBER of this namespace as NAME, with a secret inject PID park
- * 	HANDLE NUMBER	the same with the request to park it
+ *	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno
+ *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to
+ *					open namespace SPEC; prints the error in its response
+ *	inject PID follow HANDLE	the same with the request to open again the namespace that has the helper's
+ *					number HANDLE
+ *	inject PID place HANDLE NUMBER NAME [stable]
+ *					the same with the request to place spare TAP NUMBER of this namespace as NAME,
+ *					with a secret
+ *	inject PID park HANDLE NUMBER	the same with the request to park this TAP
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
  */
@@ -66,11 +69,12 @@ static void die(const char *what)
 
 #ifdef __x86_64__
 
-#define SYSCALL_INSN 0x050full /* 0f 05, as the two octets of lowest address of a word */
+#define SYSCALL_INSN 0x050full /* the octets 0f 05 in the two lowest addresses of a word */
 
 /*
- * Stops the process where its program counter is just behind a SYSCALL instruction, which inject() executes again. A
- * process that sleeps is at such a place. A process that runs may be anywhere, so it is continued and stopped again.
+ * Stop the process at a place where its program counter is just behind a SYSCALL instruction. inject() sets the
+ * program counter back to execute this instruction again. A process that sleeps is at such a place. A process that
+ * runs may be anywhere, so it is continued and stopped again.
  */
 static void attach(pid_t pid, struct user_regs_struct *regs)
 {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The key ip6-iid: stable opaque interface identifiers (RFC 7217, RFC 8064), and identifiers made of the LID (RFC 4391
-# section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1 is on another
-# partition. The namespace of h2 has a name.
+# Tests the key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made
+# of the LID (RFC 4391 section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1
+# is on another partition. The namespace of h2 has a name.
 . "$(dirname "$0")/lib.sh"
 need ping ip python3
 inject=$TOOLS/inject

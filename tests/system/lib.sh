@@ -4,12 +4,12 @@
 # Functions of the system tests: TAP lines, waiting for events, one instance of uipoib ("the lab") with
 # its own name, and the proof that nothing of it is left behind.
 #
-# 	. tests/system/lib.sh
-# 	topo_ring 4 3 >"$work/lab.topo"; conf_hosts 4 >"$work/lab.conf"
-# 	lab_up
-# 	check "h1 reaches h4" x h1 ping -c 1 10.4.0.4
-# 	lab_down
-# 	finish
+#	. tests/system/lib.sh
+#	topo_ring 4 3 >"$work/lab.topo"; conf_hosts 4 >"$work/lab.conf"
+#	lab_up
+#	check "h1 reaches h4" x h1 ping -c 1 10.4.0.4
+#	lab_down
+#	finish
 #
 # UIPOIB is the binary (default build/uipoib), TOOLS the folder of the C tools beside it.
 #
@@ -116,14 +116,14 @@ within() {
 	[ -z "$out" ] || printf '%s\n' "$out"
 }
 
-# eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the longest time that an otherwise idle
-# machine needs. Because success ends the wait, every machine gets $patience seconds at least, so a busy one
-# does not fail.
+# eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the time that an otherwise idle machine needs at
+# most. The limit is never below $patience seconds, so that a busy machine does not fail; success ends the wait at
+# once.
 patience=90
 eventually() { within $(($1 > patience ? $1 : patience)) "${@:2}"; }
 
-# stretch: print the factor by which the run time of a program now exceeds its own CPU time, because others run beside
-# it; 1 or more
+# stretch: print the factor by which the run time of a program exceeds its CPU time at present, because other programs
+# run; at least 1
 stretch() {
 	python3 -c '
 import math, time
@@ -229,7 +229,7 @@ lab_start() {
 	return 1
 }
 
-# True when the instance answers, or has ended, so that there is nothing to wait for
+# Succeeds when the instance answers, and also when it has ended, so that nobody waits for it any longer
 lab_answers() {
 	kill -0 "$lab_pid" 2>/dev/null || return 0
 	u -n "$inst" instance show >/dev/null 2>&1
@@ -265,7 +265,7 @@ all_spaces() {
 }
 
 # space_users NAME=COOKIE ...: "NAME=COOKIE FILE" of each file by which one of these network namespaces is still in
-# use. A name, net:[NUMBER], is given to other namespaces later; the cookie shows whether it is still the same
+# use. The kernel gives a name net:[NUMBER] to other namespaces later. The cookie shows whether it is still the same
 # namespace.
 space_users() {
 	local name f mine=" $* "
@@ -378,8 +378,8 @@ reaches6() { eventually 20 x "h$1" ping -n -q -c 1 -W 2 "fd04::$2"; }
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
 # pairs N SECONDS: each of h1 .. hN of conf_hosts reaches all others. Each host begins with its neighbour, so that
-# they do not all ask the same host at a time. SECONDS has the meaning that it has for eventually, but grows on a busy
-# machine, because these are n * (n - 1) pings.
+# they do not all ask the same host at a time. SECONDS means the same as for eventually, but is multiplied on a busy
+# machine, because there are N * (N - 1) pings.
 pairs() {
 	local n=$1 seconds=$((($2 > patience ? $2 : patience) * $(stretch))) i k pids='' bad=0 list
 	rm -f "$work"/left.*
@@ -438,7 +438,7 @@ probe_start() {
 	probes[$1]="$! $server"
 }
 
-# probe_wait NAME: wait until all have been sent; probe_end NAME: end it now
+# probe_wait NAME: wait until all datagrams have been sent. probe_end NAME: end the probe now
 probe_wait() {
 	wait "${probes[$1]% *}"
 	kill "${probes[$1]#* }"
@@ -458,13 +458,13 @@ probe_lost_nothing() {
 		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/probe.$1" | awk '{ exit !($2 >= $1 - 2) }'
 }
 
-# asks HOST ADDRESS: HOST asks for the address by ARP. Only a host that does not know an address asks for it, and the
-# other hosts learn the address of the asking host
+# asks HOST ADDRESS: make HOST ask for the address by ARP. A host asks only for an address that it does not know, and
+# the hosts that get the request learn the address of HOST
 asks() { x "$1" ip neigh flush dev uib0 && x "$1" ping -n -q -c 3 -i 0.1 -W 5 "$2"; }
 
 # --- router advertisements
 
-# advertise HOST mtu N | prefix P...: the host sends one
+# advertise HOST mtu N | prefix P...: make the host send a router advertisement with this MTU or these prefixes
 advertise() { x "$1" /usr/bin/python3 -B tests/system/ra.py "${@:2}"; }
 heard_ras() { x h1 awk '$1 == "Icmp6InRouterAdvertisements" { print $2 }' /proc/net/snmp6; }
 ra_came() { [ "$(heard_ras)" -gt "$1" ]; }
@@ -477,8 +477,8 @@ advertised_mtu() {
 }
 ipv6_mtu() { x "$1" cat /proc/sys/net/ipv6/conf/uib0/mtu; }
 
-# late_datagrams HOST: number of datagrams for which the socket had no room, because the receiving program got
-# no CPU time for long
+# late_datagrams HOST: print the number of datagrams for which the socket had no room, because the program that
+# receives them got no CPU time for long
 late_datagrams() {
 	x "$1" cat /proc/net/snmp /proc/net/snmp6 |
 		awk '$1 == "Udp:" { n = $6 } $1 == "Udp6RcvbufErrors" { n += $2 } END { print n + 0 }'
@@ -506,7 +506,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-# finish: the last line of a script
+# finish: end background jobs and the lab, check that nothing is left behind, and exit. It is the last line of a
+# script
 finish() {
 	end_jobs
 	lab_down

@@ -4,10 +4,10 @@
 # An instance starts and ends in every possible way, and leaves nothing behind, that is no process, interface,
 # namespace, socket or file. An idle instance does nothing.
 #
-# 	uipoib run (supervisor)
-# 	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
-# 	   |     +-- helper
-# 	   +-- CMD             uib9: an interface in the caller's own namespace
+#	uipoib run (supervisor)
+#	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
+#	   |     +-- helper
+#	   +-- CMD             uib9: an interface in the caller's own namespace
 . "$(dirname "$0")/lib.sh"
 need ping
 topo_ring 5 3 >"$work/lab.topo"
@@ -90,7 +90,7 @@ many_early() {
 check "Ctrl-C at any time of the start leaves nothing" many_early
 forget
 
-# Ctrl-C in a terminal is sent to the whole process group, and therefore to the command as well
+# ctrl_c: a terminal sends Ctrl-C to the whole process group, and therefore to the command as well
 ctrl_c() {
 	local status leader p
 	setsid env --default-signal=INT "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- \
@@ -109,7 +109,7 @@ ctrl_c() {
 check "Ctrl-C during a command: status 130, nothing is left" ctrl_c
 forget
 
-# The command is ended when the instance, and with it the hosts, have ended.
+# The command is killed when the instance, and with it the hosts, have ended.
 supervisor_of_cmd() {
 	"$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sh -c 'echo up; exec sleep 60' >"$work/killed.out" 2>>"$work/lab.log" &
 	lab_pid=$!

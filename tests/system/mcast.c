@@ -80,8 +80,8 @@ static int udp_socket(const struct group *g)
 }
 
 /*
- * Make room for datagrams that come while this program gets no CPU time. Users without rights get
- * as much as the machine allows.
+ * Make room for datagrams that arrive while this program gets no CPU time. Users without rights get as much room as
+ * the machine allows.
  */
 static void enlarge(int fd)
 {
@@ -142,10 +142,7 @@ static void transmit(const struct group *g, int count, const char *text, unsigne
 	}
 }
 
-/*
- * Return the text of a UDP datagram to @g in an Ethernet frame's payload, or NULL if it is
- * something else
- */
+/* If the Ethernet frame's payload is a UDP datagram to @g, return its text, otherwise NULL */
 static const char *match(const struct group *g, const unsigned char *p, ssize_t n, int *ret_len)
 {
 	const struct ip *ip = (const void *)p;

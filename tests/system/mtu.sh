@@ -19,7 +19,7 @@ lab() { # MTU CODE OF THE PARTITION, LINE...
 	lab_up
 }
 
-# link_mtu N: link and TAP have MTU N; packets of N octets arrive, and one octet more is refused
+# link_mtu N: link and TAP have MTU N; packets of N octets arrive, and packets of N + 1 octets are refused
 link_mtu() {
 	equal "$1" "$(u -j link show dev uib0@h1 | jq '.link[0].mtu')" &&
 		equal "$1" "$(x h1 cat /sys/class/net/uib0/mtu)" &&

@@ -43,7 +43,7 @@ listen() {
 	done
 }
 
-# After a ping, all datagrams sent before it have arrived or are lost.
+# fence IF: ping. When the ping returns, all datagrams that were sent before have arrived or are lost.
 fence() { # IF
 	local h n=10.4.0
 	[ "$1" = uib0 ] || n=10.5.0
@@ -52,7 +52,7 @@ fence() { # IF
 	done
 }
 
-# A join reaches the SM and the switches some time after the socket has joined, so wait until a probe arrives.
+# The SM and the switches handle a join some time after the socket has joined, so wait until a probe arrives.
 probe() { # LABEL IF GROUP PORT
 	local h
 	x h1 "$mcast" send "$2" "$3" "$4" 1 probe && fence "$2" >/dev/null || return 1

@@ -19,10 +19,10 @@ check "h1 has $entries neighbours" x h1 ip -batch "$work/many"
 
 counter() { "$UIPOIB" -j stats show | jq "[.stats[] | select(.layer == \"instance\" and .counter == \"$1\").value] | add // 0"; }
 counters() { echo "$(counter loop_turns) $(counter neigh_dump_pieces) $(counter neigh_dump_entries)"; }
-# ips IF PEER: the IP addresses that `neigh show` has for the peer with IP address PEER
+# ips IF PEER: print how many entries of `neigh show` for the IP address PEER there are
 ips() { "$UIPOIB" -j neigh show dev "$1" | jq -r "[.neigh[].ip[]] | map(select(. == \"$2\")) | length"; }
 
-# differences of the counters between $before and $after
+# difference: print by how much the counters in $after exceed those in $before
 difference() {
 	read -r turns0 pieces0 entries0 <<<"$before"
 	read -r turns1 pieces1 entries1 <<<"$after"

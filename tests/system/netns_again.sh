@@ -22,7 +22,8 @@ is() { equal "$3" "$(link_of "$1" "$2")"; }
 h4_is() { equal "$1" "$(u -j link show dev uib2@h4 | jq -r '.link[0].state')"; }
 up() { is uib0 state UP && is uib1 state UP && h4_is UP; }
 inside() { ip netns exec "$space" "$@"; }
-# The settings by which peers and users know the interfaces; autoconfigured addresses are made of the same GUIDs
+# settings: print the settings by which peers and users know the interfaces. Autoconfigured addresses follow from the
+# same GUIDs
 settings() {
 	inside ip -o link show uib0 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
 	inside ip -o link show uib1 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
@@ -35,7 +36,7 @@ one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; do
 files() { for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' '; }
 cookie() { inside readlink /proc/self/ns/net; }
 unused() { equal "" "$(space_users "$1")"; }
-# logged N TEXT: the log, which another process writes, has N lines with the text
+# logged N TEXT: the log has N lines with the text. Another process writes the log, so wait for them
 logged() { equal "$1" "$(grep -c "$2" "$work/lab.log")"; }
 reaches() { x h1 ping -n -c 1 -W 1 10.4.0.3 && x h2 ping -n -6 -c 1 -W 1 fd04::3; }
 gone() { is uib0 reason "the network namespace is gone" && is uib1 state DOWN && h4_is DOWN; }
@@ -108,7 +109,7 @@ check "other hosts did not notice" probe_lost_nothing others
 same_files() { equal "$fds" "$(files)"; }
 check "no descriptor is left over" eventually 5 same_files
 
-# --- the end while the namespace is gone, and a namespace that somebody else has made
+# --- the instance ends while the namespace is gone, and a namespace that another program has made
 ip netns del "$space"
 check "gone for the last time" eventually 30 gone
 lab_procs='' lab_spaces=''

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
-	/* A process that has ended meanwhile does not make the function fail for the others. */
+	/* If a process has ended meanwhile, the cookies of the others are still printed. */
 	for (int i = 1; i < argc; i++)
 		status |= print_cookie(argv[i]);
 	return status;

@@ -63,7 +63,8 @@ left() { equal '' "$(ls -A "$work/user")"; }
 check "no file of it is left" left
 check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
 
-# profile = hld2002: TAPs wait in a namespace of the helper, and are moved to the hosts and back with P_Keys
+# With profile hld2002, TAPs wait in a namespace of the helper, and are moved to the hosts, and back, when P_Keys come
+# and go
 printf '[fabric lab]\ntopology = lab.topo\npartitions = parts.conf\n' >"$work/hld.conf"
 for k in 1 2; do
 	printf '[interface ib0@h%d]\nport = fabric:lab/Hca%d/1\nprofile = hld2002\naddress = 10.5.0.%d/24,pkey=0x14\n' $k $k $k >>"$work/hld.conf"
@@ -91,7 +92,7 @@ for what in "H30: a device of the default partition" "H30: a device comes, time 
 	check "$what" grep -qx "yes $what" "$work/out"
 done
 
-# When all is killed, the namespaces end too
+# When all processes are killed, the namespaces end, too
 "${nobody[@]}" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sleep 60 2>>"$work/lab.log" &
 lab_pid=$!
 has_socket() { [ -S "$work/user/uipoib/$inst.sock" ]; }

@@ -27,7 +27,7 @@ def check(p):
         kinds["unicast"] += 1
     if ip[6] == 58 and ip[40] in (135, 136) and ip[64:65] in (b"\1", b"\2"):
         kind = 1 if ip[40] == 135 else 2
-        # V10, section 5.1: Type, Length, LID16, flags8 QPN24, Q_Key32, GID128, padding
+        # V10, section 5.1: Type, Length, LID (16 bits), flags (8), QPN (24), Q_Key (32), GID (128), padding
         assert ip[64:] == pack(">BBHII", kind, 4, lid, p.src_qp, qkey) + gid + bytes(4), ip.hex()
         kinds["option"] += 1
 

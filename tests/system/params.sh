@@ -26,12 +26,12 @@ check "H34: debug: the log has details of this interface" eventually 5 logged ui
 check "H34: debug: and none of the other" not logged uib0@h2
 check "ping" x h1 ping -n -c 3 -i 0.2 10.4.0.2
 
-# --- a port that may not send
+# --- a port that cannot send
 watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" and .layer == \"watchdog\" and .counter == \"$2\").value] | add // 0"; }
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
-# The TAP is read while fewer than 20 packets wait. Some more packets may be added that waited for a path or a group,
-# but none of 200 pings.
+# The TAP is not read while 20 or more packets wait. Packets that waited for a path or a group may be added, but not
+# 200 pings.
 full() {
 	local n
 	n=$(queued h1)

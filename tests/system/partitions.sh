@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Partitions are separate links even where addresses suggest otherwise. Limited members reach full members only.
-# Every uib1 is in 10.5.0.0/16 and fd05::/64:
+# Partitions are separate links, even if their addresses are in the same IP subnet. Limited members reach full members
+# only. Every uib1 is in 10.5.0.0/16 and fd05::/64:
 #
 #	P_Key 0x8001, "Lab"                             P_Key 0x8002, "Other"
 #	  h1 full 10.5.0.1    h3 limited 10.5.0.3         h5 full 10.5.0.5

@@ -72,7 +72,7 @@ static int nonblock(struct ipoib_path *p, const char *text)
 
 	if (status != EAGAIN)
 		fail("the first call knows the answer");
-	/* A second call for the address asks nothing more. */
+	/* Calling again for the same address sends no second question. */
 	while ((status = ipoib_path_query(p, &info, IPOIB_PATH_NONBLOCK)) == EAGAIN)
 		await(p);
 	if (!status && ipoib_path_query(p, &info, IPOIB_PATH_NONBLOCK) != 0)
@@ -231,7 +231,9 @@ static void counted(int status, struct ipoib_path_info *info, void *context)
 	++*(status == -ENXIO ? &n[0] : status == -EBUSY ? &n[1] : &n[2]);
 }
 
-/* More questions than the instance has places for clients. Commands are served meanwhile, and each question has an end. */
+/*
+ * Ask more questions than the instance has places for clients. It serves commands meanwhile, and each question ends.
+ */
 static int crowd(const char *text, const char *command)
 {
 	enum { HANDLES = 6, EACH = 16 };

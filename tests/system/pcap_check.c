@@ -5,7 +5,7 @@
  * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file;
  * both CRCs are computed bit by bit, as their polynomials are written down. Prints a summary:
  *
- * 	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
+ *	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
  *
  * It also proves that it can fail: in every packet it flips one bit that the CRCs cover, and the
  * CRCs must differ then.

@@ -6,9 +6,10 @@
  *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and goes on answering until SIGTERM. Exit
  *					status 1 if some did not within SECONDS; their addresses are printed
  *
- * It is meant to run on hundreds of hosts of a machine together, whose ARP requests all others hear. So a few addresses are open at a
- * time, fewer while answers are missing, and an address is asked again after 1, 2, 4, then 8 s. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per
- * processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a busy machine, the kernel
+ * Hundreds of hosts of a machine run it at the same time, and each of them receives the ARP requests of all others.
+ * So only a few addresses are asked at a time, fewer while answers are missing, and an address is asked again after
+ * 1, 2, 4, then 8 s. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per processor, whose
+ * buffer of some 130 kB all network namespaces share. When a thousand replies wait on a busy machine, the kernel
  * drops those of all other programs.
  */
 
@@ -32,12 +33,12 @@
 
 struct target {
 	struct sockaddr_in addr;
-	long long asked_ms; /* time of the last ping; 0: none yet */
+	long long asked_ms; /* time of the last question in ms; 0: none was sent */
 	int again; /* number of times that the address was asked again */
 	bool answered;
 };
 
-static int open_max = OPEN_MAX; /* how many addresses are open at a time now */
+static int open_max = OPEN_MAX; /* largest number of addresses that are asked at a time */
 
 static long long now_ms(void)
 {
@@ -116,7 +117,7 @@ static void ask_again(int fd, struct target *t, int index)
 	ask(fd, t, index);
 }
 
-/* Ping the addresses that are due; returns the time until the next address is due */
+/* Send questions to the addresses that are due. Returns the time until the next address is due */
 static int ask_some(int fd, struct target *v, int n)
 {
 	long long now = now_ms(), wait = AGAIN_MS;

@@ -4,16 +4,16 @@
 # `uipoib check` at the ports of hosts and switches: nothing is found in a healthy fabric, and each fault that is made
 # is named.
 #
-# 	      h1  h4         h2              h3
-# 	       \  /           |               |
-# 	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
+#	      h1  h4         h2              h3
+#	       \  /           |               |
+#	      Switch1 ------ Switch2 ------ Switch3 ------ (Switch1)
 #
-# 	P_Key	broadcast group		members
-# 	0xffff	scope 2			all
-# 	0x8001	scope 2			h1, h2 full; h3 limited; interfaces uib1 on h1 and h2
-# 	0x8002	none			h1
-# 	0x8003	scope 5			h1
-# 	0x8004	scope 2			h2, h3 limited
+#	P_Key	broadcast group		members
+#	0xffff	scope 2			all
+#	0x8001	scope 2			h1, h2 full; h3 limited; interfaces uib1 on h1 and h2
+#	0x8002	none			h1
+#	0x8003	scope 5			h1
+#	0x8004	scope 2			h2, h3 limited
 . "$(dirname "$0")/lib.sh"
 need python3
 topo_ring 4 3 >"$work/lab.topo"

@@ -16,7 +16,7 @@ chmod 666 "$secret"
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 daemon_of() { cat "/proc/$1/task/"*/children | awk '{ print $1 }'; }
 status() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
-# denied PID ERRNO... CALL ARG...: the call in this process returns one of the errors
+# denied PID ERRNO... CALL ARG...: this call in the process fails with one of the errors
 denied() {
 	local pid=$1 want=$2 got
 	shift 2
@@ -98,7 +98,7 @@ check "stop" lab_down
 check "the sockets are removed" eventually 5 test ! -e "$(lab_socket)"
 check "the named namespace is removed" test ! -e "/run/netns/pr1-$$"
 
-# --- run, as root, where no namespace has a name
+# --- run by root, with a configuration in which no namespace has a name
 sed -i '/^netns/d; /^capture/d' "$work/lab.conf"
 lab_up
 daemon=$(daemon_of "$lab_pid")
@@ -126,7 +126,7 @@ lab_pid=
 # --- as a user without rights, and as root of a container that has no other user
 chmod 755 "$work"
 cp "$UIPOIB" "$work/uipoib.user"
-# As uid 1001, and as root of a user namespace with one user in it
+# Commands run as uid 1001, and as root of a user namespace that has only this user
 user=(env "XDG_RUNTIME_DIR=$work/run" setpriv --reuid 1001 --regid 1001 --clear-groups)
 container=(env "UIPOIB_RUNTIME_DIR=$work/run" unshare --user --map-root-user --net)
 if ! "${user[@]}" unshare --user --net true 2>/dev/null; then

@@ -5,8 +5,8 @@
 # kernels on such a link, and the packets on the wire. The subnet manager's node answers SIDR. h4 is on the same
 # partition and has the default profile.
 #
-# 	h1 encaparp00 --- Switch1 === Switch2 --- h3 encaparp00
-# 	h2 encaparp00 --/                  \----- h4 rfc4391
+#	h1 encaparp00 --- Switch1 === Switch2 --- h3 encaparp00
+#	h2 encaparp00 --/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping iperf3 python3 ss
 mcast=$TOOLS/mcast

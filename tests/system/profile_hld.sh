@@ -4,8 +4,8 @@
 # profile = hld2002 (intel-ipoib-linux-hld-2002), with the lab of examples/: network devices appear and disappear with
 # the P_Keys of a port, while the traffic of other devices continues.
 #
-# 	h1 hld2002 --- Switch1 === Switch2 --- h3 hld2002, pkeys = 0x7fff,0x0016
-# 	h2 hld2002 --/                  \----- h4 rfc4391
+#	h1 hld2002 --- Switch1 === Switch2 --- h3 hld2002, pkeys = 0x7fff,0x0016
+#	h2 hld2002 --/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping ip jq
 cp examples/lab.topo examples/hld2002-partitions.conf "$work"
@@ -18,7 +18,7 @@ parts() {
 }
 blue='Blue=0x0014, ipoib : 0x100001=full, 0x100003=full;'
 red='Red=0x0016, ipoib : ALL=full;'
-# member N FLAGS: a partition of h1 and h2
+# member N FLAGS: print a partition with the members h1 and h2
 member() { printf 'P%x=0x%04x%s : 0x100001=full, 0x100003=full;' "$1" "$1" "$2"; }
 devices() { x "$1" ls /sys/class/net | grep ^ib | sort | tr '\n' ' '; }
 has() { equal "$2" "$(devices "$1")"; }

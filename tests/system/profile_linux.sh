@@ -11,7 +11,7 @@ need ping python3
 mcast=$TOOLS/mcast
 differences="/usr/bin/python3 -B $PWD/tests/interop/linux/differences.py"
 cp examples/lab.topo "$work"
-# a capture from the start, because hosts ask the SA as soon as they are up
+# Capture from the start, because hosts ask the SA as soon as they are up
 sed "/^topology/a capture = $work/all.pcap" examples/linux.conf >"$work/lab.conf"
 lab_up
 

@@ -6,16 +6,16 @@
 # queue pairs of their own, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is
 # not tested with it.
 #
-# 	m1		h2, dhcpd
-# 	 | macvlan	 |
-# 	h1 -- Switch1 -- Switch2
+#	m1		h2, dhcpd
+#	 | macvlan	 |
+#	h1 -- Switch1 -- Switch2
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dhcp/client.sh"
 . "$(dirname "$0")/stations/stations.sh"
 need dhcpd iperf3
 cp "$(command -v dhcpd)" "$work"/
 topo_ring 2 2 >"$work/lab.topo"
-# The administrator makes the groups of the profiles whose links have a group without a P_Key.
+# Some profiles have links whose group has no P_Key in its MGID. The administrator creates these groups.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b

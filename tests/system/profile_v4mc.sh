@@ -5,8 +5,8 @@
 # kernels on such a link, and the packets on the wire. h4 is on the same partition and has the default profile. In the
 # second lab the MTU is 4096, and no host can join the group of 224.0.0.1.
 #
-# 	h1 v4mc01 --- Switch1 === Switch2 --- h3 v4mc01
-# 	h2 v4mc01 --/                  \----- h4 rfc4391
+#	h1 v4mc01 --- Switch1 === Switch2 --- h3 v4mc01
+#	h2 v4mc01 --/                  \----- h4 rfc4391
 . "$(dirname "$0")/lib.sh"
 need ping iperf3 python3 ss
 . "$(dirname "$0")/dhcp/client.sh"
@@ -14,7 +14,7 @@ need dhcpd
 cp "$(command -v dhcpd)" "$work"/
 mcast=$TOOLS/mcast
 cp examples/lab.topo "$work"
-# A port of 40 Gb/s cannot join a group of 120 Gb/s (rate 10), so 227.1.1.1 is a group that all ports are refused.
+# A port of 40 Gb/s cannot join a group of 120 Gb/s (rate 10), so every port is refused as a member of 227.1.1.1.
 sed '/224.0.0.2/a\	mgid=ff12::227.1.1.1, mtu=4, rate=10, Q_Key=0x80000b1b' examples/v4mc01-partitions.conf >"$work/v4mc01-partitions.conf"
 sed "/^topology/a capture = $work/all.pcap" examples/v4mc01.conf >"$work/lab.conf"
 lab_up

@@ -132,8 +132,8 @@ distinct_qpns() {
 check "a bridge with two stations behind h1" bridge_h1
 check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001
 check "s1 joins a group of IPv6" member early6 s1 e0 ff15::4:4 7002
-# The kernel of s1 reports a join twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and does not
-# show when it is done.
+# The kernel of s1 reports a join twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and nothing shows when
+# it has sent the second report.
 sleep 2.5
 check "the TAP becomes a port of the bridge" enslave
 check "s1 reaches h2 by IPv4 and IPv6" eventually 15 pings s1 2
@@ -158,7 +158,7 @@ check "UDP between stations" flow s2 m2 10.4.0.32 -u -b 20M -n 2M
 check "each station has a QPN of its own on the wire" distinct_qpns
 check "link show tells of stations" eventually 1 sh -c "\"$UIPOIB\" -d link show dev uib0@h1 | grep -q 52:54:00:00:00:11"
 
-# A station that is idle for 10 s would give way to the third one.
+# s1 and s2 must send, because a station that is idle for 10 s would be replaced by the third one.
 busy=''
 for m in m1 m2; do
 	at $m ping -n -q -i 0.5 10.4.0.2 >/dev/null &

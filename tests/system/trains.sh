@@ -6,16 +6,17 @@
 # datagrams arrive as they were sent, also while captures, faults and traces come and go in the middle of a flow, and
 # the counters of all ports are those of packets.
 #
-# 	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
-# 	                  \        /
-# 	                   Switch3
+#	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
+#	                  \        /
+#	                   Switch3
 . "$(dirname "$0")/lib.sh"
 need python3
 here=$PWD/tests/system/trains.py
 checker=$TOOLS/pcap_check
 topo_ring 2 3 >"$work/lab.topo"
 
-# flow KIND TO PORT ARG...: both ends of a flow from h1; fails unless the receiver got all of it. Meanwhile $meddle is running.
+# flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all of it. $meddle runs
+# meanwhile.
 flow() {
 	local kind=$1 to=$2 port=$3 receiver meddler status
 	bx h2 python3 "$here" "$kind-recv" "$to" "$port" "${@:4}" >"$work/receiver" 2>&1
@@ -49,7 +50,7 @@ everything() {
 	done
 }
 
-# grown FILE PORT COUNTER: by how much a counter of a port has grown since FILE was written
+# grown FILE PORT COUNTER: print by how much a counter of a port has grown since FILE was written
 counters() { u -j fabric port show >"$1"; }
 grown() {
 	jq -n --slurpfile a "$work/before" --slurpfile b "$work/after" --arg p "$1" --arg c "$2" \

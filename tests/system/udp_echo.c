@@ -5,8 +5,8 @@
  *	udp_echo serve PORT			send each datagram back; prints "ready", and ends by a signal
  *	udp_echo ask ADDRESS PORT COUNT MS	send COUNT datagrams, one each MS ms, until SIGINT
  *
- * ask prints "seq=N time=T ms" for each answer and in the end, 2 s after the last datagram at the latest, the summary of ping(8).
- * Status: 0 something was answered, 1 nothing was, 2 usage or an error.
+ * ask prints "seq=N time=T ms" for each answer and at the end, at most 2 s after the last datagram, the summary of
+ * ping(8). Exit status: 0 if there were answers, 1 if there were none, 2 for wrong usage or an error.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -51,7 +51,7 @@ static void fail(const char *what)
 	exit(2);
 }
 
-/* Return a socket that is connected to @address, or bound to the port if that is NULL. */
+/* Return a socket that is connected to @address, or, if @address is NULL, bound to the port. */
 static int open_socket(const char *address, const char *port)
 {
 	struct addrinfo hints = {
@@ -97,7 +97,10 @@ struct asker {
 	int64_t least, most, sum;
 };
 
-/* An error of send() is a loss, and so is one that an ICMP message reports. */
+/*
+ * If send() fails, the datagram counts as lost. The error may have been reported by an ICMP message about an earlier
+ * datagram.
+ */
 static void send_probe(struct asker *a)
 {
 	struct probe p = { .number = ++a->sent, .sent_at = now() };

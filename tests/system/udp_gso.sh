@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A link over UDP sends runs of packets by UDP_SEGMENT. The peer sees no difference: every datagram on the wire is one
-# packet with right CRCs, and the same packets are sent where UDP_SEGMENT is refused, here because the device's MTU is
-# smaller than the datagrams.
+# packet with right CRCs. The same packets are sent if the kernel refuses UDP_SEGMENT, which it does here if the
+# device's MTU is smaller than the datagrams.
 #
-# 	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
+#	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
 . "$(dirname "$0")/lib.sh"
 need ethtool python3 jq
 here=$PWD/tests/system
@@ -69,7 +69,8 @@ captured() {
 	cat "$work/$1.json"
 	equal "800 0" "$(jq -r '"\(.flow) \(.not_behind)"' "$work/$1.json")"
 }
-# sent_by_flow: sets $packets and $msgs to how many of each were sent; both counters are read at one time
+# sent_by_flow: set $packets and $msgs to the numbers of packets and messages that the flow has sent. Both counters
+# come from one reading
 counters() { u -j stats show | jq -r '[.stats[] | select(.layer == "udp") | {(.counter): .value}] | add | "\(.tx_packets) \(.send_msgs)"'; }
 sent_by_flow() {
 	local p m

@@ -127,7 +127,7 @@ udp() { # 2000 datagrams or more (iperf3 3.18 sends more than -k says); none is 
 }
 
 has() { grep -q "^$2" "$1"; }
-# members GROUP PORT HOST...: start receivers at the members, and watch the interfaces of all others
+# listen GROUP PORT HOST...: start receivers at the members, and watch the interfaces of all others
 listen() {
 	local group=$1 port=$2 h
 	shift 2
@@ -288,8 +288,8 @@ before=$(smps)
 [ "$(wc -c <"$work/smp.bin")" = 290 ] || { echo "not ok - the packet of doc/udp-link.md has 290 octets"; failed=1; }
 check "1000 datagrams from another port in a flow: counted, and nothing else" strays 127.0.0.1 stray_port
 check "1000 from another address: the same" strays 127.0.0.2 stray_address
-# strays sent 2000 SMPs to this end. Fewer than 100 may be counted, because the subnet manager's audit, which reads tables back
-# at its own pace, sends some meanwhile.
+# strays has sent 2000 SMPs to this end, which must not count. The counter may still grow by up to 100, because the
+# subnet manager's audit reads tables back meanwhile.
 check "the SMPs in them were not seen by an HCA" eval '[ $(($(smps) - before)) -lt 100 ]'
 
 # --- another process takes the second free port

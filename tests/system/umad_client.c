@@ -38,11 +38,11 @@
 #define BIG (64u << 20)
 
 static char *self;
-/* Numbers that the compiler must not know, because every call with them must fail. */
+/* Numbers that are hidden from the compiler, because it warns about calls that must fail. */
 static volatile int minus_one = -1;
 static volatile size_t too_long = HDR + (96u << 20) + 1;
 
-/* A MAD with a command for the server, behind a header of @hdr octets. */
+/* A MAD with a command for the server, after a header of @hdr octets. */
 struct mad {
 	char b[HDR + 256];
 };
@@ -376,8 +376,8 @@ static void t_vectors(void)
 }
 
 /*
- * All copies of a descriptor are one file, so an option that one process enables is in effect for
- * the other.
+ * All copies of a descriptor refer to one open file, so an option that one process sets also holds
+ * for the other.
  */
 static void t_copies(void)
 {
@@ -418,7 +418,7 @@ static void t_copies(void)
 	close(fd);
 }
 
-/* Runs after exec(), with a descriptor that has agent 0. */
+/* Called after exec(), with an inherited descriptor that has agent 0. */
 static int inherited(int fd)
 {
 	struct stat st;
@@ -460,7 +460,7 @@ static void t_issm(void)
 	EXPECT_ERR(read(fd, &c, 1), EINVAL);
 	EXPECT_ERR(write(fd, &c, 1), EINVAL);
 	EXPECT_ERR(ioctl(fd, IB_USER_MAD_ENABLE_PKEY), ENOTTY);
-	if (fork() == 0) /* the child waits until we close our end */
+	if (fork() == 0) /* the child runs until we close our end */
 		_exit(close(fd) != 0 || (fd = open(ISSM, O_RDWR)) < 0);
 	usleep(50000);
 	EXPECT(waitpid(-1, &status, WNOHANG) == 0);
@@ -475,7 +475,7 @@ static void t_garbage(void)
 
 	EXPECT(say(fd, "garbage") == 0);
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) &&
-	       m.b[HDR] == 'g'); /* the message is valid except for its descriptors */
+	       m.b[HDR] == 'g'); /* the message is valid, but lacks its descriptors */
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) && m.b[HDR] == 1);
 	EXPECT(say(fd, "short") == 0 && say(fd, "pipe") == 0 && say(fd, "echo") == 0);
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) && m.b[HDR] == 1);
@@ -637,8 +637,8 @@ static int shared_is_whole(const char *buf, ssize_t n)
 }
 
 /*
- * Exit status of a process that reads until all MADs have been read by some process. It begins when
- * no process has @gate open for writing.
+ * Read until all processes together have read all MADs; return an exit status. Begin when no
+ * process has @gate open for writing.
  */
 static int shared_reader(int *ret_read, const int gate[2])
 {
@@ -710,7 +710,8 @@ static void on_term(int sig)
 }
 
 /*
- * Behaviour after the device is gone, as after its removal from a kernel: see ib_umad_kill_port().
+ * Behaviour after the device is gone, which is that of the kernel after the removal of a device:
+ * see ib_umad_kill_port().
  */
 static void t_gone(void)
 {

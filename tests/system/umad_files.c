@@ -93,7 +93,7 @@ static void t_open_errors(void)
 	EXPECT_ERR(openat(dir, "node_guid", O_RDONLY), EBADF);
 }
 
-/* Each open() shows the values of that moment. */
+/* Each open() shows the present values. */
 static void t_fresh(void)
 {
 	char a[20] = "", b[20] = "";

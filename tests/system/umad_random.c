@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * 	umad_random N SEED	N rounds of everything on tests/interop/umad_server.py with a SEED of its own
+ *	umad_random N SEED	N rounds of all calls, on tests/interop/umad_server.py, which has a SEED of its own
  *
  * For every message of the server, calls return, nothing is written outside of buffers, and no descriptor is lost.
  */
@@ -101,7 +101,8 @@ static void t_random(void)
 	end = dup(0);
 	EXPECT(end == lowest);
 	close(end);
-	EXPECT(mads && files && dirs && agents); /* enough of the random messages were valid */
+	EXPECT(mads && files && dirs &&
+	       agents); /* check that enough of the random messages were valid */
 }
 
 int main(int argc, char **argv)
@@ -111,7 +112,8 @@ int main(int argc, char **argv)
 		return 2;
 	rounds = atoi(argv[1]);
 	srand((unsigned int)atoi(argv[2]));
-	signal(SIGTERM, SIG_IGN); /* the end of the server is not what this program tests */
+	signal(SIGTERM,
+	       SIG_IGN); /* ignored, because this program does not test the end of the server */
 	RUN(t_random, "a server's random answers");
 	free(buf);
 	return tap_end();

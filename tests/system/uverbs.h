@@ -27,7 +27,7 @@ enum { WC_LOC_PROT_ERR = 4, WC_WR_FLUSH_ERR = 5 };
 enum { SEND_SIGNALED = 2, SEND_INLINE = 8 };
 enum { ACCESS_LOCAL_WRITE = 1 };
 
-/* uverbs_write() - One command; @resp_len octets of response are asked for */
+/* uverbs_write() - Give one command, with room for @resp_len octets of response */
 static inline int uverbs_write(int fd, uint32_t command, const void *body, size_t len,
 			       size_t resp_len)
 {
@@ -46,7 +46,7 @@ static inline int uverbs_write(int fd, uint32_t command, const void *body, size_
 #define UVERBS(fd, command, body, resp) \
 	uverbs_write(fd, IB_USER_VERBS_CMD_##command, &(body), sizeof(body), sizeof(resp))
 
-/* uverbs_open() - A context; a descriptor */
+/* uverbs_open() - Open a device and make a context. Return: the descriptor */
 static inline int uverbs_open(const char *path)
 {
 	struct ib_uverbs_get_context_resp resp = { 0 };
@@ -108,7 +108,10 @@ static inline int uverbs_dereg(int fd, int mr)
 	return uverbs_write(fd, IB_USER_VERBS_CMD_DEREG_MR, &cmd, sizeof(cmd), 0);
 }
 
-/* uverbs_qp() - @like says what QP; handles, response and what is 0 and must not be are filled in */
+/*
+ * uverbs_qp() - Make a QP with the type and sizes of @like. The function fills in handles, the address of the
+ * response, and defaults for sizes that are 0 and must not be
+ */
 static inline int uverbs_qp(int fd, int pd, int cq, const struct ib_uverbs_create_qp *like,
 			    uint32_t *qpn)
 {
@@ -148,7 +151,7 @@ enum {
 	ATTR_SQ_PSN = 1 << 16
 };
 
-/* uverbs_modify() - To @state, with the other attributes that @mask names */
+/* uverbs_modify() - Move a QP to @state, with the other attributes that @mask names */
 static inline int uverbs_modify(int fd, int qp, int state, uint32_t mask, uint32_t qkey)
 {
 	struct ib_uverbs_modify_qp cmd = {
@@ -162,7 +165,7 @@ static inline int uverbs_modify(int fd, int qp, int state, uint32_t mask, uint32
 	return uverbs_write(fd, IB_USER_VERBS_CMD_MODIFY_QP, &cmd, sizeof(cmd), 0);
 }
 
-/* uverbs_rts() - A QP in RESET to RTS */
+/* uverbs_rts() - Move a QP from RESET to RTS */
 static inline int uverbs_rts(int fd, int qp, uint32_t qkey)
 {
 	int err = uverbs_modify(fd, qp, QP_INIT, ATTR_PKEY_INDEX | ATTR_PORT | ATTR_QKEY, qkey);
@@ -193,7 +196,7 @@ static inline int uverbs_lid(int fd)
 	return err ? err : resp.lid;
 }
 
-/* uverbs_send(), uverbs_recv() - Post one work request of one SGE */
+/* uverbs_send(), uverbs_recv() - Post one work request with one SGE */
 static inline int uverbs_send(int fd, int qp, struct ib_uverbs_send_wr wr, struct ib_uverbs_sge sge)
 {
 	struct ib_uverbs_post_send_resp resp = { 0 };
@@ -232,7 +235,7 @@ static inline int uverbs_recv(int fd, int qp, uint64_t wr_id, struct ib_uverbs_s
 	return UVERBS(fd, POST_RECV, body, resp);
 }
 
-/* uverbs_poll() - 1: a completion; 0: none */
+/* uverbs_poll() - Poll once. Return: 1: a completion; 0: none */
 static inline int uverbs_poll(int fd, int cq, struct ib_uverbs_wc *wc)
 {
 	struct ib_uverbs_poll_cq_resp head;
@@ -254,7 +257,7 @@ static inline struct ib_uverbs_sge sge_of(uint64_t at, uint32_t len, uint32_t lk
 	return (struct ib_uverbs_sge){ at, len, lkey };
 }
 
-/* pages() - Memory that is full of 0xa5 */
+/* pages() - Map @n pages of memory, filled with 0xa5 */
 static inline uint8_t *pages(unsigned int n)
 {
 	uint8_t *at =

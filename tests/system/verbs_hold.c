@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A program with one object of each kind: it prints "ready" when it has them, and uses them until the device is gone. Then it prints the
- * error that its calls fail with, and its exit status is 0 if that is EIO. Tests kill it, and remove the device under it.
+ * A program with one object of each kind. It prints "ready" when it has them, and uses them until the device is gone.
+ * Then it prints the error with which its calls fail; its exit status is 0 if the error is EIO. Tests kill the
+ * program, and remove its device.
  */
 
 #include "system/verbs_rig.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* A program that wants memory that is not its own */
+/* A program that tries to use memory to which it has no right */
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ static void keys(void)
 	EXPECT(uverbs_mr(r.fd, uverbs_pd(r.fd), more, PAGE, ACCESS_LOCAL_WRITE, &other_pd) >= 0);
 	EXPECT(uverbs_mr(fd, uverbs_pd(fd), more, PAGE, ACCESS_LOCAL_WRITE, &other_context) >= 0);
 	refused(sge_of(r.start, 100, 0));
-	refused(sge_of(r.start, 100, 1)); /* the key of consumers in the kernel */
+	refused(sge_of(r.start, 100, 1)); /* the key that consumers in the kernel use */
 	refused(sge_of(0xffff888000000000, 100, 1));
 	refused(sge_of(0xffff888000000000, 100, own));
 	refused(sge_of((uintptr_t)more, 100, other_pd));
@@ -58,7 +58,7 @@ static void bounds(void)
 	close_rig();
 }
 
-/* Another process's region, whose key it tells */
+/* Another process registers a region and passes its key to this process */
 static void other_process(void)
 {
 	int tell[2], end[2];
@@ -102,7 +102,10 @@ static bool only_changed(uint32_t from, uint32_t to)
 	return true;
 }
 
-/* A receive writes what it names and not an octet besides; the message is smaller than its buffer. */
+/*
+ * A receive writes only to its own buffer, and only as many octets as the message has, which is
+ * less than the buffer.
+ */
 static void only_its_own(void)
 {
 	uint32_t at;
@@ -138,14 +141,16 @@ static void read_only(void)
 	munmap(at, PAGE);
 }
 
-/* What is posted does not keep memory that has been deregistered, and fails. */
+/* Posted work requests do not keep memory that has been deregistered; they fail. */
 static void deregistered(void)
 {
 	struct ib_uverbs_sge sge;
 	uint32_t lkey = 0;
 
 	open_rig();
-	/* a send that waits in SQD; the QP is in SQE after it, until RTS is asked for */
+	/*
+	 * a send that waits in SQD; when it has failed, the QP is in SQE until the program sets RTS
+	 */
 	EXPECT(!uverbs_modify(r.fd, r.qp, QP_SQD, 0, 0));
 	sge = sge_of(r.start, 100, r.lkey);
 	EXPECT(!send_one(sge) && !send_one(sge));
@@ -157,7 +162,7 @@ static void deregistered(void)
 	r.mr = uverbs_mr(r.fd, r.pd, (void *)(uintptr_t)r.start, r.len, ACCESS_LOCAL_WRITE, &lkey);
 	EXPECT(r.mr >= 0 && lkey != r.lkey);
 	EXPECT(!uverbs_modify(r.fd, r.qp, QP_RTS, 0, 0));
-	/* a receive; the QP is in ERR after it */
+	/* a receive; when it has failed, the QP is in the error state */
 	EXPECT(!recv_one(sge_of(r.start + 700, 1000, lkey)));
 	EXPECT(!recv_one(sge_of(r.start + 700, 1000, lkey)));
 	EXPECT(!uverbs_dereg(r.fd, r.mr));
@@ -170,7 +175,7 @@ static void deregistered(void)
 	close_rig();
 }
 
-/* The region keeps its pages, whatever is mapped at its address later. */
+/* The region keeps its pages, even if other memory is mapped at its address later. */
 static void unmapped(void)
 {
 	open_rig();

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* A program that wants what is not there, what it has no privilege for, and more objects than one process may have */
+/*
+ * A program that uses objects that do not exist, makes requests for which it has no privilege, and
+ * makes more objects than a process may have
+ */
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -48,7 +51,7 @@ static void not_there(void)
 	close_rig();
 }
 
-/* Runs @what as a user without capabilities: its exit status */
+/* Run @what as a user without capabilities; return its exit status */
 static int as_nobody(int (*what)(void))
 {
 	int status = -1;
@@ -99,7 +102,7 @@ static void count_qps(void)
 	int n, fd, qp = -1, last = -1;
 
 	open_rig();
-	fd = uverbs_open(DEVICE); /* a second context has no quota of its own */
+	fd = uverbs_open(DEVICE); /* a second context does not get a quota of its own */
 	for (n = 1; (qp = qp_with(&(struct ib_uverbs_create_qp){ 0 })) >= 0; n++)
 		last = qp;
 	EXPECT(n == 256 && qp == -ENOMEM);

@@ -5,8 +5,8 @@
  *
  * It ends after SECONDS, but not before it has given enough commands for its checks, however slow the machine is.
  *
- * Threads meet at the same objects, whose handles and keys they write over each other's. The memory around what may be
- * registered is compared at the end.
+ * The threads use the same objects, because they share one table of handles and keys. At the end the memory around
+ * the arena, which is never registered, must be unchanged.
  */
 
 #include <pthread.h>
@@ -24,18 +24,20 @@ enum { PD, CQ, MR, QP, AH, KINDS };
 
 static volatile int handle[KINDS][HANDLES]; /* threads write over each other's */
 static volatile uint32_t key[HANDLES], qpns[HANDLES];
-static uint8_t *arena; /* 16 pages that may be registered; the pages around it may not */
+static uint8_t
+	*arena; /* 16 pages that may be registered. The pages before and after them may not */
 static int fd;
 static time_t end;
 static unsigned long done[2]; /* commands: refused, taken */
-static unsigned long completed[2]; /* work requests: well, with an error */
+static unsigned long completed
+	[2]; /* numbers of completed work requests: [0] without an error, [1] with an error */
 
 static uint32_t rnd(unsigned int *seed)
 {
 	return (uint32_t)rand_r(seed) << 16 ^ (uint32_t)rand_r(seed);
 }
 
-/* One of a few objects, so that threads meet at the same one; sometimes one of another kind, or none */
+/* Pick one of a few objects, so that threads often pick the same. Sometimes return one of another kind, or none */
 static int any(unsigned int *s, unsigned int kind)
 {
 	switch (rnd(s) % 32) {
@@ -79,7 +81,7 @@ static int random_post(unsigned int *s)
 			  : uverbs_recv(fd, any(s, QP), 1, any_sge(s));
 }
 
-/* A body of random words, pointers into the arena among them */
+/* Fill a command with random words, some of which are pointers into the arena */
 static int random_words(unsigned int *s)
 {
 	uint64_t body[32];
@@ -93,14 +95,16 @@ static int random_words(unsigned int *s)
 	    command == IB_USER_VERBS_CMD_GET_CONTEXT ||
 	    command == IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL)
 		return -EINVAL;
-	/* What is registered is in the arena. */
+	/* Memory is registered only inside the arena. */
 	if (command == IB_USER_VERBS_CMD_REG_MR || command == IB_USER_VERBS_CMD_REREG_MR)
 		return -EINVAL;
 	return uverbs_write(fd, command, body, rnd(s) % 60 * 4, rnd(s) % 40 * 4);
 }
 
-/* A new object, which takes the place of one of its kind in the table; that one remains. A PD takes all
- * places, so that most objects fit. */
+/*
+ * Make an object. It replaces the table's entry for another object of its kind, which continues to exist. A PD takes
+ * all entries for PDs, so that most objects belong together.
+ */
 static int random_create(unsigned int *s, unsigned int kind)
 {
 	unsigned int slot = rnd(s) % HANDLES, i;
@@ -168,7 +172,7 @@ static int random_step(unsigned int *s)
 	}
 }
 
-/* Commands were taken and refused, and packets came back. */
+/* Tell whether some commands were accepted, some were refused, and packets were received. */
 static bool enough(void)
 {
 	return done[1] > 100 && done[0] > 100 && completed[0] > 10;

@@ -3,8 +3,8 @@
 #define TESTS_SYSTEM_VERBS_RIG_H
 
 /*
- * One object of each kind that /dev/infiniband/uverbs0 of uib.ko has, for the programs verbs_*.c, which want more of it than they may
- * have. tests/interop/linux/guest/verbs.sh runs them.
+ * One object of each kind of /dev/infiniband/uverbs0 (uib.ko), for the programs verbs_*.c, which
+ * try to do more with them than is allowed. tests/interop/linux/guest/verbs.sh runs these programs.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct rig {
 	int fd, pd, cq, qp, ah;
 	uint32_t qpn, lkey;
 	int mr;
-	uint8_t *page; /* three pages; the middle of the second one is registered */
+	uint8_t *page; /* three pages, of which only the middle of the second one is registered */
 	uint64_t start; /* of what is registered */
 	uint32_t len;
 };
@@ -69,7 +69,7 @@ static inline int recv_one(struct ib_uverbs_sge sge)
 	return uverbs_recv(r.fd, r.qp, 8, sge);
 }
 
-/* Status of the next completion; @ret_id says whose it is */
+/* Return the status of the next completion; @ret_id gets the id of its work request */
 static inline int next_status(uint64_t *ret_id)
 {
 	struct ib_uverbs_wc wc = { 0 };

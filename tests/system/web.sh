@@ -13,7 +13,7 @@ port=8480
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 
-# A library that cannot be loaded is named, and nothing else of the program needs it.
+# If libmicrohttpd cannot be loaded, `uipoib web` names it, and all other commands work.
 lib=$(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\.12 .*=> //p' | head -1)
 [ -n "$lib" ] || { skip "web" "libmicrohttpd is not installed"; exit 0; }
 check "no other command is linked with libmicrohttpd" not grep -q microhttpd <<<"$(ldd "$UIPOIB")"

@@ -33,11 +33,14 @@ struct lab_host {
 	struct pkt_queue tap; /* frames that the host sends */
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
 	enum eth_shape shape;
-	/* InfiniBand shape: addresses that the interface reported last; zero: not reported yet, or not known */
+	/*
+	 * InfiniBand shape: the own address and the broadcast address that the interface reported last; zeros before
+	 * the first report, and if the address is not known
+	 */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
 	unsigned int told,
-		told_unknown; /* number of such calls, and of those without a broadcast group */
+		told_unknown; /* number of these reports, and of reports without a broadcast group */
 	unsigned int forgotten; /* number of calls of ifc_ops.lladdr_gone */
 	bool carrier;
 	uint16_t pkey;
@@ -45,7 +48,7 @@ struct lab_host {
 	unsigned int stations; /* largest number of stations behind the TAP */
 	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
 	uint8_t scope; /* scope of the link's broadcast group; 0: the scope of the profile */
-	bool sidr_server; /* gives out the group of its partition by SIDR */
+	bool sidr_server; /* the host's SIDR server gives out the group of its partition */
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
 
@@ -88,8 +91,11 @@ struct lab_cfg {
 	const struct ipoib_profile
 		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
 	bool sidr; /* the SM's node gives out groups by SIDR */
-	unsigned int sidr_servers; /* number of hosts, from the first on, that do */
-	/* Called for each host before it is opened, may change its .pkey, .profile, .shape, .scope, .router, .no_tso and .no_uso; NULL: nothing is changed */
+	unsigned int sidr_servers; /* number of hosts, from the first on, that have a SIDR server */
+	/*
+	 * Called before each host is opened. It may change the host's .pkey, .profile, .shape, .scope, .router,
+	 * .no_tso and .no_uso. NULL: nothing is changed
+	 */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
 	const char *partitions; /* text; NULL: the default partition */
@@ -135,7 +141,7 @@ bool lab_all_up(const struct lab *l, const bool *want);
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
-/* lab_receive(), lab_receive_not() - Let the host receive the group of lab_send_group(), and no more */
+/* lab_receive(), lab_receive_not() - Let the host join the group of lab_send_group(), or leave it */
 void lab_receive(struct lab_host *h, const uint8_t group[4]);
 void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
 /* lab_ip_len() - Length of the IP header of the packets that the host sends */
@@ -145,7 +151,10 @@ size_t lab_ip_len(const struct lab_host *h);
  * lab_frame() - Put a frame, which begins with the link header of the host's shape, into the host's TAP; takes @p
  */
 void lab_frame(struct lab_host *from, struct pkt *p);
-/* The link header of the host's shape: its length, its ethertype, and a header to @dst with the host's own address as the source */
+/*
+ * The link header of frames in the host's shape. lab_head_len() returns its length, lab_head_type() the ethertype in
+ * it, and the third function writes a header to @dst with the host's own address as source
+ */
 size_t lab_head_len(const struct lab_host *h);
 uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);
 void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type);

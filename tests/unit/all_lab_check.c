@@ -79,7 +79,7 @@ void lab_reachable(struct lab *l, bool *want)
 
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++) {
 		if (!fabric_node_hca(fabric_node_at(l->f, i))) {
-			/* the first switch, where the SM is */
+			/* start at the first switch, where the SM is */
 			flood(l, seen, fabric_node_at(l->f, i));
 			break;
 		}
@@ -127,7 +127,7 @@ void lab_faults_off(struct lab *l)
 		assert_int_equal(fabric_fault_del(l->f, i.id, l->now), 0);
 }
 
-/* True if hosts @a and @b should reach each other. */
+/* Tell whether hosts @a and @b should reach each other. */
 static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
 		     unsigned int b)
 {
@@ -222,7 +222,7 @@ static void look_for_mgid(void *ctx, const struct sac_group_info *i)
 	s->found |= i->have && !memcmp(&i->mgid, s->mgid, sizeof(*s->mgid));
 }
 
-/* Checks that a port which is a member for the SA also has itself for a member. */
+/* Check that a port which the SA lists as a member of the group believes to be a member, too. */
 static void check_member(struct lab *l, const bool *want, const struct sm_group *g,
 			 const struct sm_mcmember *m, uint64_t seed)
 {

@@ -19,7 +19,10 @@ struct lab_count {
 	uint32_t *group; /* n counters: packets to the group, indexed by receiver */
 	uint32_t n;
 	uint32_t wrong;
-	/* Whether the interfaces of two hosts are on one link; others are not checked as pairs. NULL: all are on one */
+	/*
+	 * Tells whether the interfaces of two hosts are on one link. Only such hosts are checked as pairs. NULL: all
+	 * hosts are on one link
+	 */
 	bool (*same_link)(const struct lab_host *a, const struct lab_host *b);
 };
 

@@ -22,7 +22,8 @@ struct sa_rig {
 	struct sm *sm;
 	struct sa *sa;
 	ns_t now;
-	unsigned int refusals; /* number of lines that the log got about joins; and the last line */
+	/* number of log lines about refused joins, and the last of these lines */
+	unsigned int refusals;
 	char refusal[256];
 };
 

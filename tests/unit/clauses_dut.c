@@ -25,7 +25,10 @@ static void put(struct dut *d, const void *data, size_t len)
 	d->n++;
 }
 
-/* Changes some octets of one packet in four, more often those of the payload. Return: the new length */
+/*
+ * Damage one packet in four: change some octets, mostly in the payload, and perhaps cut the end off. Return: the new
+ * length
+ */
 static size_t garble(struct dut *d, uint8_t *raw, size_t len)
 {
 	if (prng_below(&d->rng, 4))
@@ -52,7 +55,7 @@ static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *pay
 	put(d, raw, len + 6);
 }
 
-/* A random payload behind headers, types and attributes that the suite knows */
+/* Write a random payload behind headers, types and attributes that the suite knows */
 static void put_random(struct dut *d)
 {
 	static const uint16_t types[] = { 0x0800, 0x0806, 0x86dd, 0x8035 };
@@ -235,7 +238,7 @@ static void sa_answer(struct dut *d, const uint8_t *mad)
 
 /* --- IPoIB: ARP requests are answered */
 
-/* This end of the link was down for a moment, which the suite's end has not noticed, so the port is in Init */
+/* The link was down at this end for a moment, too short for the suite's end to notice. The port is in Init now */
 static void port_to_init(struct dut *d)
 {
 	struct smp_port_info pi;
@@ -274,7 +277,7 @@ static void arp(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *paylo
 	put_packet(d, &h, buf, sizeof(buf));
 }
 
-/* --- the outside of the suite */
+/* --- struct world_io: the suite sends to the DUT and receives from it */
 
 static ns_t now(void *ctx)
 {
@@ -333,7 +336,8 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 			put(d, "", 0);
 		}
 	}
-	d->now += NS_USEC(500); /* so that a flood takes time, and not too many packets */
+	d->now +=
+		NS_USEC(500); /* so that a flood of packets takes virtual time, and so has an end */
 	memcpy(buf, d->queue[d->head].data, d->queue[d->head].len);
 	d->n--;
 	d->head = (d->head + 1) % DUT_QUEUE;

@@ -22,8 +22,10 @@ enum dut_flaw {
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
 	/* no flaw; the DUT joins the broadcast group of a second P_Key, too, as a child interface does */
 	FLAW_OTHER_PARTITION,
-	FLAW_FLOOD, /* 16 random packets for each that it gets, which the suite has to parse to their end */
-	FLAW_GARBLED, /* random octets of its packets are changed, with right CRCs; some packets are shorter */
+	/* answers each packet with 16 random packets, whose headers are valid so that the suite parses the rest */
+	FLAW_FLOOD,
+	/* changes random octets of its packets and then computes the right CRCs; some packets are cut */
+	FLAW_GARBLED,
 	FLAW_DIES, /* silent for ever after its join */
 };
 
@@ -36,7 +38,8 @@ struct dut {
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
-	unsigned int flaps; /* how often an ARP request finds that its end of the link was down */
+	unsigned int
+		flaps; /* number of ARP requests at which the DUT's end of the link has been down for a moment */
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */
 	uint16_t lid;

@@ -2,7 +2,7 @@
 #ifndef CRC_REF_H
 #define CRC_REF_H
 
-/* CRCs bit by bit and field by field, for comparison with src/crc */
+/* The CRCs of a packet, computed bit by bit and field by field, to check src/crc against */
 
 #include <string.h>
 

@@ -74,7 +74,10 @@ static inline const uint8_t *ib_got(const uint8_t src[20], const uint8_t dst[20]
 	return g->data + HLEN;
 }
 
-/* A packet of the peer in the encapsulation of the link's profile; with @mgid it is a multicast, with or without it has a GRH */
+/*
+ * Receive a packet of the peer in the encapsulation of the link's profile. With @mgid it is a multicast. Every packet
+ * has a GRH
+ */
 static inline void ib_rx(uint16_t type, const void *data, size_t n, const ib_gid *mgid)
 {
 	const struct ipoib_encap *encap = &ipoib_link_profile(er.r.link)->encap;

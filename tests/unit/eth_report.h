@@ -29,7 +29,7 @@ size_t report_igmp3(uint8_t *b, const struct report_rec *r, unsigned int n);
 size_t report_mld(uint8_t *b, uint8_t type, const uint8_t group[16]);
 size_t report_mld2(uint8_t *b, const struct report_rec *r, unsigned int n);
 
-/* Recompute the checksum over the first @len octets after the test changed these. */
+/* Recompute the checksum over the first @len octets after the test has changed some of them. */
 void report_mend_igmp(uint8_t *ip, size_t len);
 void report_mend_mld(uint8_t *b, size_t len);
 

@@ -54,7 +54,8 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
-	struct ipoib_lladdr lladdr_gone; /* the last address whose peer was reported as forgotten */
+	/* address of the neighbour that was last reported as forgotten */
+	struct ipoib_lladdr lladdr_gone;
 	unsigned int nlladdr_gone;
 	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;

@@ -329,9 +329,7 @@ void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, cons
 	mad[SMP_OFF_HOP_CNT] = (uint8_t)hops;
 }
 
-/*
- * Send a directed-route SMP of one hop, in the form that it has when it arrives from a neighbour.
- */
+/* Send a directed-route SMP of one hop, as it arrives from a neighbour. */
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data)
 {
 	static const uint8_t out = 1;

@@ -65,7 +65,7 @@ void rig_interface(struct rig *r);
 void rig_run(struct rig *r);
 /* rig_healthy() - Run, and expect no finding */
 void rig_healthy(struct rig *r);
-/* rig_finds() - Run, and expect only this finding, with @words in its text */
+/* rig_finds() - Run, and expect exactly this finding, with @words in its text */
 void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
 /* rig_finds_both() - Run, and expect two findings */
 void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);

@@ -275,7 +275,7 @@ struct chk_fabric *rig_read(struct rig *r)
 		assert_true(at != NS_NEVER);
 		waited = at > r->now ? at - r->now : 0;
 		r->now += waited;
-		/* Only the pause between the readings of counters is that long. */
+		/* Only the pause between the two readings of the counters is longer than this. */
 		if (r->between && waited > NS_MSEC(300))
 			r->between(r);
 		while (head != tail && q[head % SURVEY_WINDOW_MAX].at <= r->now) {

@@ -14,10 +14,14 @@ struct rig {
 	struct chk_fabric *real;
 	uint32_t own; /* node at whose port the survey is */
 	struct survey_cfg cfg;
-	/* requests about this node (by name; NULL: none) and attribute (0: all) are lost, or refused with .status */
+	/*
+	 * name of a node and an attribute: such requests are lost, or refused if .status is not 0. Node NULL: none;
+	 * attribute 0: all
+	 */
 	const char *silent;
 	uint16_t silent_attr, status;
-	unsigned int times, hits; /* how often this happens (0: always), and how often it did */
+	/* number of requests that are lost or refused in this way (0: all), and how many have been */
+	unsigned int times, hits;
 	/* called when the counters are read the second time */
 	void (*between)(struct rig *r);
 	/* may change an answer before it is delivered */
@@ -30,7 +34,7 @@ struct rig {
 };
 
 void rig_init(struct rig *r, struct chk_fabric *real);
-/* rig_read() - Read the fabric; frees the real one */
+/* rig_read() - Read the fabric, and free the model from which the agents answer */
 struct chk_fabric *rig_read(struct rig *r);
 
 #endif

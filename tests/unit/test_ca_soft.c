@@ -2,7 +2,7 @@
 
 /*
  * ca_soft: the conformance suite over two soft HCAs joined by a wire in memory, and the behaviour
- * that only this backend has (several openers of one port, events passed on).
+ * that only this backend has: several openers of one port, and events that it passes on.
  */
 
 #include <errno.h>
@@ -239,7 +239,10 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	ca_close(own);
 }
 
-/* Closing a port destroys the objects that its user left; soft_close() checks the pool. */
+/*
+ * Closing a port destroys the objects that its user did not destroy; soft_close() checks that the
+ * pool is complete.
+ */
 static void test_close_destroys_what_is_left(void **state)
 {
 	struct ca_qp_attr attr = { .qkey = 1 };

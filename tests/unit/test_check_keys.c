@@ -123,7 +123,8 @@ static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
 
 	(void)state;
 	/*
-	 * LID 1 belongs to s1, which is the SM's port here; other ports are limited members of 0x7fff without a rule.
+	 * LID 1 is on s1, so s1 is the SM's port, a full member. Other ports, which no rule names, are limited
+	 * members of 0x7fff.
 	 */
 	TABLE(f, "s1", 0xffff);
 	TABLE(f, "h1", 0x7fff, 0x8005);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Identity and links: a fault makes each finding, and a healthy fabric has none. */
+/*
+ * Findings about identity and links: for each, a fault that causes it. A healthy fabric has no
+ * finding.
+ */
 #include "check_rig.h"
 
 #include <errno.h>
@@ -252,7 +255,7 @@ static void test_second_reading_confirms(void **state)
 	assert_int_equal(r.notes, 0);
 	assert_string_equal(r.finding[0].where, "s3/3 to h3/1");
 	assert_int_equal(r.finding[1].kind, CHK_COUNTER_GROWS);
-	again.left_out = 1; /* the second report is not complete */
+	again.left_out = 1; /* .left_out makes the second report incomplete */
 	again.n = 0;
 	chk_report_confirm(&r, &again);
 	assert_int_equal(r.n, 2);
@@ -262,7 +265,10 @@ static void test_second_reading_confirms(void **state)
 	chk_fabric_free(g);
 }
 
-/* A subnet manager at work: what is on the way to something else differs from reading to reading. */
+/*
+ * A subnet manager is at work, so parts of the fabric that it is changing look different in each
+ * reading.
+ */
 static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
 {
 	struct chk_fabric *f = rig_ring(3), *g = rig_ring(3);

@@ -119,7 +119,7 @@ static void test_dead_ends(void **state)
 	dead_end(0, "port 0, the switch itself, which has another LID");
 	dead_end(3, "port 3, where a CA is that has another LID");
 
-	/* The last switch does not deliver. */
+	/* The last switch, s3, sends packets for h3 to the wrong port. */
 	rig_route(f, "s3", "h3", 4);
 	rig_finds(f, CHK_LFT_DEAD_END, "s3: sends packets to 1 LIDs");
 }
@@ -175,7 +175,7 @@ static struct chk_fabric *clockwise(unsigned int switches)
 	return send_clockwise(rig_ring(switches), switches);
 }
 
-/* The links of the ring wait for the link to t, too, but that link waits for none. */
+/* Links of the ring wait for the link to t as well, but the link to t waits for no other. */
 static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
 {
 	static const char text[] = "Switch 4 \"s1\"\n[1] \"s2\"[2]\n[3] \"h1\"[1]\n[4] \"t\"[1]\n\n"
@@ -199,7 +199,10 @@ static void test_credit_loop(void **state)
 	rig_finds(clockwise(4), CHK_CREDIT_LOOP, "make 4 links wait");
 }
 
-/* Routes of 39 links: each switch is looked at once for each LID, and not once for each route that passes it. */
+/*
+ * Routes are up to 39 links long, but each switch is visited once for each LID, and not once for each route that
+ * passes it.
+ */
 static void test_work_does_not_grow_with_the_length_of_routes(void **state)
 {
 	const unsigned int switches = 40;
@@ -220,7 +223,7 @@ static void test_line_has_no_credit_loop(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* No packet is sent from s3 to s1, so the circle is open. */
+	/* s3 sends nothing to s1 clockwise, so the dependencies form no cycle. */
 	rig_route(f, "s3", "h1", 2);
 	rig_route(f, "s3", "h2", 2);
 	rig_route(f, "s2", "h1", 2);
@@ -243,7 +246,7 @@ static void test_lanes_that_are_not_known(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* like a fabric from a file, which has no PortInfo */
+	/* as in a fabric from a file, which has no PortInfo */
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
 			f->node[i]->port[p].known = false;
@@ -265,7 +268,7 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
 }
 
-/* Lanes: SL n is on VL n, and the SA gives the SL of each path that makes the circle. */
+/* Add lanes: SL n is on VL n, and the SA has the SL of each path that takes part in the loop. */
 static struct chk_fabric *with_lanes(uint8_t sl_of_last)
 {
 	struct chk_fabric *f = clockwise(3);
@@ -311,7 +314,7 @@ static void test_lanes_of_the_paths_decide(void **state)
 	f->npaths = 2; /* the SA did not answer */
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
-	f = clockwise(3); /* with one lane, no table has to be read */
+	f = clockwise(3); /* with one operational VL no table has to be read */
 	assert_int_equal(chk_credit_waits(f, w), 0);
 	chk_fabric_free(f);
 	f = rig_ring(3);

@@ -10,8 +10,8 @@
 #include "crc/crc.h"
 
 /*
- * The suite against a small DUT on virtual time: verdicts, results that explain other results, and that every run
- * ends
+ * The conformance suite against a small DUT on virtual time. Tests verdicts, results that follow from other results,
+ * and that every run ends
  */
 
 static struct dut d;
@@ -183,7 +183,8 @@ static void test_a_case_whose_link_was_down_twice_is_no_failure(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	is("R56/reply", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R56/reply")->why, "the link went down");
-	is("I6", CONFORM_FAIL); /* later cases are judged, because this DUT has no M_Key */
+	is("I6",
+	   CONFORM_FAIL); /* later cases still get verdicts; I6 fails because this DUT has no M_Key */
 }
 
 static void test_an_interrupt_keeps_the_results_so_far(void **state)
@@ -312,7 +313,7 @@ static void test_a_sum_has_the_result_of_its_parts(void **state)
 	assert_string_equal(dut_result(&rep, "M14")->because->c->id, "R24");
 }
 
-/* Sums are judged last, so a case that waited for one would never run */
+/* Check that no case waits for a combined case. Combined cases are judged last, so such a case would never run */
 static void runs_after_no_sum(const struct conform_chapter *const *chapters,
 			      const struct conform_case *c)
 {
@@ -348,7 +349,7 @@ static unsigned int reasons_for(const struct conform_reason *v, const char *clau
 	return n;
 }
 
-/* Whether the clause has cases, which may be several */
+/* Return the number of cases that a clause has */
 static unsigned int has_case(const struct conform_profile *p, const char *clause)
 {
 	size_t len = strlen(clause);
@@ -416,7 +417,7 @@ static void test_no_case_passes_without_a_check(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	for (size_t i = 0; i < rep.n; i++)
 		assert_true(rep.v[i].verdict != CONFORM_PASS || rep.v[i].checked > 0);
-	/* This DUT sends no multicast, so these clauses cannot be judged */
+	/* This DUT sends no multicast, so the clauses about senders cannot be judged */
 	is("R33", CONFORM_INCONCLUSIVE);
 }
 

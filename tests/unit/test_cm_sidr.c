@@ -121,7 +121,8 @@ static void test_a_retry_keeps_request_id_and_tid(void **state)
 	rig_run(&w.net, NS_SEC(10));
 	assert_int_equal(w.done, 1);
 	assert_int_equal(w.status, 0);
-	assert_int_equal(w.net.n, 5); /* three lost, one that arrived, its answer */
+	/* three requests that were lost, one that arrived, and its answer */
+	assert_int_equal(w.net.n, 5);
 	for (unsigned int i = 1; i < 4; i++)
 		assert_memory_equal(w.net.seen[i].mad, w.net.seen[0].mad, MAD_LEN);
 	assert_int_equal(cm_stats(w.client)->retries, 3);
@@ -168,7 +169,7 @@ static void test_an_unknown_service_or_partition_is_status_1(void **state)
 	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
 	assert_int_equal(w.asked, 0);
 	assert_int_equal(cm_stats(w.server)->refused, 2);
-	/* The bit of membership is no part of the partition. */
+	/* The membership bit of the P_Key does not matter, because the partition is the same. */
 	ask(ID, PKEY & 0x7fff);
 	rig_run(&w.net, NS_SEC(1));
 	assert_int_equal(w.rep.status, SIDR_STATUS_OK);
@@ -203,7 +204,9 @@ static void test_answers_that_do_not_fit_are_dropped(void **state)
 	mad_ep_recv(w.net.end[0].ep, &from, mad, w.net.now);
 	assert_int_equal(w.done, 0);
 	assert_int_equal(cm_stats(w.client)->drop_late, 3);
-	/* The TID does not pair request and answer. */
+	/*
+	 * An answer with the request's TID but with another ServiceID is no answer to the request.
+	 */
 	rep.service_id--;
 	sidr_rep_encode(mad, 0, &rep);
 	mad_ep_recv(w.net.end[0].ep, &from, mad, w.net.now);
@@ -261,7 +264,7 @@ static void test_a_flood_of_one_source_leaves_others_their_answers(void **state)
 	for (uint16_t lid = 10; lid < 60; lid++)
 		request_from(lid, lid);
 	assert_int_equal(w.asked, CM_SOURCE_BURST + 50);
-	/* The source gets its rate back. */
+	/* After some time the source may send as many requests as before. */
 	rig_run(&w.net, NS_SEC(1));
 	for (unsigned int i = 0; i < 1000; i++)
 		request_from(9, i);
@@ -327,8 +330,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(cm_stats(w.server)->refused, 0);
 	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
 	/*
-	 * The agent answers for its own services as before, and when no other program is registered
-	 * any more, it refuses.
+	 * The agent answers for its own services as before. When the other program is gone, it
+	 * refuses unknown services again.
 	 */
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
@@ -341,7 +344,10 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
 }
 
-/* As on the port of the SM's node, where an interface asks, too */
+/*
+ * The agent of an interface that only asks is no server. There is such an agent beside the server
+ * on the port of the SM's node.
+ */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {
 	struct cm *asker = agent(1, 3);

@@ -7,7 +7,7 @@
 #include "check.h"
 
 /*
- * Candidates that a shell may offer for the last word of a line. No instance runs here, so names
+ * The candidates that a shell offers for the last word of a line. No instance runs here, so names
  * that come from an instance are not offered.
  */
 

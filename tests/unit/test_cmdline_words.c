@@ -75,7 +75,8 @@ static void test_options_have_long_and_joined_forms(void **state)
 	assert_string_equal(cli_opts.instance, "a");
 	w = words("uipoib -jnb --help link --name c");
 	assert_int_equal(cli_options(&w->argc, w->argv, true), 0);
-	joined(w, "uipoib link --name c"); /* options after the object are left for it */
+	/* options after the object are not parsed, but left for the object */
+	joined(w, "uipoib link --name c");
 	assert_string_equal(cli_opts.instance, "b");
 	assert_true(cli_opts.help);
 }
@@ -242,7 +243,7 @@ static void test_args_by_key_or_by_place(void **state)
 	parses("v state up a", "{\"state\":\"up\",\"port\":\"a\"}");
 	parses("v a dev uib0 id 0x10 force",
 	       "{\"port\":\"a\",\"ifname\":\"uib0\",\"id\":16,\"force\":true}");
-	/* a value may be spelled like the key, since a node may have this name */
+	/* a value may be the same word as a key, because a node may have that name */
 	parses("v port port", "{\"port\":\"port\"}");
 	parses("v port", "{\"port\":\"port\"}");
 }

@@ -289,7 +289,7 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 	conf_free(&c);
 }
 
-/* Logs have more readers than secrets. */
+/* More users can read a log than a secret, so messages do not repeat the secret. */
 static void test_a_message_does_not_repeat_a_secret(void **state)
 {
 #define SECRET "00112233445566778899aabbccddeeff"
@@ -769,12 +769,15 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].addr[0].prefix_len, 24);
 	assert_int_equal(c.iface[0].addr[1].pkey, 1);
 	conf_free(&c);
-	/* One P_Key needs no list, and its addresses need not name it. */
+	/* One P_Key is not a list, so addresses need not name a P_Key. */
 	assert_int_equal(parse(&c, HLD "pkey = 0x8014\naddress = 10.4.1.1/24\n", err), 0);
 	assert_int_equal(c.iface[0].npkeys, 1);
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
 	conf_free(&c);
-	/* Other interfaces of the host must not have names that P_Keys give, but interfaces of other hosts may. */
+	/*
+	 * An interface of the same host must not have a name that the interfaces of P_Keys get, but an interface of
+	 * another host may.
+	 */
 	assert_int_equal(parse(&c,
 			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"
 				   "[interface ib0_1_14@h2]\nport = fabric:lab/Hca2/1\n",

@@ -115,9 +115,7 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 		}
 }
 
-/*
- * A packet of random contents and shape; its headers are right as far as the CRCs depend on them.
- */
+/* Shape of a packet with random contents. Its headers are valid as far as the CRCs depend on them. */
 struct shape {
 	bool grh;
 	uint32_t payload; /* octets after the DETH */
@@ -276,7 +274,7 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 			uint32_t hlen = pkt_hdr_len(p);
 
 			if (i == 1)
-				m &= 0xfc; /* not LNH, which the next test changes */
+				m &= 0xfc; /* LNH is not changed here, but by the next test */
 			if (!m)
 				m = 0x10;
 			if (i < hlen)
@@ -319,7 +317,7 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Of a packet in one piece both CRCs are judged, each by its own octets. */
+/* For a packet in one piece, each of the two CRCs is judged by itself. */
 static void test_crc_right_judges_each(void **state)
 {
 	static uint8_t buf[BUF_LEN];
@@ -511,7 +509,7 @@ static void test_pkt_set_vl_mends_the_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* For lengths that are not in the table, the VCRC is computed anew. */
+/* If there is no table for the length, the VCRC is computed again over the whole packet. */
 static void test_pkt_set_vl_of_odd_lengths(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(1, 1);
@@ -524,7 +522,7 @@ static void test_pkt_set_vl_of_odd_lengths(void **state)
 	crc_pkt_seal(p);
 	pkt_trim(p, p->len - 1);
 	crc_pkt_set_vl(p, p->vl ^ 5);
-	/* the VCRC matched the octets that are there */
+	/* the VCRC is right for the octets that are present */
 	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
 
 	crc_pkt_pad(p);

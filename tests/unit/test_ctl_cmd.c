@@ -24,8 +24,8 @@
 #include "os/file.h"
 
 /*
- * Commands on an instance that has a fabric (two switches with two cables, four CAs; the SM is on
- * Switch1) but no interfaces. The test needs no privileges, and its time is a number.
+ * Commands on an instance that has a fabric (two switches with two cables, four CAs; the SM is on Switch1) but no
+ * interfaces. The test needs no privileges, and time is virtual.
  */
 
 struct rig {
@@ -767,8 +767,8 @@ static void test_fault_hits_and_goes(void **state)
 /* --- captures */
 
 /*
- * `capture start` with a socket to a writer, which is closed here. Return: its row; with @why: NULL, and the request
- * is refused for this reason
+ * Request `capture start` with a socket to a writer; the socket is closed here. Return: the capture's row; NULL if
+ * @why is not NULL, because the request must be refused for this reason
  */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
 			    const char *why)
@@ -894,7 +894,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	assert_null(collect(r, rows));
 
 	while (recv(sock, buf, sizeof(buf), 0) >
-	       0) /* until the end of the stream, which the instance has closed */
+	       0) /* until the end of the stream, because the instance has closed its end */
 		settle(r);
 	send_report(sock, 0);
 	settle(r);
@@ -964,7 +964,7 @@ static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 	assert_true(list_empty(&r->in.fab[0]->captures));
 }
 
-/* The capture lasts as long as the client's connection. */
+/* The capture ends when the client closes its connection. */
 static void test_capture_into_a_descriptor_of_the_client(void **state)
 {
 	struct rig *r = *state;
@@ -1144,7 +1144,7 @@ static void test_monitor_tells_drops_once(void **state)
 	json_decref(rows);
 }
 
-/* Managers and their counters appear and disappear while the monitor runs. */
+/* Subnet managers are started and stopped while the monitor runs, and it reports them and their counters. */
 static void test_monitor_tells_of_managers_that_come_and_go(void **state)
 {
 	struct rig *r = *state;

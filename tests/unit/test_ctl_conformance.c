@@ -16,7 +16,7 @@
 #include "ctl/ctl.h"
 #include "proto/proto.h"
 
-/* Clause R72: the users who may set up interfaces, and may talk to the SA through the daemon. */
+/* Clause R72: which users may set up interfaces, and may talk to the SA through the daemon. */
 
 #define NOBODY 65534
 
@@ -44,8 +44,9 @@ static int teardown(void **state)
 }
 
 /*
- * Ask as another user. Returns 0 if there was an answer, 1 if the file's mode refused, 2 if the
- * server refused. With @through, folder and file are opened to all users beforehand.
+ * Send a request as another user. Return 0 if there was an answer, 1 if the mode of the file
+ * forbade it, 2 if the server refused. With @through, the folder and the file are opened to all
+ * users before.
  */
 static int ask_as(unsigned int uid, bool through)
 {

@@ -266,7 +266,7 @@ static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **st
 	r->now += NS_MSEC(20);
 	serve(r);
 	assert_string_equal(heard(r->peer),
-			    ""); /* the SA has been asked, and the packets have not been moved */
+			    ""); /* the SA has been asked, but the answer has not arrived */
 	helper_answers(r, -ENODEV, "resolving: No such device");
 	run_for(r, NS_SEC(1));
 	ends(r, r->peer, "\"record\":");
@@ -326,7 +326,7 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
 }
 
-/* The SA knows no such port; later no port answers for the SA. */
+/* First the SA knows no such port; then no port answers for the SA. */
 static void test_H33_path_get_the_SA_fails(void **state)
 {
 	struct rig *r = *state;
@@ -365,7 +365,7 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 		other[i] = add_client(r);
 		assert_true(other[i] >= 0);
 	}
-	/* One that ends makes room for another. */
+	/* When a client ends, there is room for another one. */
 	close(fd[0]);
 	serve(r);
 	send_to(r->peer, ADDRESS);
@@ -378,7 +378,10 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 	serve(r);
 }
 
-/* An answer that the program does not fetch takes no place, because the program has shut down its sending side. */
+/*
+ * An answer that the program does not read does not count against the limit of open requests, because the program has
+ * shut down its sending side.
+ */
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
 	struct rig *r = *state;

@@ -16,8 +16,8 @@
 #include "os/fdpass.h"
 
 /*
- * The control server on an instance without fabrics. The test runs the loop round by round, and its
- * time is a number. `monitor` is a request that stays open.
+ * The control server on an instance without fabrics. The test runs the loop round by round, and
+ * time is virtual. `monitor` is a request that stays open.
  */
 
 struct rig {
@@ -125,7 +125,10 @@ static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
 	return buf;
 }
 
-/* Check that the answer contains @part, and whether the connection is closed after it (@eof). */
+/*
+ * Check that the answer contains @part, and that the connection is closed after the answer if @eof
+ * is true, and only then.
+ */
 static void answers(struct rig *r, const char *part, bool eof)
 {
 	char buf[16384];
@@ -264,8 +267,8 @@ static void test_version_command_and_arguments_are_checked(void **state)
 }
 
 /*
- * The quoted part of the request is cut in the middle of a character, and the answer is still valid
- * JSON.
+ * The error quotes part of the request and cuts it in the middle of a character. The answer must
+ * still be valid JSON.
  */
 static void test_error_is_valid_text_whatever_was_quoted(void **state)
 {
@@ -387,8 +390,8 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * Requests that arrive while another request is open fill the buffer and then the socket; the loop
- * does not spin.
+ * Requests that arrive while another request is open fill the buffer and then the socket, but the
+ * loop does not spin.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {
@@ -559,8 +562,8 @@ static unsigned int open_files(void)
 }
 
 /*
- * Of the descriptors that arrive with a request, all that no command takes are closed, however many
- * they are.
+ * Descriptors that arrive with a request are closed if no command takes them, however many they
+ * are.
  */
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
@@ -588,7 +591,10 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 
 /* --- the read-only socket */
 
-/* Commands that the read-only socket answers. A new one enters this list after somebody has made sure that it changes nothing. */
+/*
+ * Commands that the read-only socket answers. Before you add a command to this list, make sure that
+ * it changes nothing.
+ */
 static const char *const reading[] = {
 	"capture show",
 	"fabric group show",
@@ -628,7 +634,7 @@ struct visit {
 	unsigned int reads, changes;
 };
 
-/* Asks by the read-only socket for a command, with a descriptor, which some commands take. */
+/* Send a command to the read-only socket, with a descriptor, because some commands take one. */
 static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 {
 	struct visit *v = ctx;
@@ -673,7 +679,7 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 	assert_int_equal(v.r->ctl.reader.nclients, 0);
 }
 
-/* The same request by the control socket does what it says: "stop" ends the loop. */
+/* The same request to the control socket works: "stop" ends the loop. */
 static void test_read_only_socket_does_not_stop_the_instance(void **state)
 {
 	static const char stop[] = "{\"v\":1,\"cmd\":\"stop\"}\n";
@@ -694,7 +700,7 @@ static void test_read_only_socket_does_not_stop_the_instance(void **state)
 	assert_true(r->in.loop.stop);
 }
 
-/* Readers have a limit of their own, so that they keep nobody out who controls the instance. */
+/* Readers have a limit of their own, so that they cannot keep users of the control socket out. */
 static void test_readers_do_not_take_the_places_of_others(void **state)
 {
 	struct rig *r = *state;

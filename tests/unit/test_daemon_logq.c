@@ -44,7 +44,7 @@ static void add(struct rig *r, unsigned int n)
 	logq_add(&r->q, line, (size_t)snprintf(line, sizeof(line), "line %u\n", n));
 }
 
-/* Read all octets that arrive, while the queue is flushed whenever there is room */
+/* Flush the queue whenever there is room, and return all octets that arrive */
 static char *drain(struct rig *r)
 {
 	static char text[1 << 20];

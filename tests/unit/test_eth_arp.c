@@ -103,7 +103,8 @@ static void test_R56_request_from_the_link(void **state)
 	begin();
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, NO_HW, OWN_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
-	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2); /* the other one was counted in begin() */
+	/* begin() has received a message before, so two were counted */
+	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2);
 	er_fini();
 }
 
@@ -141,7 +142,10 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	er_fini();
 }
 
-/* An announcement asks for no path, because it would make every host on the link ask the SA. */
+/*
+ * An announcement must not cause a path query, because otherwise every host on the link would ask
+ * the SA.
+ */
 static void test_announcement_asks_for_no_path(void **state)
 {
 	unsigned int asks;
@@ -210,7 +214,7 @@ static void test_target_of_a_request_is_a_hint(void **state)
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
 	ipoib_link_info(er.r.link, &after);
 	assert_int_equal(before.neighs, after.neighs);
-	/* now a known address, and our own */
+	/* now with an address that is known, and with our own */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, PEER_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, PEER_MAC, PEER_IP));
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, OWN_HW, OWN_IP));
@@ -270,7 +274,7 @@ static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
 }
 
 /*
- * A reply carries the requester's address octet for octet as the request had it, because Linux's
+ * A reply contains the requester's address exactly as the requester wrote it, because Linux's
  * arping accepts no other reply (RFC 826 swaps the addresses).
  */
 static void test_R56_a_reply_is_to_the_address_as_the_peer_gave_it(void **state)
@@ -367,7 +371,7 @@ static void test_R56_other_types_and_lengths_are_refused(void **state)
 		assert_int_equal(er_drops(ETH_DROP_ARP), i + 1);
 		assert_int_equal(er_drops(ETH_DROP_RX_ARP), i + 1);
 	}
-	/* Valid messages, but in the form of the other side. */
+	/* Messages that are valid, but have the form of the other side, are dropped. */
 	er_tx(er_bcast_mac, 0x0806, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ARP_IPOIB_LEN);
 	er_rx(0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP), ARP_ETHER_LEN);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 5);

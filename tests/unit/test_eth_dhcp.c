@@ -80,7 +80,7 @@ static void check_address(const struct dhcp_hdr *h, const uint8_t mac[6])
 	assert_memory_equal(h->chaddr + 6, zero, sizeof(zero));
 }
 
-/* --- a client behind the TAP */
+/* --- DHCP clients on the host, behind the TAP */
 
 static void test_D1_D2_D3_discover(void **state)
 {
@@ -97,7 +97,7 @@ static void test_D1_D2_D3_discover(void **state)
 	check_no_address(&h);
 	assert_int_equal(h.flags, DHCP_FLAG_BROADCAST);
 	assert_int_equal(h.xid, XID);
-	/* the identifier took its octets from the padding */
+	/* the longer identifier took the place of padding */
 	assert_int_equal(er.sent[0].len, ENCAP + 20 + 8 + 300);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 1);
 	er_fini();
@@ -291,7 +291,7 @@ static void test_reply_to_somebody_else_passes_as_it_is(void **state)
 	er_fini();
 }
 
-/* --- a server behind the TAP */
+/* --- DHCP servers on the host, behind the TAP */
 
 static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 {
@@ -314,7 +314,7 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 	r.dport = 68;
 	memcpy(r.h.chaddr, er_peer_mac, 6);
 	r.h.flags = 0;
-	r.id = own_id; /* the identifier that the request had on the link stays */
+	r.id = own_id; /* the request's identifier on the link is not changed */
 	r.id_len = sizeof(own_id);
 	tx(&r);
 	assert_int_equal(sent(&h, id), sizeof(own_id));
@@ -324,9 +324,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * If a client has an address, its requests do not ask for broadcasts. systemd-networkd asks for
- * broadcasts even when it renews and then listens for unicasts only, so it could not renew with a
- * server that does as the client asks (such as ISC's).
+ * A client that has an address does not ask for a broadcast on the link. systemd-networkd asks for
+ * broadcasts even when it renews its lease, and then listens for unicasts only, so it could not
+ * renew with a server that obeys (such as ISC's).
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -385,7 +385,7 @@ static void test_relayed_and_foreign_messages_pass_as_they_are(void **state)
 	er_init();
 	relayed.h.giaddr[0] = 10;
 	check_passes_unchanged(&relayed);
-	to_relay.h.op = 2; /* a server's answer to a relay agent: to port 67 */
+	to_relay.h.op = 2; /* a server's answer to a relay agent, which goes to port 67 */
 	check_passes_unchanged(&to_relay);
 	ib.h.htype = 32; /* a client that itself uses InfiniBand's form */
 	ib.h.hlen = 0;
@@ -427,7 +427,7 @@ static void test_what_is_no_bootp_passes_as_it_is(void **state)
 		assert_int_equal(er.nsent, 1);
 		assert_memory_equal(er.sent[0].data + ENCAP, c, len);
 	}
-	/* a UDP length above IP's, fragments, other ports */
+	/* a UDP length above the IP length, fragments, and other ports */
 	be16_put(b + 24, (uint16_t)(n - 19));
 	er_clear();
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, n);
@@ -482,7 +482,7 @@ static void test_no_checksum_stays_none(void **state)
 	er_fini();
 }
 
-/* The packet leaves as from a UDP socket, with the checksum still to be completed. */
+/* The packet leaves as a UDP socket sends it, with a partial checksum. */
 static void test_partial_checksum(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST);
@@ -594,7 +594,7 @@ static void test_D4_station_and_interface_with_the_same_xid_in_turn(void **state
 	tx(&m);
 	rx(&r);
 	got(&h, id);
-	/* the MAC of the client that used this transaction ID last */
+	/* the reply gets the MAC of the client that used the transaction ID last */
 	check_address(&h, er.mac);
 	er_fini();
 }

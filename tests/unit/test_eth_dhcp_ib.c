@@ -5,21 +5,21 @@
 #include <errno.h>
 
 /*
- * DHCP of clients and servers on a device of type 32: the messages are changed where they do not do
- * what RFC 4390 demands.
+ * DHCP of clients and servers on a device of type 32. Messages are changed only where they violate
+ * RFC 4390.
  */
 
 #define GOT_AT HLEN
 
 static const uint8_t no_ip[4];
 static const uint8_t duid[] = { 255, 1, 2, 3, 4, 0, 2, 0, 0, 9, 9 };
-/* Hardware type and address: an identifier of RFC 2132 */
+/* Client identifier of RFC 2132: hardware type and address */
 static const uint8_t hw_id[] = { 32, 0, 0, 0, 0x48, 0xfe, 0x80, 0, 0, 0, 0,
 				 0,  0, 0, 2, 0xc9, 3,	  0,	0, 0, 5 };
 /* type 255, IAID, DUID type 3, hardware type 27, the port's GUID */
 static const uint8_t made[] = { 255, 0, 0, 0, 5, 0, 3, 0, 27, 0, 2, 0xc9, 3, 0, 0, 0, 5 };
 
-/* As a client that is right has it */
+/* A message of a client that conforms to RFC 4390 */
 static struct message client_message(uint8_t type)
 {
 	bool has_address = type != DHCP_DISCOVER;
@@ -140,7 +140,10 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 	er_dhcp_raw = false;
 }
 
-/* As systemd-networkd 252 releases its lease: hlen is 0, and there are 16 octets of the address */
+/*
+ * A message as systemd-networkd 252 releases its lease: hlen is 0, but there are 16 octets of the
+ * address
+ */
 static void test_D1_address_is_removed_from_requests(void **state)
 {
 	static const uint8_t zero[16];
@@ -210,7 +213,7 @@ static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 	ib_end();
 }
 
-/* RFC 6842: a reply to the client has the client's own identifier. */
+/* RFC 6842: a reply to the client contains the client's own identifier. */
 static void test_D2_identifiers_that_are_kept_and_replaced(void **state)
 {
 	static const struct {

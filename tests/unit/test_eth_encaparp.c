@@ -133,7 +133,7 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].len, sizeof(unicast));
 	assert_memory_equal(er.sent[0].data, unicast, sizeof(unicast));
-	/* QPN and Q_Key of the request, LID by the GID of the request */
+	/* QPN and Q_Key are those of the request, and the LID is found by the request's GID */
 	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
 	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
@@ -141,8 +141,8 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 }
 
 /*
- * The same to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 + 0005 + ef01 + 0203 = 14136, folded 4137, inverted
- * bec8. The group is RFC 4391's for P_Key 0x8001: FF12:401B:8001:: and the low 28 bits, f01:203.
+ * The same datagram to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 + 0005 + ef01 + 0203 = 14136, folded
+ * 4137, inverted bec8. The group is RFC 4391's for P_Key 0x8001: FF12:401B:8001:: and the low 28 bits, f01:203.
  */
 static const uint8_t multicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -175,8 +175,8 @@ static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
  */
 static const uint8_t request[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
-	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type */
-	0x20, 0x04, 0x00, 0x01, /* HLEN 32, PLEN 4, Operation 1 */
+	/* The bit that is granted at last is not requested again, and the other bit is requested as before. */
+	0x00, 0x20, 0x08, 0x00, 0x20, 0x04, 0x00, 0x01, /* HLEN 32, PLEN 4, Operation 1 */
 	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* Sender EUI-64 */
 	0x00, 0x00, 0x00, 0x48, /* Reserved8, Sender QPN */
 	0x80, 0x00, 0x0b, 0x1b, /* Sender QKey */
@@ -214,7 +214,7 @@ static void test_P16_P20_P22_P23_P26_request_is_the_octets_of_the_draft(void **s
 	end();
 }
 
-/* The kernel probes whether a neighbour is still there by a request to this neighbour only. */
+/* To probe whether a neighbour is still there, the kernel sends a request to this neighbour only. */
 static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 {
 	begin();
@@ -327,7 +327,7 @@ static void test_P27_reply_of_a_peer(void **state)
 	assert_memory_equal(a.tpa, er_ip_own, 4);
 	assert_memory_equal(a.tha, er.mac, 6);
 	er_clear();
-	/* The path is known before the first packet. */
+	/* Let time pass, so that the path is known before the first packet. */
 	er_run(NS_MSEC(10));
 	er_tx(a.sha, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
 	assert_int_equal(er.nsent, 1);
@@ -357,7 +357,7 @@ static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state
 	end();
 }
 
-/* The target of a request is anything, so nothing is learnt from it. */
+/* The target fields of a request may contain anything, so nothing is learnt from them. */
 static void test_P26_target_of_a_request_is_not_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -371,7 +371,10 @@ static void test_P26_target_of_a_request_is_not_learnt(void **state)
 	end();
 }
 
-/* The variants that the draft does not rule out: without the second copies, and with the ethertype of ARP. */
+/*
+ * Forms of IBARP that the draft does not exclude: without the second copies of the GIDs' first words, and with the
+ * ethertype of ARP.
+ */
 static void test_P20_P22_other_forms_of_ibarp_are_understood(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -421,7 +424,7 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	end();
 }
 
-/* The reserved field and the octets behind a message are not looked at. */
+/* The reserved field, and octets after the end of a message, are ignored. */
 static void test_P3_reserved_field_is_ignored(void **state)
 {
 	uint8_t b[sizeof(unicast)];
@@ -435,7 +438,7 @@ static void test_P3_reserved_field_is_ignored(void **state)
 	end();
 }
 
-/* A peer on a path of 4096 octets may send 4092, though our IP MTU is less. */
+/* A peer whose path has an MTU of 4096 octets may send 4092 octets, although our IP MTU is smaller. */
 static void test_P5_datagram_of_4092_octets_arrives(void **state)
 {
 	static uint8_t b[4092];
@@ -545,8 +548,8 @@ static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **sta
 }
 
 /*
- * A send Q_Key with bit 31 means the Q_Key of the sending queue pair, so no packet can have such a Q_Key of a peer,
- * unless it is the link's.
+ * A Q_Key with bit 31 in a send means the Q_Key of the sending queue pair. So no packet can have such a Q_Key of a
+ * peer, unless the link has the same Q_Key.
  */
 static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **state)
 {
@@ -636,9 +639,7 @@ static void test_P20_request_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
-/*
- * An answer to another host, and an answer about an address that no host can have, contain no neighbour that we need.
- */
+/* An answer to another host, and an answer about an address that no host can have, create no neighbour entry. */
 static void test_P27_reply_with_impossible_addresses(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -657,7 +658,7 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	rx_ibarp(&answer, false);
 	assert_int_equal(er.ngot, 1);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 2);
-	/* The kernel answers a host that the link does not know. */
+	/* The kernel answers a host for which the link has no neighbour entry. */
 	tx_arp(er_bcast_mac, ARP_OP_REPLY, (uint8_t[6]){ 6, 1, 2, 3, 4, 5 }, er_ip_peer);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 1);
 	end();
@@ -749,7 +750,10 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(qkeys); i++) {
 		ask.sender.qkey = qkeys[i];
 		ask.sender.eui64 = 0x1122334455667700 + i;
-		/* The second half is forwarded by a third port, when the path to the sender is known. */
+		/*
+		 * The second half of the requests is forwarded by a third port. The path to their sender is known by
+		 * then.
+		 */
 		if (i < 2) {
 			reply_to(&ask, b);
 		} else {
@@ -764,7 +768,7 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 			tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
 			assert_int_equal(er.nsent, 1);
 			memcpy(b, er.sent[0].data + 4, IBARP_LEN);
-			/* A message of a third port does not change the packets to the sender. */
+			/* A message from a third port does not change how packets are sent to the peer. */
 			assert_int_equal(er.sent[0].qkey, qkeys[1]);
 		}
 		assert_int_equal(ibarp_decode(&got, b, sizeof(b)), 0);
@@ -776,7 +780,7 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 	end();
 }
 
-/* The header of the reply is made from the SA's path from us to SenderGID, and from SenderQPN and SenderQKey. */
+/* The headers of the reply come from the SA's path from us to SenderGID, from SenderQPN and from SenderQKey. */
 static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -787,7 +791,7 @@ static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 	begin();
 	rig_peer(&er.r, 9)->sl = 6; /* the sender of the packet */
 	sa_path_find(sa, &ask.sender.lladdr.gid)->sl = 4;
-	/* the peer receives at another queue pair than it sends from */
+	/* the peer receives at another queue pair than the queue pair from which it sends */
 	ask.sender.lladdr.qpn = 0x1234;
 	rx_ibarp(&ask, true);
 	got_arp(&a);

@@ -98,9 +98,11 @@ static void test_short_frames(void **state)
 	check_dropped(ETH_DROP_SHORT);
 	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, 19);
 	check_dropped(ETH_DROP_SHORT);
-	ib_tx(hw(PEER_HW), ETH_P_IPV4, b, n - 1); /* the IP header announces more octets */
+	ib_tx(hw(PEER_HW), ETH_P_IPV4, b,
+	      n - 1); /* the IP header claims more octets than the frame has */
 	check_dropped(ETH_DROP_SHORT);
-	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b, 40); /* an IPv4 header behind the ethertype of IPv6 */
+	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b,
+	      40); /* the ethertype is that of IPv6, but the header is IPv4's */
 	check_dropped(ETH_DROP_SHORT);
 	ib_end();
 }
@@ -374,7 +376,7 @@ static void test_H21_multicast_to_the_kernel_has_the_address_of_the_group(void *
 	ib_end();
 }
 
-/* The groups of another profile have its MGIDs. */
+/* With another profile the same groups have the MGIDs of that profile. */
 static void test_multicast_of_another_map(void **state)
 {
 	static const char mine[] = "\0\xff\xff\xff\xff\x1e\x33\x33\0\0\0\0\0\0\0\0\0\0\0\x09";
@@ -386,13 +388,13 @@ static void test_multicast_of_another_map(void **state)
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, group6, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(mine), ETH_P_IPV6_);
 	er_clear();
-	/* A unicast IP packet to the link's own group */
+	/* A unicast IP packet that is sent to the link's own group */
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, v6_own, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(hosts), ETH_P_IPV6_);
 	ib_end();
 }
 
-/* Without a GRH the sender is known by its LID, if a path leads there. */
+/* A packet without a GRH shows its sender only by the LID, which is enough if there is a path to the sender. */
 static void test_unknown_sender_is_zero(void **state)
 {
 	uint8_t b[100];
@@ -564,8 +566,8 @@ static void test_M19_report_waits_for_the_join(void **state)
 }
 
 /*
- * The kernel's lists contain the groups that it receives. No station is asked, and the device shows no queries of
- * ours.
+ * The kernel's lists contain all groups that the host receives. So no station is queried, and the device gets no
+ * queries of ours.
  */
 static void test_no_queries_are_sent(void **state)
 {

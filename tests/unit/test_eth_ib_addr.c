@@ -534,7 +534,7 @@ static void test_wire_of_every_profile_does_not_depend_on_the_shape(void **state
 			if (w.len[0] != w.len[1] || w.qpn[0] != w.qpn[1] ||
 			    memcmp(w.data[0], w.data[1], w.len[0]) != 0)
 				fail_msg("%s: message %d differs", p->name, k);
-			/* Where a link has no ARP it is dropped; everything else is sent. */
+			/* A link without ARP drops ARP messages; all other messages are sent. */
 			if (!w.len[0] && !(p->resolve == IPOIB_RESOLVE_ND && k < SOLICIT))
 				fail_msg("%s: message %d was not sent", p->name, k);
 		}
@@ -618,7 +618,7 @@ static void test_P16_ibarp_that_is_refused(void **state)
 	ib_end();
 }
 
-/* No packet of ours can have this Q_Key */
+/* A Q_Key with bit 31 that is not the link's cannot be in any packet of ours */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
 	struct ibarp_pkt a = { .op = ARP_OP_REQUEST,

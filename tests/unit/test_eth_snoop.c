@@ -52,7 +52,7 @@ static void sync4(const uint8_t (*v4)[4], unsigned int n)
 	er_run(NS_MSEC(10));
 }
 
-/* Make the rig, with the groups of multicast routers, so that reports to these groups are sent. */
+/* Make the rig. The groups to which reports are sent have members, so that the reports leave. */
 static void begin(void)
 {
 	er_init();
@@ -178,7 +178,7 @@ static void test_reports_keep_their_order(void **state)
 
 	begin();
 	report3(TO_EX, 0, g2);
-	er_run(NS_MSEC(10)); /* joined by now, so a report would pass at once */
+	er_run(NS_MSEC(10)); /* the group is joined by now, so a report would leave at once */
 	assert_int_equal(er.nsent, 1);
 	er_clear();
 	report3(TO_EX, 0, g1);
@@ -245,7 +245,7 @@ static void test_leave_by_each_version(void **state)
 	report3(IS_EX, 0, g1);
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
-	report3(BLOCK, 2, g1); /* BLOCK of sources does not mean that none is left */
+	report3(BLOCK, 2, g1); /* BLOCK names some sources; others may be left */
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
 	report3(TO_IN, 0, g1);
@@ -320,8 +320,8 @@ static void test_I30_reported_group_outlives_the_list(void **state)
 }
 
 /*
- * A group that was in the kernel's list and disappears from it is left, even if its leave report
- * was missed.
+ * A group that was in the kernel's list and is missing from it later is left, even if the leave
+ * report was lost.
  */
 static void test_I30_list_is_the_last_word_on_what_it_had(void **state)
 {
@@ -496,7 +496,7 @@ static bool carries_ipv6_only(uint16_t ethertype)
 	return ethertype == ETH_P_IPV6_;
 }
 
-/* On a link whose profile carries no IPv4 the kernel's IPv4 groups are ignored, not refused. */
+/* If the link's profile carries no IPv4, the kernel's IPv4 groups are ignored without an error. */
 static void test_groups_of_ip_that_the_link_does_not_carry_are_ignored(void **state)
 {
 	static const uint8_t v4[4] = { 239, 1, 1, 1 }, v6[16] = { 0xff, 0x05, [15] = 9 };

@@ -307,7 +307,7 @@ static void test_packet_held_for_its_path_leaves_by_its_queue_pair(void **state)
 	er_fini();
 }
 
-/* --- which source MACs may be stations */
+/* --- source MACs that get no station */
 
 static void test_sources_that_are_none(void **state)
 {
@@ -348,7 +348,7 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	er_fini();
 }
 
-/* When a station already has the MAC that is a peer's token, the peer gets another token. */
+/* If a station already has the MAC that would be a peer's token, the peer gets another token. */
 static void test_token_that_a_station_has_is_salted(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99);
@@ -604,7 +604,7 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 	report(b, V2_REPORT, g2);
 	report(a, V2_REPORT, g1);
 	report(a, V2_REPORT, g2);
-	for (unsigned int i = 0; i < 4; i++) { /* station b is alive and reports */
+	for (unsigned int i = 0; i < 4; i++) { /* station b sends reports, so it is alive */
 		er_run(NS_SEC(100));
 		report(b, V2_REPORT, g2);
 		er_clear();

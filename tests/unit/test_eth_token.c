@@ -37,7 +37,7 @@ static void test_own_mac_golden(void **state)
 	assert_memory_equal(mac, "\x02\x84\x82\xf7\x54\x79", 6);
 }
 
-/* The token does not depend on the membership bit of the P_Key or on the flags of RFC 4755. */
+/* The token depends neither on the membership bit of the P_Key nor on the flags of RFC 4755. */
 static void test_R47_token_knows_no_flags_and_no_membership(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);

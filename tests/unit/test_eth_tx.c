@@ -27,7 +27,7 @@ static void check_to_group(const ib_gid *mgid)
 	er_clear();
 }
 
-/* --- frames that are not carried */
+/* --- frames that are dropped */
 
 static void test_R32_I28_other_ethertypes_are_dropped_and_counted(void **state)
 {
@@ -62,7 +62,8 @@ static void test_frame_shorter_than_its_header(void **state)
 }
 
 /*
- * IP packets whose header claims more octets than there are, at every length; and a wrong version
+ * IP packets whose header claims more octets than the packet has, for every length, and packets of
+ * a wrong IP version
  */
 static void test_ip_shorter_than_it_says(void **state)
 {
@@ -256,7 +257,7 @@ static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 	er_fini();
 }
 
-/* --- the form on the link */
+/* --- the form of packets on the link */
 
 static void test_ethernet_padding_is_not_carried(void **state)
 {

@@ -5,10 +5,10 @@
  * profile = v4mc01: the translation of the TAP's packets, octet by octet. draft-kashyap-ipoib-ipv4-multicast-01
  * defines the MGIDs; the payload of a packet has the form of RFC 4391.
  *
- * ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets (RFC 4391 §6); hardware type 32, protocol
- * 0x0800, lengths 20 and 4, operation 1 (§9.1.1); our address, which is a reserved octet, QPN 0x48 and GID
- * fe80::2:c903:0:5; our IP address; 20 octets with no meaning; the requested IP address. It is sent to all hosts
- * (§3.3): FF12::255.255.255.255.
+ * The array below is an ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets (RFC 4391 §6);
+ * hardware type 32, protocol 0x0800, lengths 20 and 4, operation 1 (§9.1.1); our address, which is a reserved octet,
+ * QPN 0x48 and GID fe80::2:c903:0:5; our IP address; 20 octets with no meaning; the requested IP address. It is sent
+ * to all hosts (§3.3): FF12::255.255.255.255.
  */
 static const uint8_t request[] = {
 	0x08, 0x06, 0x00, 0x00, /* IPoIB */
@@ -116,8 +116,8 @@ static void test_M9_M17_M21_multicast_goes_to_its_group(void **state)
 }
 
 /*
- * The kernel is always a member of 224.0.0.1, so this group exists, and lends its LID. The MGID stays that of the
- * datagram.
+ * The group of the datagram does not exist. The kernel is always a member of 224.0.0.1, so this group exists, and the
+ * datagram is sent to its MLID. The MGID in the GRH is still that of the datagram's group.
  */
 static void test_M22_multicast_to_an_absent_group(void **state)
 {
@@ -135,7 +135,7 @@ static void test_M24_the_link_is_in_all_systems(void **state)
 	end();
 }
 
-/* A unicast has no GRH on the own subnet, and the octets of RFC 4391. */
+/* A unicast within the subnet has no GRH, and the format of RFC 4391. */
 static void test_M1_unicast_octets(void **state)
 {
 	uint8_t b[64] = { 8, 0 };

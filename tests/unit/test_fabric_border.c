@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets that come in at external ends: forged source LIDs, and loops that lead through the
- * outside.
+ * Packets that enter at external ends: forged source LIDs, and loops that lead through other
+ * fabrics.
  */
 #include "check.h"
 
@@ -114,8 +114,8 @@ static void enter(struct outside *x, const struct rig_pkt *s)
 }
 
 /*
- * True if a packet with this SLID that enters at @from leaves at s1/6 (at s1/5 if it entered at
- * s1/6).
+ * Tell whether a packet with this SLID that enters at @from leaves at s1/6 (at s1/5 if it entered
+ * at s1/6).
  */
 static bool passes(struct outside *from, uint16_t slid)
 {
@@ -232,7 +232,10 @@ static void test_a_transit_counts_and_keeps_the_crcs_right(void **state)
 	assert_int_equal(crc_pkt_check(o[1].got), CRC_OK);
 }
 
-/* Any number of identical packets pass, because a sender may never count its PSN up. */
+/*
+ * Identical packets are no loop, however many there are, because a sender need not count its PSN
+ * up.
+ */
 static void test_packets_that_are_all_the_same_pass(void **state)
 {
 	route_all();

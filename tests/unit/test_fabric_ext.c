@@ -16,8 +16,8 @@
 static struct rig r;
 
 /*
- * An external end that acts as a link over UDP: it drops carrier at once when carrier is not
- * wanted, and raises it later.
+ * An external end that acts as a link over UDP: it drops carrier as soon as it must not have
+ * carrier, and raises it some time later.
  */
 struct outside {
 	struct fabric_port *end;
@@ -109,7 +109,7 @@ static void test_I5_a_port_told_down_retrains_what_is_outside(void **state)
 	before = r.now;
 	set_port_info(other, IB_PORT_DOWN, IB_PHYS_NOP);
 	assert_string_equal(o.said, "-+");
-	assert_true(o.at > before); /* the answer had been sent before */
+	assert_true(o.at > before); /* the answer had been sent before that */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	rig_pass(&r, FABRIC_RETRAIN * 2);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
@@ -329,8 +329,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end declares whether it takes trains. If a device examines each packet, trains are cut in any
- * case.
+ * An end may declare that it takes trains. But if a device on the way examines each packet, trains
+ * are cut before.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {

@@ -96,7 +96,7 @@ static void test_bad_text_says_what_was_expected(void **state)
 	}
 }
 
-/* --- on a link: from the switch's port 2 to the end there */
+/* --- faults on the link from the switch's port 2 to the external end */
 
 static struct rig r;
 static struct rig_end *in, *out;
@@ -517,7 +517,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
 	assert_int_equal(fabric_send_queue(p).sent, 0);
-	/* Packets that do not move are not counted here, so that no caller waits for them. */
+	/* Packets that a fault holds are not counted as queued, because nobody should wait for them. */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;
 	fault("stall");

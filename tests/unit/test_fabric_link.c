@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links, egress queues and the run loop. */
+/* Tests of links, egress queues and the loop that moves packets. */
 #include "check.h"
 
 #include <errno.h>
@@ -315,7 +315,7 @@ static void test_queue_is_bounded(void **state)
 	rig_fini(&r2);
 }
 
-/* Senders that can wait ask how many packets are queued. */
+/* fabric_queued() tells senders that can wait how many packets are queued. */
 static void test_queued_packets_are_counted_until_they_leave(void **state)
 {
 	struct rig r2;
@@ -451,7 +451,7 @@ static void test_multicast_loop_ends(void **state)
 	rig_sw(&r, "s2")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
 	rig_sw(&r, "s3")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
 	rig_send(in, &s);
-	/* one copy went each way round */
+	/* two copies circled, one in each direction */
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 2);
 }
 

@@ -17,7 +17,7 @@
 static struct rig r;
 static struct rig_end *e1, *e2, *e3, *e4;
 
-#define LID(n) ((uint16_t)(0x100 + (n))) /* LID of the end behind port n */
+#define LID(n) ((uint16_t)(0x100 + (n))) /* LID of the end at port n */
 
 static int setup(void **state)
 {
@@ -53,7 +53,7 @@ static struct node_counters *cnt(unsigned int port)
 	return &rig_sw(&r, "s")->port[port].cnt;
 }
 
-/* Packet from LID 0x101 (behind port 1) to the LID behind port @to */
+/* A packet from LID 0x101 (at port 1) to the LID at port @to */
 static struct rig_pkt to_port(unsigned int to)
 {
 	return (struct rig_pkt){ .slid = LID(1),
@@ -327,7 +327,7 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL, 0, NULL);
 	mad[1] = MAD_CLASS_SM_LID;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = LID(2), .vl = 15, .mad = mad });
-	assert_int_equal(e2->n, 1); /* The packet has crossed the switch. */
+	assert_int_equal(e2->n, 1); /* The packet has passed through the switch. */
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });
@@ -701,7 +701,10 @@ static void test_port_0_checks_the_icrc(void **state)
 	assert_int_equal(cnt(0)->rcv_errors, 1);
 }
 
-/* --- a MAD to the node's own LID, made by mad_pkt_build(), arrives before any LFT is written */
+/*
+ * --- a MAD to the node's own LID, made by mad_pkt_build(), which arrives although no LFT was
+ * written yet
+ */
 static unsigned int answers;
 
 static void on_answer(void *ctx, int status, const struct mad_addr *from, const void *mad,

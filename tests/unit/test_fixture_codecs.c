@@ -12,8 +12,9 @@
 #include "wire/records_sm.h"
 
 /*
- * The layouts of the fixtures against the decoders of wire/, which are made of other tables: with all bits of one field set,
- * the decoder finds ones in its member and zeros in all others.
+ * The layouts of the fixtures, compared with the decoders of wire/, which use other tables. With
+ * all bits of one field set, the decoder must find ones in the member for this field, and zeros in
+ * all others.
  */
 
 struct member {
@@ -57,7 +58,7 @@ static const struct member *member(const struct codec *c, const char *field)
 	return NULL;
 }
 
-/* True if a member has the value that @bits ones decode to; @bits 0: zero */
+/* Tell whether a member has the value to which @bits ones decode; @bits 0: zero */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {
 	uint64_t want = bits ? ~0ull >> (64 - (bits > 64 ? 64 : bits)) : 0, v = 0;
@@ -163,7 +164,7 @@ static void test_headers(void **state)
 
 /* --- headers of MADs */
 
-/* The parts of fields that a decoder does not take apart */
+/* The header of a MAD, and the fields that mad_hdr_decode() leaves together in one member */
 struct mad_view {
 	struct mad_hdr h;
 	uint8_t r, method, d, hop_ptr, hop_cnt;
@@ -192,7 +193,7 @@ static int mad(void *ret, const uint8_t *p)
 		M(struct mad_view, "AttributeID", h.attr_id),                                     \
 		M(struct mad_view, "AttributeModifier", h.attr_mod)
 
-/* An SMP with a directed route, of which only the fields behind the common header are compared */
+/* Decode an SMP with a directed route. Only the fields behind the common header are compared */
 static int smp(struct smp_dr *ret, const uint8_t *hdr, const uint8_t *paths)
 {
 	uint8_t p[MAD_LEN] = { [MAD_OFF_CLASS] = MAD_CLASS_SM_DR };
@@ -444,8 +445,8 @@ static void test_attributes_of_the_sm(void **state)
 }
 
 /*
- * Elements that are not whole octets, or that contain two fields: each element has a value of its
- * own
+ * Tables with elements that are not whole octets, or that contain two fields. Each element gets a
+ * value of its own
  */
 static void test_tables_of_the_sm(void **state)
 {

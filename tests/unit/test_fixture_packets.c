@@ -15,7 +15,10 @@
 #include "wire/records.h"
 #include "world/ip.h"
 
-/* Whole packets: their kind, the offsets of their fields, and the description that is written */
+/*
+ * Whole packets. Tests the kind that is found, the offsets of the fields, and the description that
+ * is written
+ */
 
 #define PEER_QPN 0x112233
 static const ib_gid GID_A = { { 0xfe, 0x80, [8] = 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6,
@@ -477,7 +480,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* Messages that a timer of the DUT sends */
+/* The DUT sends these messages when its timers fire */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

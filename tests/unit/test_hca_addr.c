@@ -141,7 +141,7 @@ static void test_I7_R44_pkey_full_and_limited_matrix(void **state)
 	}
 }
 
-/* The port has the P_Key, but at another index than the QP's. */
+/* The port's table has the packet's P_Key, but not at the index of the QP. */
 static void test_R44_pkey_is_compared_with_the_qps_entry(void **state)
 {
 	struct rig *r = *state;

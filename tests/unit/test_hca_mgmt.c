@@ -165,7 +165,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
-/* The owner takes the link down after the answer has left. */
+/* The link goes down only after the answer has left. */
 static void test_I5_the_answer_to_link_down_leaves(void **state)
 {
 	struct rig *r = *state;
@@ -450,10 +450,7 @@ static void test_mads_to_others_go_out_and_are_counted(void **state)
 	assert_int_equal(re.status, -ECANCELED);
 }
 
-/*
- * The packet carries the P_Key as the table has it, and the sender may name its full or its limited
- * form.
- */
+/* The packet has the P_Key in the form that is in the table. The sender may name either form. */
 static void test_I7_limited_members_send_gmps(void **state)
 {
 	static const uint16_t pkeys[] = { 0xffff, 0x7fff };
@@ -490,7 +487,7 @@ static void test_I4_gmps_need_an_active_port(void **state)
 	timers_run(&r->timers, r->now);
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 1);
-	/* When the request is repeated, the port is Active. */
+	/* The port is Active by the time that the request is repeated. */
 	rig_port(r, 1)->pi.port_state = IB_PORT_ACTIVE;
 	r->now += NS_MSEC(150);
 	timers_run(&r->timers, r->now);

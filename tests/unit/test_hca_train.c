@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Trains at a soft HCA: trains that pass whole, trains that are cut, and that all their packets are
- * counted.
+ * Trains at a soft HCA. Tests which trains pass as trains and which are cut, and that all their
+ * packets are counted.
  */
 
 #include "train/train.h"
@@ -50,7 +50,7 @@ static void test_a_train_leaves_whole_and_counts_as_packets(void **state)
 	assert_int_equal(psn_of(rig_sent(r, qp, ah, 4)), 5);
 }
 
-/* Checks that the packets sent are @n single packets with rising PSNs */
+/* Check that @n single packets were sent, with ascending PSNs */
 static void check_cut(struct rig *r, unsigned int n, unsigned int first_psn)
 {
 	assert_int_equal(r->nout, n);
@@ -154,7 +154,7 @@ static void test_a_damaged_packet_of_a_train(void **state)
 		pkt_free(wc[i].pkt);
 }
 
-/* An undamaged train arrives whole; its CRCs have been verified and removed. */
+/* An undamaged train arrives as a train, after its CRCs have been verified and removed. */
 static void test_a_sealed_train_arrives_whole(void **state)
 {
 	struct rig *r = *state;
@@ -206,7 +206,10 @@ static void test_a_port_that_is_not_active_drops_packets(void **state)
 	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 6);
 }
 
-/* A ring of 8 packets gets two trains of 5; it is emptied by two packets at a time. */
+/*
+ * Two trains of 5 packets are sent to a ring of 8 packets, which is emptied by two packets at a
+ * time.
+ */
 static void test_receive_ring_holds_packets(void **state)
 {
 	struct rig *r = *state;

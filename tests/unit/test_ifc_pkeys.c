@@ -15,7 +15,7 @@ static uint16_t table[TABLE];
 static uint16_t log_pkey[LOG];
 static bool log_came[LOG];
 static unsigned int nlog;
-static uint16_t refused; /* the P_Key for which came() returns an error */
+static uint16_t refused; /* the P_Key for which came() fails */
 
 static int port_query(struct ca *ca, struct ca_port_attr *ret)
 {
@@ -122,7 +122,10 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	assert_true(log_came[0] && log_came[1]);
 	assert_int_equal(log_pkey[0], 0x8014);
 	assert_int_equal(log_pkey[1], 0xffff);
-	/* Another place in the table, and another membership, are the same link. */
+	/*
+	 * A P_Key that has moved in the table, or has another membership bit, is still the same
+	 * link.
+	 */
 	table[3] = 0;
 	table[5] = 0x8014;
 	update(&k);
@@ -212,7 +215,10 @@ static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 	nlog = 0;
 	for (ns_t ms = 0; ms < 10000; ms++) {
 		fill(ms % 2 ? 40 : 0);
-		/* One P_Key is in the table all the time, and must get its interface in spite of the others. */
+		/*
+		 * One P_Key is in the table all the time. It must get its interface although the
+		 * others change.
+		 */
 		table[TABLE - 1] = 0x9000;
 		update_at(&k, NS_MSEC(ms));
 	}
@@ -273,7 +279,7 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	pass(&k, NS_SEC(1));
 	assert_int_equal(times_told(0x8002), 2);
 	pass(&k, NS_SEC(600));
-	/* After 1, 2, 4, ... 64 seconds, and then after 64 each time */
+	/* After each failure came() is called again after 1, 2, 4, ... 64 s, and then every 64 s */
 	assert_int_equal(times_told(0x8002), 1 + 7 + (600 - 127) / 64);
 	refused = 0;
 	pass(&k, NS_SEC(700));

@@ -87,7 +87,7 @@ static const struct ca_ops ops = {
 	.post_send = fake_post,
 };
 
-/* --- an interface of which only the port exists */
+/* --- a fake CA, and an interface of which only the port exists */
 
 static struct ca ca = { .ops = &ops };
 static struct timers timers;

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* The transmit watchdog, on a send queue that the test sets and on virtual time. */
+/* The transmit watchdog. The test sets the length of the send queue, and time is virtual. */
 
 static struct ca_send_queue queue;
 static unsigned int flushes;
@@ -98,7 +98,10 @@ static void test_H15_packets_that_do_not_leave_in_time_are_a_timeout(void **stat
 	pass(NS_SEC(1));
 	assert_int_equal(iface.watchdog.timeouts, 1);
 	assert_true(timers_next(&timers) == NS_NEVER);
-	/* The next packets have the whole time again. The log has one line until something moves. */
+	/*
+	 * Packets that are posted later have the whole time-out again. The log gets one line until
+	 * a packet leaves.
+	 */
 	last_line[0] = '\0';
 	queue.waiting = 1;
 	ifc_watchdog_posted(&iface, now);
@@ -123,7 +126,7 @@ static void test_H15_a_slow_queue_is_no_timeout(void **state)
 		pass(NS_MSEC(90));
 	}
 	assert_int_equal(iface.watchdog.timeouts, 0);
-	/* Packets are posted all the time, and none leaves. */
+	/* Packets are posted all the time, but none leaves. */
 	for (unsigned int n = 0; n < 30; n++) {
 		ifc_watchdog_posted(&iface, now);
 		pass(NS_MSEC(10));

@@ -75,7 +75,7 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_next(&f), NS_SEC(13));
 }
 
-/* The helper passes the files of the new namespace only to a daemon that has closed the files of the old one. */
+/* The helper passes the files of the new namespace only after the daemon has closed the files of the old one. */
 static void test_follow_namespace_is_replaced_between_two_questions(void **state)
 {
 	struct follow f;

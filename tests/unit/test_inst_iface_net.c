@@ -61,7 +61,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* While the queue of jobs is full, the helper takes none. */
+/* Fill or empty the helper's queue of jobs. While it is full, jobs are refused. */
 static void queue_full(struct rig *r, bool full)
 {
 	if (full)

@@ -244,7 +244,7 @@ static void test_neigh_dump_of_a_table_that_changed_says_so(void **state)
 	struct rig *r = *state;
 	struct owner *o = r->o;
 
-	/* The mark is on any message of the dump, and not on those after it. */
+	/* The mark may be on any message of the dump; it has no effect on later messages. */
 	for (unsigned int marked = 0; marked < 3; marked++) {
 		start(r, o, 0);
 		asked(r, 0, AF_INET);
@@ -322,7 +322,7 @@ static void test_neigh_dump_cancelled_is_read_to_its_end_for_nobody(void **state
 	assert_int_equal(o[0].entries, 1);
 	neigh_dump_cancel(&o[0].dump);
 	neigh_dump_cancel(&o[1].dump); /* waits */
-	memset(o, 0xa5, 2 * sizeof(*o)); /* simulates that their owners have freed them */
+	memset(o, 0xa5, 2 * sizeof(*o)); /* overwrite both, as if their owners had freed them */
 	turns(r, 2);
 	end_both_families(r, 0);
 	assert_int_equal(o[2].done, 1);

@@ -12,7 +12,7 @@ static struct sa_group *bcast_at_sa(void)
 	return sa_group_find(&r.s.sa, &g);
 }
 
-/* Receive a packet from LID 9, QPN 0x77, without GRH. */
+/* Receive a packet from LID 9 and QPN 0x77, without a GRH. */
 static enum ipoib_drop rx(const void *data, size_t len, struct ipoib_rx *v)
 {
 	*v = (struct ipoib_rx){

@@ -9,7 +9,10 @@
 
 static struct ipoib_rig r;
 
-/* Return a GRH from @src to @dgid, as it stands before the payload. */
+/*
+ * Return a GRH from @src to @dgid, in the form in which a receive buffer contains it before the
+ * payload.
+ */
 static const uint8_t *grh_of(unsigned int src, const ib_gid *dgid)
 {
 	static uint8_t grh[40];
@@ -195,7 +198,7 @@ static void test_I27_own_echo_is_dropped(void **state)
 		/* the packet is from another interface of this port */
 		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE },
 		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN at another port */
-		/* a GRH with another source GID, so the packet was routed */
+		/* a GRH whose source GID is not ours, so the packet came through a router */
 		{ RIG_LID, RIG_QPN, 9, IPOIB_DROP_NONE },
 	};
 

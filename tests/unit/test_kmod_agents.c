@@ -177,8 +177,8 @@ static unsigned int events_of_kmod(unsigned int before[ARRAY_SIZE(events)])
 }
 
 /*
- * Send the request to both implementations, and check that both raise the same events. Return the
- * answer, which must be the same from both, or NULL if neither answers.
+ * Send the request to both implementations, and check that both raise the same events. Return the answer, in which
+ * both must agree, or NULL if neither answers.
  */
 static const uint8_t *both(const struct request *q)
 {
@@ -385,7 +385,7 @@ static void test_pma_a_measurement(void **state)
 		both_count(KMOD_RIG_XMIT_DATA, 1ull << 31);
 		both_pass(600);
 		assert_int_equal(status_of(&result), 0);
-		/* another sampling request has no effect until the first one is finished */
+		/* another request has no effect until the first sampling has finished */
 		status_of(&control);
 	}
 	pma_samples_result_decode(&r, both(&result) + PMA_DATA_OFF, PMA_SAMPLES_RESULT_LEN);
@@ -451,7 +451,7 @@ static struct request random_request(void)
 		q.data[1] = PORT;
 	if (is_pma && q.attr >= PMA_ATTR_PORT_COUNTERS)
 		memset(q.data + 4, 0,
-		       /* a Set returns the counters that it selected as cleared */
+		       /* the answer to a Set of counters shows them as cleared */
 		       sizeof(q.data) - 4);
 	if (!is_pma && q.attr == SMP_ATTR_PORT_INFO)
 		random_port_info(&q);

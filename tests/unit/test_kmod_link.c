@@ -52,7 +52,8 @@ static void set_port(u8 state, u8 phys, u16 sm_lid)
 	i->sm_lid = cpu_to_be16(sm_lid);
 	i->linkspeed_portstate = state;
 	i->portphysstate_linkdown = phys << 4;
-	i->clientrereg_resv_subnetto = 18; /* so that a trap is repeated after 1.07 s */
+	/* SubnetTimeOut 18, so a trap is repeated after 1.07 s */
+	i->clientrereg_resv_subnetto = 18;
 	smp(IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO, data);
 }
 

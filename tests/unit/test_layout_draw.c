@@ -93,7 +93,10 @@ static unsigned int count(const char *text, const char *part)
 
 /* --- checkers */
 
-/* XML that layout_svg() may write: elements nest, attributes are quoted, '&' begins a character reference. */
+/*
+ * Check the XML that layout_svg() may write: elements nest, attributes are quoted, '&' begins a
+ * character reference.
+ */
 static void check_xml(const char *p)
 {
 	char open[16][16];
@@ -134,7 +137,10 @@ static void check_xml(const char *p)
 	assert_int_equal(depth, 0);
 }
 
-/* Each line of DOT is one statement, and what stands outside quotes has no text of a name. */
+/*
+ * Check that each line of the DOT text is one statement, and that text of names is only inside
+ * quotes.
+ */
 static void check_dot(const char *p)
 {
 	bool quoted = false;

@@ -31,7 +31,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Room for one more element; the room is doubled when it is full, which it is at each power of two. */
+/* Make room for one more element. The array is full whenever its length is a power of two, and then doubles. */
 static void *grown(void *v, size_t n, size_t size)
 {
 	if (n & (n - 1))
@@ -57,7 +57,7 @@ static void cable(struct layout *l, unsigned int a, unsigned int b)
 	l->link[l->nlinks++] = (struct layout_link){ .a = a, .b = b, .up = true };
 }
 
-/* What holds for every picture: nothing overlaps, and all is inside. */
+/* Place the nodes, and check what must be true of every picture: no nodes overlap, and all are inside it. */
 static void place(struct layout *l)
 {
 	assert_int_equal(layout_place(l), 0);
@@ -81,7 +81,7 @@ static void place(struct layout *l)
 	}
 }
 
-/* Crossings of cables between switches of two levels */
+/* Return the number of crossings between cables of two levels of switches */
 static unsigned int crossings(const struct layout *l)
 {
 	unsigned int n = 0;
@@ -241,7 +241,7 @@ static void test_parallel_cables_are_counted(void **state)
 	assert_int_equal(r->l.link[6].of, 1);
 }
 
-/* Many CAs are folded, but not one that has two cables: it says how switches are connected. */
+/* Large numbers of CAs are folded. A CA with two cables is not, because it shows how switches are connected. */
 static void test_many_cas_are_folded(void **state)
 {
 	struct rig *r = *state;

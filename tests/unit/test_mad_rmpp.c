@@ -184,7 +184,10 @@ static void test_I20_payload_length_counts_20_a_segment(void **state)
 	answer(data);
 	rig_run(&rig, NS_SEC(1));
 	check_answered(data);
-	/* MADs 1: first segment, 2: its ACK, 3 and 4: the other segments, 5: their ACK */
+	/*
+	 * MADs on the wire: 1 is the first segment, 2 its ACK, 3 and 4 the other segments, 5 their
+	 * ACK
+	 */
 	assert_int_equal(rig.n, 6);
 	assert_int_equal(seen(1).flags, RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST);
 	assert_int_equal(seen(1).data2, 3 * 20 + data);
@@ -251,7 +254,10 @@ static void test_I20_window(void **state)
 static void test_I20_request_waits_while_segments_come(void **state)
 {
 	(void)state;
-	/* The time-out is for progress, so sixteen windows may take far longer. */
+	/*
+	 * The time-out limits the time without progress, so sixteen windows together may take far
+	 * longer.
+	 */
 	ask(5, 0);
 	answer(1000 * SA_DATA_LEN);
 	rig_run(&rig, NS_SEC(1));
@@ -428,7 +434,7 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	assert_int_equal(got.status, -ETIMEDOUT);
 }
 
-/* Segments made by the test, from the server's address to the client's endpoint */
+/* Deliver a segment that the test has made, from the server's address to the client's endpoint */
 static uint8_t segment[MAD_LEN];
 
 static int segment_recv(struct rmpp_hdr h)
@@ -616,7 +622,8 @@ static void test_I20_receptions_are_limited(void **state)
 	assert_int_equal(multi_recv(4, 1), -ENOENT);
 	check_refused(1, RMPP_TYPE_STOP, RMPP_STATUS_RESX);
 	/*
-	 * The receiver did not ask for these messages, so they may be far shorter than a response.
+	 * The receiver has not asked for these messages, so their limit is far below that of a
+	 * response.
 	 */
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);

@@ -192,7 +192,7 @@ static void test_gso_tcp_stream_in_super_frames(void **state)
 	}
 	assert_true(r.gso[TAP_GSO_TCP4] > 0);
 	assert_true(r.gso_size > 1900 && r.gso_size <= 2044 - 40);
-	/* The TCP data as single segments would be over 2000 frames. */
+	/* If each TCP segment were a frame, there would be over 2000 frames. */
 	assert_true(r.gso[TAP_GSO_TCP4] + r.gso[TAP_GSO_NONE] < TOTAL / 2044);
 	assert_true(r.partial >= r.gso[TAP_GSO_TCP4]);
 	assert_int_equal(r.a.tap.stats.rx_bad + r.b.tap.stats.rx_bad, 0);

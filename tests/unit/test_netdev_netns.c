@@ -283,8 +283,8 @@ static void test_netns_sysctl_is_that_of_the_namespace(void **state)
 }
 
 /*
- * Names that other processes add and remove at full speed do not delay the caller, because a call
- * reads some of the events only.
+ * Other processes add and remove names as fast as they can. The caller is not delayed, because one
+ * call reads only some of the events.
  */
 static void test_netns_watch_drain_is_bounded(void **state)
 {

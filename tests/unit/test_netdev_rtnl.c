@@ -210,7 +210,8 @@ static void test_rtnl_links_and_errors(void **state)
 /* ----- events that the kernel had to drop */
 
 #define LINKS_MAX 128
-#define PIECE_LINKS 64 /* links in 32 KiB, if a message has 512 octets; it has more than 1000 */
+/* most links that fit into 32 KiB if a message had 512 octets; a real message has more than 1000 */
+#define PIECE_LINKS 64
 
 /* State of the links t0, t1 ... as the events reported it */
 struct told {
@@ -311,7 +312,7 @@ static void test_rtnl_after_a_loss_all_links_are_told_in_pieces(void **state)
 	assert_true(read_all(&y, &t) > 2);
 	assert_int_equal(t.n, LINKS_MAX);
 	assert_true(t.up[0] && !t.up[1]);
-	/* The next loss is noticed like the first. */
+	/* A second loss of events is noticed like the first. */
 	set_t0(&y, RTNL_SET_DOWN);
 	t = (struct told){ .n = 0 };
 	read_all(&y, &t);

@@ -169,7 +169,9 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 		len[i] = i == PKT_BATCH - 1 ? 500 : 2120;
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
-		/* 30 datagrams of 2120 octets are 63600, and 31 are too many */
+		/*
+		 * 30 datagrams of 2120 octets have 63,600 octets and fit into a message; 31 do not
+		 */
 		assert_true(r.a.stats.send_msgs <= (PKT_BATCH + 29) / 30);
 	assert_int_equal(r.a.stats.send_calls, 1);
 	close_rig(&r);
@@ -345,7 +347,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	close_rig(&r);
 }
 
-/* Queued packets share buffers, so each holds only its part of one. */
+/* Packets that wait share buffers. Each of them holds only its part of a buffer. */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {
 	enum { N = 1920 };

@@ -7,8 +7,8 @@
 #include "netdev/udp_sock.h"
 
 /*
- * Which packets are put into one message, that the parts of a message are the octets of its packets, and the
- * datagrams into which a received message is cut. No socket is used.
+ * Which packets are put into one message, which octets the parts of a message are, and into which datagrams a
+ * received message is cut. No socket is used.
  */
 
 #define N PKT_BATCH
@@ -43,7 +43,7 @@ static struct pkt *make(struct pkt_pool *pool, unsigned int k, uint32_t len, uns
 	return p;
 }
 
-/* A batch of @n packets of these lengths; the descriptors are overwritten before the batch is looked at */
+/* A batch of @n packets of these lengths. The descriptors are overwritten before the messages are checked */
 struct rig {
 	struct pkt_pool *pool;
 	struct udp_batch b;
@@ -100,7 +100,7 @@ static void check_octets(const uint32_t *len, unsigned int n)
 	assert_int_equal(k, n);
 }
 
-/* Packets of these lengths are messages of @want packets. */
+/* Check that packets of these lengths are put into messages of @want packets each. */
 static void expect(const uint32_t *len, unsigned int n, bool gso, const unsigned int *want,
 		   unsigned int nwant)
 {

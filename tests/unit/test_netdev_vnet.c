@@ -171,7 +171,7 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_start, v.csum_start);
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
-	/* Only the first segment is to have CWR. */
+	/* CWR must be set in the first segment only. */
 	assert_false(back.ecn);
 	h[47] = 0x90;
 	tap_vnet_from_pkt(&back, p, TAP_ETHERNET);
@@ -180,7 +180,9 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	tap_vnet_from_pkt(&back, p, TAP_ETHERNET);
 	assert_false(back.ecn);
 
-	/* EtherType of a VLAN tag, so the IP header is at another place than stated */
+	/*
+	 * EtherType of a VLAN tag, so the IP header does not begin where the virtio-net header says
+	 */
 	h[12] = 0x81;
 	h[13] = 0x00;
 	assert_int_equal(tap_vnet_to_pkt(p, &v, TAP_ETHERNET), -EBADMSG);

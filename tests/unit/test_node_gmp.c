@@ -97,7 +97,7 @@ static void test_pma_class_port_info(void **state)
 			 PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT | PMA_CAP_ALL_PORT_SELECT);
 }
 
-/* Every counter has a different value, so an exchange of two would show */
+/* Every counter has a value of its own, so the test notices if two are exchanged */
 static void test_pma_port_counters(void **state)
 {
 	struct node_counters v = numbered(1);

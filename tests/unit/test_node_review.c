@@ -3,10 +3,7 @@
 
 /* Settings that an SM makes by directed-route SMPs must work like those by LID-routed SMPs. */
 
-/*
- * Deliver a directed-route SMP of one hop at @in_port, in the form that it has when it comes from
- * the neighbour.
- */
+/* Deliver a directed-route SMP of one hop at @in_port, as it arrives from the neighbour. */
 static void dr_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr, uint32_t mod,
 		   const void *data)
 {
@@ -89,8 +86,8 @@ static void test_I1_a_port_that_is_down_forwards_nothing(void **state)
 	r.nsent = 0;
 
 	/*
-	 * Port 2 is logically down while its cable is still up, so an SMP that would leave by it is
-	 * discarded.
+	 * The port state of port 2 is Down, although its cable is connected. An SMP that would
+	 * leave by port 2 is discarded.
 	 */
 	dr_smp(&r, 1, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, data);
 	memcpy(mad, r.sent[0].mad, sizeof(mad));

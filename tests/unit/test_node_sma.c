@@ -574,7 +574,7 @@ static void test_I19_other_attributes_are_refused(void **state)
 	}
 }
 
-/* A fabric of 200,000 ports has no room for tables that nobody changes. */
+/* In a fabric of 200,000 ports there is not enough memory for tables that were never changed. */
 static void test_tables_take_memory_when_they_are_changed(void **state)
 {
 	uint8_t data[64] = { 0 }, map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7 };

@@ -208,7 +208,7 @@ static void test_I14_trap_259_of_a_switch_port(void **state)
 	assert_int_equal(n.details[50], 3);
 	assert_int_equal(sw.n.port[3].pi.pkey_violations, 1);
 	assert_int_equal(sw.n.port[0].pi.pkey_violations, 0);
-	/* a violation at port 0 itself is reported by trap 257 */
+	/* a violation at port 0 of a switch is reported by trap 257, as for a CA */
 	node_pkey_violation(&sw.n, 0, &v, sw.now);
 	node_rig_run(&sw, 0);
 	assert_int_equal(last_trap(&sw).trap, MAD_TRAP_BAD_PKEY);

@@ -13,7 +13,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* One wait that ended with @frames frames, of which @answers were answers */
+/* Report a wait that ended with @frames frames, of which @answers were answers */
 static void waited(ns_t d, unsigned int frames, unsigned int answers)
 {
 	for (unsigned int i = 0; i < frames; i++)
@@ -37,7 +37,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
 }
 
-/* Each of these waits restarts the count, both before polling and during polling. */
+/* Each of these waits starts the count again from 0, before polling as well as during polling. */
 static void test_other_waits_end_it(void **state)
 {
 	static const struct {
@@ -89,7 +89,7 @@ static void test_two_misses_end_it(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME / 2);
 }
 
-/* Return how long polling is off after the CPU came back after @took */
+/* Return for how long polling is off if the CPU was given back only after @took */
 static ns_t off_after(ns_t took, bool ready)
 {
 	ns_t d = 0;
@@ -121,7 +121,7 @@ static void test_who_needs_the_cpu_ends_it_for_longer_and_longer(void **state)
 static void test_programs_on_this_cpu_end_it(void **state)
 {
 	begin_polling();
-	/* One of two programs runs on this CPU. */
+	/* Two programs share this CPU. */
 	for (unsigned int i = 0; i < 3 * BUSY_POLL_LATE; i++) {
 		assert_int_equal(off_after(BUSY_POLL_TIME, true), 0);
 		assert_int_equal(off_after(BUSY_POLL_YIELD, true), 0);

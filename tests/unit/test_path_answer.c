@@ -39,7 +39,7 @@ static struct ipoib_path_info question(void)
 	return info;
 }
 
-/* The offsets are those of the drawing in section 3.3 of the HLD, with the padding of C. */
+/* The offsets are those in the drawing of section 3.3 of the HLD, with C's padding. */
 static void test_H32_the_structure_is_as_drawn(void **state)
 {
 	assert_int_equal(sizeof(struct ipoib_path_info), 72);

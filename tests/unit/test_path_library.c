@@ -108,7 +108,7 @@ static int setup(void **state)
 	r->path = ipoib_path_open("lab", NULL);
 	if (!r->path)
 		return -1;
-	close(accept_any(r)); /* the connection that open() makes asks nothing */
+	close(accept_any(r)); /* the connection that open() makes carries no question */
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static bool readable(struct rig *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* A child that does not outlive a test that fails */
+/* Fork a child that is killed when its parent ends, so that a test that fails leaves no child */
 static pid_t fork_child(void)
 {
 	pid_t pid = fork();
@@ -161,7 +161,7 @@ static pid_t fork_child(void)
 }
 
 /*
- * A child that has copies of all descriptors and never calls the library. The child ends when the returned descriptor
+ * Start a child that has copies of all descriptors and never calls the library. It ends when the returned descriptor
  * is closed.
  */
 static int idle_child(pid_t *pid)
@@ -190,7 +190,7 @@ static void end_child(pid_t pid, int fd)
 	assert_int_equal(status, 0);
 }
 
-/* True if the other end has ended its sending side; false if it is open and has sent nothing */
+/* Tell whether the other end has ended its sending side. Fails if it has sent anything */
 static bool at_end(int fd)
 {
 	char c;
@@ -398,8 +398,8 @@ static void test_sixteen_questions_wait_at_most(void **state)
 }
 
 /*
- * The address is not asked for again, as when its flow has ended: the answer is there, and its place is free for
- * other questions.
+ * The program does not ask for the address again, for example because its flow has ended. The answer does not count
+ * against the limit of open questions.
  */
 static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 {
@@ -487,7 +487,7 @@ static void test_signals_do_not_end_a_query(void **state)
 
 /* --- errors */
 
-/* The errno of a non-blocking query, whose answer is @text */
+/* Return the errno of a non-blocking query that is answered with @text */
 static int outcome(struct rig *r, const char *text)
 {
 	struct ipoib_path_info info = question("fd04::2"), before = info;
@@ -499,7 +499,7 @@ static int outcome(struct rig *r, const char *text)
 	close(fd);
 	err = ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK);
 	assert_memory_equal(&info, &before, sizeof(info));
-	/* Without a memory of this answer */
+	/* Open a new handle, which does not remember this answer */
 	ipoib_path_close(r->path);
 	r->path = ipoib_path_open("lab", NULL);
 	assert_non_null(r->path);
@@ -557,7 +557,7 @@ static void test_H33_a_callback_has_the_error(void **state)
 	assert_memory_equal(&info, &before, sizeof(info));
 }
 
-/* A temporary failure is reported once, to the caller that asked, and the next query asks again. */
+/* A temporary failure is reported once, to the caller that asked. The next query asks the instance again. */
 static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 {
 	struct rig *r = *state;
@@ -577,7 +577,7 @@ static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 }
 
 /*
- * An instance that has no room sends this as the end object and closes the connection, perhaps before it has the
+ * This is what an instance without room sends before it closes the connection, perhaps without having read the
  * request.
  */
 static void test_an_instance_that_is_full_is_busy(void **state)

@@ -65,7 +65,7 @@ static void test_the_same_inode_of_another_file_system_is_not_ours(void **state)
 	errno = 0;
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
 	assert_int_equal(errno, 0);
-	/* A stale entry does not become valid again. */
+	/* An entry that was found to be stale stays so. */
 	file_is(3, SOCKFS, 77);
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
 }

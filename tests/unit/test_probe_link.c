@@ -32,7 +32,7 @@ static void test_group_has_another_scope(void **state)
 	r.group[0].scope = 5;
 	r.ngroups = 1;
 	rig_finds(&r, PROBE_GROUP_SCOPE, "but ff15:401b:8001::ffff:ffff of scope 5 does");
-	/* an interface of that scope is right */
+	/* an interface whose broadcast group has this scope is right */
 	rig_interface(&r);
 	r.cfg.ifc.broadcast = r.group[0].mgid;
 	rig_healthy(&r);
@@ -150,12 +150,12 @@ static void test_interface_is_no_member(void **state)
 	(void)state;
 	rig_init(&r);
 	r.member = false;
-	rig_healthy(&r); /* without an interface there is no reason to be one */
+	rig_healthy(&r); /* without an interface on the link, the group need not exist */
 	rig_interface(&r);
 	rig_finds(&r, PROBE_IF_NOT_MEMBER, "does not have the port as a member");
 	r.cfg.sm_key = 0; /* without a key the SA is not asked */
 	rig_healthy(&r);
-	r.cfg.sm_key = 7; /* a wrong one, which OpenSM does not answer */
+	r.cfg.sm_key = 7; /* a wrong key; OpenSM does not answer such a request */
 	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SA,
 				      .attr = SA_ATTR_MCMEMBER_RECORD,
 				      .with_port = true };

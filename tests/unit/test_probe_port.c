@@ -87,7 +87,11 @@ static void test_port_without_link(void **state)
 		r.own.port.phys_state = cases[i].phys;
 		rig_finds(&r, cases[i].kind, cases[i].words);
 		assert_int_equal(r.requests,
-				 3); /* NodeInfo, PortInfo and P_Keys of the port itself */
+				 /*
+				  * the answers to NodeInfo, PortInfo and P_KeyTable of the port
+				  * itself
+				  */
+				 3);
 	}
 }
 
@@ -143,7 +147,7 @@ static bool is_behind(const uint8_t *mad)
 	return mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT];
 }
 
-/* The request gets no answer, so it times out. */
+/* Let the request time out. */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
 	(void)r;

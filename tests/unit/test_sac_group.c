@@ -203,7 +203,7 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	sac_rig_fini(&r);
 }
 
-/* As for a router that receives a group of another SL: it may be NonMember of it, but not FullMember. */
+/* A router that receives a group of another SL, for example, may be NonMember of it, but not FullMember. */
 static void test_bits_that_are_refused_together_are_asked_for_one_by_one(void **state)
 {
 	struct user full = { 0 }, non = { 0 };
@@ -298,7 +298,10 @@ static void test_M19_join_first_creates_only_what_is_not_there(void **state)
 	assert_int_equal(a.granted, 1);
 	assert_int_equal(r.sa.joins, 1);
 	assert_int_equal(r.sa.join_masks[0], 0x10083);
-	/* After a restart of an SA that had no other member, the group is made; the user hears of the end only. */
+	/*
+	 * After a restart of an SA that had no other member, the group is created again. Its user is told only that
+	 * the group ended.
+	 */
 	at_sa(&r, 1)->others = false;
 	sa_forget(&r.sa);
 	sac_reregister(r.sac, r.now);
@@ -491,7 +494,7 @@ static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, n
 {
 }
 
-/* Without a subscription, a NonMember is not told that its group ended, and that another group has its MGID now. */
+/* A NonMember without a subscription does not learn that its group ended and that another group has the MGID now. */
 static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
 {
 	struct sac_user subscriber = { .event = no_event };
@@ -690,7 +693,7 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	r.sa.deaf = false;
 	sac_rig_run(&r, NS_SEC(2));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
-	/* A leave without an answer is not repeated for ever. */
+	/* A leave that gets no answer is repeated only for some time. */
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	r.sa.deaf = true;
@@ -773,8 +776,8 @@ static void test_R60_existence_is_asked_by_get(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * A query that is cancelled is not answered; a query that the port's going down ends gets
-	 * an error.
+	 * A query that is cancelled does not call its user. A query that is open when the port goes down ends with an
+	 * error.
 	 */
 	sac_group_ask(r.sac, &q, &g2, r.now);
 	sac_group_ask_cancel(&q);

@@ -147,8 +147,8 @@ static void test_report_of_another_port_is_dropped(void **state)
 	assert_int_equal(st.reports_foreign, 2);
 	assert_int_equal(st.reports, 0);
 	/*
-	 * The LID of a new SM is known by its Set(PortInfo). Its Reports are believed at once, and
-	 * those of the old SM no longer.
+	 * Set(PortInfo) gives the LID of a new SM. From then on Reports of the new SM are believed,
+	 * and those of the old SM are not.
 	 */
 	r.port.sm_lid = SA_LID + 1;
 	sac_rig_port(&r, true);

@@ -113,8 +113,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 }
 
 /*
- * When the SA is back without a notice, no group is joined more than some seconds late, although
- * requests for each group are rare.
+ * The SA comes back without a notice. Requests for a single group are rare then, but no group is
+ * joined more than some seconds late.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {
@@ -167,8 +167,8 @@ static void test_asked_to_register_all_is_tried_at_once(void **state)
 }
 
 /*
- * An outage is logged when it begins, and when it is over with its duration and cost, whatever the
- * number of groups.
+ * The log has one line when an outage begins, and one with its duration and cost when it is over,
+ * however many groups there are.
  */
 static void test_R71_an_outage_is_said_once(void **state)
 {
@@ -242,7 +242,7 @@ static void test_a_failed_path_does_not_outlive_the_outage(void **state)
 	assert_int_equal(path_get(), 0);
 }
 
-/* --- a join that asks with parameters that are no longer wanted */
+/* --- a join whose parameters are outdated */
 
 static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state)
 {

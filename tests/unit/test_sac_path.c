@@ -57,7 +57,7 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
 	assert_int_equal(r.sa.last_path.numb_path, 1);
 	assert_true(r.sa.last_path.reversible);
-	/* After this query, the path comes from the cache. */
+	/* After this first query, the path is in the cache. */
 	assert_int_equal(get(&r, &w[0], 9), 0);
 	assert_int_equal(w[0].rec.dlid, 9);
 	assert_int_equal(r.sa.path_asks, 1);

@@ -86,7 +86,7 @@ static void test_no_path_in_the_partition_leads_to_the_default_P_Key(void **stat
 	assert_int_equal(r.last.pkey, RIG_PKEY);
 }
 
-/* Each failure is followed by another attempt 1, 2, 4, 8, 16, 16 s later, and up to a quarter of that. */
+/* Check that a failure is followed by further attempts after 1, 2, 4, 8, 16, 16 s, and up to a quarter more each. */
 static void assert_backoff(enum sidr_why why, const char *text)
 {
 	start();
@@ -97,7 +97,7 @@ static void assert_backoff(enum sidr_why why, const char *text)
 	for (unsigned int i = 1; i < done; i++) {
 		ns_t base = ns_backoff(i, NS_SEC(1), NS_SEC(16));
 
-		/* A silent server costs CM_TRY_MS * (CM_RETRIES + 1) more. */
+		/* A server that does not answer costs CM_TRY_MS * (CM_RETRIES + 1) in addition. */
 		assert_in_range(at[i] - at[i - 1], base, base + base / 4 + NS_SEC(4));
 	}
 }
@@ -236,7 +236,7 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 static ib_gid
 	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
 
-/* All servers answer. Only the values of the last record turn out to be right. */
+/* All servers answer, but only the values from the last record are right. */
 static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {
 	if (done < SIDR_RIG_SERVICES)
@@ -250,7 +250,7 @@ static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now
 		sidr_again(a, now);
 }
 
-/* There is a path to every GID here, but LID 2 is the only port. */
+/* Register servers. There is a path to every GID here, but only the port with LID 2 exists. */
 static void servers(unsigned int n)
 {
 	r.nrecs = n;
@@ -303,13 +303,13 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 {
 	servers(SIDR_RIG_SERVICES);
 	start();
-	/* Between two servers there is 1 s, and up to a quarter of that. */
+	/* The pause between two servers is 1 s, and up to a quarter more. */
 	sidr_rig_run(&r, NS_SEC(SIDR_RIG_SERVICES) * 4 / 3);
 	assert_memory_equal(&ask.server_gid, &r.rec[r.nrecs - 1].gid, 16);
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 	assert_in_range(done, 2, SIDR_RIG_SERVICES);
 	assert_asked_once_each(done);
-	/* After a restart, and when the link is up again, that server is asked first. */
+	/* After a restart, and when the link is up again, the server that was right is asked first. */
 	done = 0;
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_SEC(1));
@@ -323,7 +323,7 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 }
 
-/* 1 s to the next server, and 1, 2, 4, 8, 16 s to the next round; up to a quarter is added to each. */
+/* The pause is 1 s before the next server, and 1, 2, 4, 8, 16 s before the next rounds, up to a quarter more each. */
 static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state)
 {
 	static const unsigned int want[] = {

@@ -13,7 +13,7 @@ static ib_gid gid(unsigned int n)
 	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + n);
 }
 
-/* Offers the servers @from to @to - 1, and returns the number of the chosen server. */
+/* Offer the servers @from to @to - 1, and return the number of the one that is chosen. */
 static unsigned int choose(unsigned int from, unsigned int to, bool *ret_last)
 {
 	ib_gid g;
@@ -84,8 +84,7 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * This also holds if the next server had been chosen by the time that the values turned out
-	 * to be right.
+	 * This is also true if the next server was chosen before the values turned out to be wrong.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);
@@ -144,7 +143,7 @@ static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 		unsigned int from = 1 + i * (SERVERS - 1);
 		bool last;
 
-		if (i) /* this is not the first record at the beginning */
+		if (i) /* in later rounds the right server is not the first record */
 			sidr_order_offer(&o, &g);
 		if (!choose(from, from + SERVERS - 1, &last))
 			return;

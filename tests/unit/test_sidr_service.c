@@ -106,7 +106,7 @@ static void test_a_service_that_ends_is_deleted(void **state)
 
 static void test_a_service_that_ends_before_it_was_registered(void **state)
 {
-	/* The Set is under way and cannot be taken back, so a Delete follows. */
+	/* The Set is on its way and cannot be cancelled, so a Delete follows. */
 	add();
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(5));
@@ -163,7 +163,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_int_equal(r.deletes, 1);
 }
 
-/* The reverse case: the Set is under way when the service ends, begins and ends. */
+/* The reverse case: the service ends, begins and ends while the Set is on its way. */
 static void test_the_last_wish_wins(void **state)
 {
 	lose_next(MAD_METHOD_SET, 2);
@@ -176,7 +176,7 @@ static void test_the_last_wish_wins(void **state)
 	assert_int_equal(r.registers, 1);
 	assert_int_equal(r.deletes, 1);
 	assert_true(sac_idle(r.sac));
-	/* The service ends and begins while the Set is under way, so nothing is deleted. */
+	/* The service ends and begins again while the Set is on its way, so nothing is deleted. */
 	lose_next(MAD_METHOD_SET, 2);
 	add();
 	sac_service_withdraw(svc, r.net.now);
@@ -231,7 +231,7 @@ static void test_two_registrations_of_one_service_are_refused(void **state)
 	assert_int_equal(r.registers, 2);
 }
 
-/* An SA that is silent for longer than the tries of one request */
+/* The SA is silent for longer than one request is repeated */
 static void test_a_withdrawal_is_repeated(void **state)
 {
 	add();
@@ -241,7 +241,7 @@ static void test_a_withdrawal_is_repeated(void **state)
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_false(r.has_record);
 	assert_int_equal(r.deletes, 1);
-	/* The attempts end, because the lease ends the record. */
+	/* The attempts stop when the lease has run out, because the record ends with it. */
 	add();
 	sidr_rig_run(&r, NS_SEC(1));
 	lose_next(MAD_METHOD_DELETE, 1000);
@@ -325,7 +325,7 @@ static void test_records_that_are_no_answer_are_passed_over(void **state)
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	sac_reregister(r.sac, r.net.now);
 	assert_int_equal(status, -ENETDOWN);
-	/* A question that is left behind ends with the client, without a call. */
+	/* A question that is open when the client ends is dropped; its user is not called. */
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	answers = 0;
 	sidr_rig_fini(&r);

@@ -96,7 +96,10 @@ static void join(struct net *net, struct sm *sm, struct sm_group *g, const struc
 	assert_int_equal(status, 0);
 }
 
-/* A switch with two positions of 16 ports, and members at a port of either. */
+/*
+ * A switch with more than 16 ports, so that its MFT has two positions, and members at ports of
+ * both.
+ */
 static void test_multicast_tables_that_somebody_changed_are_written_again(void **state)
 {
 	const unsigned int i = 0xc005 - IB_LID_MCAST_MIN;
@@ -166,7 +169,8 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 	before = r.net.smps;
 	net_run(&r.net, r.net.now + 10 * ROUND);
 	smps = r.net.smps - before - quiet;
-	assert_in_range(smps, 2 * 700, 2 * 750); /* SMPs both ways: requests and answers */
+	/* SMPs in both directions: the requests, and their answers */
+	assert_in_range(smps, 2 * 700, 2 * 750);
 	r.h->port[1].pkeys[0] = 0;
 	net_run(&r.net, r.net.now + 5 * ROUND);
 	assert_int_equal(r.h->port[1].pkeys[0], 0xffff);

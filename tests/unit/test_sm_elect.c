@@ -136,7 +136,7 @@ static void test_master_hands_over_to_a_better_one(void **state)
 	run(&t, 5);
 	expect(&t, t.b, t.a);
 	assert_int_equal(t.net.node[2]->port[1].pi.lid, lid);
-	/* Clients register with the new master. */
+	/* The new master makes all clients register again. */
 	assert_int_equal(t.net.node[2]->port[1].reregisters, 2);
 	pair_fini(&t);
 }
@@ -353,8 +353,8 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 }
 
 /*
- * The better SM is in the middle of its discovery when our sweep asks it, and no trap reports when
- * it has become a standby.
+ * The better SM is still discovering when our sweep asks it. No trap reports when it has become
+ * STANDBY.
  */
 static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
 {

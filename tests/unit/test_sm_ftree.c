@@ -17,8 +17,9 @@
 struct shape {
 	unsigned int levels;
 	unsigned int hosts; /* at each leaf switch */
-	unsigned int children[LEVELS]; /* of a switch of each level; not used for level 0 */
-	unsigned int parents[LEVELS]; /* of a switch of each level */
+	unsigned int children
+		[LEVELS]; /* number of children of a switch at each level; not used for level 0 */
+	unsigned int parents[LEVELS]; /* number of parents of a switch at each level */
 	unsigned int parallel[LEVELS]; /* links to each parent */
 };
 
@@ -41,7 +42,10 @@ struct tree {
 	struct sm *sm;
 };
 
-/* Number of subtrees under switches of a level, and number of switches above each of these subtrees. */
+/*
+ * subtrees() returns the number of subtrees whose top switches are at @level, columns() the number of top switches of
+ * each.
+ */
 static unsigned int subtrees(const struct shape *s, unsigned int level)
 {
 	unsigned int n = 1;
@@ -60,7 +64,7 @@ static unsigned int columns(const struct shape *s, unsigned int level)
 	return n;
 }
 
-/* GUIDs ascend in the order in which switches are made; with a seed this order is random. */
+/* Make the switches. Their GUIDs ascend in the order of creation; with a seed they are shuffled. */
 static void make_switches(struct tree *t, uint64_t seed)
 {
 	unsigned int n = 0, order[SWITCHES];
@@ -192,7 +196,7 @@ static void mark(uint16_t *link)
 	*link |= SEEN;
 }
 
-/* For each link, the number of hosts to which packets of other hosts take it */
+/* For each link from a switch: the number of hosts to which packets of other hosts take it */
 static uint16_t *loads(const struct tree *t, unsigned int nth)
 {
 	uint16_t *links = calloc(SWITCHES * 256ul, sizeof(*links));
@@ -263,8 +267,9 @@ static void count(uint16_t *link)
 }
 
 /*
- * Every host sends to the one that is @k further in the order of leaf switches and ports. @wrap: the last ones send to the
- * first ones, which shares no link only if each leaf switch has all its hosts
+ * Check that no link is shared if every host sends to the host that is @k places further in the order of leaf
+ * switches and ports. @wrap: the last hosts send to the first ones; this shares no link only if no leaf switch lacks
+ * a host
  */
 static void assert_shift_is_free(const struct tree *t, unsigned int k, unsigned int nth, bool wrap)
 {
@@ -351,7 +356,7 @@ static void test_broken_trees(void **state)
 			prng_seed(&rnd, seed);
 			damage(&t, &rnd, (unsigned int)seed);
 			tree_route(&t, seed % 2 ? 0 : 1);
-			/* what a cut separated from the manager is not in the database */
+			/* nodes that a cut separated from the manager are not in the database */
 			for (struct sm_port *p = sm_db_end_port(sm_db(t.sm), NULL); p;
 			     p = sm_db_end_port(sm_db(t.sm), p)) {
 				struct sm_path path;
@@ -369,10 +374,10 @@ static void test_broken_trees(void **state)
 			tree_end(&t);
 		}
 	}
-	assert_true(fat * 4 >= all * 3); /* most are fat trees all the same */
+	assert_true(fat * 4 >= all * 3); /* most of them are still fat trees */
 }
 
-/* A leaf switch without a link of its family sends only the destinations of that link elsewhere. */
+/* If a leaf switch lacks one link of its family, only the destinations of that link take other links. */
 static void test_one_cable_moves_its_own_destinations_only(void **state)
 {
 	uint8_t before[256];
@@ -428,7 +433,7 @@ static void test_another_topology_is_routed_by_updn(void **state)
 	assert_non_null(strstr(t.net.last_warn, "from level 0 to level 0"));
 	assert_false(has_circle(sm_db(t.sm)));
 	net_assert_connected(&t.net);
-	/* said once, until the cable is out */
+	/* logged once, until the cable is removed */
 	t.net.last_warn[0] = '\0';
 	sm_kick(t.sm, "test", t.net.now);
 	assert_true(net_until_up(&t.net, t.sm, 2));
@@ -440,7 +445,7 @@ static void test_another_topology_is_routed_by_updn(void **state)
 	tree_end(&t);
 }
 
-/* The tables after cables went and came are those of a manager that never saw another topology. */
+/* After cables were pulled and plugged in, the tables are those of a manager that never saw another topology. */
 static void test_tables_follow_from_the_topology_alone(void **state)
 {
 	struct sm_cfg cfg = sm_cfg_default();

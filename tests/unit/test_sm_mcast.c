@@ -204,7 +204,7 @@ static void test_R17_group_mtu_is_not_above_a_link(void **state)
 	rig_down(&r);
 }
 
-/* The link of h5 has a smaller MTU, but h5 is no member of the partition. */
+/* The link of h5 has a smaller MTU, but h5 does not belong to the partition. */
 static void test_R17_only_the_members_links_count(void **state)
 {
 	struct sm_partitions *ps;
@@ -270,7 +270,7 @@ static void test_R17_a_smaller_member_is_said_where_others_would_lose(void **sta
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_string_equal(r.net.last_warn, ""); /* the warning is not repeated */
-	/* Loading the partitions again, as the line in the log advises. */
+	/* Load the partitions again, as the log line advises. */
 	sm_set_partitions(r.sm, sm_partitions_default(), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(sm_group_next(r.sm, NULL)->rec.mtu_code, IB_MTU_1024);
@@ -342,7 +342,9 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 	rig_down(&r);
 }
 
-/* s1 has no MFT, so the tree connects s2 and s3 directly, and hosts on s1 cannot be reached. */
+/*
+ * s1 has no MFT. The tree connects s2 and s3 by their own cable, and hosts on s1 cannot be reached.
+ */
 static void test_a_switch_without_multicast_is_gone_around(void **state)
 {
 	bool receives[16] = { 0 };

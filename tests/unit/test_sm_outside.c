@@ -171,7 +171,7 @@ static void log_stays_short(struct rig *r, const char *word)
 	assert_non_null(strstr(r->net.last_err, "such lines were left out"));
 	assert_hosts_connected(r);
 
-	/* Two sweeps are needed, because the line about the peer may appear in the first one. */
+	/* Sweep twice, because the first sweep may spend the log's allowance on the peer. */
 	r->net.node[2]->info.node_type = 9;
 	for (unsigned int i = 0; i < 2; i++) {
 		sm_kick(r->sm, "test", r->net.now);
@@ -198,7 +198,7 @@ static void test_faults_behind_an_external_port_do_not_fill_the_log(void **state
 	log_stays_short(&r, "refuses");
 }
 
-/* A fabric of one's own has no such bound. */
+/* The bound does not apply to nodes of the own fabric. */
 static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 {
 	struct rig r;
@@ -214,8 +214,8 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 }
 
 /*
- * A CA has a second port, whose own route is one hop behind the switch there. A directed route has at most 63
- * hops, so from a switch at 63 hops on the SMP takes the route to the CA's first port.
+ * A CA has a second port, whose own route is one hop longer than that of the switch there. A directed route has at
+ * most 63 hops, so behind a switch at 63 hops the SMP takes the route to the CA's first port.
  */
 static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)
 {

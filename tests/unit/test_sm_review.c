@@ -64,8 +64,8 @@ static uint64_t generation(const struct sm *sm)
 static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
 	/*
-	 * The port stops answering after @after SMPs of the sweep that finds it again; it keeps its
-	 * LID.
+	 * The port stops answering after @after SMPs of the sweep that finds it again. Its LID does
+	 * not change.
 	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;
@@ -99,7 +99,8 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 }
 
 /*
- * A switch whose answers get lost, and a CA port behind it; the CA is also known by its other port.
+ * The answers of a switch get lost. A CA port is behind the switch; the other port of the CA is
+ * reached without it.
  */
 static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
 {

@@ -16,7 +16,10 @@ static const struct sm_node *attached(const struct sm_port *p, uint8_t *ret_port
 	return p->node->sw ? p->node : p->peer->node;
 }
 
-/* Number of links from each switch to @d: breadth first, without the SM's matrix. */
+/*
+ * Compute the number of links from each switch to @d by a breadth-first search, without the SM's
+ * matrix.
+ */
 static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *hops)
 {
 	memset(hops, SM_HOPS_NONE, db->nswitches);
@@ -37,7 +40,10 @@ static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *ho
 	}
 }
 
-/* The ports of @n that lead one hop nearer; @hops has the hops from each switch to the destination. */
+/*
+ * Find the ports of @n that lead one hop nearer to the destination; @hops has the hops from each
+ * switch to it.
+ */
 static unsigned int nearer(const struct sm_node *n, const uint8_t *hops, uint8_t *ret)
 {
 	unsigned int count = 0;

@@ -338,7 +338,7 @@ static void test_mft_top_covers_the_table(void **state)
 	net_init(&net);
 	two_switches(&net, 1);
 	net.node[0]->si.mft_top = 0xc001;
-	net.node[1]->si.mft_top = 0; /* the switch has no such component */
+	net.node[1]->si.mft_top = 0; /* this switch does not support MulticastFDBTop */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	assert_int_equal(net.node[0]->si.mft_top, 0xbfff + net.node[0]->si.mft_cap);
@@ -549,7 +549,9 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	smps = net.smps;
 	sm_status(sm, &st);
 	heavy = st.heavy_sweeps;
-	/* Two heavy sweeps: one when it became master, and one for the changes before that. */
+	/*
+	 * Two heavy sweeps: the first of the new master, and one more for changes that happened before it was master.
+	 */
 	assert_int_equal(heavy, 2);
 
 	net_run(&net, net.now + NS_SEC(100));
@@ -886,8 +888,8 @@ static void test_switch_dies_in_mid_sweep(void **state)
 }
 
 /*
- * While a sweep reads the subnet, a cable of a ring is pulled, so the sweep asks for the node behind it by a way that
- * no longer exists.
+ * A cable of a ring is pulled while a sweep reads the subnet, so the sweep asks for the node behind it by a route
+ * that no longer exists.
  */
 static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 {

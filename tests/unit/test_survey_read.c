@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The result of reading a fabric that answers is equal to the fabric; faults that only reading can find; bounds. */
+/*
+ * Reading a fabric whose agents answer gives the same fabric. Also tests faults that only reading can find, and
+ * bounds.
+ */
 #include "survey_rig.h"
 
 static struct chk_fabric *read_all(struct chk_fabric *real)
@@ -163,9 +166,7 @@ static void test_two_cas_with_one_guid_at_one_switch(void **state)
 
 static uint8_t guid_of_s1[8], guid_of_s3[8];
 
-/*
- * The switch s3 claims to be s1, but with more ports, and that the request arrived at a port that s1 does not have.
- */
+/* Make s3 claim to be s1, but with more ports, and to have received the request at a port that s1 does not have. */
 static void larger_twin(uint8_t *mad)
 {
 	uint8_t *info = mad + SMP_DATA_OFF;
@@ -234,7 +235,10 @@ static void test_what_does_not_answer_is_named(void **state)
 		"h3/1: does not answer 2 requests for attribute 0x0012 of performance management");
 }
 
-/* The second reading of `uipoib fabric check` reads counters, too, or it would confirm no silence of their agents. */
+/*
+ * The second reading of `uipoib fabric check` must read counters, too; otherwise it could not confirm that a
+ * performance agent is silent.
+ */
 static void test_a_mute_performance_agent_is_confirmed(void **state)
 {
 	const struct chk_opts o = { 0 };
@@ -364,7 +368,7 @@ static void test_two_masters(void **state)
 {
 	(void)state;
 	rig_healthy(read_all(with_managers(SMP_SM_STANDBY)));
-	/* All ports have the LID of the one that swept last. */
+	/* All ports have the LID of the master that swept last. */
 	rig_finds(read_all(with_managers(SMP_SM_MASTER)), CHK_TWO_MASTERS,
 		  "is a master subnet manager (priority 3), and so is");
 }
@@ -482,7 +486,7 @@ static void test_time_is_bounded(void **state)
 		f = rig_read(&r);
 		assert_in_range(r.now, 1, NS_MSEC(ms));
 		assert_true(f->late);
-		/* What was not read is no fault, but that it was not is one. */
+		/* Data that were not read cause no finding, but that they were not read is a finding. */
 		assert_int_equal(chk_run(f, &o, &rep), 0);
 		assert_int_equal(rep.n, 1);
 		assert_int_equal(rep.finding[0].kind, CHK_CUT);

@@ -354,7 +354,10 @@ static void test_print_other_classes(void **state)
 	assert_line(b, 0, "MAD of 0 octets");
 }
 
-/* Into a buffer of any size, text is cut and ends with NUL; nothing is written past the end */
+/*
+ * A text is cut to fit into a buffer of any size, ends with NUL, and nothing is written beyond the
+ * buffer
+ */
 static void test_print_sidr(void **state)
 {
 	struct sidr_req q = { .request_id = 0x11223344,

@@ -233,7 +233,7 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 	assert_string_equal(print_ipoib(s, sizeof(s), p, sizeof(p)),
 			    "IPv6 fe80::1 > ff02::2 ICMPv6 neighbor solicitation target fe80::4 "
 			    "source LID 5 QPN 0x000048 Q_Key 0x80004391 GID fe80::9 RC QPN");
-	/* Of a packet that is cut within the IPv6 header, the first octets are read as an encapsulation header. */
+	/* If a packet ends within the IPv6 header, its first octets are taken for an encapsulation header. */
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 39), "ethertype 0x6000, 35 octets");
 }
 

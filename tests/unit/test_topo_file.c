@@ -403,7 +403,7 @@ static void test_include(void **state)
 	assert_memory_equal(err.text, "bad.net:2: expected", 19);
 	assert_int_equal(parse_inc("include \"self.net\"\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "self.net:1: include \"self.net\": too many", 40);
-	/* After an included file the lines of the including file are counted on. */
+	/* After an included file, line numbers continue with those of the including file. */
 	assert_int_equal(parse_inc("include \"leaf.net\"\n\nx\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "main.net:3:", 11);
 	assert_null(t);
@@ -529,7 +529,7 @@ static void test_errors_name_line_and_cause(void **state)
 	}
 }
 
-/* A text that is cut at any place is either read or refused as a whole. */
+/* A text that ends at any octet is either read or refused, never read in part. */
 static void test_every_prefix(void **state)
 {
 	for (size_t len = 0; len < sizeof(ibnet); len++) {

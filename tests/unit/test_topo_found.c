@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Topologies as tools print them in production: all rates, routers, remarks of the tools,
+ * Topologies as tools print them on real clusters: all rates, routers, remarks of the tools,
  * contradictions.
  */
 #include "check.h"

@@ -101,7 +101,7 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 	return shows(&m, A, B, p, ipv6(p, next, l4, len));
 }
 
-/* Which of the traces show a packet: a letter of "PTUARJ" for each, in the order of enum trace_what */
+/* For each of the traces "PTUARJ" (enum trace_what, in this order): the letter, if the trace shows the packet */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {
 	static char ret[TRACE_WHATS + 1];
@@ -218,7 +218,7 @@ static void test_only_packets_of_the_two_ports_are_shown(void **state)
 	assert_false(shows(&m, A, C, p, n));
 	assert_false(shows(&m, C, B, p, n));
 	assert_false(shows(&m, C, GROUP, p, n));
-	m.b = 0; /* the other end is not known */
+	m.b = 0; /* only one end is known */
 	assert_true(shows(&m, C, A, p, n));
 	assert_false(shows(&m, C, B, p, n));
 	smp = packet(A, B, QPN, p, n);

@@ -9,8 +9,8 @@
 #include "util/prng.h"
 
 /*
- * The packets of random super-frames, made by the code under test and by a model in this file, which builds each
- * packet from a description of the flow and shares no code with the code under test.
+ * Compares the packets of random super-frames with those of a model in this file. The model builds each packet from a
+ * description of the flow, and shares no code with the code under test.
  */
 
 #define LEN_MAX 70000
@@ -65,7 +65,10 @@ static uint8_t octet(const struct flow *f, uint32_t at)
 	return (uint8_t)(f->filler + at * 7 + (at >> 8));
 }
 
-/* IP and L4 headers of @n octets of payload that begin at octet @at, without checksums */
+/*
+ * Write the IP and L4 headers for @n octets of payload from octet @at of the flow on, without checksums. Return:
+ * octets
+ */
 static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
 			      uint8_t flags)
 {
@@ -366,7 +369,7 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 }
 
 /*
- * Checks all packets as they leave the process, and the remaining packets after the first ones were removed. Returns
+ * Check all packets as they leave the process, then remove some from the front and check the remaining ones. Return
  * the number of removed packets.
  */
 static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, uint32_t n)
@@ -441,7 +444,7 @@ static void cut_one(struct pkt_pool *pool, struct prng *r)
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
 }
 
-/* All small buffers are back in a pool that had @n. */
+/* Check that all small buffers are back in the pool, which had @n. */
 static void check_small(struct pkt_pool *pool, unsigned int n)
 {
 	unsigned int free = 0;
@@ -508,7 +511,10 @@ static void damage_one(struct pkt_pool *pool, struct prng *r)
 	uint32_t hlen = pkt_hdr_len(t), at = header ? 2u : hlen + prng_below(r, t->len - hlen);
 	unsigned int at_packet = (at - hlen) / t->seg;
 
-	/* SLID, which is in the ICRC of packets without GRH only */
+	/*
+	 * The VCRC covers the LRH. The ICRC covers the LRH only in packets without a GRH, so damage the destination
+	 * QP for it.
+	 */
 	if (header && !vcrc)
 		at = 8 + 4 + 40 * ib_lrh_has_grh(pkt_hdr(t)) + 7; /* destination QP */
 	damage(t, at);
@@ -621,7 +627,7 @@ static void test_frames_of_random_trains(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Packets that train_may_travel() refuses, as changes of one octet of the IP packet */
+/* Packets that train_may_travel() must refuse, each made by a change of one octet of the IP packet */
 static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 {
 	static const struct {

@@ -125,7 +125,7 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	finish(&r);
 }
 
-/* When both ends are new, the first silence is left out; later silences are not. */
+/* If both ends have just started, the first silence is left out. Later silences are not. */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 {
 	struct rig r;
@@ -229,8 +229,8 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	struct rig r;
 
 	/*
-	 * The peer may still receive from us. The peer must see the link drop as we do, so we are
-	 * silent for 4 s.
+	 * The peer may still receive our packets. It has to notice that the link has dropped, so we
+	 * are silent for 4 s.
 	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));
@@ -295,7 +295,7 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 	until(&r, T0 + NS_SEC(20));
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 0);
-	/* without a peer to call no timer is needed */
+	/* as long as no peer is known, no timer is needed */
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	b[20] ^= 1;
 	assert_int_equal(udp_link_rx(&r.l, &other_addr, b, len, r.now), UDP_DROP_VCRC);
@@ -433,7 +433,7 @@ static void test_the_longest_packet_passes(void **state)
 }
 
 /*
- * The link passes a packet whose ICRC is wrong, and reports the result of the check
+ * The link delivers a packet whose ICRC is wrong, together with the result of the check
  * (doc/udp-link.md, "Datagrams").
  */
 static void test_the_ICRC_is_judged_by_others(void **state)
@@ -490,7 +490,7 @@ static void test_names_are_there_and_differ(void **state)
 
 static void test_late_clocks_do_not_wrap(void **state)
 {
-	/* A clock at 500 years, and a timer that fires late. */
+	/* The clock shows 500 years, and a timer fires late. */
 	ns_t t = NS_SEC(500ull * 365 * 86400);
 	struct rig r;
 

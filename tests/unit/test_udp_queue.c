@@ -7,8 +7,8 @@
 #include "udp_train.h"
 
 /*
- * The order of packets that wait, the packets that a full queue discards, and the packets that return when a send was
- * not complete
+ * The order of waiting packets, the packets that a full queue discards, and the packets that return to the queue when
+ * only some were sent
  */
 
 static struct pkt_pool *pool;
@@ -40,7 +40,7 @@ static void put_link(struct pkt *p, uint8_t vl, uint32_t dest_qp, uint32_t psn)
 	be32_put(h + IB_LRH_LEN + IB_BTH_OFF_PSN, psn);
 	p->vl = vl;
 	assert_non_null(room);
-	if (room) /* gcc does not know that the assertion does not return */
+	if (room) /* gcc does not know that a failed assertion does not return */
 		memcpy(room, h, sizeof(h));
 }
 
@@ -66,7 +66,7 @@ static unsigned int add_train(unsigned int n, uint32_t psn)
 	return udp_queue_add(&q, t);
 }
 
-/* The descriptors in the queue begin with these PSNs and represent that many packets; they are freed. */
+/* Check that the packets in the queue begin with these PSNs and represent that many packets each, and free them. */
 static void expect(unsigned int max, const unsigned int (*want)[2], unsigned int n)
 {
 	struct pkt *v[PKT_BATCH];

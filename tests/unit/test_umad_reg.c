@@ -97,8 +97,8 @@ static void test_nonsense_ends_the_connection(void **state)
 }
 
 /*
- * Every message at every length, on every kind of connection, gives an error or an answer and
- * nothing else.
+ * Every message, cut at every length and on every kind of connection, gets an error or an answer
+ * and has no other effect.
  */
 static void test_every_length_of_every_message(void **state)
 {
@@ -136,7 +136,8 @@ static void test_ids_are_the_lowest_free_of_32(void **state)
 	for (int i = 0; i < UMAD_AGENTS_MAX; i++)
 		assert_int_equal(umad_rig_register(&rig, c, &reg), i);
 	assert_int_equal(umad_rig_register(&rig, c, &reg), -ENOMEM);
-	assert_int_equal(umad_rig_register(&rig, d, &reg), 0); /* another file has its own limit */
+	/* the limit is per file, so another file can still register */
+	assert_int_equal(umad_rig_register(&rig, d, &reg), 0);
 	u.id = 7;
 	assert_int_equal(umad_rig_msg(&rig, c, &u, sizeof(u), true), 0);
 	assert_int_equal(umad_rig_result(&rig, UMAD_TO_SOCKET).err, 0);
@@ -228,7 +229,7 @@ static void test_issm_is_one_a_port_and_lasts_while_open(void **state)
 	assert_false(rig.a.n.port[2].pi.cap_mask & SMP_CAP_IS_SM);
 	umad_conn_close(c, rig.now);
 	assert_false(*cap & SMP_CAP_IS_SM);
-	/* The capability of an SM in the daemon is not taken over. */
+	/* IsSM that the daemon itself has set is not taken over. */
 	node_set_cap(&rig.a.n, 1, SMP_CAP_IS_SM, true, rig.now);
 	assert_int_equal(hello_err(UMAD_KIND_ISSM, "a", "", 0), -EBUSY);
 	assert_true(*cap & SMP_CAP_IS_SM);

@@ -316,7 +316,8 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.queued, 4);
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
-	assert_int_equal(rig.ready, 1); /* notified once, until the queue was empty */
+	/* notified once; the next notification comes only after the queue was empty */
+	assert_int_equal(rig.ready, 1);
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_non_null(umad_rig_read(b, &got));
 		assert_int_equal(got.id, id);
@@ -386,7 +387,7 @@ static void test_queue_with_a_mad_above_its_limit_takes_no_other(void **state)
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, MAD_LEN);
-	send_to(a, 1, 3, MAD_LEN); /* all queues together are above their limit, too */
+	send_to(a, 1, 3, MAD_LEN); /* the sum of all queues is above its limit, too */
 	st = umad_rig_stats(b);
 	assert_int_equal(st.received, 1);
 	assert_int_equal(st.drops[UMAD_DROP_QUEUE], 1);

@@ -298,7 +298,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 
 	(void)state;
 	m.timeout_ms = 100;
-	dr_mad(0); /* a route of no hops leads to the port itself */
+	dr_mad(0); /* a directed route of 0 hops leads to the port itself */
 	assert_string_equal(asked_desc(&m), "node A");
 	assert_int_equal(rig.nseen, 0);
 	assert_int_equal(be16_at(got.lid), 0xffff);
@@ -328,7 +328,7 @@ static void test_sminfo_goes_to_the_sm(void **state)
 	m.timeout_ms = 100;
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_SM_INFO, TID);
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
-	/* the SMA answers this attribute, whatever agents are registered */
+	/* the SMA always answers this attribute itself */
 	mad[17] = SMP_ATTR_NODE_INFO & 0xff;
 	mad[15]++;
 	umad_rig_write(&rig, a, &m, mad, sizeof(mad));
@@ -380,7 +380,7 @@ static void test_address_of_both_directions(void **state)
 	umad_rig_run(&rig, WIRE_DELAY);
 	assert_non_null(umad_rig_read(b, &got));
 	assert_int_equal(got.pkey_index, 5);
-	/* the low bits of our LID, in the number given by LMC */
+	/* the low bits of our LID, as many as LMC says */
 	assert_int_equal(got.path_bits, 2);
 	assert_int_equal(got.sl, 7);
 	assert_int_equal(got.grh_present, 1);
@@ -460,9 +460,9 @@ static void test_sends_the_kernel_refuses(void **state)
 	m.grh_present = 1;
 	m.gid_index = NODE_GUIDS;
 	refused(&m, MAD_LEN, true);
-	refused(&ok, MAD_LEN + 1, true); /* more than a MAD without RMPP */
+	refused(&ok, MAD_LEN + 1, true); /* longer than a MAD without RMPP can be */
 	m = ok;
-	m.id = rmpp; /* an RMPP agent sends classes with RMPP */
+	m.id = rmpp; /* an RMPP agent can send only classes that have RMPP */
 	refused(&m, MAD_LEN, true);
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, TID);
 	refused(&ok, MAD_LEN, true); /* QP1 */

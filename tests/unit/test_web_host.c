@@ -24,7 +24,10 @@ static void test_addresses_and_named_hosts_are_answered(void **state)
 			fail_msg("'%s' is refused", good[k]);
 }
 
-/* A page whose name was made to resolve to our address sends that name. */
+/*
+ * An attacker can make the name of his page resolve to our address. The browser then sends that
+ * name.
+ */
 static void test_other_names_are_refused(void **state)
 {
 	static const char *const bad[] = {

@@ -11,8 +11,8 @@
 #include "util/list.h"
 
 /*
- * Rows of the control protocol become Prometheus' text format 0.0.4. Every text that a test makes is read by a parser that
- * accepts what the format allows and nothing else.
+ * Turns rows of the control protocol into Prometheus' text format 0.0.4. A strict parser, which accepts only valid
+ * text, reads every text that a test makes.
  */
 
 /* --- a strict parser */
@@ -62,7 +62,7 @@ static const char *skip_sample(const char *p, const char *name, size_t len)
 	return expect(p, "\n");
 }
 
-/* The lines of a metric stand together, once, behind HELP and TYPE, and each set of labels is there once. */
+/* Check that the lines of a metric are together, follow HELP and TYPE, and have each set of labels only once. */
 static void check_format(const char *text)
 {
 	const char *p = text;
@@ -236,7 +236,7 @@ static void test_ports_without_a_cable_or_with_a_cable_to_elsewhere(void **state
 	has_not(r, "uplink_info{");
 }
 
-/* Anybody may set a NodeDescription, and a file may give a node any name. */
+/* Anybody can set a NodeDescription, and a topology file can give a node any name. */
 static void test_hostile_names_stay_inside_their_quotes(void **state)
 {
 	static const char *const hostile[] = {

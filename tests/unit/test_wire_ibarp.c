@@ -100,7 +100,10 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
-	/* Octets behind it make the length one that the drawn form could have, too; then the EUI-64 decides. */
+	/*
+	 * Further octets behind the message can make its length one that the drawn form could have, too. Then the
+	 * EUI-64 decides.
+	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
 		assert_int_equal(ibarp_decode(&a, in, len), 0);
@@ -108,7 +111,7 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	}
 }
 
-/* A GID that is not at index 0 has another low half. Then the packet is read as it is drawn. */
+/* A GID that is not at index 0 does not contain the EUI-64. Such a packet is read in the drawn form. */
 static void test_P20_ibarp_with_a_gid_that_does_not_contain_the_eui64(void **state)
 {
 	uint8_t in[IBARP_LEN];

@@ -128,7 +128,7 @@ static void test_V12_capability_flags(void **state)
 	assert_int_equal(nd_opt_link_info_decode(&a, &o), 0);
 	assert_int_equal(a.lladdr.flags, 0x48);
 	assert_int_equal(a.lladdr.qpn, 0x404);
-	/* UD is all that we do, so we send no flag. */
+	/* We support only UD, so we set no flag. */
 	nd_opt_link_info_encode(out, 1, &a);
 	assert_memory_equal(out, link_info, sizeof(out));
 }

@@ -160,7 +160,7 @@ class Attacker:
             mad[1] = 1
             pack_into(">H", f.lrh, 2, t["lid"])
 
-    # --- initial packets: from the capture, and of kinds that no capture has
+    # --- packets to start from: those of the capture, and kinds that no capture has
 
     def smp(self):
         f = Frame(self.one(self.corpus["smp"]))
@@ -215,7 +215,8 @@ class Attacker:
     def nd(self):
         kind = self.one((133, 134, 135, 135, 136, 136, 137, 130, 131, 132, 143, 128))
         body = self.rng.randbytes(4)
-        # A host that believes in a retransmission timer of days never recovers, so the advertised timer is short.
+        # A host that believes an advertised retransmission timer of days never recovers, so the advertised timer is
+        # short.
         body += {133: b"", 134: pack(">II", self.edge(32), self.one((0, 1, 100, 1000))), 137: self.ip6() + self.ip6()}.get(kind, self.ip6())
         for _ in range(self.rng.randrange(3)):
             option = self.one((bytes(2) + self.lladdr(), self.rng.randbytes(22), self.rng.randbytes(6)))

@@ -224,7 +224,7 @@ def check_active(far, name):
     good = expect_events(far, name, ["port active"], lambda: far.send(encode(ipoib(far, dest_qp=0x30))),
                          "port active, by a packet in Armed")
     good &= tell(eventually(far, 5, lambda: far.state == 4), "the port is Active", far.state)
-    # P_Keys and SLtoVL are written, then ib_ipoib may join.
+    # Write P_Keys and SLtoVL before ib_ipoib may join.
     far.smp(2, 0x16, 0, pack(">H", PKEY))
     far.smp(2, 0x17, 0, bytes((0x01, 0x23, 0x45, 0x6F)))
     far.hold = False
@@ -263,7 +263,7 @@ def check_events(far, name):
     good &= expect_events(far, name, ["P_key change"],
                           lambda: far.smp(2, 0x16, 0, pack(">HH", PKEY, 0x8001)))
     good &= expect_events(far, name, ["P_key change"], lambda: far.smp(2, 0x16, 0, pack(">H", PKEY)), "P_key change, back")
-    # ib_core does not pass GID_CHANGE on; it reads the GIDs again.
+    # ib_core does not pass GID_CHANGE on to consumers, but reads the GIDs again.
     far.set_port(0, prefix=PREFIX + 1, reregister=False)
     good &= tell(eventually(far, 15, lambda: gid(name).startswith("fe80:0000:0000:0001:")), "event: GID change", gid(name))
     port()

@@ -257,7 +257,7 @@ def sent_frame():
     assert len(f.payload) == 128 and (f.flags, f.gso) == (0, 0)
     after = counters("t0")
     assert after["tx_packets"] - before["tx_packets"] == 1 and after["tx_bytes"] - before["tx_bytes"] == 128
-    # A broadcast is sent to the link's broadcast group, and ARP asks for 20 octets.
+    # A broadcast is sent to the link's broadcast group, and an ARP request asks for an address of 20 octets.
     run("ping", "-c", "1", "-W", "1", "10.6.0.7", ok=False)
     arp = [f for f in drain(t) if f.proto == ARP][0]
     assert arp.dest == ibtap.broadcast(PKEY) and arp.source == A
@@ -328,8 +328,9 @@ def receive(s):
     return data.raw[:n], a._replace(proto=socket.ntohs(a.proto), addr=a.addr[:a.halen])
 
 
-# AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets give 20 octets as address. As with ib_ipoib,
-# they get no address, because the kernel's structures for it have room for only 8 octets.
+# AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets accept destination addresses of 20 octets. As
+# with ib_ipoib, received frames have no source address there, because the kernel's structures for it have room for
+# only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))
@@ -598,7 +599,7 @@ def removed_under_load():
         run("ip", "link", "delete", "t0")
         for th in threads:
             th.join(PATIENCE)
-        # EIO: the device went down just before it was removed; these writers stop there.
+        # Some writers get EIO, because the device goes down just before it is removed; they stop then.
         assert len(ended) == 8 and set(ended) <= {errno.EBUSY, errno.EIO}, ended
         ping.kill()
         ping.wait()

@@ -54,7 +54,8 @@ def neighbours_on_wire(lab):
     run("ping", "-c", "1", "-W", "20", "10.7.0.2", ns="a")
     run("ping", "-c", "1", "-W", "20", "fd07::2", ns="a")
 
-    # Neither replies, when b asks whether its neighbour is still there, nor duplicate address detection, whose source is ::
+    # Count neither replies to b's probes of its neighbour, nor duplicate address detection, whose source address is
+    # ::
     def arp():
         return [f for end, f, n in lab.wire.seen if end == "a" and f.proto == ARP and f.payload[6:8] == b"\0\1"]
 
