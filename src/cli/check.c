@@ -66,7 +66,10 @@ static int set_numbers(struct task *t)
 		return cli_error(PROTO_EXIT_USAGE, "check: timeout: expected 1 to 60000");
 	t->cfg.pkey = (uint16_t)pkey;
 	t->timeout_ms = (unsigned int)ms;
-	/* The kernel repeats a request three times; after that its end is only a matter of scheduling. */
+	/*
+	 * The kernel repeats a request three times and then reports it as lost. Only a busy machine delays this
+	 * report further.
+	 */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
 	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */
 	return set_key(t, "mkey", &t->cfg.mkey) || set_key(t, "smkey", &t->cfg.sm_key)

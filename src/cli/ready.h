@@ -36,16 +36,16 @@ struct ready {
  */
 int ready_init(struct ready *r, int fd);
 
-/* ready_wanted() - Does anybody wait? */
+/* ready_wanted() - Tell whether a service manager or the reader of a pipe waits for the instance */
 bool ready_wanted(const struct ready *r);
 
 /* ready_up() - Report that all interfaces are up. The function may be called again. */
 void ready_up(struct ready *r);
 /* ready_waits() - Tell the manager why the instance is not up yet */
 void ready_waits(const struct ready *r, const char *why);
-/* ready_alive() - The instance works, for the watchdog */
+/* ready_alive() - Tell the manager's watchdog that the instance works */
 void ready_alive(const struct ready *r);
-/* ready_stops() - The instance is about to end */
+/* ready_stops() - Tell the manager that the instance is about to end */
 void ready_stops(const struct ready *r);
 
 void ready_close(struct ready *r);

@@ -184,7 +184,7 @@ static int watch(struct trace *t, pid_t probe, int *ret_status)
 	}
 }
 
-/* Reads what the probe has printed, and makes of it what the summary says. */
+/* Read the output of the probe, and make the text of the summary from it. */
 static void read_result(const struct trace *t, int from, bool answered, char ret[TRACE_TEXT_MAX])
 {
 	size_t n = 0;
@@ -215,7 +215,7 @@ static void print_json(const struct trace *t, bool answered, const char *result)
 				 "answered", answered, "result", result));
 }
 
-/* @ended is what waitpid() said. Return: the exit status of the command */
+/* @ended is the status from waitpid(). Return: the exit status of the command */
 static int end_probe(const struct trace *t, int out, int ended)
 {
 	char result[TRACE_TEXT_MAX];

@@ -10,9 +10,11 @@
 
 /* Exit status of a probe that could not be run. It differs from those of ping (0 to 2) and of refusals by the instance (1 to 3). */
 #define TRACE_NO_PROBE 127
-#define TRACE_TEXT_MAX 4096 /* octets of what a probe says, NUL included */
+#define TRACE_TEXT_MAX 4096 /* most octets of a probe's output, NUL included */
 
-/* What the host at the beginning of the trace does. The control protocol knows it by the same name. */
+/*
+ * A probe, which the host at the beginning of the trace carries out. The control protocol knows it by the same name.
+ */
 struct trace_probe {
 	const char *name;
 	bool port; /* the name is followed by a port of TCP or UDP */
@@ -22,7 +24,7 @@ struct trace_probe {
 	 * the exit status: 0 answered, 1 no answer
 	 */
 	int (*run)(const json_t *start, int port);
-	/* Makes of what .run printed the text that the summary ends with; may be NULL */
+	/* Replaces the output of .run in @text by the text at the end of the summary; may be NULL */
 	void (*summary)(char *text, bool answered);
 	bool outside; /* .run asks the instance, and does not enter the host */
 };
@@ -30,7 +32,7 @@ struct trace_probe {
 /* trace_probe_of() - The probe with this name; NULL: there is none */
 const struct trace_probe *trace_probe_of(const char *name);
 
-/* trace_print_row() - Print a row of a trace. @number is the number of the packet, if it is one */
+/* trace_print_row() - Print a row of a trace. @number is the packet's number if the row is about a packet */
 void trace_print_row(const json_t *row, const struct trace_probe *probe, int port,
 		     unsigned int number);
 

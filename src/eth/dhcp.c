@@ -153,8 +153,9 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 }
 
 /*
- * Make the new message that replaces @p. @n: octets of BOOTP in it, whose BOOTP header this function writes, or
- * -errno. Return: @p itself if nothing has changed
+ * Make the new message that replaces @p. This function writes the BOOTP header of the new message. @n: octets of the
+ * BOOTP message; -errno: it was refused. Return: @p itself if nothing has changed; NULL if the message was refused or
+ * there is no memory
  */
 static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
 			      uint64_t *rewritten, enum eth_drop *why)

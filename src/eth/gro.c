@@ -143,7 +143,10 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 	if (f->ipv6 ? memcmp(ia, ib, 4) || ia[7] != ib[7]
 		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
 		return false;
-	/* The kernel will number the segments' identifications consecutively, and these are not. */
+	/*
+	 * The kernel will number the identifications of the segments consecutively, but those of these packets are
+	 * not consecutive.
+	 */
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
 		return false;
 	if (f->udp)

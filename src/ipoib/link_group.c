@@ -5,7 +5,7 @@
 #include "text/print.h"
 
 /*
- * Which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
+ * Determines which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
  * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the
  * SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer to a new join is kept,
  * because it can only be compared with SIDR's new values.

@@ -332,7 +332,7 @@ static const struct ipoib_profile profiles[] = {
 		.reports = true,
 	},
 	{
-		/* draft-kashyap-ipoib-ipv4-multicast-01: the order of senders is that of §6.3 */
+		/* draft-kashyap-ipoib-ipv4-multicast-01: a sender tries the alternatives in the order of §6.3 */
 		.name = "v4mc01",
 		PACKETS_RFC4391,
 		.mgid_broadcast = v4mc_broadcast,

@@ -237,7 +237,7 @@ int rtnl_events_open(int *ret_fd)
 	return 0;
 }
 
-/* Dumps after a loss of events. The bits of rtnl_events.stale and .dumping are numbers of rows. */
+/* Dumps after a loss of events. Bit n of rtnl_events.stale and .dumping stands for row n. */
 static const struct {
 	uint16_t type;
 	uint8_t family;

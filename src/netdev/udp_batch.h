@@ -20,7 +20,7 @@
 #define UDP_BATCH_SEGS \
 	64 /* packets of a message, a number that every kernel with UDP_SEGMENT accepts (UDP_MAX_SEGMENTS) */
 #define UDP_BATCH_OCTETS \
-	65507 /* of a message, which is one IP packet until it is cut: 65535 without headers of IPv4 and UDP */
+	65507 /* most octets of a message: an IP packet without the headers of IPv4 and UDP */
 #define UDP_BATCH_PARTS 4 /* parts of a packet: headers, two slices, tail */
 
 struct udp_msg {

@@ -10,10 +10,11 @@
  * each answer is delayed by this. So the loop polls its files for a short time instead of sleeping, while it can
  * expect an answer soon.
  *
- * This file decides when, from times that its owner measures; it makes no system call. The loop polls after BUSY_POLL_QUICK waits in a row
- * that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES frames, all of them answers. A frame is an answer if it comes from a
- * network device to which a frame was written since the wait before. So neither a stream of packets nor its acknowledgements make the loop poll: they
- * come in larger numbers, or without an answer.
+ * This file decides when to poll, from times that its owner measures; it makes no system call. The loop polls after
+ * BUSY_POLL_QUICK waits in a row that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES
+ * frames, all of them answers. A frame is an answer if it comes from a network device to which a frame was written
+ * since the wait before. So neither a stream of packets nor its acknowledgements make the loop poll: they come in
+ * larger numbers, or without an answer.
  *
  * A poll in vain makes the next poll half as long, and after two such polls the loop sleeps again. The owner yields
  * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets it back very late,
@@ -39,13 +40,16 @@
 struct busy_poll {
 	unsigned int frames,
 		answers; /* .frames: number of frames since the last wait; .answers: how many of these were answers */
-	unsigned int quick; /* waits in a row that were as above, up to BUSY_POLL_QUICK */
-	unsigned int misses; /* polls in vain since the last such wait */
+	/* number of short waits in a row, as the DOC comment defines them; at most BUSY_POLL_QUICK */
+	unsigned int quick;
+	unsigned int
+		misses; /* number of polls since the last short wait that found no ready file */
 	ns_t off_until,
 		/* .off_until: time before which the loop does not poll; .off: length of the last such pause, or 0 */
 		off;
 	unsigned int late; /* number of times in a row that the CPU was late with a packet */
-	unsigned int hits; /* polls that were not late since then, up to BUSY_POLL_QUICK */
+	/* number of polls that found a ready file since the last pause began, up to BUSY_POLL_QUICK */
+	unsigned int hits;
 };
 
 /* busy_poll_frame() - A frame came */
@@ -64,7 +68,7 @@ ns_t busy_poll_time(const struct busy_poll *b, ns_t now);
  */
 void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now);
 
-/* busy_poll_hit() - A file became ready in that time */
+/* busy_poll_hit() - A file became ready in the time of busy_poll_time() */
 void busy_poll_hit(struct busy_poll *b);
 
 /* busy_poll_missed() - No file became ready in the time of busy_poll_time() */

@@ -13,14 +13,22 @@ struct ftree {
 	uint32_t hub; /* switch through which packets turn that have no way up and down */
 	uint8_t *level; /* level of each switch, from 0 for leaf switches, [nswitches] */
 	unsigned int nlevels;
-	/* slot of each link, as the lower of its two switches counts its links upwards, [edges] */
+	/* number of the slot in which each link is among the links upwards of the switch at its lower end, [edges] */
 	uint32_t *slot;
-	uint32_t *nslots; /* number of slots of each switch for links upwards, [nswitches] */
-	/* for each level, the slot that each target prefers, before the remainder is taken; [.nlevels][targets] */
+	/* number of slots for links upwards that each switch has, empty slots included, [nswitches] */
+	uint32_t *nslots;
+	/*
+	 * for each level, a number for each target: this number modulo the number of slots of a switch is the slot
+	 * that the target prefers; [.nlevels][targets]
+	 */
 	uint32_t *turn;
-	uint8_t *by_switch; /* memory for a mark at each switch, [nswitches] */
+	uint8_t *by_switch; /* memory to mark switches, [nswitches] */
 	uint8_t *
-		by_slot; /* ports by slot while a pair is computed, otherwise all 0, [highest number of slots] */
+		/*
+		 * port of the link in each slot while a pair of switches is computed, otherwise all 0, [highest
+		 * number of slots]
+		 */
+		by_slot;
 };
 
 /* ftree_most_adapters() - Return the highest number of channel adapters at one switch */

@@ -8,18 +8,18 @@
 /*
  * DOC: Numbers of links and destinations in a fat tree
  *
- * A family is a set of switches of one level with all their parents, the switches of the next level that they are linked to.
- * The parents of a family have numbers 0 .. w - 1, so parent p is reached by slots p, p + w, ..., one for each
- * parallel link. A switch that lacks a link of its family has an empty slot.
+ * A family is a set of switches of one level, together with all their parents: the switches of the next level to
+ * which they have links. The parents of a family have numbers 0 .. w - 1, so parent p is reached by slots p, p + w,
+ * ..., one for each parallel link. A switch that lacks a link of its family has an empty slot.
  *
  * The numbers of parents have to correspond from family to family: if destination j goes through
  * parent 2, it has to meet parent 2 of its own family on the way down, or the links downwards would have destinations in other
  * numbers than the links upwards. Parents that correspond are connected by the switches above them. So parents are ordered by
  * the part of the tree to which they belong if the levels below them are taken away, and within one part by GUID.
  *
- * Destinations are numbered leaf switch by leaf switch, in the order of the ports of the leaf switch. Leaf switches stand in the order of the
- * parts to which they belong if the levels above are taken away: first by the largest parts, last by GUID.
- * Switches, which get little traffic, have numbers of their own.
+ * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of its ports. Leaf
+ * switches stand in the order of the parts to which they belong if the levels above are taken away: first by the
+ * largest parts, last by GUID. Switches, which get little traffic, have numbers of their own.
  */
 
 struct leaf {

@@ -404,7 +404,7 @@ static uint8_t group_lacks(const struct sac_group *g, uint8_t want)
 	return want & (uint8_t)~g->have & (uint8_t)~g->refused;
 }
 
-/* Sends the next request. Callbacks to be called (@due) wait for the timer. */
+/* Send the next request. @due: some references wait for a callback, which the timer then makes */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
 	uint8_t join = group_lacks(g, want);

@@ -23,8 +23,8 @@ void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
  * survey_take_members() - Add the members in an answer to the fabric
  * @mad:	the message with the segments of RMPP put together: 56 octets of headers, then records
  *
- * Sets f->members. Return: 0, also if there is no group; -EBADMSG: it is no answer to that; -EACCES: it names groups but no
- * members; -EPROTO: the SA refuses; -ENOMEM, -ENOSPC
+ * Sets f->members. Return: 0, also if there is no group; -EBADMSG: @mad is no answer to this request; -EACCES: the
+ * answer names groups but no members; -EPROTO: the SA refuses; -ENOMEM, -ENOSPC
  */
 int survey_take_members(struct chk_fabric *f, const void *mad, size_t len);
 

@@ -13,7 +13,7 @@
 
 #define UDP_QUEUE_DEPTH 4096 /* packets of each class */
 
-/* A zeroed one is valid and empty. */
+/* A queue. A zeroed struct is valid and empty. */
 struct udp_queue {
 	struct pkt_queue mgmt, data;
 };

@@ -83,7 +83,7 @@ struct world_peer {
 	uint8_t addr_flags; /* reserved octet, or capabilities, of the peer's link-layer address */
 	void (*put_opt)(
 		uint8_t *p, uint8_t type,
-		/* writes the peer's option in another form; NULL: in the form of the wire */
+		/* writes the peer's option in another form; NULL: in the form that struct world_wire gives */
 		const struct world_lladdr *a);
 	uint16_t reserved; /* reserved field in the encapsulation of the peer's packets */
 	bool no_grh; /* true: the peer sends unicasts without a GRH; false: with one */

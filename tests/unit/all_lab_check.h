@@ -59,8 +59,8 @@ void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const
 		     uint64_t seed);
 
 /*
- * lab_check_beliefs() - Check that the SA's list of members is exactly the set of ports that
- * believe to be members
+ * lab_check_beliefs() - Check that the SA's list of members is exactly the set of ports that consider themselves
+ * members
  */
 void lab_check_beliefs(struct lab *l, const bool *want, uint64_t seed);
 

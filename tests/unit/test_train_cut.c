@@ -573,7 +573,7 @@ static void test_no_memory_for_seals(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A part of a train, delivered as one frame, is the super-frame of the packets that the part represents. */
+/* Check that a part of a train, delivered as one frame, is the super-frame of the packets in this part. */
 static void frame_one(struct pkt_pool *pool, struct prng *r)
 {
 	static uint8_t want[LEN_MAX], got[LEN_MAX];
