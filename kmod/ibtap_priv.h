@@ -72,8 +72,8 @@ struct ibtap {
 
 /* An open descriptor */
 struct ibtap_queue {
-	struct net *
-		net; /* namespace of the open(), NULL once the descriptor was attached; under RTNL */
+	/* namespace of the open(), NULL once the descriptor was attached; under RTNL */
+	struct net *net;
 	bool was_attached; /* set once, under RTNL */
 	bool groups_changed; /* since IBTAP_GET_GROUPS */
 	wait_queue_head_t wait;

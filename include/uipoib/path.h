@@ -31,8 +31,8 @@ struct ipoib_path_info {
 	uint8_t source_gid[16]; /* GID of the source port */
 	uint16_t dest_lid;
 	uint16_t source_lid;
-	uint32_t
-		flow_lable; /* flow label, in the document's spelling; the low 20 bits, two octets of padding before it */
+	/* flow label, in the document's spelling; the low 20 bits, two octets of padding before it */
+	uint32_t flow_lable;
 	uint16_t pkey;
 	uint16_t service_level;
 	uint16_t mtu; /* the record's octet: 2 bits selector, 6 bits code */

@@ -13,16 +13,15 @@
 
 struct graph {
 	struct chk *c;
-	uint32_t *
-		first; /* index of each node's first channel, less 1 because ports count from 1; [f->n] */
+	/* index of each node's first channel, less 1 because ports count from 1; [f->n] */
+	uint32_t *first;
 	uint32_t n; /* channels */
 	uint64_t (*next)
 		[4]; /* bit mask of the egress ports of the next switch on which a channel depends, [n] */
 	const struct chk_node **from; /* switch at which each channel begins, [n] */
 	uint8_t *gone; /* 1 for channels that were found to be in no cycle, [n] */
-	uint32_t *
-		/* number of dependent channels; in peel_back(), of channels on which the channel depends; [n] */
-		waits;
+	/* number of dependent channels; in peel_back(), of channels on which the channel depends; [n] */
+	uint32_t *waits;
 };
 
 static uint32_t channel(const struct graph *g, const struct chk_node *n, unsigned int port)

@@ -13,8 +13,8 @@
 
 struct island {
 	uint32_t first; /* a switch in it */
-	uint32_t
-		receivers; /* number of ports in the masks that lead to CAs, or are port 0 of a switch */
+	/* number of ports in the masks that lead to CAs, or are port 0 of a switch */
+	uint32_t receivers;
 	uint32_t leads_to; /* another island, or NOWHERE */
 	const struct chk_node *sw; /* a switch that has a receiver */
 	uint8_t port; /* the receiver */

@@ -31,8 +31,8 @@ struct chk {
 	 */
 	struct chk_port_guid *by_guid;
 	uint32_t nby_guid;
-	uint32_t *
-		part; /* connected part of the fabric that each node is in, by links that carry data, [f->n] */
+	/* connected part of the fabric that each node is in, by links that carry data, [f->n] */
+	uint32_t *part;
 	bool no_memory;
 	uint64_t steps; /* as chk_report.steps */
 };

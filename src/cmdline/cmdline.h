@@ -36,12 +36,12 @@ extern struct cli_opts cli_opts;
 struct cli_cmd {
 	const char *name; /* NULL ends the table */
 	int (*run)(int argc, char **argv);
-	const char *
-		usage; /* words that may follow the name, for the help text and for completion by a shell */
+	/* words that may follow the name, for the help text and for completion by a shell */
+	const char *usage;
 	const char *help; /* one line */
 	const struct cli_cmd *verbs; /* NULL if there is .run */
-	const struct option *
-		options; /* long options of .run in addition to the options that all commands have; may be NULL */
+	/* long options of .run in addition to the options that all commands have; may be NULL */
+	const struct option *options;
 	bool own_options; /* run() parses all options, because some may be those of another program */
 	bool own_help; /* run() prints the help about the command */
 };

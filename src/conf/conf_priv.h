@@ -25,10 +25,10 @@ struct conf_parser {
 	/* bit i is set when the key of row i in the table of the section was given */
 	uint64_t seen;
 	const struct conf_overrides *over; /* settings of the command line, or NULL */
-	uint64_t
-		used; /* bit i is set when setting number i of .over was for a section of the file */
-	const char *
-		setting; /* text of the setting that is being taken, for messages; NULL while the file is read */
+	/* bit i is set when setting number i of .over was for a section of the file */
+	uint64_t used;
+	/* text of the setting that is being taken, for messages; NULL while the file is read */
+	const char *setting;
 	char *err;
 	int status;
 };

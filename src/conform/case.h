@@ -54,8 +54,8 @@ struct conform_profile {
 	const struct world_wire *wire;
 	/* the chapters in the order in which they run; ends with NULL */
 	const struct conform_chapter *const *chapters;
-	const struct conform_reason *
-		exempt; /* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
+	/* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
+	const struct conform_reason *exempt;
 	const struct conform_reason
 		*unseen; /* clauses of the profile's own document that have no case; may be NULL */
 	/* fills the subnet before the DUT is attached; may be NULL */

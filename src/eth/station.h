@@ -17,12 +17,8 @@
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */
-	uint32_t
-		/*
-		 * id of the station: slot number in the low bits, .seq of struct eth_stations in the high bits; never
-		 * 0
-		 */
-		id;
+	/* id of the station: slot number in the low bits, .seq of struct eth_stations in the high bits; never 0 */
+	uint32_t id;
 	uint8_t mac[6];
 	uint32_t qpn;
 	void *qp; /* queue pair, as returned by eth_ops.station_open() */

@@ -52,8 +52,8 @@ struct fabric_port {
 	/* port that receives the packets; for PORT_ZERO the port itself */
 	struct fabric_port *peer;
 	struct fabric_port *next_ready;
-	struct node_port *
-		np; /* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */
+	/* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */
+	struct node_port *np;
 	struct fabric_node *node;
 	struct fabric *f;
 	struct pkt_queue q[FABRIC_NQUEUES];

@@ -59,12 +59,8 @@ struct ifc_set {
 	struct list all; /* struct ifc.link */
 	/* list of struct ifc_qp.rx_link: queue pairs that have packets to poll */
 	struct list rx_ready;
-	struct list
-		/*
-		 * list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are
-		 * read
-		 */
-		tx_ready;
+	/* list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are read */
+	struct list tx_ready;
 	bool ports_dirty; /* a port in .ports has .dirty set */
 	bool starved; /* a read found no free buffer, and .retry is armed */
 	struct timer retry;
@@ -229,10 +225,10 @@ struct ifc_cfg {
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
 	const struct log_sink *log; /* log of the interface; NULL: the log of the set */
-	unsigned int
-		rq_depth; /* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
-	unsigned int
-		sq_depth; /* most packets in the send queue for which the TAP is read, 0: IFC_ROOM */
+	/* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
+	unsigned int rq_depth;
+	/* most packets in the send queue for which the TAP is read, 0: IFC_ROOM */
+	unsigned int sq_depth;
 	ns_t tx_timeout; /* time-out of the transmit watchdog; 0: IFC_TX_TIMEOUT */
 	/* tries of joins and of path queries, as in struct ipoib_link_cfg */
 	struct sac_tries join_tries, path_tries;

@@ -104,11 +104,11 @@ struct ipoib_link_cfg {
 	struct timers *timers;
 	const struct log_sink *log;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
-	uint16_t
-		pkey; /* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
+	/* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
+	uint16_t pkey;
 	uint8_t scope; /* scope of the broadcast group; 0: global with a subnet number, else as the profile has it */
-	uint16_t
-		subnet; /* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
+	/* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
+	uint16_t subnet;
 	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the broadcast group allows */
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
@@ -128,8 +128,8 @@ struct ipoib_link_cfg {
 	bool create_broadcast;
 	/* MTU code of a group that we create; 0: the code of the port's MTU */
 	uint8_t create_mtu_code;
-	uint32_t
-		create_qkey; /* Q_Key of a group that we create; 0: CREATE_QKEY, a controlled one */
+	/* Q_Key of a group that we create; 0: CREATE_QKEY, a controlled one */
+	uint32_t create_qkey;
 };
 
 /*
@@ -337,8 +337,8 @@ struct ipoib_neigh {
 	struct list path_node; /* in ipoib_path.neighs */
 	struct pkt_queue held; /* packets that wait for the path */
 	struct hlink by_addr; /* in ipoib_link.neigh_tab */
-	struct ipoib_neigh_rev
-		rev[2]; /* entries for the DLID of the path, and the SLID last received */
+	/* entries for the DLID of the path, and the SLID last received */
+	struct ipoib_neigh_rev rev[2];
 };
 
 /*
@@ -431,20 +431,19 @@ struct ipoib_mcast_info {
 	enum ipoib_proto proto;
 	uint8_t group[16];
 	ib_gid mgid;
-	unsigned int
-		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	/* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	unsigned int receivers;
 	bool full, send_only, non_member; /* memberships that the SA granted */
 	bool attached;
 	enum ipoib_mcast_state state;
 	int status; /* status of the last query or join */
 	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */
 	ns_t until;
-	uint16_t
-		/*
-		 * MLID by which packets reach the group: the group's own MLID, or the MLID of a lender
-		 * (mcast_lent.c); 0: none
-		 */
-		mlid;
+	/*
+	 * MLID by which packets reach the group: the group's own MLID, or the MLID of a lender (mcast_lent.c); 0:
+	 * none
+	 */
+	uint16_t mlid;
 	unsigned int held; /* number of packets that wait for the group */
 };
 void ipoib_mcast_each(const struct ipoib_link *l,

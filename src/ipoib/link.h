@@ -54,8 +54,8 @@ struct ipoib_mcast {
 	uint16_t attached[IPOIB_MAX_ATTACHED];
 	unsigned int nattached;
 	bool attach_failed; /* the CA refused an ATTACH, which the next sweep queues again */
-	unsigned int
-		receivers; /* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	/* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	unsigned int receivers;
 	unsigned int failures; /* failures in a row, for the back-off */
 	int status; /* status of the last query or join, as in sac.h */
 	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */

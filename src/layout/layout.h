@@ -31,8 +31,8 @@ struct layout_node {
 
 	/* Results of layout_place() */
 	unsigned int level;
-	unsigned int
-		row; /* row inside the block of CAs below a switch, from 0 at the top; of a switch 0 */
+	/* row inside the block of CAs below a switch, from 0 at the top; of a switch 0 */
+	unsigned int row;
 	unsigned int folded; /* CAs of a switch that are not drawn */
 	bool hidden; /* a CA that is folded; it has no place */
 	double x;

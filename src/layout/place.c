@@ -13,8 +13,8 @@
 
 /* The CAs that stand below each switch, in linked lists of indices plus 1 (0: end) */
 struct blocks {
-	unsigned int *
-		first; /* first CA of the block of each switch; element nnodes is the block of CAs without a switch */
+	/* first CA of the block of each switch; element nnodes is the block of CAs without a switch */
+	unsigned int *first;
 	unsigned int *next; /* for each CA, the next CA of its block */
 };
 

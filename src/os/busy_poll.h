@@ -42,8 +42,8 @@ struct busy_poll {
 		answers; /* .frames: number of frames since the last wait; .answers: how many of these were answers */
 	/* number of short waits in a row, as the DOC comment defines them; at most BUSY_POLL_QUICK */
 	unsigned int quick;
-	unsigned int
-		misses; /* number of polls since the last short wait that found no ready file */
+	/* number of polls since the last short wait that found no ready file */
+	unsigned int misses;
 	ns_t off_until,
 		/* .off_until: time before which the loop does not poll; .off: length of the last such pause, or 0 */
 		off;

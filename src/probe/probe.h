@@ -90,20 +90,19 @@ enum probe_neigh_state {
 };
 
 struct probe_cfg {
-	uint16_t
-		/*
-		 * P_Key of the link, with or without bit 15; 0: the P_Key of the interface, or else the first P_Key
-		 * of the port
-		 */
-		pkey;
+	/*
+	 * P_Key of the link, with or without bit 15; 0: the P_Key of the interface, or else the first P_Key of the
+	 * port
+	 */
+	uint16_t pkey;
 	bool has_peer;
 	ib_gid peer;
 	char address[48]; /* the peer as the user gave it */
 	enum probe_neigh_state neigh;
 	struct probe_if ifc;
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
-	uint64_t
-		sm_key; /* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
+	/* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
+	uint64_t sm_key;
 	/* time after which a request without answer is lost, even if the transport has not reported this */
 	ns_t patience;
 };

@@ -23,12 +23,11 @@ struct ftree {
 	 */
 	uint32_t *turn;
 	uint8_t *by_switch; /* memory to mark switches, [nswitches] */
-	uint8_t *
-		/*
-		 * port of the link in each slot while a pair of switches is computed, otherwise all 0, [highest
-		 * number of slots]
-		 */
-		by_slot;
+	/*
+	 * port of the link in each slot while a pair of switches is computed, otherwise all 0, [highest number of
+	 * slots]
+	 */
+	uint8_t *by_slot;
 };
 
 /* ftree_most_adapters() - Return the highest number of channel adapters at one switch */

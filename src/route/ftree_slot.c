@@ -45,12 +45,12 @@ struct slots {
 	 * nswitches]
 	 */
 	uint32_t *set;
-	uint32_t *
-		part; /* the part to which each switch belongs if the levels below it are taken away, [nswitches] */
+	/* the part to which each switch belongs if the levels below it are taken away, [nswitches] */
+	uint32_t *part;
 	uint32_t *number; /* number of each switch among the parents of its family, [nswitches] */
 	uint32_t *count; /* number of parents of each family, indexed by find(), [2 * nswitches] */
-	uint32_t *
-		width; /* largest number of parallel links in each family, indexed by find(), [2 * nswitches] */
+	/* largest number of parallel links in each family, indexed by find(), [2 * nswitches] */
+	uint32_t *width;
 	struct parent *parent; /* [nswitches] */
 	struct leaf *leaf; /* [nswitches] */
 	uint32_t *ordinal; /* number of each base LID as a destination, [top_lid + 1] */

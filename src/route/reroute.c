@@ -20,12 +20,11 @@
 
 struct reroute {
 	struct sm_router *r;
-	uint64_t *
-		/*
-		 * bit mask for each switch, of .words words: the destination switches for which its
-		 * ports have to be computed again
-		 */
-		stale;
+	/*
+	 * bit mask for each switch, of .words words: the destination switches for which its ports have to be
+	 * computed again
+	 */
+	uint64_t *stale;
 	size_t words;
 	uint8_t *before; /* copy of a row before the row is computed again, [nswitches] */
 };

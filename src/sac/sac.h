@@ -50,8 +50,8 @@ struct sac;
 
 /* How long a request is tried */
 struct sac_tries {
-	unsigned int
-		timeout_ms; /* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
+	/* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
+	unsigned int timeout_ms;
 	unsigned int retries; /* number of tries after the first one, unless .timeout_ms is 0 */
 };
 
@@ -60,9 +60,8 @@ struct sac_cfg {
 	struct timers *timers; /* borrowed */
 	const struct log_sink *log; /* borrowed; NULL is silent */
 	uint64_t seed; /* seed of the random part of back-offs */
-	struct hash_key
-		/* secret for ServiceKeys and sac_secret(); not known outside of this machine */
-		secret;
+	/* secret for ServiceKeys and sac_secret(); not known outside of this machine */
+	struct hash_key secret;
 	/*
 	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
 	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
@@ -142,8 +141,8 @@ struct sac_path_key {
 struct sac_path_wait {
 	struct list link;
 	bool waiting;
-	struct sac_tries
-		tries; /* how often the query is tried, if this caller is the first that waits for the path */
+	/* how often the query is tried, if this caller is the first that waits for the path */
+	struct sac_tries tries;
 	/* @rec is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
 };

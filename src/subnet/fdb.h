@@ -33,12 +33,8 @@ void sm_lft_put(struct sm_lft *t); /* NULL is accepted */
 struct sm_mft_block {
 	uint64_t want[SMP_MFT_PER_BLOCK][4];
 	uint64_t have[SMP_MFT_PER_BLOCK][4];
-	uint16_t
-		/*
-		 * a bit for each position of the mask (16 ports each): 1 if have[] has the entries of the switch
-		 * there
-		 */
-		known;
+	/* a bit for each position of the mask (16 ports each): 1 if have[] has the entries of the switch there */
+	uint16_t known;
 };
 
 struct sm_fdb {

@@ -67,8 +67,8 @@ static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid
 struct survey_stats {
 	uint64_t sent, answered, refused, lost;
 	uint64_t busy; /* answers that the agent is busy, after which it was asked again */
-	uint64_t
-		unexpected; /* MADs that answer no open request, or have another length or attribute */
+	/* MADs that answer no open request, or have another length or attribute */
+	uint64_t unexpected;
 };
 
 struct survey;

@@ -28,8 +28,8 @@ struct ibsim_place {
 	uint32_t ns; /* the helper's handle of the namespace */
 	struct loop_fd ctl;
 	int spare[IBSIM_SPARE]; /* sockets made in advance; -1 marks a free place */
-	unsigned int
-		asked; /* number of sockets that the helper was asked for and has not yet sent */
+	/* number of sockets that the helper was asked for and has not yet sent */
+	unsigned int asked;
 };
 
 struct ibsim_addr {

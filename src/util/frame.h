@@ -26,10 +26,10 @@ enum frame_csum {
 };
 
 struct frame_info {
-	uint32_t
-		station; /* id of the station behind the TAP that sent the frame; 0 for the host itself */
-	uint16_t
-		csum_start; /* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
+	/* id of the station behind the TAP that sent the frame; 0 for the host itself */
+	uint32_t station;
+	/* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
+	uint16_t csum_start;
 	uint16_t csum_offset; /* FRAME_CSUM_PARTIAL: octets from there to the checksum field */
 	uint16_t hlen; /* in a train: octets from the IP header to the payload */
 	uint16_t gso_size; /* payload octets per segment of a super-frame */

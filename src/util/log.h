@@ -20,8 +20,8 @@ struct log_sink {
 	void (*emit)(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;
-	enum log_level
-		max; /* most detailed level; lines of more detailed levels are not formatted */
+	/* most detailed level; lines of more detailed levels are not formatted */
+	enum log_level max;
 };
 
 void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)

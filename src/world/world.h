@@ -173,8 +173,8 @@ struct world {
 	unsigned int downs; /* number of times that the link went down */
 	ns_t now;
 	struct world_log log;
-	struct seen *
-		kept; /* copies of the packets that the functions below returned, until the case ends */
+	/* copies of the packets that the functions below returned, until the case ends */
+	struct seen *kept;
 	void (*watch)(void *ctx, const struct seen *s); /* called with each packet of the DUT */
 	void *watch_ctx;
 	struct world_dut dut;

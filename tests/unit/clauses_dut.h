@@ -38,8 +38,8 @@ struct dut {
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
-	unsigned int
-		flaps; /* number of ARP requests at which the DUT's end of the link has been down for a moment */
+	/* number of ARP requests at which the DUT's end of the link has been down for a moment */
+	unsigned int flaps;
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */
 	uint16_t lid;

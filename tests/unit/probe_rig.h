@@ -45,8 +45,8 @@ struct rig {
 	uint16_t own_lid; /* LID that the SA has for the port */
 	bool peer_known; /* the SA has the peer */
 	struct ib_path_rec path; /* the path to the peer */
-	uint16_t
-		path_pkey; /* the P_Key, without bit 15, in which there is that path; 0: every one */
+	/* the P_Key, without bit 15, in which there is that path; 0: every one */
+	uint16_t path_pkey;
 	struct rig_fault fault;
 	void (*twist)(struct rig *r, uint8_t *mad); /* may change an answer */
 	ns_t rtt;
