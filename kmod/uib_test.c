@@ -46,7 +46,7 @@ struct rig {
 	struct cq send, recv;
 	struct ib_qp *from, *to;
 	struct ib_ah *ah;
-	u32 lkey; /* of what is posted */
+	u32 lkey; /* local key of the memory of .out and .in */
 	u8 *out, *in;
 	unsigned int failed;
 };

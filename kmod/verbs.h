@@ -236,7 +236,7 @@ struct uib_mcast {
 	struct hlist_node node;
 	union ib_gid mgid;
 	struct uib_qp *qp;
-	unsigned int attached; /* how often; each counts in the quota */
+	unsigned int attached; /* number of times that .qp is attached; each counts in the quota */
 	struct rcu_head rcu;
 };
 

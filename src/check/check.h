@@ -57,8 +57,8 @@ enum chk_kind {
 struct chk_kind_info {
 	const char *name; /* a word, as in JSON: "lft-loop" */
 	bool note; /* true for a note about something that may be intended */
-	const char *why; /* why it matters: a sentence */
-	const char *todo; /* what to do about it: a sentence */
+	const char *why; /* one sentence: why findings of this kind matter */
+	const char *todo; /* one sentence: what the user should do */
 };
 const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
 
@@ -67,7 +67,10 @@ const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
 struct chk_finding {
 	enum chk_kind kind;
 	uint64_t guid; /* GUID of the node that .where names; 0 if several nodes are concerned */
-	/* what tells findings of one kind at one place apart, as an MLID, a LID or a P_Key; 0: there can be one only */
+	/*
+	 * number that distinguishes findings of one kind at one place, such as an MLID, a LID or a P_Key; 0: there
+	 * can be only one such finding
+	 */
 	uint64_t about;
 	/* place of the finding: a node, a port as NODE/PORT, or a link; names are not escaped */
 	char where[CHK_WHERE_MAX];

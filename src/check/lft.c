@@ -42,7 +42,7 @@ struct walk {
 	unsigned int lid;
 	struct chk_owner to;
 	const struct chk_node *last; /* switch to which the owner of the LID is connected */
-	uint8_t exit; /* its port */
+	uint8_t exit; /* port of .last to which the owner is connected */
 };
 
 static void note_wrong(const struct walk *w, struct wrong *x, uint8_t port, const char *why)

@@ -265,7 +265,10 @@ static struct size size_of(const struct chk_fabric *f)
 	return z;
 }
 
-/* Why the members of groups are not known: the word of -j, and a sentence's part. NULL: they are known */
+/*
+ * Reason why the members of groups are not known: a word for -j, and a part of a sentence. NULL: the members are
+ * known
+ */
 struct members_why {
 	const char *word, *text;
 };

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 #define HELP_COLUMN \
-	"                                      " /* where the help of a command begins */
+	"                                      " /* column at which the help of a command begins */
 
 static int usage(int status)
 {

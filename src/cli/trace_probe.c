@@ -13,7 +13,7 @@
 #include "cli/trace.h"
 #include "netdev/rtnl.h"
 
-#define ANSWER_MS 2000 /* how long a host waits for an answer, as ping -W2 */
+#define ANSWER_MS 2000 /* time for which a host waits for an answer, as with ping -W2 */
 /* The instance looks at the groups of a host every 2 s (inst/iface_groups.c), if it has not seen the report. */
 #define JOIN_MS 2500
 

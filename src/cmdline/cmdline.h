@@ -38,7 +38,7 @@ struct cli_cmd {
 	int (*run)(int argc, char **argv);
 	/* words that may follow the name, for the help text and for completion by a shell */
 	const char *usage;
-	const char *help; /* one line */
+	const char *help; /* help text of one line */
 	const struct cli_cmd *verbs; /* NULL if there is .run */
 	/* long options of .run in addition to the options that all commands have; may be NULL */
 	const struct option *options;

@@ -68,7 +68,7 @@ struct run {
 	struct conform_result *res;
 	uint64_t since; /* number of the first packet that expect() considers */
 	bool hooked; /* true once a step of the hook was begun */
-	ns_t hooked_at; /* when */
+	ns_t hooked_at; /* time at which this step was begun */
 	ns_t hook_time; /* longest time that the step may take; HOOK_TIME unless the case sets it */
 	bool decided;
 };

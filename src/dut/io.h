@@ -2,7 +2,10 @@
 #ifndef DUT_IO_H
 #define DUT_IO_H
 
-/* What `uipoib conform` has outside: a UDP socket, a clock, the hook's processes, the files of captures */
+/*
+ * The parts of `uipoib conform` that reach outside of the process: a UDP socket, a clock, the
+ * hook's processes, the files of captures
+ */
 
 #include <signal.h>
 #include <sys/types.h>
@@ -10,11 +13,11 @@
 #include "conform/conform.h"
 #include "fixture/fixture.h"
 
-#define CONFORM_HOOKS 8 /* steps that run at a time; a further one ends the oldest */
+#define CONFORM_HOOKS 8 /* number of steps that run at a time; a further step ends the oldest one */
 #define CONFORM_HOOK_TIME NS_SEC(90) /* time after which a step that still runs is killed */
 
 struct conform_step {
-	pid_t pid; /* its process group, too; 0: none */
+	pid_t pid; /* process id of the step, and id of its process group; 0: no step */
 	ns_t began;
 };
 
@@ -24,16 +27,17 @@ struct conform_outside {
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;
 	struct fixtures *fixtures; /* NULL: not wanted */
-	sigset_t wait_mask; /* while it waits: SIGINT and SIGTERM may arrive */
-	ns_t epoch; /* what to add to the monotonic time, so that captures have the time of day */
+	/* signal mask while the suite waits, which lets SIGINT and SIGTERM arrive */
+	sigset_t wait_mask;
+	ns_t epoch; /* difference from monotonic time to time of day, which captures have */
 	struct conform_step step[CONFORM_HOOKS];
-	pid_t last; /* the step begun last */
-	int last_status; /* its exit status; -EAGAIN: it runs */
+	pid_t last; /* process id of the step that was begun last */
+	int last_status; /* exit status of .last; -EAGAIN: the step still runs */
 };
 
 /* conform_outside_open() - Bind the socket to @listen. Return: 0 or -errno */
 int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *listen);
-/* conform_outside_close() - Close the socket, and kill what the hook has left */
+/* conform_outside_close() - Close the socket, and kill the processes that the hook has left */
 void conform_outside_close(struct conform_outside *o);
 
 #endif

@@ -184,7 +184,7 @@ static void drop_no_mem(const struct hop *h, const struct pkt *p)
 	h->sw->f->stats.drops[FABRIC_DROP_NO_MEM] += pkt_count(p);
 }
 
-/* Do @fn with each packet of a train. */
+/* Call @fn for each packet of a train. */
 static void cut(const struct hop *h, struct fabric_port *out, struct pkt *p,
 		void (*fn)(const struct hop *h, struct fabric_port *out, struct pkt *p))
 {

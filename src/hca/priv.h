@@ -98,7 +98,7 @@ struct hca_group {
 struct hca_rx_ctx {
 	struct hca *hca;
 	struct node_port *np;
-	struct pkt *pkt; /* its headers LRH to DETH lie in hdr[], from head on */
+	struct pkt *pkt; /* the packet, whose headers LRH to DETH lie in hdr[], from head on */
 	ns_t now;
 	unsigned int hdr_len;
 	struct ib_ud_hdr hdr;

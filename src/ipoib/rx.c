@@ -100,7 +100,7 @@ void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now
 {
 	for (unsigned int i = 0; i < n; i++) {
 		v[i].reason = rx_one(l, &v[i], now);
-		v[i].grh = NULL; /* its octets may have been overwritten */
+		v[i].grh = NULL; /* the octets of the GRH may have been overwritten */
 		if (v[i].reason) {
 			v[i].verdict = IPOIB_DROP;
 			ipoib_drop_pkt(l, v[i].pkt, v[i].reason);

@@ -2,7 +2,7 @@
 #ifndef LAYOUT_PRIV_H
 #define LAYOUT_PRIV_H
 
-/* What the steps of layout_place() share */
+/* Declarations that the steps of layout_place() share */
 
 #include "layout/layout.h"
 

@@ -24,7 +24,7 @@ struct loop;
  */
 struct loop_fd {
 	int fd;
-	uint32_t events; /* EPOLLIN and so on, as in the last loop_watch() */
+	uint32_t events; /* the watched events (EPOLLIN ...), as in the last loop_watch() */
 	void (*fn)(struct loop_fd *f, uint32_t events, ns_t now);
 };
 

@@ -32,7 +32,7 @@ enum fd_kind fdtab_kind(int fd);
 
 /**
  * fdtab_dev() - Return the N of umadN or issmN
- * @fd:	one of kind FD_UMAD or FD_ISSM
+ * @fd:	descriptor of kind FD_UMAD or FD_ISSM
  * Return: N; 0 for a descriptor inherited through exec(), whose number is not known
  */
 unsigned int fdtab_dev(int fd);
@@ -68,7 +68,7 @@ int fdtab_memfd(enum fd_kind kind, const char *path, unsigned int flags);
 /**
  * fdtab_path() - Copy the path that was opened
  * @ret:	FDTAB_PATH_MAX octets
- * @fd:		one of kind FD_FILE or FD_DIR
+ * @fd:		descriptor of kind FD_FILE or FD_DIR
  * Return: 0, -errno
  */
 int fdtab_path(char *ret, int fd);

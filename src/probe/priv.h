@@ -14,10 +14,10 @@
 enum probe_ask {
 	ASK_NODE, /* NodeInfo of the own node */
 	ASK_PORT, /* PortInfo of the port */
-	ASK_PKEYS, /* its P_Key table, block by block */
-	ASK_SLTOVL, /* its SLtoVL table */
+	ASK_PKEYS, /* P_Key table of the port, block by block */
+	ASK_SLTOVL, /* SLtoVL table of the port */
 	ASK_LINK_NODE, /* NodeInfo of the node behind the link */
-	ASK_LINK_PORT, /* PortInfo of that end of the link */
+	ASK_LINK_PORT, /* PortInfo of the other end of the link */
 	ASK_SM, /* SMInfo */
 	ASK_SA, /* ClassPortInfo of the SA */
 	ASK_SELF, /* the SA's path from the port to itself, which shows the LID that the SA has for it */

@@ -14,11 +14,13 @@ struct sm_router {
 	struct sm_db *db;
 	const struct sm_engine *engine;
 	void *engine_state; /* state of the engine, made by .begin and freed by .end */
-	const struct sm_routes *rt; /* those of .db */
+	const struct sm_routes *rt; /* routes of .db */
 	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
 	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
-	size_t done; /* steps done in this slice */
-	/* why .begin chose another engine than the one that was asked for; empty: it did not */
+	size_t done; /* number of steps done in this slice */
+	/*
+	 * reason for which .begin chose another engine than the one that was asked for; empty: .begin chose that one
+	 */
 	char why[256];
 };
 

@@ -48,7 +48,7 @@
 
 struct sac;
 
-/* How long a request is tried */
+/* Time-out and number of the tries of a request */
 struct sac_tries {
 	/* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
 	unsigned int timeout_ms;
@@ -141,7 +141,7 @@ struct sac_path_key {
 struct sac_path_wait {
 	struct list link;
 	bool waiting;
-	/* how often the query is tried, if this caller is the first that waits for the path */
+	/* time-out and number of tries of the query, if this caller is the first that waits for the path */
 	struct sac_tries tries;
 	/* @rec is borrowed, and NULL unless @status is 0 */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);

@@ -39,7 +39,7 @@
  */
 #define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
-/* How often a sweep begins its discovery again, because links changed while nodes did not answer */
+/* Number of times that a sweep may begin its discovery again, because links changed while nodes did not answer */
 #define SM_REDISCOVERIES 2
 /* most sweeps that traps of one port start in a burst; after that, one per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
@@ -95,7 +95,7 @@ struct sm_outside {
 /* A switch that a partial sweep looks at. */
 struct sm_part_switch {
 	struct sm_node *n;
-	bool forced; /* its ports are read even if PortStateChange is not set */
+	bool forced; /* the ports of the switch are read even if PortStateChange is not set */
 	bool asked;
 	bool moved; /* true if a link to another switch came up or went down */
 };
@@ -187,7 +187,8 @@ struct sm {
 	struct sm_db *routed;
 	uint64_t generation;
 	const struct sm_engine *routed_by; /* engine of the last routes; NULL: none were computed */
-	char not_routed[256]; /* why that is not sm_cfg.routing; "": it is */
+	char not_routed
+		[256]; /* reason why .routed_by is not sm_cfg.routing; "": it is sm_cfg.routing */
 	struct sm_lid_book lids;
 
 	/* partition_apply.c, group.c, mcast.c */

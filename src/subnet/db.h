@@ -123,7 +123,7 @@ struct sm_db {
 	uint16_t top_lid; /* highest LID in use */
 	/* hops between switches, [nswitches][nswitches]; SM_HOPS_NONE: unreachable */
 	uint8_t *hops;
-	/* what the routes were computed from, subnet/routes.h; NULL: they were not computed */
+	/* the input from which the routes were computed, subnet/routes.h; NULL: no routes were computed */
 	struct sm_routes *routes;
 	uint8_t life; /* PacketLifeTime code of all paths */
 	uint32_t nlinks;

@@ -14,7 +14,7 @@
 #include "subnet/db.h"
 #include "subnet/source.h"
 
-/* What is remembered of an end port, present or absent. */
+/* The data that are kept about an end port, present or absent. */
 struct sm_lid_slot {
 	struct hlink by_guid;
 	uint64_t guid;

@@ -2,7 +2,10 @@
 #ifndef SUBNET_ROUTES_H
 #define SUBNET_ROUTES_H
 
-/* What unicast routes are computed from: the links between switches, and where the LIDs are. */
+/*
+ * The input from which unicast routes are computed: the links between switches, and the switch of
+ * each LID.
+ */
 
 #include "subnet/db.h"
 
@@ -27,7 +30,9 @@ struct route_target {
 	uint8_t port;
 };
 
-/* What routes are computed from: the links between switches, and where the LIDs are. */
+/*
+ * The input from which routes are computed: the links between switches, and the switch of each LID.
+ */
 struct sm_routes {
 	struct route_graph g;
 	struct route_target *target; /* LIDs of all switches, grouped by switch */

@@ -5,10 +5,10 @@
 /*
  * DOC: Reading a fabric by Gets
  *
- * A survey reads a live fabric into the model of check/model.h, by Get requests of subnet management (directed routes) and of
- * performance management (by LID). It changes nothing. It sends nothing itself: survey_next() gives out requests, at most
- * a window of them at once and at most so many a second, and survey_recv() takes what came back, over whatever
- * transport. The transport repeats requests; it reports a request as lost when it has given up.
+ * A survey reads a live fabric into the model of check/model.h, by Get requests of subnet management (directed
+ * routes) and of performance management (by LID). It changes nothing. It sends nothing itself: survey_next() gives
+ * out requests, at most a window of them at once and at most so many a second, and survey_recv() takes the answers.
+ * The caller moves both. It repeats requests, and reports a request as lost when it has given up.
  *
  *	discover	NodeInfo and PortInfo, breadth first; a port whose link is up is followed
  *	first count	PortCounters of all ports that are up

@@ -146,7 +146,8 @@ struct world_part {
 struct world_dut_conf {
 	bool pkey_list; /* the DUT has a list of P_Keys: 0x7fff and 0x0014 */
 	unsigned int mcast_timeout; /* time for an answer to a join, in ms; 0: not known */
-	unsigned int mcast_retry_cnt; /* how often a join without an answer is repeated */
+	/* number of times that a join without an answer is repeated */
+	unsigned int mcast_retry_cnt;
 };
 
 struct world_cfg {

@@ -114,7 +114,7 @@ no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/repor
 
 whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
 
-# by_files: what the tools print
+# by_files: check the fabric by the output of the tools
 by_files() {
 	x h2 ibnetdiscover >"$work/net" && x h2 dump_fts >"$work/lfts" && x h2 dump_fts -M >"$work/mfts" || return 1
 	healthy u -j fabric check "$work/net" --tables "$work/lfts" --tables "$work/mfts"

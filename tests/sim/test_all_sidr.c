@@ -264,7 +264,7 @@ static void test_the_host_registers_again_after_ClientReregister(void **state)
 	lab_sm_start(&lab, NULL, NULL);
 	lab_run(&lab, NS_SEC(30));
 	assert_int_equal(records(0xffff), 1);
-	/* Its lease is renewed. */
+	/* The lease of the server's ServiceRecord is renewed. */
 	lab_run(&lab, NS_SEC(2 * SAC_SERVICE_LEASE));
 	assert_int_equal(records(0xffff), 1);
 	ask(4, 0xffff);

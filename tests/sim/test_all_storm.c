@@ -48,9 +48,9 @@ static char *topology(void)
 
 struct storm {
 	struct lab lab;
-	struct fabric_port *port; /* that leads to the SA */
-	unsigned int deepest; /* most packets that waited there */
-	bool *got; /* [from * HOSTS + to]: true if a packet of this host has arrived at the other one */
+	struct fabric_port *port; /* port that leads to the SA */
+	unsigned int deepest; /* most packets that waited at .port */
+	bool *got; /* [from * HOSTS + to]: true if a packet of host .from has arrived at host .to */
 	unsigned int pairs; /* number of pairs of hosts between which a packet has arrived */
 	ns_t since;
 	/* for each host, the time after .since at which it has received the packets of all its peers, [HOSTS] */
@@ -235,7 +235,7 @@ static void storm(struct storm *s, ns_t length, ns_t limit)
 	if (!is_over(s))
 		fail_msg("%u of %u pairs, %u hosts have their paths, %u are subscribed", s->pairs,
 			 HOSTS * PEERS, hosts_with_paths(s), hosts_subscribed(s));
-	assert_int_equal(s->deepest, BURST); /* it was a storm */
+	assert_int_equal(s->deepest, BURST); /* the queue in front of the SA was full */
 	assert_true(drops > 0);
 	/* every lost packet is counted, and the queue in front of the SA is the only one that was full */
 	assert_int_equal(fabric_stats(s->lab.f)->drops[FABRIC_DROP_QUEUE], dropped_at(s, "Spine1"));

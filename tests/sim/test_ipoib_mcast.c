@@ -604,7 +604,7 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	assert_int_equal(r.ready_status, 0);
 	assert_int_equal(g->joins, 1);
 	assert_int_equal(r.natt, 1);
-	rig_run(&r, NS_SEC(30)); /* some sweeps */
+	rig_run(&r, NS_SEC(30)); /* several sweeps pass */
 	assert_int_equal(g->joins, 1);
 
 	/* The link stays in its own group when the IP group has no receiver any more. */

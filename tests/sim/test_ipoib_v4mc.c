@@ -441,7 +441,7 @@ static void test_M22_without_all_systems_a_sender_uses_the_broadcast_lid(void **
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(ALL_SYSTEMS, ALL_SYSTEMS);
-	/* It ends again. */
+	/* The all-systems group ends again. */
 	at_sa(ALL_SYSTEMS)->others = false;
 	report(MAD_TRAP_MC_DELETED, ALL_SYSTEMS);
 	send_by(GROUP, BROADCAST);
@@ -596,7 +596,7 @@ static void test_M23_address_handles_of_idle_senders_are_given_back(void **state
 	rig_run(&r, NS_SEC(130));
 	for (unsigned int i = 0; i < r.nah; i++)
 		live += r.ah[i].live;
-	assert_int_equal(live, 1); /* that of the broadcast group */
+	assert_int_equal(live, 1); /* the handle of the broadcast group */
 	assert_int_equal(at_sa(ALL_SYSTEMS)->have, 0);
 	rig_fini(&r);
 }

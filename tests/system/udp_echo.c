@@ -56,7 +56,7 @@ static int open_socket(const char *address, const char *port)
 {
 	struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-		.ai_family = address ? AF_UNSPEC : AF_INET6, /* which receives IPv4, too */
+		.ai_family = address ? AF_UNSPEC : AF_INET6, /* an IPv6 socket receives IPv4, too */
 		.ai_socktype = SOCK_DGRAM,
 	};
 	struct addrinfo *a;

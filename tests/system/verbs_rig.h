@@ -20,7 +20,7 @@ struct rig {
 	uint32_t qpn, lkey;
 	int mr;
 	uint8_t *page; /* three pages, of which only the middle of the second one is registered */
-	uint64_t start; /* of what is registered */
+	uint64_t start; /* first address of the registered memory, which has .len octets */
 	uint32_t len;
 };
 

@@ -98,7 +98,7 @@ if command -v neato >/dev/null; then
 fi
 check "an unknown form is refused" refuse 2 "expected" u fabric show --png
 
-# What strangers may send
+# Requests that strangers may send
 python slow >"$work/slow" & slow=$!
 check "HEAD is answered" equal 200 "$(get /metrics -I -o /dev/null -w '%{http_code}')"
 check "POST is refused" raw 405 'POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\n\r\nabc'

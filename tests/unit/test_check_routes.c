@@ -307,7 +307,8 @@ static void test_lanes_of_the_paths_decide(void **state)
 	rig_finds(with_lanes(2), CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
 	f = with_lanes(1);
-	memset(rig_node(f, "s1")->port[1].sltovl, CHK_NO_VL, 5 * 16); /* one was not read */
+	memset(rig_node(f, "s1")->port[1].sltovl, CHK_NO_VL,
+	       5 * 16); /* the SLtoVL table of a port was not read */
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
 	f = with_lanes(1);

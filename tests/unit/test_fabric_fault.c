@@ -367,7 +367,7 @@ static void test_truncate_cuts_the_end_off(void **state)
 
 		n = fabric_pkt_to_wire(p, a, sizeof(a));
 		if (i & 1)
-			crc_pkt_pad(p); /* one without CRCs */
+			crc_pkt_pad(p); /* a packet without CRCs */
 		rig_send_pkt(in, p);
 		assert_int_equal(out->n, 1);
 		p = out->got[0];

@@ -295,7 +295,7 @@ static void test_I9_attaching_twice_needs_detaching_twice(void **state)
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), -ENOENT);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
-	/* one copy, although it was attached twice */
+	/* one copy, although the QP was attached twice */
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);

@@ -44,7 +44,7 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 	assert_memory_equal(a, golden_connected, sizeof(a));
 
 	say(r, &from, golden_ask_vendor, a);
-	assert_memory_equal(a, golden_vendor, 16); /* the rest describes the rig's node */
+	assert_memory_equal(a, golden_vendor, 16); /* the other octets describe the rig's node */
 	assert_int_equal(a[16 + 16], 1); /* firmware */
 
 	say(r, &from, golden_ask_node_info, a);

@@ -275,7 +275,7 @@ static void test_ibsim_responses_go_out_as_they_are(void **state)
 		assert_int_equal(mad_method(ibsim_rig_wire(r, 0)), v[i].method);
 	}
 	ibsim_rig_run(r, NS_SEC(5));
-	assert_int_equal(r->n.nsent, ARRAY_SIZE(v)); /* none was repeated */
+	assert_int_equal(r->n.nsent, ARRAY_SIZE(v)); /* none of these MADs was repeated */
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(stats(r)->responses, ARRAY_SIZE(v));
 }

@@ -133,7 +133,7 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	table[6] = 0x0014;
 	update(&k);
 	assert_int_equal(nlog, 0);
-	/* What goes is told first. */
+	/* A P_Key that leaves the table is reported first. */
 	table[5] = 0x8001;
 	table[6] = 0;
 	update(&k);
@@ -201,7 +201,7 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	assert_int_equal(timers_next(&timers), NS_NEVER);
 	memset(table, 0, sizeof(table));
 	update(&k);
-	assert_int_equal(nlog, TABLE); /* what goes does not wait */
+	assert_int_equal(nlog, TABLE); /* P_Keys that leave the table are reported at once */
 	ifc_pkeys_stop(&k);
 }
 

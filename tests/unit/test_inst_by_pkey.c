@@ -141,7 +141,7 @@ static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 		assert_true(turn(r));
 	}
 	assert_false(frame_waits(r));
-	/* Others have their turns meanwhile. */
+	/* The loop serves other work between these turns. */
 	assert_true(turns >= 2);
 	assert_false(turn(r));
 }

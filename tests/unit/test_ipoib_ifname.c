@@ -16,7 +16,7 @@ static void test_H11_interfaces_are_named_by_ca_port_and_pkey_in_hexadecimal(voi
 		{ "ib0_1_14", 0, 1, 0x8014 }, /* a full member is on the same link */
 		{ "ib0_1_7fff", 0, 1, 0xffff },	     { "ib0_2_1", 0, 2, 0x8001 },
 		{ "ib3f_fe_7ffe", 63, 254, 0xfffe }, /* the largest numbers */
-		{ "ib3f_fe_", 63, 254, 0 }, /* what they have in common */
+		{ "ib3f_fe_", 63, 254, 0 }, /* the beginning of the names for all P_Keys */
 	};
 	const struct ipoib_profile *p = ipoib_profile_find("hld2002");
 	char name[IPOIB_IFNAME_LEN];

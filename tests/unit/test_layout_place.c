@@ -141,7 +141,7 @@ static void test_ring_is_one_level(void **state)
 	for (unsigned int k = 0; k < 4; k++) {
 		assert_int_equal(r->l.node[k].level, 1);
 		assert_true(fabs(r->l.node[k].x - r->l.node[k + 4].x) <
-			    1e-9); /* its CA is below it */
+			    1e-9); /* the CA of the switch is below it */
 	}
 }
 

@@ -119,7 +119,8 @@ static void test_rtnl_multicast_forwarding_event(void **state)
 	struct rtnl_event ev;
 
 	mnl_attr_put_u32(nlh, NETCONFA_IFINDEX, 7);
-	assert_int_equal(rtnl_event_decode(&ev, nlh), -EOPNOTSUPP); /* another setting */
+	assert_int_equal(rtnl_event_decode(&ev, nlh),
+			 -EOPNOTSUPP); /* the message is about another setting */
 	mnl_attr_put_u32(nlh, NETCONFA_MC_FORWARDING, 1);
 	assert_int_equal(rtnl_event_decode(&ev, nlh), 0);
 	assert_int_equal(ev.type, RTNL_MC_FORWARDING);

@@ -183,7 +183,7 @@ static void test_samples_idle(void **state)
 	assert_int_equal(v.status, PMA_SAMPLE_DONE);
 	assert_int_equal(control(&ca, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.status, PMA_SAMPLE_DONE);
-	assert_int_equal(c.mechanisms, 0); /* one */
+	assert_int_equal(c.mechanisms, 0); /* 0 means one mechanism of sampling */
 	assert_int_equal(c.counter_width, 4); /* code 4: 32 bits */
 	assert_int_equal(c.counter_masks_0_9, 1u << 27 | 1u << 24 | 1u << 21 | 1u << 18 | 1u << 15);
 	assert_int_equal(c.counter_masks_10_14, 0);

@@ -418,7 +418,7 @@ static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 	say(fd[3], FOUND);
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), EAGAIN);
 	fd[16] = accept_any(r);
-	info.addr.v4_addr[3] = 3; /* its answer is still there */
+	info.addr.v4_addr[3] = 3; /* the answer to the question about this address is still there */
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), 0);
 	for (int i = 0; i < 17; i++)
 		close(fd[i]);

@@ -124,7 +124,8 @@ static void test_interface(void **state)
 	r.cfg.ifc.carrier = false;
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "ib0 is up, but has no carrier");
 	r.own.pkey[1] = 0;
-	rig_finds(&r, PROBE_PKEY_MISSING, "0x8001"); /* which is the reason */
+	/* this is the reason why there is no carrier */
+	rig_finds(&r, PROBE_PKEY_MISSING, "0x8001");
 	r.own.pkey[1] = RIG_PKEY;
 	r.cfg.ifc.up = false;
 	rig_finds(&r, PROBE_IF_DOWN, "ib0 is down");

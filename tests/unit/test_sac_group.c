@@ -248,7 +248,7 @@ static void test_bits_that_are_refused_one_by_one_back_off_together(void **state
 		assert_true(gap >= NS_SEC(base[i]));
 		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
 	}
-	/* What is granted at last is not asked for again; the other bit goes on as before. */
+	/* The bit that the SA has granted at last is not asked for again; the other bit is requested as before. */
 	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
 	sac_rig_run(&r, NS_SEC(21));
 	assert_int_equal(non.granted, 1);

@@ -115,7 +115,7 @@ static void test_I25_report_is_answered_and_told(void **state)
 	sac_stats(r.sac, &st);
 	assert_int_equal(st.reports, 4);
 	assert_int_equal(st.reports_ignored, 1);
-	/* One that is no whole MAD is only counted. */
+	/* A Report that is no whole MAD is only counted. */
 	sac_report_recv(r.sac, &sa, short_mad, sizeof(short_mad), r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	sac_stats(r.sac, &st);

@@ -184,7 +184,7 @@ static void test_R71_an_outage_is_said_once(void **state)
 	assert_int_equal(warnings, 1);
 	assert_int_equal(infos, 1);
 	assert_non_null(strstr(last, "SM LID 1 answers again; "));
-	/* another cause is logged again */
+	/* an outage with another cause is logged, too */
 	r.sa.absent = MAD_STATUS_BUSY;
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_SEC(10));

@@ -98,7 +98,7 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 		assert_true(choose(0, 20, &last) != k);
 	}
 	assert_true(last);
-	/* It is gone. */
+	/* This server is no longer offered. */
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	for (unsigned int i = 0; i < 20; i++) {

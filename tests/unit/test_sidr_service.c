@@ -157,7 +157,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_int_equal(r.delete_mask,
 			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);
-	/* Its lease is renewed as before. */
+	/* The lease of the service is renewed as before. */
 	sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE));
 	assert_in_range(r.registers, 3, 4);
 	assert_int_equal(r.deletes, 1);
