@@ -75,7 +75,7 @@ struct ibtap_queue {
 	/* namespace of the open(), NULL once the descriptor was attached; under RTNL */
 	struct net *net;
 	bool was_attached; /* set once, under RTNL */
-	bool groups_changed; /* since IBTAP_GET_GROUPS */
+	bool groups_changed; /* the groups have changed since the last IBTAP_GET_GROUPS */
 	wait_queue_head_t wait;
 	spinlock_t lock; /* taken with bottom halves disabled */
 	struct ibtap __rcu

@@ -60,7 +60,7 @@ int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
-/* with dev->mcast_lock */
+/* Called with dev->mcast_lock held */
 static void detach(struct uib_mcast *m, unsigned int n)
 {
 	m->attached -= n;

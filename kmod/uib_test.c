@@ -348,7 +348,7 @@ static void limits(struct rig *r)
 	cap = good;
 	cap.max_inline_data = 1;
 	EXPECT(r, create_qp(r, cap, IB_QPT_UD) == ERR_PTR(-EINVAL));
-	EXPECT(r, IS_ERR(create_ah(r, 1, 0, 2))); /* port */
+	EXPECT(r, IS_ERR(create_ah(r, 1, 0, 2))); /* there is no such port */
 	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL)); /* multicast without GRH */
 }
 
@@ -413,7 +413,8 @@ static void keys(struct rig *r)
 	r->lkey = good[0];
 	r->pd = other;
 	ah = create_ah(r, r->port.lid, 0, PORT);
-	EXPECT(r, !IS_ERR(ah) && post_send(r, ah, 100, 0) == -EINVAL); /* of another PD */
+	/* the address handle is of another protection domain */
+	EXPECT(r, !IS_ERR(ah) && post_send(r, ah, 100, 0) == -EINVAL);
 	EXPECT(r, !ib_destroy_qp(r->from));
 	r->from = create_qp(r, (struct ib_qp_cap){ 4, 4, 2, 2, 0 }, IB_QPT_UD);
 	if (EXPECT(r, !IS_ERR(r->from) && !to_rts(r->from, 0)) && EXPECT(r, !IS_ERR(ah))) {
@@ -464,7 +465,7 @@ static void notify(struct rig *r)
 	for (i = 0; i < 4; i++)
 		EXPECT(r, !post_recv(r, i, GRH + 100));
 	send(r, r->ah, 1, IB_SEND_SOLICITED);
-	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* not armed */
+	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* the CQ was not armed */
 	EXPECT(r, ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
 	send(r, r->ah, 1, 0);
 	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* not solicited */

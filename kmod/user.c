@@ -19,8 +19,9 @@
 struct uib_quota {
 	struct list_head node; /* in dev->quotas */
 	struct pid *tgid;
-	atomic_t count[UIB_Q_COUNT]; /* of UIB_Q_CONTEXT under dev->quota_lock */
-	atomic64_t octets; /* of queues */
+	/* numbers of objects by kind; that of UIB_Q_CONTEXT is changed under dev->quota_lock */
+	atomic_t count[UIB_Q_COUNT];
+	atomic64_t octets; /* octets of all queues */
 };
 
 static const int limit[UIB_Q_COUNT] = {

@@ -48,7 +48,7 @@ struct sa_reply;
 
 /* The service of SIDR, which is on the SA's port. */
 struct sa_sidr {
-	bool offered; /* there is a ServiceRecord */
+	bool offered; /* the SA has a ServiceRecord of this service */
 	bool deaf; /* SIDR_REQs stay unanswered */
 	uint8_t status; /* Status of the SIDR_REP */
 	ib_gid gid;
@@ -70,7 +70,7 @@ struct fake_sa {
 	uint32_t qkey; /* Q_Key of groups that are made without one */
 	struct sa_group group[SA_GROUPS];
 	struct sa_path path[SA_PATHS];
-	bool subscribed[4]; /* for traps 64 to 67 */
+	bool subscribed[4]; /* [i]: the port has subscribed to trap 64 + i */
 	uint16_t inform_refuse;
 	uint64_t seen_tid[4096]; /* TIDs seen; a repeated request is answered, but not counted */
 	unsigned int nseen;
@@ -424,7 +424,7 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 		sa->report_resps++;
 		return 0;
 	}
-	if (rq.rmpp.type == RMPP_TYPE_ACK) /* of a table */
+	if (rq.rmpp.type == RMPP_TYPE_ACK) /* an ACK of an answer to GetTable */
 		return 0;
 	memcpy(sa->last, mad, MAD_LEN);
 	sa->last_to = *to;

@@ -32,9 +32,9 @@ struct sidr_rig {
 	uint16_t service_status, path_status; /* statuses with which it refuses; 0: it answers */
 	uint16_t path_pkey; /* P_Key with which there is a path; 0: with every one */
 	unsigned int service_asks, path_asks, registers, deletes;
-	struct ib_service_rec registered; /* of the last Set */
+	struct ib_service_rec registered; /* record of the last Set */
 	uint64_t delete_mask; /* component mask of the last Delete */
-	struct ib_service_rec deleted; /* of the last Delete */
+	struct ib_service_rec deleted; /* record of the last Delete */
 	bool has_record; /* there was a Set that was granted, and no Delete after it */
 	/* Answer of the server, and counts of its requests. */
 	struct sidr_group group;

@@ -15,7 +15,7 @@ struct graph {
 	struct chk *c;
 	/* index of each node's first channel, less 1 because ports count from 1; [f->n] */
 	uint32_t *first;
-	uint32_t n; /* channels */
+	uint32_t n; /* number of channels */
 	uint64_t (*next)
 		[4]; /* bit mask of the egress ports of the next switch on which a channel depends, [n] */
 	const struct chk_node **from; /* switch at which each channel begins, [n] */

@@ -20,7 +20,7 @@ static const struct {
 	const char *name;
 	size_t offset;
 	unsigned int size; /* octets in the struct */
-	unsigned int bits; /* on the wire */
+	unsigned int bits; /* bits of the counter on the wire */
 	enum meaning meaning;
 } counters[] = {
 #define C(field, bits, meaning, text)                                                 \

@@ -12,12 +12,12 @@
  */
 
 struct island {
-	uint32_t first; /* a switch in it */
+	uint32_t first; /* index of a switch in the island */
 	/* number of ports in the masks that lead to CAs, or are port 0 of a switch */
 	uint32_t receivers;
-	uint32_t leads_to; /* another island, or NOWHERE */
+	uint32_t leads_to; /* index of the island to which the masks lead, or NOWHERE */
 	const struct chk_node *sw; /* a switch that has a receiver */
-	uint8_t port; /* the receiver */
+	uint8_t port; /* port of .sw at which the receiver is; 0: the receiver is the switch itself */
 	const struct chk_node *out; /* switch and port by which packets leave for another island */
 	uint8_t out_port;
 	uint32_t end; /* island in which packets end; UNKNOWN, or NOWHERE if they circle */

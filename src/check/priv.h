@@ -87,7 +87,8 @@ enum chk_way_end { CHK_WAY_UNSEEN, CHK_WAY_CIRCLES, CHK_WAY_ENDS };
 struct chk_way {
 	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes here */
 	const struct chk_node *leaf; /* first switch with a CA whose packets come here */
-	const struct chk_node *next; /* NULL: to no switch */
+	/* switch to which the packets go on; NULL: they go on to no switch */
+	const struct chk_node *next;
 	uint8_t in; /* port by which the packets of .leaf come in; 0: they begin here */
 	uint8_t out; /* port that leads to .next */
 };

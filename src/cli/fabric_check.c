@@ -240,8 +240,8 @@ static int read_partitions(struct sm_partitions **ret, const char *file)
 
 struct size {
 	uint32_t switches, cas, links;
-	bool tables; /* of at least one switch */
-	uint32_t untabled; /* switches whose LFT is not known */
+	bool tables; /* the table of at least one switch is known */
+	uint32_t untabled; /* number of switches whose LFT is not known */
 };
 
 static struct size size_of(const struct chk_fabric *f)

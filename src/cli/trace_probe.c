@@ -20,7 +20,7 @@
 /* The addresses of a trace, as sockets need them */
 struct ends {
 	const char *ifname; /* interface where the trace begins */
-	char address[INET6_ADDRSTRLEN]; /* of the other end */
+	char address[INET6_ADDRSTRLEN]; /* address of the other end */
 	int family; /* AF_INET or AF_INET6 */
 	bool group;
 	union {

@@ -39,7 +39,7 @@ struct cm;
 struct cm_cfg {
 	struct mad_ep *ep; /* this and the pointers below are borrowed */
 	struct timers *timers;
-	const struct log_sink *log; /* NULL is silent */
+	const struct log_sink *log; /* NULL: nothing is logged */
 	uint64_t seed; /* seed of RequestIDs */
 };
 
@@ -101,7 +101,8 @@ void cm_service_del(struct cm_service *v);
 bool cm_serves(const struct cm *c);
 
 struct cm_stats {
-	uint64_t requests, retries, answers, timeouts; /* as a client */
+	/* counters of requests that this port sent */
+	uint64_t requests, retries, answers, timeouts;
 	uint64_t served, refused; /* SIDR_REPs sent with Status 0, and with another Status */
 	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
 	uint64_t drop_no_server; /* SIDR_REQs that no service of this port answers */

@@ -89,7 +89,7 @@ int cli_dispatch(const char *path, const struct cli_cmd *c, int argc, char **arg
 enum cli_key_type {
 	CLI_STR,
 	CLI_INT,
-	CLI_FLAG, /* no value */
+	CLI_FLAG, /* a key without a value */
 };
 
 struct cli_key {

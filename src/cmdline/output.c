@@ -78,7 +78,7 @@ static json_t *lookup(const json_t *row, const char *key)
 
 static void print_value(FILE *f, json_t *v);
 
-/* "qkey 1, icrc 2" */
+/* Print the members in one line, as in "qkey 1, icrc 2". */
 static void print_members(FILE *f, json_t *v)
 {
 	bool first = true;

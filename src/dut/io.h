@@ -26,7 +26,7 @@ struct conform_outside {
 	int fd;
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;
-	struct fixtures *fixtures; /* NULL: not wanted */
+	struct fixtures *fixtures; /* packets for fixtures; NULL: no fixtures are wanted */
 	/* signal mask while the suite waits, which lets SIGINT and SIGTERM arrive */
 	sigset_t wait_mask;
 	ns_t epoch; /* difference from monotonic time to time of day, which captures have */

@@ -11,7 +11,7 @@
 
 #include "eth/eth.h"
 
-#define ETH_HELD_MAX 64 /* reports */
+#define ETH_HELD_MAX 64 /* most reports that are held */
 #define ETH_HELD_TIME \
 	NS_SEC(2) /* a report leaves after this time even if its groups are not joined */
 
@@ -24,7 +24,7 @@ struct eth_held {
 struct eth_held_reports {
 	struct eth_held ring[ETH_HELD_MAX]; /* first in, first out */
 	unsigned int head, n;
-	struct timer timer; /* .until of the first */
+	struct timer timer; /* fires at .until of the first report */
 };
 
 void eth_held_init(struct eth_if *e);

@@ -25,7 +25,7 @@
 #define SRC_AT 0
 #define DST_AT 20
 #define TYPE_AT 40
-#define GID_AT 4 /* in an address */
+#define GID_AT 4 /* offset of the GID in an address */
 
 static struct ipoib_lladdr decode(const uint8_t *hw)
 {

@@ -57,7 +57,7 @@ enum fabric_drop {
 	FABRIC_DROP_RAW_OUT,
 	FABRIC_DROP_PORT0, /* a packet for switch port 0 is not a MAD for QP0 or QP1 */
 	FABRIC_DROP_PORT0_KEY, /* a MAD for switch port 0 has a wrong P_Key or Q_Key */
-	FABRIC_DROP_ICRC, /* at switch port 0 */
+	FABRIC_DROP_ICRC, /* wrong ICRC of a packet for port 0 of a switch */
 	FABRIC_DROP_NO_MEM, /* no packet buffer left for a copy */
 	/* the packet came in by an external end that does not lead to the packet's SLID */
 	FABRIC_DROP_SLID,

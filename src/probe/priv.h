@@ -43,7 +43,7 @@ enum probe_outcome {
 
 struct probe_reply {
 	enum probe_outcome how;
-	uint16_t status; /* with REFUSED */
+	uint16_t status; /* MAD status, with REFUSED */
 	ns_t took;
 };
 
@@ -55,7 +55,7 @@ struct probe_pkeys {
 struct probe {
 	struct probe_cfg cfg;
 	enum probe_ask ask;
-	unsigned int block; /* of a P_Key table */
+	unsigned int block; /* number of a block of the P_Key table */
 	/* the open request */
 	bool open;
 	struct survey_mad sent;

@@ -124,8 +124,8 @@ struct probe_report {
 	struct probe_finding finding[PROBE_FINDINGS_MAX];
 	struct probe_fact fact[PROBE_FACTS_MAX];
 	unsigned int n, nfacts;
-	unsigned int faults, notes; /* of finding[] */
-	unsigned int sent, lost; /* requests */
+	unsigned int faults, notes; /* numbers of faults and of notes in finding[] */
+	unsigned int sent, lost; /* numbers of requests */
 };
 
 struct probe;

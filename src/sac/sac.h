@@ -58,7 +58,7 @@ struct sac_tries {
 struct sac_cfg {
 	struct mad_ep *ep; /* borrowed, must outlive the client */
 	struct timers *timers; /* borrowed */
-	const struct log_sink *log; /* borrowed; NULL is silent */
+	const struct log_sink *log; /* borrowed; NULL: nothing is logged */
 	uint64_t seed; /* seed of the random part of back-offs */
 	/* secret for ServiceKeys and sac_secret(); not known outside of this machine */
 	struct hash_key secret;

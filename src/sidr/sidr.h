@@ -73,7 +73,7 @@ struct sidr_ask {
 	uint64_t service_id;
 	uint16_t pkey, via; /* P_Key of the link; P_Key that the SIDR_REQ is sent with */
 	unsigned int rounds; /* rounds in which all servers failed, since sidr_good() */
-	unsigned int attempts; /* all attempts */
+	unsigned int attempts; /* number of all attempts */
 	uint16_t server; /* LID of the server */
 	ib_gid server_gid;
 	struct sidr_order order;

@@ -26,7 +26,7 @@
 struct sm_source {
 	struct pace sweeps, reports; /* allowances of sweeps and Reports for its traps */
 	struct pace groups; /* allowance of new groups */
-	struct pace_lines refusals; /* lines about refused joins */
+	struct pace_lines refusals; /* log lines about refused joins */
 	/*
 	 * open Reports to subscriptions of the port whose last Report was not answered, or that had
 	 * none yet

@@ -237,7 +237,7 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret)
 		if (strcmp(t->node[i]->desc, name) != 0)
 			continue;
 		if (found != TOPO_NO_PEER)
-			return -ENOENT; /* ambiguous */
+			return -ENOENT; /* two nodes have this NodeDescription */
 		found = i;
 	}
 	if (found == TOPO_NO_PEER)

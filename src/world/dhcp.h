@@ -28,7 +28,7 @@ uint8_t dhcp_type_of(const uint8_t *msg, size_t len);
 struct dhcp_want {
 	uint8_t type;
 	bool has_address; /* true: ciaddr is not 0; false: ciaddr is 0 */
-	bool any_address; /* ciaddr does not count */
+	bool any_address; /* true: ciaddr may have any value */
 };
 bool dhcp_is(const struct seen *s, const void *want);
 

@@ -186,7 +186,7 @@ static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
 	struct pkt *p;
 
 	ef_run(ctl[7] & 1 ? NS_MSEC(ctl[7]) : 0);
-	before = pkt_pool_pkts_used(ef.pool); /* held */
+	before = pkt_pool_pkts_used(ef.pool); /* packets that the interface holds */
 	p = make(ctl, data, n);
 	if (!p)
 		return;

@@ -53,7 +53,7 @@ static void answer(struct input *in, struct probe *p, const struct survey_mad *m
 		probe_lost(p, mad, MAD_HDR_LEN, *now);
 		return;
 	}
-	if (how & 2) /* a status */
+	if (how & 2) /* change the status */
 		take(in, mad + MAD_OFF_STATUS, 2);
 	if (how & 4) /* damage the header of the MAD */
 		take(in, mad, MAD_HDR_LEN);

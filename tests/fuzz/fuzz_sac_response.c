@@ -55,7 +55,7 @@ static void answer_all(struct world *w)
 
 		take(w, &how, 1);
 		if (how & 1)
-			continue; /* lost */
+			continue; /* the answer gets lost */
 		m[3] = (m[3] == MAD_METHOD_SET ? MAD_METHOD_GET : m[3]) | MAD_METHOD_RESP;
 		if (how & 2)
 			take(w, m + 4, 2); /* status */

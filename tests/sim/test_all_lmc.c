@@ -13,7 +13,7 @@
 
 #define LEAVES 3
 #define SPINES 4
-#define HOSTS 2 /* at each leaf */
+#define HOSTS 2 /* number of hosts at each leaf switch */
 
 static char *fat_tree(void)
 {

@@ -296,7 +296,7 @@ static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 		if (!strstr(info.reason, "P_Key 0xffff is not the link's 0x8001"))
 			fail_msg("\"%s\"", info.reason);
 	}
-	/* The administrator moves it. */
+	/* The administrator moves the group to the other partition. */
 	lab_partitions(&lab, in_lab);
 	lab_wait_up(&lab, all, NS_SEC(60), 1, "V17 again");
 	lab_destroy(&lab);

@@ -14,7 +14,7 @@
 #include "unit/all_lab_check.h"
 
 #define HOSTS 5
-#define GROUPS 60 /* 56 octets each: 17 segments */
+#define GROUPS 60 /* a record has 56 octets, so the answer has 17 segments */
 
 static const bool all[HOSTS] = { true, true, true, true, true };
 static struct lab lab;

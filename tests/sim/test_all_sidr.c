@@ -351,7 +351,7 @@ static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void 
 	send_record(5, MAD_METHOD_SET,
 		    SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_LEASE);
 	assert_int_equal(records(0xffff), 1);
-	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* of zeroes */
+	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* a ServiceKey of zeroes */
 	assert_int_equal(records(0xffff), 1);
 	/* The host itself can change the record. Its interface has the same key after it was taken down and up. */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);

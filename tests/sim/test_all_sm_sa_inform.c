@@ -15,7 +15,7 @@
 
 struct fix {
 	struct sa_rig r;
-	struct sa_client c; /* subscribes */
+	struct sa_client c; /* client that subscribes */
 	struct sa_client d; /* client whose joins and leaves cause the Reports */
 };
 
@@ -457,7 +457,7 @@ static void test_services_with_keys_and_without_lease(void **state)
 	sa_rig_pass(&f.r, NS_SEC(100000));
 	assert_int_equal(service(&f.d, MAD_METHOD_GET, SERVICE_COMP_ID, &rec, &got), 0);
 	assert_int_equal(got.lease, 0xffffffffu);
-	assert_int_equal(got.key[0], 0); /* untrusted */
+	assert_int_equal(got.key[0], 0); /* an untrusted client gets no ServiceKey */
 	f.d.sm_key = 7;
 	assert_int_equal(service(&f.d, MAD_METHOD_GET, SERVICE_COMP_ID, &rec, &got), 0);
 	assert_memory_equal(got.key, rec.key, sizeof(rec.key));

@@ -159,7 +159,7 @@ static void test_R63_ipv6_scopes_and_routers(void **state)
 	rig_tx(&r, &v);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
-	v.group[1] = 0x05; /* site */
+	v.group[1] = 0x05; /* site-local scope */
 	v.pkt = rig_pkt(&r, 2, 60);
 	rig_tx(&r, &v);
 	rig_run(&r, NS_MSEC(1));

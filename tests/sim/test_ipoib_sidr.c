@@ -409,7 +409,7 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
 {
 	make(0);
-	bcast->rec.sl = 5; /* SIDR said another one */
+	bcast->rec.sl = 5; /* SIDR has given another SL */
 	start(NS_SEC(1));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);

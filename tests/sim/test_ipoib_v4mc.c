@@ -372,7 +372,7 @@ static void test_M25_M27_a_receiver_leaves_with_its_own_bits(void **state)
 	assert_int_equal(r.s.sa.last_comp_mask, 0x10003); /* MGID, PortGID, JoinState */
 	assert_int_equal(at_sa(GROUP)->leaves, 1);
 	assert_int_equal(at_sa(GROUP)->have, 0);
-	assert_true(sa_group_exists(at_sa(GROUP))); /* with its other members */
+	assert_true(sa_group_exists(at_sa(GROUP))); /* the group goes on with its other members */
 	/* The host still sends to the group, and therefore joins it as a sender. */
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
@@ -622,7 +622,8 @@ static void test_M20_M26_a_router_creates_its_own_group_and_follows_the_others(v
 	make(GROUP);
 	assert_int_equal(ipoib_link_set_router(r.link, true, r.s.now), 0);
 	rig_run(&r, NS_SEC(1));
-	assert_int_equal(at_sa(ROUTERS)->have, MCM_JOIN_FULL); /* created */
+	/* the router's join has created the group */
+	assert_int_equal(at_sa(ROUTERS)->have, MCM_JOIN_FULL);
 	report(MAD_TRAP_MC_CREATED, GROUP);
 	make(OTHER);
 	report(MAD_TRAP_MC_CREATED, OTHER);
@@ -672,7 +673,7 @@ static void test_M28_a_group_with_incompatible_parameters_is_not_used(void **sta
 		assert_int_equal(add(ALL_SYSTEMS), 0);
 		change[i](&make(GROUP)->rec);
 		send_by(GROUP, ALL_SYSTEMS);
-		assert_int_equal(at_sa(GROUP)->have, 0); /* left again */
+		assert_int_equal(at_sa(GROUP)->have, 0); /* the link has left the group again */
 		assert_int_equal(add(GROUP), 0);
 		assert_int_equal(r.ready_status, -EPROTO);
 		assert_false(hears(GROUP, GROUP));

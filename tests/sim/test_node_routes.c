@@ -33,7 +33,7 @@ struct packet {
 	struct timer timer;
 	struct net *net;
 	struct list link;
-	unsigned int to; /* node */
+	unsigned int to; /* index of the node at which the packet arrives */
 	uint8_t port; /* port at which the packet arrives */
 	struct mad_addr addr; /* address as the sender gave it */
 	uint16_t slid;

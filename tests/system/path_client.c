@@ -238,7 +238,8 @@ static int crowd(const char *text, const char *command)
 {
 	enum { HANDLES = 6, EACH = 16 };
 	static struct ipoib_path_info info[HANDLES][EACH];
-	unsigned int n[HANDLES][3] = { 0 }, sum[3] = { 0 }; /* nobody has it; busy; other */
+	/* numbers of answers: nobody has the address; the instance is busy; other answers */
+	unsigned int n[HANDLES][3] = { 0 }, sum[3] = { 0 };
 	struct ipoib_path *p[HANDLES];
 
 	for (unsigned int i = 0; i < HANDLES; i++) {

@@ -29,7 +29,7 @@
 #define PORT 7790
 #define OPEN_MAX 8
 #define AGAIN_MS 1000
-#define AGAIN_MOST 3 /* doublings of that time */
+#define AGAIN_MOST 3 /* most doublings of AGAIN_MS */
 
 struct target {
 	struct sockaddr_in addr;

@@ -15,10 +15,10 @@
 struct held {
 	unsigned int pkts, bufs;
 	size_t timers;
-	/* of all HCAs */
+	/* QPs, groups and address handles of all HCAs */
 	size_t qps, groups;
 	unsigned int ahs;
-	/* at the SA */
+	/* members and subscriptions at the SA */
 	unsigned int members, subscriptions;
 };
 

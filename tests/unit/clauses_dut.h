@@ -16,8 +16,8 @@
 
 enum dut_flaw {
 	FLAW_NONE,
-	FLAW_SILENT, /* sends no datagram */
-	FLAW_NO_D_BIT, /* answers of directed routes lack it */
+	FLAW_SILENT, /* the DUT sends no datagram */
+	FLAW_NO_D_BIT, /* answers to SMPs with directed routes lack the D bit */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
 	/* no flaw; the DUT joins the broadcast group of a second P_Key, too, as a child interface does */
@@ -26,7 +26,7 @@ enum dut_flaw {
 	FLAW_FLOOD,
 	/* changes random octets of its packets and then computes the right CRCs; some packets are cut */
 	FLAW_GARBLED,
-	FLAW_DIES, /* silent for ever after its join */
+	FLAW_DIES, /* the DUT is silent for ever after its join */
 };
 
 #define DUT_QUEUE 512
@@ -34,7 +34,7 @@ enum dut_flaw {
 struct dut {
 	enum dut_flaw flaw;
 	ns_t now, keepalive_at, join_at;
-	ns_t interrupt_at; /* the user interrupts; 0: never */
+	ns_t interrupt_at; /* time at which the user interrupts; 0: never */
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;

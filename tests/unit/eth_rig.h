@@ -38,7 +38,7 @@ struct er_got {
 };
 
 struct er_station {
-	struct eth_station *st; /* NULL: station was closed */
+	struct eth_station *st; /* NULL: the station was closed */
 	uint8_t mac[6];
 	uint32_t qpn;
 };

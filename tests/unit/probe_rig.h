@@ -43,7 +43,7 @@ struct rig {
 	unsigned int ngroups;
 	bool member, peer_member; /* members of the broadcast group */
 	uint16_t own_lid; /* LID that the SA has for the port */
-	bool peer_known; /* the SA has the peer */
+	bool peer_known; /* the SA knows the peer */
 	struct ib_path_rec path; /* the path to the peer */
 	/* the P_Key, without bit 15, in which there is that path; 0: every one */
 	uint16_t path_pkey;

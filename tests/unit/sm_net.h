@@ -35,7 +35,7 @@ struct net_node {
 	struct smp_node_info info;
 	char desc[65];
 	struct net_port *port; /* nports + 1 elements, from port 0 */
-	struct smp_switch_info si; /* switches */
+	struct smp_switch_info si; /* SwitchInfo of a switch */
 	uint8_t *lft; /* [0xc000] */
 	uint8_t (*sltovl)[16]; /* indexed by [in * (nports + 1) + out] */
 	unsigned int sltovl_sets;

@@ -233,11 +233,11 @@ static void test_counters_that_do_not_grow(void **state)
 	struct chk_counters *k = counted(f, "h1", 1);
 
 	(void)state;
-	k->first.rcv_errors = k->last.rcv_errors = 77; /* old errors */
-	k->first.xmit_discards = 5; /* cleared meanwhile */
+	k->first.rcv_errors = k->last.rcv_errors = 77; /* errors from before the first reading */
+	k->first.xmit_discards = 5; /* the counter was cleared between the readings */
 	k->last.xmit_pkts = 1000000;
 	k->last.xmit_wait = 1000;
-	k->last.rcv_switch_relay_errors = 9; /* multicast */
+	k->last.rcv_switch_relay_errors = 9; /* multicasts raise this counter without a fault */
 	rig_healthy(f);
 
 	f = rig_ring(3);

@@ -106,7 +106,7 @@ static void test_way_back_is_missing(void **state)
 	struct chk_fabric *f = line();
 
 	(void)state;
-	mask(f, "s2", 1 << 1 | 1 << 3); /* not to s1 */
+	mask(f, "s2", 1 << 1 | 1 << 3); /* the mask of s2 lacks the port to s1 */
 	rig_finds(f, CHK_MFT_SPLIT, "MLID 0xc003, but none of those that come in at");
 }
 

@@ -378,7 +378,7 @@ static void test_rows_as_table_blocks_and_json(void **state)
 			    "    l\n"
 			    "      -\n"
 			    "        m 2\n");
-	cli_opts.json = true; /* wins */
+	cli_opts.json = true; /* -j has precedence over -d */
 	assert_string_equal(printed(&shown, "[{\"n\":5}]"),
 			    "{\"schema\":1,\"thing\":[{\"n\":5}]}\n");
 	assert_string_equal(printed(&shown, "[]"), "{\"schema\":1,\"thing\":[]}\n");

@@ -752,7 +752,7 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	char err[CONF_ERR_MAX];
 
 	assert_int_equal(parse(&c, HLD, err), 0);
-	assert_int_equal(c.iface[0].npkeys, 0); /* all */
+	assert_int_equal(c.iface[0].npkeys, 0); /* an empty list stands for all P_Keys */
 	assert_int_equal(c.iface[0].devices, CONF_DEVICES_DEFAULT);
 	conf_free(&c);
 	assert_int_equal(parse(&c,

@@ -182,7 +182,7 @@ static void test_D4_address_comes_back_in_replies(void **state)
 	assert_int_equal(h.htype, 32);
 	assert_int_equal(h.hlen, 16);
 	assert_memory_equal(h.chaddr, OWN_HW, 16);
-	r.h.xid++; /* of another client */
+	r.h.xid++; /* a reply for another client */
 	got(&r, &h, id);
 	assert_int_equal(h.hlen, 0);
 	ib_end();

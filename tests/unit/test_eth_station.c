@@ -692,7 +692,7 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 		report(a, V2_REPORT, g1);
 		sync4(NULL, 0);
 		if (i == 1)
-			assert_true(member(g2)); /* after 250 s */
+			assert_true(member(g2)); /* 250 s after the last report */
 		if (i == 2)
 			assert_false(member(g2)); /* 375 s without a report have passed */
 		assert_true(member(g1));

@@ -10,7 +10,7 @@
 #define QPS 8
 
 struct fake_qp {
-	struct ca_qp qp; /* first */
+	struct ca_qp qp; /* must be the first member */
 	struct ca_qp_attr attr;
 	bool live;
 	uint16_t pkey_index;

@@ -237,7 +237,7 @@ static void test_by_pkey_waits_for_a_device_that_is_about_to_be_free(void **stat
 	add_up(r);
 	i = add(r, 0x8014, DEVICES);
 	run_for(r, NS_SEC(1));
-	assert_true(by_pkey_up(&r->b, NULL)); /* all are in use */
+	assert_true(by_pkey_up(&r->b, NULL)); /* all devices are in use */
 	r->tap[2].state = BY_PKEY_TAP_RETURNS;
 	assert_true(waited_for(r, i));
 	r->tap[2].state = BY_PKEY_TAP_DRAINS;

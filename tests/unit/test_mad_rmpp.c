@@ -507,7 +507,7 @@ static void test_I20_segments_in_any_order(void **state)
 	data_recv(1, RMPP_FLAG_FIRST, 4 * 20 + 3 * 200 + 8);
 	data_recv(4, RMPP_FLAG_LAST, 28);
 	data_recv(2, 0, 0);
-	data_recv(4, RMPP_FLAG_LAST, 28); /* twice */
+	data_recv(4, RMPP_FLAG_LAST, 28); /* the segment arrives twice */
 	assert_int_equal(got.calls, 0);
 	data_recv(3, 0, 0);
 	assert_int_equal(got.calls, 1);

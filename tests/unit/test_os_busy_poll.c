@@ -44,7 +44,7 @@ static void test_other_waits_end_it(void **state)
 		ns_t d;
 		unsigned int frames, answers;
 	} other[] = {
-		{ BUSY_POLL_TIME, 1, 1 }, /* slow */
+		{ BUSY_POLL_TIME, 1, 1 }, /* the wait was too long */
 		{ NS_USEC(20), 1, 0 }, /* a stream in one direction */
 		{ NS_USEC(20), 2, 1 },
 		{ NS_USEC(20), BUSY_POLL_FRAMES + 1, BUSY_POLL_FRAMES + 1 }, /* a bulk transfer */

@@ -37,7 +37,7 @@ struct rig {
 	char dir[32];
 	int listen;
 	struct ipoib_path *path;
-	int calls, status; /* of the callback */
+	int calls, status; /* number of calls of the callback, and the status that it got */
 	struct ipoib_path_info *info;
 };
 
@@ -542,7 +542,7 @@ static void test_H33_each_failure_has_its_error(void **state)
 	assert_int_equal(outcome(r, ""), EPIPE); /* the instance has ended */
 }
 
-/* Of a callback, too */
+/* The callback gets the error, too */
 static void test_H33_a_callback_has_the_error(void **state)
 {
 	struct rig *r = *state;

@@ -76,7 +76,7 @@ static void test_another_inode_is_not_ours(void **state)
 	fdtab_add(3, FD_ISSM, 0);
 	file_is(3, SOCKFS, 78);
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
-	files[3].st_ino = 0; /* closed */
+	files[3].st_ino = 0; /* the descriptor was closed */
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
 }
 

@@ -71,10 +71,10 @@ static void test_groups_differ_in_their_qkey(void **state)
 	r.group[1].qkey = 0x1234;
 	rig_finds(&r, PROBE_GROUP_QKEY,
 		  "has Q_Key 0x00001234, and the broadcast group of its link 0x00000b1b");
-	r.group[1].qkey = 0; /* hidden */
+	r.group[1].qkey = 0; /* the SA does not show the Q_Key */
 	rig_healthy(&r);
 	r.group[1].qkey = 0x1234;
-	mgid_broadcast(&r.group[1].mgid, 0x8002, 2); /* another link */
+	mgid_broadcast(&r.group[1].mgid, 0x8002, 2); /* the group belongs to another link */
 	rig_healthy(&r);
 }
 
@@ -136,7 +136,7 @@ static void test_interface(void **state)
 	/* the interface does not have the MTU of the group yet */
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "no carrier");
 	r.cfg.ifc.carrier = true;
-	r.cfg.ifc.mtu = 1500; /* as the administrator wants it */
+	r.cfg.ifc.mtu = 1500; /* the administrator may set a lower MTU */
 	rig_healthy(&r);
 	r.cfg.ifc.connected = true;
 	r.cfg.ifc.mtu = 65520;
@@ -288,7 +288,7 @@ static void test_answers_that_do_not_fit(void **state)
 	rig_finds(&r, PROBE_SA_SILENT, "no answer to Get(ClassPortInfo)");
 	rig_init(&r);
 	r.twist = cut_sa;
-	r.group[1].qkey = 0x1234; /* not known then */
+	r.group[1].qkey = 0x1234; /* this Q_Key cannot be read from such an answer */
 	rig_healthy(&r);
 }
 

@@ -243,7 +243,7 @@ static void test_partition(void **state)
 	r.own.pkey[1] = 0x0001;
 	rig_finds(&r, PROBE_PKEY_LIMITED, "limited member of partition 0x8001");
 	assert_int_equal(r.report.faults, 0);
-	r.own.pkey[7] = 0x8001; /* both: a full one counts */
+	r.own.pkey[7] = 0x8001; /* the port has both forms of the P_Key; the full one counts */
 	rig_healthy(&r);
 	r.own.pkey[1] = 0x8001;
 	r.own.pkey[7] = 0x0001;

@@ -69,7 +69,7 @@ static void test_P18_ServiceRecord_PathRecord_and_SIDR_REQ_in_this_order(void **
 	assert_int_equal(r.from.pkey, RIG_PKEY);
 	assert_int_equal(r.from.qkey, IB_QP1_QKEY);
 	assert_text("SIDR: group ff12:401b:8123::, from LID 2");
-	/* Answered is answered. */
+	/* No further request follows the answer. */
 	sidr_rig_run(&r, NS_SEC(1000));
 	assert_int_equal(done, 1);
 	assert_int_equal(r.asked, 1);

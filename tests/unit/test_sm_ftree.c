@@ -16,7 +16,7 @@
 /* An extended generalised fat tree. Levels of switches are 0 .. levels - 1. */
 struct shape {
 	unsigned int levels;
-	unsigned int hosts; /* at each leaf switch */
+	unsigned int hosts; /* number of hosts at each leaf switch */
 	unsigned int children
 		[LEVELS]; /* number of children of a switch at each level; not used for level 0 */
 	unsigned int parents[LEVELS]; /* number of parents of a switch at each level */
@@ -161,7 +161,7 @@ static int level_of(const struct tree *t, const struct net_node *n)
 			l++;
 		return (int)l;
 	}
-	return -1; /* a host */
+	return -1; /* node @i is a host */
 }
 
 static unsigned int index_of(const struct tree *t, const struct net_node *s)

@@ -90,7 +90,8 @@ static void test_answers_without_members(void **state)
 	(void)state;
 	assert_int_equal(f->members, CHK_MEMBERS_UNASKED);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), 0);
-	assert_int_equal(f->members, CHK_MEMBERS_KNOWN); /* there are none */
+	/* the answer says that there are no members */
+	assert_int_equal(f->members, CHK_MEMBERS_KNOWN);
 	m = table(SA_STATUS_DENIED, 0);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EPROTO);
 	assert_int_equal(f->members, CHK_MEMBERS_REFUSED);
@@ -125,7 +126,8 @@ static void test_paths(void **state)
 	assert_int_equal(ib_path_rec_decode(&asked, m.data, m.data_len), 0);
 	assert_true(asked.slid == 4 && asked.dlid == 9 && asked.numb_path == 1);
 
-	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EBADMSG); /* the question itself */
+	/* @mad is still the question */
+	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EBADMSG);
 	mad[3] = MAD_METHOD_GET_RESP;
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
 	assert_int_equal(survey_take_path(f, mad, SA_DATA_OFF + 8), -EBADMSG);
