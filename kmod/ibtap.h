@@ -59,8 +59,8 @@ struct ibtap_header {
  * existing device was given.
  */
 struct ibtap_attach {
-	char name
-		[IBTAP_NAMSIZ]; /* name, or pattern with %d; "": ibtap%d. Replaced with the device's name */
+	/* name, or pattern with %d; "": ibtap%d. Replaced with the device's name */
+	char name[IBTAP_NAMSIZ];
 	__u32 flags;
 	__u32 ifindex; /* result */
 };

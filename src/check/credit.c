@@ -16,8 +16,8 @@ struct graph {
 	/* index of each node's first channel, less 1 because ports count from 1; [f->n] */
 	uint32_t *first;
 	uint32_t n; /* number of channels */
-	uint64_t (*next)
-		[4]; /* bit mask of the egress ports of the next switch on which a channel depends, [n] */
+	/* bit mask of the egress ports of the next switch on which a channel depends, [n] */
+	uint64_t (*next)[4];
 	const struct chk_node **from; /* switch at which each channel begins, [n] */
 	uint8_t *gone; /* 1 for channels that were found to be in no cycle, [n] */
 	/* number of dependent channels; in peel_back(), of channels on which the channel depends; [n] */

@@ -19,21 +19,21 @@ struct srv_tap {
 	uint32_t number; /* number by which the main process names a spare TAP */
 	/* interface index; 0 while the TAP is parked, or if the TAP was missing when its namespace was deleted */
 	int32_t ifindex;
-	char name
-		[IFNAMSIZ]; /* name in the host's namespace; "" for a spare TAP that is not placed */
-	char prefix
-		[IFNAMSIZ]; /* beginning of the names that a spare TAP may have; "" for all other TAPs */
+	/* name in the host's namespace; "" for a spare TAP that is not placed */
+	char name[IFNAMSIZ];
+	/* beginning of the names that a spare TAP may have; "" for all other TAPs */
+	char prefix[IFNAMSIZ];
 	/* true if the kernel may be given a secret for the TAP's interface identifiers: stable.c */
 	bool stable;
-	uint8_t mac
-		[6]; /* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
+	/* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
+	uint8_t mac[6];
 	/*
 	 * alias that the helper gave the TAP's link, to recognize the link by it; "" if the kernel
 	 * refused the alias
 	 */
 	char mark[24];
-	char parked
-		[IFNAMSIZ]; /* name in the parking namespace (follow.c); "" while the TAP is not there */
+	/* name in the parking namespace (follow.c); "" while the TAP is not there */
+	char parked[IFNAMSIZ];
 };
 
 /* The parking namespace, in which TAPs wait until they are placed, or until their own namespace is made again */

@@ -20,12 +20,14 @@
  *
  * States of a link, and the function that ends each:
  *
- *	DOWN		administratively down; ends with ipoib_link_set_admin() WAIT_PORT	the port is not Active
- *	or has no LID; ends with ipoib_link_port_update() WAIT_PKEY	the P_Key is not in the port's table; ends
- *	with ipoib_link_port_update() WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is asked
- *	for the group, if the profile takes the group from SIDR UP		joined and attached, with an address
- *	handle; packets pass REJOINING	joined, but the SA lost its state and is asked again; packets pass
+ *	DOWN		administratively down; ends with ipoib_link_set_admin()
+ *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
+ *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
+ *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is
+ *			asked for the group, if the profile takes the group from SIDR
+ *	UP		joined and attached, with an address handle; packets pass
+ *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
 
 #include "ipoib/limits.h"

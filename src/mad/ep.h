@@ -89,7 +89,8 @@ struct mad_quota {
 	/* larger quota of which this quota is a part; NULL if there is none */
 	struct mad_quota *up;
 	unsigned int open, max_open; /* open requests and RMPP replies, and their limit */
-	unsigned int min_open; /* may be open even if the larger quota is exhausted */
+	/* number of requests and replies that may be open even if the larger quota is exhausted */
+	unsigned int min_open;
 	size_t octets, max_octets; /* octets of RMPP messages being sent, and their limit */
 };
 

@@ -101,8 +101,8 @@ struct node_port {
 	/* PortInfo as Get returns it; LID, SM LID and prefix of a switch are in port 0 */
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
-	uint64_t guids
-		[NODE_GUIDS]; /* GUIDInfo of an end port; [0] is the port GUID; a switch has no other GUIDs */
+	/* GUIDInfo of an end port; [0] is the port GUID; a switch has no other GUIDs */
+	uint64_t guids[NODE_GUIDS];
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
@@ -120,8 +120,8 @@ struct node_port {
 struct node_switch {
 	struct smp_switch_info si;
 	uint8_t lft[0xc000]; /* linear forwarding table: egress port of each LID; 255: none */
-	uint64_t (*mft)
-		[4]; /* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
+	/* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
+	uint64_t (*mft)[4];
 	/*
 	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL while every pair has the table that
 	 * port 0 has in its .sltovl. See node_switch_vl()

@@ -16,8 +16,8 @@ struct ipoib_dev {
 	bool connected; /* connected mode; false: datagram mode */
 	unsigned int mtu;
 	uint16_t pkey; /* 0: not known */
-	uint8_t broadcast
-		[IPOIB_DEV_HW]; /* link-layer address of the broadcast group; zeros: not known */
+	/* link-layer address of the broadcast group; zeros: not known */
+	uint8_t broadcast[IPOIB_DEV_HW];
 };
 
 /**

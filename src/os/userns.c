@@ -31,7 +31,7 @@ static int put_map(const char *path, unsigned int inside, unsigned int outside)
 
 int userns_map(unsigned int uid_in, unsigned int uid, unsigned int gid_in, unsigned int gid)
 {
-	/* The kernel accepts a group map only after this (user_namespaces(7)). */
+	/* The kernel accepts a group map only after this write (user_namespaces(7)). */
 	int err = put_text("/proc/self/setgroups", "deny");
 
 	if (err && err != -ENOENT)

@@ -23,12 +23,8 @@
  */
 
 struct leaf {
-	uint32_t key
-		/*
-		 * the parts of the tree that contain the switch, from the largest to the smallest; then the rank of
-		 * its GUID
-		 */
-		[FTREE_LEVELS];
+	/* the parts of the tree that contain the switch, from the largest to the smallest; then the rank of its GUID */
+	uint32_t key[FTREE_LEVELS];
 	uint32_t s; /* index of the switch */
 };
 

@@ -187,8 +187,8 @@ struct sm {
 	struct sm_db *routed;
 	uint64_t generation;
 	const struct sm_engine *routed_by; /* engine of the last routes; NULL: none were computed */
-	char not_routed
-		[256]; /* reason why .routed_by is not sm_cfg.routing; "": it is sm_cfg.routing */
+	/* reason why .routed_by is not sm_cfg.routing; "": it is sm_cfg.routing */
+	char not_routed[256];
 	struct sm_lid_book lids;
 
 	/* partition_apply.c, group.c, mcast.c */

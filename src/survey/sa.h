@@ -10,7 +10,7 @@
 /* survey_sa_header() - Header of a request to the SA */
 struct mad_hdr survey_sa_header(uint8_t method, uint16_t attr, uint32_t tid);
 
-/* survey_sa_lid() - Return the LID of the SA that the reading port has; 0: it has none */
+/* survey_sa_lid() - Return the LID of the SA, which the port that reads the fabric knows; 0: it knows none */
 uint16_t survey_sa_lid(const struct chk_fabric *f);
 
 /*

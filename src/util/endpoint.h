@@ -11,8 +11,8 @@
 struct ip_endpoint {
 	uint8_t family; /* address family, 4 or 6; 0 for no address */
 	uint16_t port; /* UDP port in host order */
-	uint8_t addr
-		[16]; /* address in network order; IPv4 uses the first 4 octets, the others are 0 */
+	/* address in network order; IPv4 uses the first 4 octets, the others are 0 */
+	uint8_t addr[16];
 };
 
 static inline bool ip_endpoint_same_addr(const struct ip_endpoint *a, const struct ip_endpoint *b)

@@ -29,8 +29,8 @@ static uint8_t
 static int fd;
 static time_t end;
 static unsigned long done[2]; /* commands: refused, taken */
-static unsigned long completed
-	[2]; /* numbers of completed work requests: [0] without an error, [1] with an error */
+/* numbers of completed work requests: [0] without an error, [1] with an error */
+static unsigned long completed[2];
 
 static uint32_t rnd(unsigned int *seed)
 {

@@ -17,8 +17,8 @@
 struct shape {
 	unsigned int levels;
 	unsigned int hosts; /* number of hosts at each leaf switch */
-	unsigned int children
-		[LEVELS]; /* number of children of a switch at each level; not used for level 0 */
+	/* number of children of a switch at each level; not used for level 0 */
+	unsigned int children[LEVELS];
 	unsigned int parents[LEVELS]; /* number of parents of a switch at each level */
 	unsigned int parallel[LEVELS]; /* links to each parent */
 };
