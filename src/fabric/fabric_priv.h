@@ -90,7 +90,7 @@ struct fabric {
 	unsigned int depth[FABRIC_NQUEUES];
 	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
-	ns_t now; /* time of the last call that had an argument now */
+	ns_t now; /* "now" of the last call that had this argument */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;

@@ -361,7 +361,7 @@ neigh_limits_others() {
 	done <"$neigh_file"
 }
 
-# all_pairs N FUNCTION ARG...: call it for every ordered pair of h1 .. hN, with the two numbers before ARGs
+# all_pairs N FUNCTION ARG...: call FUNCTION for every ordered pair of h1 .. hN, with the two numbers before the ARGs
 all_pairs() {
 	local n=$1 a b
 	for ((a = 1; a <= n; a++)); do
