@@ -80,8 +80,8 @@ struct uib_mr {
 	struct ib_pd *pd; /* only to be compared */
 	int access; /* enum ib_access_flags */
 	u64 iova, length;
-	struct ib_umem
-		*umem; /* NULL: a consumer in the kernel has registered all kernel addresses */
+	/* NULL: a consumer in the kernel has registered all kernel addresses */
+	struct ib_umem *umem;
 	struct page **pages;
 	u32 offset; /* offset of the first octet in the first page */
 	struct rcu_head rcu;

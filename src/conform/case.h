@@ -56,8 +56,8 @@ struct conform_profile {
 	const struct conform_chapter *const *chapters;
 	/* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
 	const struct conform_reason *exempt;
-	const struct conform_reason
-		*unseen; /* clauses of the profile's own document that have no case; may be NULL */
+	/* clauses of the profile's own document that have no case; may be NULL */
+	const struct conform_reason *unseen;
 	/* fills the subnet before the DUT is attached; may be NULL */
 	void (*prepare)(struct world *w);
 };

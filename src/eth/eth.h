@@ -122,8 +122,8 @@ enum eth_shape {
 
 struct eth_if_cfg {
 	enum eth_shape shape;
-	struct ipoib_link
-		*link; /* borrowed, as are all pointers below; must outlive the interface */
+	/* borrowed, as are all pointers below; must outlive the interface */
+	struct ipoib_link *link;
 	struct pkt_pool *pool;
 	struct timers *timers;
 	const struct log_sink *log;

@@ -22,8 +22,8 @@
 
 struct rewrite {
 	struct eth_if *e;
-	const struct ipoib_neigh
-		*src; /* neighbour that sent the message; NULL: unknown, or ourselves */
+	/* neighbour that sent the message; NULL: unknown, or ourselves */
+	const struct ipoib_neigh *src;
 	ns_t now;
 	bool to_link;
 	bool probe;

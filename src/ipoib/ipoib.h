@@ -469,8 +469,8 @@ enum ipoib_dst {
 
 struct ipoib_tx {
 	/* in */
-	struct pkt
-		*pkt; /* packet, beginning with the IP or ARP header; may be a super-frame (gso) */
+	/* packet, beginning with the IP or ARP header; may be a super-frame (gso) */
+	struct pkt *pkt;
 	struct ipoib_neigh *neigh; /* destination if .dst is IPOIB_DST_NEIGH */
 	uint16_t ethertype;
 	uint8_t dst; /* enum ipoib_dst */

@@ -107,12 +107,12 @@ struct node_port {
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
 	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at other ports of a switch */
-	struct node_sampler
-		*sampler; /* PortSamples of an end port, node/pma_samples.c; NULL: never used */
+	/* PortSamples of an end port, node/pma_samples.c; NULL: never used */
+	struct node_sampler *sampler;
 	bool link_up; /* state of the physical link, by the last node_link() */
 	struct node_rate peer_rate; /* widths and speeds that the other end enables */
-	struct node_trap
-		*traps; /* trap slots of an end port, node/trap.c; NULL: no trap was ever raised */
+	/* trap slots of an end port, node/trap.c; NULL: no trap was ever raised */
+	struct node_trap *traps;
 	struct timer mkey_lease;
 };
 

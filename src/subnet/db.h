@@ -80,8 +80,8 @@ struct sm_port {
 struct sm_switch {
 	struct smp_switch_info si;
 	uint32_t index; /* index in sm_db.sw[], and row of sm_db.hops */
-	struct sm_lft
-		*lft; /* linear forwarding table for LIDs 0 .. lft_top; NULL: not computed yet */
+	/* linear forwarding table for LIDs 0 .. lft_top; NULL: not computed yet */
+	struct sm_lft *lft;
 	uint16_t lft_top;
 	struct sm_fdb *fdb; /* forwarding entries that the switch has acknowledged, subnet/fdb.h */
 };

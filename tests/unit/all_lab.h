@@ -88,8 +88,8 @@ struct lab_cfg {
 	uint16_t pkey; /* 0: 0xffff */
 	unsigned int stations; /* largest number of stations behind each TAP */
 	unsigned int routers; /* number of hosts, from the first on, that are multicast routers */
-	const struct ipoib_profile
-		*profile[2]; /* profiles of hosts with even and with odd index; NULL: the default */
+	/* profiles of hosts with even and with odd index; NULL: the default */
+	const struct ipoib_profile *profile[2];
 	bool sidr; /* the SM's node gives out groups by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that have a SIDR server */
 	/*
