@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Programs as consumers. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and
+ * Verbs for programs. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and
  * poll, is a command of ib_uverbs, and the program shares no memory with the device but the memory that it has
  * registered.
  *
- * Each process has quotas, however many contexts it opens. They keep one process from taking all numbers and entries
- * of a device. Control groups bound many processes: "rdma" the objects, "memory" what this module allocates for them.
+ * Each process has quotas, however many contexts it opens, so that one process cannot take all queue pairs, CQs, MRs,
+ * address handles and memberships of a device. For many processes together, the control group "rdma" limits the
+ * objects, and the control group "memory" limits the memory that this module allocates for them.
  */
 
 #include <linux/pid.h>

@@ -129,12 +129,12 @@ static const struct conform_case cases[] = {
 	{ "H4", "packets are what the type of their header says", HLD "1.1",
 	  "The protocol type field in the encapsulation header is used to set the protocol field.",
 	  REACHED, type_decides, NULL },
-	{ "H22", "what waits for an address handle leaves in its order", HLD "2.1.3.2",
+	{ "H22", "packets that wait for an address handle leave in their order", HLD "2.1.3.2",
 	  "When enough information to create a handle becomes available, all sk_buffs waiting on "
 	  "it "
 	  "will be de-queued and transmitted.",
 	  "R45", drained, NULL },
-	{ "H25", "what waits for a path that does not exist is freed", HLD "2.1.4.1",
+	{ "H25", "packets that wait for a path are freed if there is no path", HLD "2.1.4.1",
 	  "If the PathRecord lookup was not successful, the entry will be deleted; all pending "
 	  "frames will be freed.",
 	  "R45", freed, NULL },

@@ -262,7 +262,7 @@ static const struct conform_case nd_cases[] = {
 	{ "V10/ns", "the option in a Neighbour Solicitation", DRAFT "5.1",
 	  "LID, capability flags, QPN, Q_Key, GID, zero pad, in 32 octets.", "V10/na", ns_option,
 	  NULL },
-	{ "V10/received", "an option with all of the padding is understood", DRAFT "5.1",
+	{ "V10/received", "an option with the whole padding of 48 bits is understood", DRAFT "5.1",
 	  "48 bits: zero pad, so that 40 octets are the next multiple of 8.", "V10/ns",
 	  option_of_40_octets, NULL },
 	{ "V11", "the LID in the option is the port's", DRAFT "5.1.1",

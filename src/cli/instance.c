@@ -120,7 +120,7 @@ int cli_wait(int argc, char **argv)
 	return cli_call("wait", args, NULL, NULL);
 }
 
-/* Waits until the instance has closed the connection, which it does when it has ended. */
+/* Wait up to 10 s for the instance to end, which closes the connection. */
 int cli_stop(int argc, char **argv)
 {
 	struct proto_client c;

@@ -67,7 +67,7 @@ static uint64_t xdiv(unsigned int n, uint64_t m)
 	return ret;
 }
 
-/* Return the inverse of a modulo P32, which is irreducible: a^(2^32 - 2). */
+/* Return the inverse of @a modulo P32: @a^(2^32 - 2), because P32 is irreducible. */
 static uint64_t inverse32(uint64_t a)
 {
 	uint64_t r = 1;

@@ -285,7 +285,7 @@ static bool fits(struct ctl_req *r, const struct question *q, const char *dest)
 	return false;
 }
 
-/* What the host does: "what", a name of trace_what_of(), "ping" if it is absent; and "port" for TCP and UDP */
+/* Read the argument "what", which is a name that trace_what_of() knows ("ping" if absent), and for TCP and UDP "port" */
 static bool read_what(struct ctl_req *r, struct trace_match *m)
 {
 	bool bad;

@@ -49,8 +49,8 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 }
 
 /*
- * True if no more requests of this command may wait. The limit keeps such requests from taking the places of all
- * clients.
+ * True if no more requests of this command may wait. The limit keeps such requests from using up all
+ * connections that the server accepts.
  */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
 {

@@ -243,7 +243,7 @@ struct ifc_cfg {
 /*
  * ifc_init() - Initialize the fields that ifc_qpn_hint() and ifc_destroy() use; cannot fail
  *
- * i->mac becomes the MAC that the interface will have if its queue pair gets the number it should have.
+ * i->mac becomes the MAC that the interface will have if its queue pair gets the QPN that ifc_qpn_hint() returns.
  */
 void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	      const struct ifc_ops *ops, void *ctx);

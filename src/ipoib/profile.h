@@ -58,7 +58,8 @@ enum ipoib_resolve {
 /* How an interface that only sends to a group becomes a member. */
 struct ipoib_sender {
 	bool asks; /* ask the SA whether the group exists, and join only then */
-	bool creates; /* the join creates the group. Without .asks and .creates, its refusal means that there is none */
+	/* the join creates the group. If .asks and .creates are both false, a refused join means that the group does not exist */
+	bool creates;
 	uint8_t join_state; /* MCM_JOIN_* */
 	enum ipoib_absent absent;
 	ns_t idle; /* time without a packet to the group after which the membership ends */

@@ -119,7 +119,10 @@ void sac_restart(struct sac *s, ns_t now);
 /* sac_tell() - Give an event to all users */
 void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now);
 
-/* Creation, restart and destruction of the parts that the files implement */
+/*
+ * Creation, restart and destruction of the client's parts. Each part is one file: op.c, path.c, group.c, ask.c, service.c,
+ * inform.c
+ */
 void sac_ops_init(struct sac *s);
 void sac_ops_fini(struct sac *s);
 void sac_paths_init(struct sac *s);

@@ -59,7 +59,7 @@ void sm_lid_book_fini(struct sm_lid_book *b)
 	htab_fini(&b->slots);
 }
 
-/* Tell whether a slot may be freed. A Report in progress points to the .source of its slot. */
+/* Tell whether a slot may be freed. It may not while Reports are open (.source.unproven), because they point to its .source. */
 static bool may_forget(const struct sm_db *db, const struct sm_lid_slot *s)
 {
 	return (s->outside || !s->lid) && !s->configured && !s->source.unproven &&

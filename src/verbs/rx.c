@@ -3,8 +3,8 @@
 
 #include "verbs/priv.h"
 
-#define IN_HDR \
-	92 /* octets of a payload that fit into the descriptor and leave room for headers, as in pkt_from_data() */
+/* Octets of the largest payload that is put into the packet's hdr[], with room for headers before it; a larger payload gets a buffer */
+#define IN_HDR 92
 
 /* --- buffers */
 

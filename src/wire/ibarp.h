@@ -33,8 +33,8 @@ bool ibarp_is(const uint8_t *p, size_t len);
 /*
  * ibarp_decode() - Decode the octets after the encapsulation
  *
- * If HLEN and @len permit both layouts, with and without second copies, the one in which the EUI-64 of the sender is the
- * low half of the sender's GID is taken. If this holds for both or for neither, the layout with the copies is taken.
+ * If HLEN and @len permit both layouts, with and without second copies, the decoder takes the layout in which the low half
+ * of the sender's GID is the sender's EUI-64. If this holds for both or for neither, the layout with the copies is taken.
  * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);

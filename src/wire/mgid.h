@@ -33,7 +33,10 @@ int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
  * nor 255.255.255.255, or @subnet is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
-/* mgid_v4mc_to_ipv4() - The IPv4 group of which mgid_v4mc_from_ipv4() makes @mgid. Return: 0; -EINVAL: there is none, or @mgid is the broadcast group */
+/*
+ * mgid_v4mc_to_ipv4() - Find the IPv4 group that mgid_v4mc_from_ipv4() maps to @mgid. Return: 0; -EINVAL: no group maps to
+ * @mgid, or @mgid is the broadcast group
+ */
 int mgid_v4mc_to_ipv4(uint8_t ret[4], const ib_gid *mgid, uint16_t subnet, uint8_t scope);
 #define MGID_SCOPE_GLOBAL 14
 

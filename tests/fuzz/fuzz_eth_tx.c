@@ -72,7 +72,7 @@ static void mend_ether(const uint8_t *ctl)
 		frame[0] |= 1;
 }
 
-/* Makes half of the groups of DST_GROUP the broadcast group. */
+/* DST_GROUP makes the destination a group, and bit 7 of ctl[1] makes that group the broadcast group. */
 static void mend_ib(const uint8_t *ctl)
 {
 	struct ipoib_lladdr peer = ef_peer(ctl[1]);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debian.sh [CODENAME...]: Debian 12 (bookworm) and 13 (trixie), as root, in a clone of the last commit. Each of  make
-# demo, make check, make vm and make deb  is the first command that is typed in a system that has only make and git in
-# addition to debootstrap's packages; after make vm, the command of README that follows there. One TAP line each.
+# debian.sh [CODENAME...]: test a clone of the last commit on Debian 12 (bookworm) and 13 (trixie), as root. Each of
+# make demo, make check, make vm and make deb  is run as the first command in a new system that has only make, git and
+# ca-certificates in addition to debootstrap's packages. After make vm, the next command of README is run, too. The
+# script prints one TAP line for each command.
 #
 # Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). The systems are
 # below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used

@@ -506,7 +506,7 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 	assert_int_equal(logged, 1);
 	assert_non_null(strstr(log_last, "0x0200"));
 	assert_non_null(strstr(log_last, "MTU 4096 above the port's 2048"));
-	/* Another reason is logged again, and so is the same reason after the join had worked. */
+	/* A refusal for another reason is logged, too, and so is one for the same reason after a join has succeeded. */
 	bcast_at_sa()->refuse = SA_STATUS_DENIED;
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(logged, 2);

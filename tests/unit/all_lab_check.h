@@ -46,8 +46,8 @@ void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, cons
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
 /*
- * lab_check_pairs() - Send one packet from each wanted host to each other on its link, and check that each
- * arrives once
+ * lab_check_pairs() - Send one packet from each host that @want names to every other such host on its link, and check that
+ * each packet arrives once
  */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 

@@ -273,7 +273,7 @@ static void test_groups_that_never_appear_on_a_link_are_not_joined(void **state)
 	er_groups_sync(&uni4, 1, &node, 1);
 	er_run(NS_MSEC(10));
 	ipoib_link_info(er.r.link, &b);
-	/* only the groups that reports are sent to, 224.0.0.22 and ff02::16 */
+	/* Only the groups to which reports are sent, 224.0.0.22 and ff02::16, were joined. */
 	assert_int_equal(b.groups, a.groups + 2);
 	er_fini();
 }

@@ -62,8 +62,8 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
 	/*
-	 * The name may be added long before the namespace is mounted on it, so the helper is asked again without an
-	 * event.
+	 * `ip netns add` makes the file and mounts the namespace on it later, which raises no inotify event. So the
+	 * helper is asked again without an event.
 	 */
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);

@@ -31,8 +31,8 @@ static const struct ca_suite_backend fake_backend = {
 /* --- the same over the libraries and the kernel of this machine */
 
 /*
- * Packets between two ports take real time. Nothing tells when all of them have arrived, so the end is a time in which
- * nothing did.
+ * Packets between two ports take real time. Nothing tells which packet is the last, so real_run() ends when no descriptor
+ * was readable for this time.
  */
 #define QUIET_MS 150
 

@@ -352,8 +352,8 @@ static void test_smp_places(void **state)
 }
 
 /*
- * In an SMP of all ones, the reserved fields of the header return as zeros, and the data is not
- * changed.
+ * After an SMP of all ones was decoded and encoded again, the reserved fields of its header are zero, and its data is
+ * not changed.
  */
 static void test_smp_reserved(void **state)
 {
