@@ -83,7 +83,7 @@ hook_of() {
 hook_server() {
 	local steps=$work/steps.$1
 	mkfifo "$steps"
-	hook="sh $PWD/tests/system/hook_step.sh $steps"
+	hook="sh $PWD/tests/system/hook_step $steps"
 	serve_steps "$@" "$steps" >"$work/hook.$1.log" 2>&1 &
 	server_pid[$1]=$!
 }

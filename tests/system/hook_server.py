@@ -4,7 +4,7 @@ processor, and is most of the CPU time of a run of the suite on any other.
 
     hook_server.py DEV FIFO
 
-FIFO brings lines "REPLY STEP [GROUP [NAME]]"; hook_step.sh writes them. REPLY is another FIFO, into which the status of the step goes.
+FIFO brings lines "REPLY STEP [GROUP [NAME]]"; hook_step writes them. REPLY is another FIFO, into which the status of the step goes.
 """
 import ctypes  # noqa: F401
 import errno

@@ -168,7 +168,8 @@ check "a third station is one too many on h3" macvlan_station m3 h3 33 52:54:00:
 check "it is refused, and counted" not at m3 ping -n -c 1 -W 1 10.4.0.2
 check "under its reason" test "$(counter uib0@h3 drop_tap_station_limit)" -gt 0
 check "the others go on" pings m1 2
-kill $busy
+# shellcheck disable=SC2046
+for pid in $busy; do kill $(descendants "$pid"); done
 
 # --- s2 moves: a machine with the same MAC and address starts behind h2 and announces itself
 

@@ -15,7 +15,7 @@ sleep 1200 >"$work/steps" &
 	sh -c 'cd tests/system && mkfifo /run/steps || exit 1
 		python3 hook_server.py ib0 /run/steps &
 		uname -r
-		while read -r number step; do { sh hook_step.sh /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
+		while read -r number step; do { sh hook_step /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
 vm=$!
 # A machine beside others boots for longer than the 13 s within which the suite wants to hear of its DUT.
 eventually 300 grep -q . "$work/vm.log"
