@@ -13,6 +13,7 @@ relay=
 octets=$((32 << 20)) # of each TCP flow
 
 relay_up() { # MODE MTU
+	rm -f "$work/ready" # of the relay before
 	"$R" -m "$2" "$1" a:t0 b:t0 >"$work/ready" 2>"$work/counters" &
 	relay=$!
 	eventually 5 grep -qx ready "$work/ready" || return 1
@@ -131,6 +132,7 @@ servers=
 serve() { # run the servers of both families in b
 	local a
 	for a in 10.7.0.2 fd07::2; do
+		rm -f "$work/serve.$a"
 		ip netns exec b python3 "$work/traffic.py" serve $a >"$work/serve.$a" 2>&1 &
 		servers+=" $!"
 		eventually 10 grep -q listening "$work/serve.$a" || return 1
