@@ -34,6 +34,7 @@ check "nothing is left of random commands" eventually 10 nothing_left
 kill_one() {
 	local pid what=verbs_hold
 	[ $(($1 % 3)) != 2 ] || what="verbs_random 100 $1"
+	rm -f "$work/killed"
 	# shellcheck disable=SC2086
 	"$TOOLS"/$what >"$work/killed" 2>&1 &
 	pid=$!
@@ -60,6 +61,7 @@ check "nothing is left of them" eventually 20 nothing_left
 no_pages() { equal "0 pages" "$(left 2>/dev/null | grep pages)"; }
 gone() { # CMD: removes it
 	local pid status
+	rm -f "$work/hold"
 	"$TOOLS/verbs_hold" >"$work/hold" &
 	pid=$!
 	eventually 10 grep -q ready "$work/hold" || return 1
