@@ -10,7 +10,6 @@
 void web_model_free(struct web_model *m)
 {
 	json_decref(m->rows);
-	free(m->print);
 	free(m->fabric);
 	free(m->node);
 	free(m->end);
@@ -246,19 +245,15 @@ static int make(struct web_model *m)
 
 int web_model_build(struct web_model *m, json_t *rows)
 {
-	char *print = rows ? json_dumps(rows, JSON_COMPACT) : NULL;
-	int status = print ? 0 : -ENOMEM;
+	int status;
 
-	if (print && m->print && !strcmp(print, m->print)) {
-		free(print);
+	if (json_equal(rows, m->rows)) {
 		json_decref(rows);
 		return 1;
 	}
 	web_model_free(m);
 	m->rows = rows;
-	m->print = print;
-	if (!status)
-		status = make(m);
+	status = rows ? make(m) : -ENOMEM;
 	if (status)
 		web_model_free(m);
 	return status;

@@ -55,7 +55,6 @@ struct web_fabric {
 
 struct web_model {
 	json_t *rows; /* array of {"fabric", "rows", "keep"}, which the other members point into */
-	char *print; /* the same as text, by which changes are noticed */
 	struct web_fabric *fabric;
 	struct web_node *node;
 	struct web_end *end;
