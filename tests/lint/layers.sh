@@ -86,7 +86,7 @@ while read -r f nth inc; do
 	room=${room%%/*}
 	own=${f#src/}
 	own=${own%.c}.h
-	if [ "$nth" = 1 ] && [ "$f" != "src/$own" ] && [ -f "src/$own" ] && [ "$inc" != "\"$own\"" ]; then bad "$f" "must include \"$own\" first"; fi
+	if [ "$nth" = 1 ] && [ -f "src/$own" ] && [ "$inc" != "\"$own\"" ]; then bad "$f" "must include \"$own\" first"; fi
 	case "${kind[$room]-} $inc" in
 	*\") # "
 		inc=${inc//\"/}

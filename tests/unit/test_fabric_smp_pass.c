@@ -163,12 +163,11 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 	assert_in_range(rig_sw(&without.r, "s")->dropped, 500, 4000);
 }
 
-/* A packet whose octets somebody else has, too, is not changed. */
-static void test_I1_octets_that_are_shared_stay(void **state)
+/* A packet without CRCs, whose SMP goes through the switch from port 1 to port 2 */
+static struct pkt *passing(uint8_t mad[256])
 {
 	static const uint8_t path[] = { 1, 2, 1 };
-	uint8_t mad[256], then[256];
-	struct pkt *p, *held;
+	struct pkt *p;
 
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, path, 3, NULL);
 	mad[SMP_OFF_HOP_PTR] = 1;
@@ -176,7 +175,15 @@ static void test_I1_octets_that_are_shared_stay(void **state)
 		&without.r,
 		&(struct rig_pkt){ .slid = 0xffff, .dlid = 0xffff, .vl = IB_VL15, .mad = mad });
 	crc_pkt_pad(p);
-	held = pkt_clone(p);
+	return p;
+}
+
+/* A packet whose octets somebody else has, too, is not changed. */
+static void test_I1_octets_that_are_shared_stay(void **state)
+{
+	uint8_t mad[256], then[256];
+	struct pkt *p = passing(mad), *held = pkt_clone(p);
+
 	assert_non_null(held);
 	rig_send_pkt(without.end[0], p);
 	assert_int_equal(without.end[1]->n, 1);
@@ -191,16 +198,9 @@ static void test_I1_octets_that_are_shared_stay(void **state)
 
 static void test_I1_an_SMP_that_passes_keeps_its_packet(void **state)
 {
-	static const uint8_t path[] = { 1, 2, 1 };
 	uint8_t mad[256];
-	struct pkt *p;
+	struct pkt *p = passing(mad);
 
-	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, path, 3, NULL);
-	mad[SMP_OFF_HOP_PTR] = 1;
-	p = rig_make(
-		&without.r,
-		&(struct rig_pkt){ .slid = 0xffff, .dlid = 0xffff, .vl = IB_VL15, .mad = mad });
-	crc_pkt_pad(p);
 	rig_send_pkt(without.end[0], p);
 	assert_int_equal(without.end[1]->n, 1);
 	assert_ptr_equal(without.end[1]->got[0], p);
