@@ -19,7 +19,7 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 
 /* Long options of the commands that parse their own options */
 extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
-	cli_import_options[], cli_fabric_check_options[], cli_wait_options[],
+	cli_import_options[], cli_fabric_check_options[], cli_timeout_options[],
 	cli_fabric_show_options[];
 
 int cli_import(int argc, char **argv);

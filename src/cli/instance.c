@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <poll.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,51 +95,75 @@ const struct cli_cmd cli_host_verbs[] = {
 	{ NULL },
 };
 
-const struct option cli_wait_options[] = {
+const struct option cli_timeout_options[] = {
 	{ "timeout", required_argument, NULL, 't' },
 	{ NULL },
 };
 
+/* Reads "[--timeout S]". 0, or the exit status after a message; without it, *@ms stays as it is. */
+static int timeout_arg(long long *ms, int argc, char **argv)
+{
+	if (argc == 1 || (argc == 3 && !strcmp(argv[1], "--timeout") && !cli_seconds(ms, argv[2])))
+		return 0;
+	return cli_error(PROTO_EXIT_USAGE, "%s: expected [--timeout SECONDS]", argv[0]);
+}
+
 int cli_wait(int argc, char **argv)
 {
-	json_t *args = json_object();
-	long long ms;
+	long long ms = -1;
+	json_t *args;
+	int status;
 
 	if (cli_opts.help) {
 		puts("uipoib wait [--timeout S]\n        until all interfaces are up; exit status "
 		     "4 if they are not in time");
-		json_decref(args);
 		return PROTO_EXIT_OK;
 	}
-	if (argc == 3 && !strcmp(argv[1], "--timeout") && !cli_seconds(&ms, argv[2])) {
+	status = timeout_arg(&ms, argc, argv);
+	if (status)
+		return status;
+	args = json_object();
+	if (ms >= 0)
 		json_object_set_new(args, "timeout_ms", json_integer(ms));
-	} else if (argc != 1) {
-		json_decref(args);
-		return cli_error(PROTO_EXIT_USAGE, "wait: expected [--timeout SECONDS]");
-	}
 	return cli_call("wait", args, NULL, NULL);
 }
 
-/* Wait up to 10 s for the instance to end, which closes the connection. */
-int cli_stop(int argc, char **argv)
+/* Waits until the instance closes the connection, because it has ended. The exit status */
+static int until_closed(struct proto_client *c)
 {
-	struct proto_client c;
-	char err[256] = "";
 	json_t *more;
 	int status;
 
+	while (!(status = proto_recv(c, c->timeout_ms, &more)))
+		json_decref(more);
+	return status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_OK;
+}
+
+int cli_stop(int argc, char **argv)
+{
+	long long ms = 10000;
+	struct proto_client c;
+	char err[256] = "";
+	int status;
+
 	if (cli_opts.help) {
-		puts("uipoib stop\n        end the instance, as Ctrl-C of its `run` would");
+		puts("uipoib stop [--timeout S]\n        end the instance, as Ctrl-C of its `run` "
+		     "would; exit "
+		     "status 4 if it has not ended in time (10 s)");
 		return PROTO_EXIT_OK;
 	}
-	if (argc > 1)
-		return cli_error(PROTO_EXIT_USAGE, "stop: '%s': unexpected", argv[1]);
-	status = cli_connect(&c);
+	status = timeout_arg(&ms, argc, argv);
+	if (!status)
+		status = cli_connect(&c);
 	if (status)
 		return status;
+	c.timeout_ms = (int)ms;
 	status = proto_call(&c, "stop", NULL, NULL, NULL, err, sizeof(err), NULL);
-	if (!status && !proto_recv(&c, 10000, &more))
-		json_decref(more);
+	if (!status)
+		status = until_closed(&c);
+	if (status == PROTO_EXIT_TIMEOUT)
+		snprintf(err, sizeof(err), "the instance has not ended after %g s",
+			 (double)ms / 1000);
 	proto_close(&c);
 	return status ? cli_error(status, "%s", err) : PROTO_EXIT_OK;
 }

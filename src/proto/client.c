@@ -23,7 +23,7 @@ static int connect_to(struct proto_client *c, const char *name,
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int status;
 
-	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
+	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 }, .timeout_ms = -1 };
 	status = path(sa.sun_path, sizeof(sa.sun_path), name);
 	if (status)
 		return status;
@@ -55,7 +55,7 @@ void proto_close(struct proto_client *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->buf);
-	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
+	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 }, .timeout_ms = -1 };
 }
 
 /* The descriptor is sent with the first octet. */
@@ -229,7 +229,7 @@ int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 	while (!status) {
 		json_t *obj, *end;
 
-		status = proto_recv(c, -1, &obj);
+		status = proto_recv(c, c->timeout_ms, &obj);
 		if (status)
 			break;
 		end = json_object_get(obj, "end");
@@ -247,7 +247,7 @@ int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 	snprintf(err, err_len, "the instance: %s",
 		 status == -EPIPE || status == -ECONNRESET ? "ended the connection"
 							   : strerror(-status));
-	return PROTO_EXIT_FAILED;
+	return status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_FAILED;
 }
 
 int proto_call(struct proto_client *c, const char *cmd, json_t *args,

@@ -124,6 +124,7 @@ struct proto_client {
 	char *buf;
 	size_t len, cap;
 	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1 for none */
+	int timeout_ms; /* how long proto_call() waits for each line; -1 after proto_connect(): no limit */
 };
 
 /*
@@ -157,7 +158,8 @@ int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret);
  * @err:	text of the error, or ""
  * @ret_end:	the end object, json_decref() it; may be NULL
  *
- * Return: status of the end (PROTO_EXIT_*); PROTO_EXIT_FAILED with @err if the connection broke
+ * Return: status of the end (PROTO_EXIT_*); PROTO_EXIT_FAILED with @err if the connection broke,
+ * PROTO_EXIT_TIMEOUT if nothing came in time
  */
 int proto_call(struct proto_client *c, const char *cmd, json_t *args,
 	       void (*row)(void *ctx, json_t *row), void *ctx, char *err, size_t err_len,

@@ -64,6 +64,15 @@ for signal in TERM HUP; do
 done
 
 lab_up
+kill -STOP "$(daemon)"
+check "uipoib stop fails if the instance does not end in time" refuse 4 'has not ended after 0.2 s' u stop --timeout 0.2
+check "a time that is none is refused" refuse 2 'stop: expected .--timeout SECONDS' u stop --timeout soon
+kill -CONT "$(daemon)"
+check "it ends as soon as it can" wait "$lab_pid"
+check "nothing is left behind" all_gone
+forget
+
+lab_up
 check "uipoib stop ends it" u stop
 check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
