@@ -9,6 +9,73 @@
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
+# The lists whose runs take longest come first.
+mutants hld2002 <<-'LIST'
+	none
+	any-type H4
+	held-order H22
+	held-kept H25
+	part-join-state H30/join
+	part-creates H30/only-joins
+	part-early H30/before
+	part-gives-up H30/created
+	part-one-link H9
+	part-one-qp H10
+	any-part H6
+	part-mtu H14
+	part-name H11
+	part-stays H30/gone
+	part-outside H31
+	fewer-tries H34
+	no-release H35
+LIST
+mutants v4mc01 <<-'LIST'
+	none
+	t-flag M7
+	scope M3
+	group-id M8
+	mgid-word M10
+	28-bits M9
+	fallback-mgid M17
+	creates-at-once M19/first
+	sender-creates M20
+	other-lender M22/all-systems
+	leave-bits M27
+	leaves-broadcast M24
+LIST
+mutants v6ib00 <<-'LIST'
+	none
+	group-word V24
+	signature-3333 V6
+	t-flag-3333 V5
+	scope-3333 V4
+	v6-option-length V10/na
+	v6-option-lid V11
+	v6-option-flags V12
+	v6-option-qkey V14/own
+	v6-qkey V14/peer
+	v6-sl V15
+	v6-header V20
+	v6-short V10/received
+	v6-needs-no-flags V13
+LIST
+mutants encaparp00 <<-'LIST'
+	none
+	ea-exchanged P2
+	ea-reserved P3
+	ea-ethertype P4
+	ea-ibarp-type P22
+	ea-hlen P23
+	ea-target P27
+	ea-sender P26
+	ea-reply-qkey P25
+	ea-peer-qkey P15/peer
+	ea-option P14/na
+	ea-sidr P18/request
+	ea-tclass R24
+	ea-needs-copy P20/received
+	small-mtu P8
+LIST
 mutants rfc4391 <<-'LIST'
 	reserved R30/sent
 	exchanged R29
@@ -78,72 +145,6 @@ mutants rfc4391 <<-'LIST'
 	description
 	twice
 	keepalives
-LIST
-mutants v4mc01 <<-'LIST'
-	none
-	t-flag M7
-	scope M3
-	group-id M8
-	mgid-word M10
-	28-bits M9
-	fallback-mgid M17
-	creates-at-once M19/first
-	sender-creates M20
-	other-lender M22/all-systems
-	leave-bits M27
-	leaves-broadcast M24
-LIST
-mutants v6ib00 <<-'LIST'
-	none
-	group-word V24
-	signature-3333 V6
-	t-flag-3333 V5
-	scope-3333 V4
-	v6-option-length V10/na
-	v6-option-lid V11
-	v6-option-flags V12
-	v6-option-qkey V14/own
-	v6-qkey V14/peer
-	v6-sl V15
-	v6-header V20
-	v6-short V10/received
-	v6-needs-no-flags V13
-LIST
-mutants encaparp00 <<-'LIST'
-	none
-	ea-exchanged P2
-	ea-reserved P3
-	ea-ethertype P4
-	ea-ibarp-type P22
-	ea-hlen P23
-	ea-target P27
-	ea-sender P26
-	ea-reply-qkey P25
-	ea-peer-qkey P15/peer
-	ea-option P14/na
-	ea-sidr P18/request
-	ea-tclass R24
-	ea-needs-copy P20/received
-	small-mtu P8
-LIST
-mutants hld2002 <<-'LIST'
-	none
-	any-type H4
-	held-order H22
-	held-kept H25
-	part-join-state H30/join
-	part-creates H30/only-joins
-	part-early H30/before
-	part-gives-up H30/created
-	part-one-link H9
-	part-one-qp H10
-	any-part H6
-	part-mtu H14
-	part-name H11
-	part-stays H30/gone
-	part-outside H31
-	fewer-tries H34
-	no-release H35
 LIST
 judge_mutants
 finish

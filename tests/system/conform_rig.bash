@@ -121,6 +121,7 @@ mutant() {
 		>"$work/relay.$n" 2>&1 &
 	relay_pid[$n]=$!
 	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
+	: >"$work/begun.$n"
 	# shellcheck disable=SC2046
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
 		--profile "$profile" $(dut_options "$profile") --json "$work/report.$n" --pcap-dir "$work/pcap.$n" --hook "$(hook_of "$profile")" >"$work/out.$n" 2>&1
@@ -131,28 +132,37 @@ mutant() {
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-mutants() { # PROFILE, lines NAME CASE: run forty at a time, because they wait most of the time
-	local n=$next_mutant name want pids=()
+# mutants PROFILE, lines NAME CASE: start them, sixty at a time, because they wait most of the time. Only four at a time are in their
+# beginning, which is where a mutant takes most of its CPU time.
+mutants() {
+	local name want
 	while read -r name want; do
+		names[next_mutant]="$1 $name $want"
+		while [ "$((next_mutant - 10 - $(files begun)))" -ge 4 ] || [ "$((next_mutant - 10 - $(files status)))" -ge 60 ]; do
+			sleep 0.1
+		done
 		(
 			unset dut_pid relay_pid server_pid
 			declare -A dut_pid relay_pid server_pid
-			mutant $n "$name" "$1" "${want:+$want }" >"$work/mutant.$n" 2>&1
-			echo $? >"$work/status.$n"
+			mutant $next_mutant "$name" "$1" "${want:+$want }" >"$work/mutant.$next_mutant" 2>&1
+			echo $? >"$work/status.$next_mutant"
+			: >"$work/begun.$next_mutant"
 		) &
-		pids+=($!)
-		names[$n]="$1 $name $want"
-		n=$((n + 1))
-		while [ $((n - 10 - $(find "$work" -maxdepth 1 -name 'status.*' | wc -l))) -ge 40 ]; do sleep 0.1; done
+		mutant_pids+=($!)
+		next_mutant=$((next_mutant + 1))
 	done
-	wait "${pids[@]}"
-	next_mutant=$n
 }
-next_mutant=10
+files() { # NAME: how many files NAME.* there are
+	local found
+	found=$(compgen -G "$work/$1.*" | wc -l)
+	echo "$found"
+}
+next_mutant=10 mutant_pids=()
 judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
 declare -a names
-judge_mutants() {
+judge_mutants() { # when all have ended
 	local n profile name want
+	wait "${mutant_pids[@]}"
 	for n in "${!names[@]}"; do
 		read -r profile name want <<<"${names[$n]}"
 		check "$profile: ${want:-nothing} fails for the mutant $name" judged "$n"
