@@ -6,9 +6,9 @@
  *
  * For files it also prints the cost of pulling one cable between switches, and of plugging it in again.
  *
- *	bench_sweep [-e ENGINE] [-s] [HCAS | FILE] ...
+ *	bench_sweep [-e ENGINE] [-s | -1] [HCAS | FILE] ...
  *
- * -s measures only the first sweep and the queries. -e sets the routing engine.
+ * -s measures only the first sweep and the queries, -1 only the first sweep. -e sets the routing engine.
  */
 
 #include <ctype.h>
@@ -291,7 +291,8 @@ static void client_open(struct bench *b)
 		exit(1);
 }
 
-static double until_up(struct bench *b)
+/* Not inlined, so that `valgrind --tool=callgrind --toggle-collect=until_up` counts the sweeps only */
+static __attribute__((noinline)) double until_up(struct bench *b)
 {
 	double start = cpu_seconds();
 
@@ -428,7 +429,9 @@ static void quiet(struct bench *b)
 	       (unsigned long long)(after.light_sweeps - before.light_sweeps));
 }
 
-static void one(const char *what, const struct sm_engine *engine, bool brief)
+enum part { ALL, QUERIES, SWEEP };
+
+static void one(const char *what, const struct sm_engine *engine, enum part part)
 {
 	bool file = !isdigit((unsigned char)*what);
 	static struct bench b;
@@ -446,6 +449,11 @@ static void one(const char *what, const struct sm_engine *engine, bool brief)
 		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
 		print_stages(&b);
 	}
+	if (part == SWEEP) {
+		printf("    %u SMPs, %.1f ms CPU, peak memory %ld KiB\n", b.sweep.smps, sweep * 1e3,
+		       peak_kib() - before);
+		return;
+	}
 	client_open(&b);
 	rate = query_rate(&b);
 	table = table_rate(&b);
@@ -453,7 +461,7 @@ static void one(const char *what, const struct sm_engine *engine, bool brief)
 	       "%6ld KiB, PathRecords %7.0f/s CPU, %7.0f/s in tables (%llu failed)\n",
 	       b.nhosts, b.sweep.switches, sweep * 1e3, b.sweep.smps, sweep * 1e6 / b.sweep.smps,
 	       peak_kib() - before, rate, table, (unsigned long long)b.failed);
-	if (file && !brief) {
+	if (file && part == ALL) {
 		joins(&b);
 		again(&b);
 		cables(&b);
@@ -469,10 +477,10 @@ int main(int argc, char **argv)
 	const struct sm_engine *engine = NULL;
 	const char *const *what = sizes;
 	int n = 3, c;
-	bool brief = false;
+	enum part part = ALL;
 
-	while ((c = getopt(argc, argv, "e:s")) != -1) {
-		brief |= c == 's';
+	while ((c = getopt(argc, argv, "e:s1")) != -1) {
+		part = c == '1' ? SWEEP : c == 's' ? QUERIES : part;
 		if (c == 'e')
 			engine = sm_engine_find(optarg);
 		if (c == '?' || (c == 'e' && !engine))
@@ -488,7 +496,8 @@ int main(int argc, char **argv)
 		int status;
 
 		if (!pid) {
-			one(what[i], engine, brief);
+			one(what[i], engine, part);
+			fflush(stdout);
 			_exit(0);
 		}
 		if (waitpid(pid, &status, 0) < 0 || status)

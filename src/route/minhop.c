@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "route/engine.h"
 
-/* Minimum hops: every port that leads one hop nearer to the destination is used. */
+/*
+ * Minimum hops: every port that leads one hop nearer to the destination is used.
+ *
+ * When all tables are computed, destinations come in their order. Then the ports for BLOCK of them are found at once,
+ * because one comparison of words compares the hops to all of them. In most blocks all destinations have the same ports.
+ */
 
-static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256])
+#define BLOCK 8
+#define EACH_OCTET 0x0101010101010101ull
+#define LOW_BITS (0x7f * EACH_OCTET)
+
+/* The ports of switch .s for the destinations .block * BLOCK to .block * BLOCK + BLOCK - 1 */
+struct minhop {
+	uint32_t s, block;
+	bool same; /* true if all of them have the ports of the first one */
+	unsigned int count[BLOCK];
+	uint8_t port[BLOCK][256];
+};
+
+static unsigned int find(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256])
 {
 	size_t n = r->db->nswitches;
 	const uint8_t *hops = r->db->hops;
@@ -19,4 +40,104 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 	return count;
 }
 
-const struct sm_engine sm_engine_minhop = { .name = "minhop", .ports = ports, .local = true };
+static uint64_t load(const uint8_t *hops)
+{
+	uint64_t x;
+
+	memcpy(&x, hops, sizeof(x));
+	return x;
+}
+
+/* The highest bit of each octet in which @a and @b are equal */
+static uint64_t equal(uint64_t a, uint64_t b)
+{
+	uint64_t x = a ^ b;
+
+	return ~(((x & LOW_BITS) + LOW_BITS) | x | LOW_BITS);
+}
+
+/* The hops that a neighbour has to each destination of a block if it is nearer, given the hops of the switch */
+static uint64_t nearer(const uint8_t *here)
+{
+	uint8_t want[BLOCK];
+
+	for (unsigned int i = 0; i < BLOCK; i++)
+		want[i] = here[i] == 0 || here[i] == SM_HOPS_NONE ? SM_HOPS_NONE - 1 : here[i] - 1;
+	return load(want);
+}
+
+/* Note that @port leads to those destinations of the block that have a bit in @mask. */
+static void note(struct minhop *m, uint64_t mask, uint8_t port)
+{
+	uint8_t hit[BLOCK];
+
+	memcpy(hit, &mask, sizeof(hit));
+	for (unsigned int i = 0; i < BLOCK; i++) {
+		if (hit[i])
+			m->port[i][m->count[i]++] = port;
+	}
+}
+
+static void find_block(const struct sm_router *r, struct minhop *m, uint32_t s, uint32_t block)
+{
+	size_t n = r->db->nswitches;
+	const uint8_t *hops = r->db->hops + block * BLOCK;
+	const struct route_edge *edge = r->rt->g.edge;
+	uint64_t masks[256], want = nearer(hops + s * n);
+	uint32_t first = r->rt->g.first[s], count = r->rt->g.first[s + 1] - first;
+
+	m->s = s;
+	m->block = block;
+	m->same = true;
+	memset(m->count, 0, sizeof(m->count));
+	for (uint32_t e = 0; e < count; e++) {
+		masks[e] = equal(load(hops + edge[first + e].to * n), want);
+		m->same &= masks[e] == 0 || masks[e] == EACH_OCTET << 7;
+	}
+	for (uint32_t e = 0; e < count; e++) {
+		if (m->same && masks[e])
+			m->port[0][m->count[0]++] = edge[first + e].port;
+		else if (masks[e])
+			note(m, masks[e], edge[first + e].port);
+	}
+}
+
+static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256])
+{
+	struct minhop *m = r->engine_state;
+	uint32_t block = d / BLOCK, i = d % BLOCK;
+
+	/* sm_reroute() asks for single destinations, and the last block may be incomplete */
+	if (!m || (block + 1) * BLOCK > r->db->nswitches)
+		return find(r, s, d, ret);
+	if (m->s != s || m->block != block)
+		find_block(r, m, s, block);
+	i = m->same ? 0 : i;
+	memcpy(ret, m->port[i], m->count[i]);
+	return m->count[i];
+}
+
+static int begin(struct sm_router *r)
+{
+	struct minhop *m = malloc(sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->s = m->block = UINT32_MAX;
+	r->engine_state = m;
+	return 0;
+}
+
+static void end(struct sm_router *r)
+{
+	free(r->engine_state);
+	r->engine_state = NULL;
+}
+
+const struct sm_engine sm_engine_minhop = {
+	.name = "minhop",
+	.begin = begin,
+	.ports = ports,
+	.end = end,
+	.local = true,
+};

@@ -23,6 +23,8 @@
  * the event loop is not held up.
  */
 
+#define RUN_COPY \
+	64 /* least number of candidates in spread(), with repetitions; at most half of 256 */
 #define GOLDEN_32 2654435769u /* 2^32 divided by the golden ratio */
 
 static const struct sm_engine *const engines[] = {
@@ -45,27 +47,16 @@ const char *sm_engine_name(const struct sm_engine *e)
 	return e ? e->name : sm_engine_minhop.name;
 }
 
-void sm_router_row(struct sm_router *r, uint32_t from)
+/* Set the entries of @n successive LIDs to @port[]. Return: true if one changed */
+static bool run_set(uint8_t *lft, bool *known, uint16_t lid, const uint8_t *port, unsigned int n)
 {
-	uint32_t n = r->db->nswitches, head = 0, tail = 0;
-	uint8_t *row = r->db->hops + (size_t)from * n;
+	bool changed = memcmp(lft + lid, port, n) != 0;
 
-	memset(row, SM_HOPS_NONE, n);
-	row[from] = 0;
-	r->done += r->rt->g.first[n];
-	r->queue[tail++] = from;
-	while (head < tail) {
-		uint32_t s = r->queue[head++];
-
-		for (uint32_t e = r->rt->g.first[s]; e < r->rt->g.first[s + 1]; e++) {
-			uint32_t to = r->rt->g.edge[e].to;
-
-			if (row[to] != SM_HOPS_NONE || row[s] >= IB_MAX_HOPS)
-				continue;
-			row[to] = row[s] + 1;
-			r->queue[tail++] = to;
-		}
-	}
+	for (unsigned int i = 0; i < n && changed && known; i++)
+		route_set(lft, known, (uint16_t)(lid + i), port[i]);
+	if (changed && !known)
+		memcpy(lft + lid, port, n);
+	return changed;
 }
 
 /*
@@ -73,21 +64,30 @@ void sm_router_row(struct sm_router *r, uint32_t from)
  * from the switch's LID: it is multiplied by the golden ratio, and the fraction says where in @cand to
  * begin. So switches that have the same candidates begin at different ports, even if their LIDs are at equal distances.
  * The choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
+ *
+ * The hosts of a switch mostly have successive LIDs, whose entries are copied. For this @cand is repeated until it is
+ * long enough.
  */
-static bool spread(uint8_t *lft, bool *known, const uint8_t *cand, unsigned int n, uint16_t lid,
+static bool spread(uint8_t *lft, bool *known, uint8_t cand[256], unsigned int n, uint16_t lid,
 		   const struct route_target *t, const struct route_target *end)
 {
 	unsigned int i = (unsigned int)((uint64_t)(lid * GOLDEN_32) * n >> 32);
+	unsigned int long_enough = end - t < RUN_COPY ? (unsigned int)(end - t) : RUN_COPY;
 	bool changed = false;
 
-	for (; t < end; t++) {
-		changed |= route_set(lft, known, t->lid, cand[i]);
+	for (; n < long_enough; n *= 2)
+		memcpy(cand + n, cand, n);
+	while (t < end) {
+		unsigned int len = t->run < n - i ? t->run : n - i;
+
+		changed |= run_set(lft, known, t->lid, cand + i, len);
 		/*
 		 * Targets with port 0 are the switches themselves. They take no turn, because they
 		 * get little traffic.
 		 */
-		if (t->port && ++i == n)
-			i = 0;
+		i = t->port ? i + len : i;
+		i = i < n ? i : 0;
+		t += len;
 	}
 	return changed;
 }
@@ -195,7 +195,8 @@ int sm_router_run(struct sm_router *r, size_t steps, struct sm_node **ret)
 	for (; r->next_row < n; r->next_row++) {
 		if (r->done >= steps)
 			goto pause;
-		sm_router_row(r, r->next_row);
+		if (r->next_row % ROUTE_ROWS == 0 && sm_router_rows(r, r->next_row))
+			return -ENOMEM;
 		if (r->engine->row)
 			r->engine->row(r, r->next_row);
 	}

@@ -84,6 +84,16 @@ int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_nod
 	return 0;
 }
 
+/* Set .run of the targets of one switch, which are in the order of their LIDs. */
+static void runs_count(struct route_target *t, uint32_t n)
+{
+	for (uint32_t i = n; i-- > 0;) {
+		bool more = i + 1 < n && t[i].port && t[i + 1].port && t[i + 1].lid == t[i].lid + 1;
+
+		t[i].run = (uint16_t)(more ? t[i + 1].run + 1 : 1);
+	}
+}
+
 static int targets_build(struct sm_routes *rt, const struct sm_db *db)
 {
 	uint32_t *fill;
@@ -113,8 +123,11 @@ static int targets_build(struct sm_routes *rt, const struct sm_db *db)
 
 		if (at)
 			rt->target[fill[at->sw->index]++] =
-				(struct route_target){ (uint16_t)lid, port };
+				(struct route_target){ .lid = (uint16_t)lid, .port = port };
 	}
+	for (uint32_t s = 0; s < db->nswitches; s++)
+		runs_count(rt->target + rt->first_target[s],
+			   rt->first_target[s + 1] - rt->first_target[s]);
 	return 0;
 }
 

@@ -28,6 +28,11 @@ struct route_graph {
 struct route_target {
 	uint16_t lid;
 	uint8_t port;
+	/*
+	 * Number of targets of this switch, from this one on, whose LIDs follow one another; always 1 for a target with
+	 * port 0
+	 */
+	uint16_t run;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "route/engine.h"
 #include "sm_net.h"
 #include "util/list.h"
+#include "util/prng.h"
 
 static const struct sm_node *attached(const struct sm_port *p, uint8_t *ret_port)
 {
@@ -149,11 +150,83 @@ static void test_slices_change_nothing(void **state)
 	net_fini(&net);
 }
 
+/* A ring of @n - 5 switches with some chords, and five switches without a link */
+static void graph_make(struct sm_routes *rt, struct prng *rnd, uint32_t n)
+{
+	bool *linked = calloc((size_t)n * n, sizeof(*linked));
+	uint32_t edges = 0, ring = n - 5;
+
+	for (uint32_t s = 0; s < ring; s++) {
+		uint32_t step = prng_below(rnd, 40) ? 1 : prng_below(rnd, ring),
+			 to = (s + step) % ring;
+
+		linked[(size_t)s * n + to] = linked[(size_t)to * n + s] = to != s;
+	}
+	rt->g.edge = calloc((size_t)n * n, sizeof(*rt->g.edge));
+	rt->g.first = calloc(n + 1, sizeof(*rt->g.first));
+	for (uint32_t s = 0; s < n; s++) {
+		rt->g.first[s] = edges;
+		for (uint32_t to = 0, port = 1; to < n; to++) {
+			if (linked[(size_t)s * n + to])
+				rt->g.edge[edges++] = (struct route_edge){ (uint8_t)port++, to };
+		}
+	}
+	rt->g.first[n] = edges;
+	free(linked);
+}
+
+/* Hops and ports that are computed for many switches at once are those that are computed one by one. */
+static void test_many_at_once_are_one_by_one(void **state)
+{
+	static const uint32_t sizes[] = { 1, 7, 8, 300, 2 * ROUTE_ROWS };
+	struct prng rnd;
+
+	prng_seed(&rnd, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint32_t n = sizes[i] + 5;
+		struct sm_routes rt = { 0 };
+		struct sm_db db = { .nswitches = n, .routes = &rt };
+		uint8_t *rows = calloc(n, n);
+		struct sm_router *one, *many;
+
+		graph_make(&rt, &rnd, n);
+		db.hops = calloc(n, n);
+		one = sm_router_open(&db, NULL);
+		many = sm_router_open(&db, NULL);
+		for (uint32_t from = 0; from < n; from += ROUTE_ROWS)
+			assert_int_equal(sm_router_rows(many, from), 0);
+		memcpy(rows, db.hops, (size_t)n * n);
+		for (uint32_t from = 0; from < n; from++)
+			sm_router_row(one, from);
+		assert_memory_equal(rows, db.hops, (size_t)n * n);
+
+		assert_int_equal(many->engine->begin(many), 0);
+		for (uint32_t s = 0; s < n; s++) {
+			for (uint32_t d = 0; d < n; d++) {
+				uint8_t a[256], b[256];
+				unsigned int count = one->engine->ports(one, s, d, a);
+
+				if (s == d)
+					continue;
+				assert_int_equal(many->engine->ports(many, s, d, b), count);
+				assert_memory_equal(a, b, count);
+			}
+		}
+		sm_router_destroy(one);
+		sm_router_destroy(many);
+		free(rt.g.edge);
+		free(rt.g.first);
+		free(db.hops);
+		free(rows);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fewest_hops_then_ports_in_turn),
 		cmocka_unit_test(test_slices_change_nothing),
+		cmocka_unit_test(test_many_at_once_are_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
