@@ -436,6 +436,34 @@ static int partitions(int argc, char **argv)
 	return status;
 }
 
+/* --- routes */
+
+static const struct cli_show route_shown = {
+	.object = "hop",
+	.cmd = "fabric route",
+	.keys =
+		(const struct cli_key[]){
+			{ "from", .bare = true, .required = true },
+			{ "to", .bare = true, .required = true },
+			{ "fabric" },
+			{ NULL },
+		},
+	.cols =
+		(const struct cli_col[]){
+			{ "OUT", "port" },
+			{ "IN", "peer" },
+			{ "LINK", "link" },
+			{ "LID", "lid", true },
+			{ NULL },
+		},
+	.title = (const char *const[]){ "port", NULL },
+};
+
+static int route(int argc, char **argv)
+{
+	return cli_show(&route_shown, argc, argv);
+}
+
 /* --- forged packets */
 
 static const struct cli_show injected = {
@@ -476,6 +504,8 @@ const struct cli_cmd cli_fabric_verbs[] = {
 	  .verbs = cli_fault_verbs },
 	{ "lft", NULL, "show NODE", "unicast forwarding of a switch", .verbs = lft_verbs },
 	{ "mft", NULL, "show NODE", "multicast forwarding of a switch", .verbs = mft_verbs },
+	{ "route", route, "NODE/PORT NODE/PORT [fabric F]",
+	  "the cables by which packets go from one port to another, by the switches' tables" },
 	{ "sm", NULL, "show | start | stop | restart", "subnet managers of this instance",
 	  .verbs = sm_verbs },
 	{ "lid", NULL, "set NODE/PORT|GUID LID", "LIDs that the subnet manager gives",

@@ -293,7 +293,8 @@ int cli_show(const struct cli_show *s, int argc, char **argv)
 		return status;
 	rows = json_array();
 	status = cli_call(s->cmd, args, add_row, rows);
-	if (!status)
+	/* Rows that came before an error are shown, too: a route that ends in a loop, for instance. */
+	if (!status || json_array_size(rows))
 		cli_print_rows(s, rows);
 	json_decref(rows);
 	return status;

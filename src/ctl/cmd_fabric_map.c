@@ -8,7 +8,7 @@
  */
 
 #define PART_MAX 1024 /* nodes of one answer */
-#define HOPS_MAX 64 /* longest route that is shown; a longer one is a loop */
+#define HOPS_MAX 64 /* longest route that is followed */
 
 /* True if @p is the end of a cable */
 static bool has_cable(const struct fabric_port *p)
@@ -122,16 +122,32 @@ static struct fabric_port *hop(struct ctl_req *r, struct inst_fabric *f, struct 
 	return up && peer && fabric_port_node(peer) ? peer : NULL;
 }
 
-/* Follows the LFTs from the end port @p to the LID of the end port @to, which is at a CA or is port 0 of a switch. */
+static bool among(struct fabric_node *const *nodes, unsigned int n, const struct fabric_node *node)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (nodes[i] == node)
+			return true;
+	return false;
+}
+
+/*
+ * Follows the LFTs from the end port @p to the LID of the end port @to, which is at a CA or is port 0 of a switch. A
+ * switch looks only at the LID, so a route that comes to a switch again is a loop.
+ */
 static const char *follow(struct ctl_req *r, struct inst_fabric *f, struct fabric_port *p,
 			  const struct fabric_port *to, unsigned int lid)
 {
+	struct fabric_node *before[HOPS_MAX];
+
 	for (unsigned int n = 0; n < HOPS_MAX; n++) {
 		struct fabric_node *at = fabric_port_node(p);
 		const struct node_switch *sw = fabric_node_node(at)->sw;
 
 		if (p == to || (at == fabric_port_node(to) && !fabric_port_num(to)))
 			return NULL;
+		if (among(before, n, at))
+			return "the route is a loop";
+		before[n] = at;
 		if (sw &&
 		    (lid > sw->si.lft_top || sw->lft[lid] > fabric_node_node(at)->info.nports))
 			return "a switch has no entry for the LID";
@@ -141,7 +157,7 @@ static const char *follow(struct ctl_req *r, struct inst_fabric *f, struct fabri
 		if (!p)
 			return "a link of the route is not up";
 	}
-	return "the route is a loop";
+	return "the route is longer than any that is followed";
 }
 
 void cmd_fabric_route(struct ctl_req *r)

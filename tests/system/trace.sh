@@ -75,4 +75,17 @@ check "no such port" refuse 2 "port '65536': expected" u trace h1 h2 udp 65536
 check "two of them" refuse 2 "'udp': unexpected" u trace h1 h2 arp udp 9
 check "join of a host" refuse 2 "join: 'h2' is no multicast address" u trace h1 h2 join
 check "a connection to a group" refuse 2 "'239.1.2.3' is a multicast address, expected ping, udp or join" u trace h1 239.1.2.3 tcp 80
+# --- the same way by the tables alone
+
+lid=$(u -j fabric port show Hca2/1 | jq '.port[0].lid')
+hops() { equal "$1" "$(u -j fabric route Hca1/1 Hca2/1 2>"$work/err" | jq -r '[.hop[] | .port + ">" + .peer] | join(" ")')"; }
+check "fabric route shows each cable" hops "Hca1/1>Switch1/1 Switch1/3>Switch2/2 Switch2/1>Hca2/1"
+u fabric sm stop
+u fabric lft set Switch2 "$lid" 2
+check "a loop is shown once" hops "Hca1/1>Switch1/1 Switch1/3>Switch2/2 Switch2/2>Switch1/3"
+check "and is named" refuse 1 'the route is a loop$' u fabric route Hca1/1 Hca2/1
+u fabric lft set Switch2 "$lid" 255
+check "a switch without an entry is named" refuse 1 'a switch has no entry for the LID$' u fabric route Hca1/1 Hca2/1
+check "a port without a LID is refused" refuse 2 'to: the port has no LID$' u fabric route Hca1/1 Switch1/1
+check "so is half a route" refuse 2 "to: missing" u fabric route Hca1/1
 finish
