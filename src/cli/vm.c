@@ -33,9 +33,11 @@
 #define MEM_MIN 192
 #define MEM_DEFAULT 512
 #define CPUS_DEFAULT 2
+#define UNIT_MAX 200 /* octets of --systemd's unit; systemd takes 255 */
 
 struct vm_opts {
 	const char *file, *name, *kernel, *module, *port;
+	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
 	/* other end of the link; to.udp: the link leads to an address, --port udp:... */
 	struct conf_port to;
 	char name_buf[PROTO_NAME_MAX];
@@ -75,6 +77,7 @@ static int usage(int status)
 	      "  --share DIR          it may write there; repeatable\n"
 	      "  --no-wait            run CMD even while ib0 is not up: CMD may be the subnet "
 	      "manager\n"
+	      "  --systemd[=UNIT]     boot systemd to UNIT (basic.target) before CMD\n"
 	      "  --timeout S          end it after S seconds, exit status 4\n"
 	      "  --cpus N             (2)\n"
 	      "  --mem M              MB (512)\n"
@@ -181,7 +184,20 @@ static int parse_accel(struct vm_opts *o, const char *text)
 	return 0;
 }
 
-enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT };
+/* A name of a unit has only these characters (systemd.unit(5)), so it is one word of the kernel's command line. */
+static int parse_systemd(struct vm_opts *o, const char *unit)
+{
+	size_t len = strspn(unit, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				  "0123456789:-_.\\@");
+
+	if (!len || unit[len] || len > UNIT_MAX || !strchr(unit, '.'))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "vm: --systemd '%s': expected a unit, as multi-user.target", unit);
+	o->systemd = unit;
+	return 0;
+}
+
+enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT, SYSTEMD };
 
 static int option(struct vm_opts *o, int c)
 {
@@ -226,6 +242,8 @@ static int option(struct vm_opts *o, int c)
 	case NO_WAIT:
 		o->no_wait = true;
 		return 0;
+	case SYSTEMD:
+		return parse_systemd(o, optarg ? optarg : "basic.target");
 	default:
 		return usage(PROTO_EXIT_USAGE);
 	}
@@ -247,6 +265,7 @@ const struct option cli_vm_options[] = {
 	{ "address", required_argument, NULL, ADDRESS },
 	{ "accel", required_argument, NULL, ACCEL },
 	{ "no-wait", no_argument, NULL, NO_WAIT },
+	{ "systemd", optional_argument, NULL, SYSTEMD },
 	{ NULL },
 };
 
@@ -298,6 +317,10 @@ static int look(struct vm_opts *o)
 	if (!in_path(QEMU_PROGRAM))
 		return cli_error(PROTO_EXIT_ENV, "vm: " QEMU_PROGRAM
 						 " is missing: the package qemu-system-x86 has it");
+	if (o->systemd && access(VM_SYSTEMD, X_OK) < 0)
+		return cli_error(PROTO_EXIT_ENV,
+				 "vm: --systemd: " VM_SYSTEMD ": %s: the package systemd has it",
+				 strerror(errno));
 	status = kernel_find(&o->found, o->kernel, o->module, home, err);
 	if (status)
 		return cli_error(status == -EINVAL ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV, "vm: %s",
@@ -338,6 +361,7 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 			   .env = environ,
 			   .cmd = o->cmd,
 			   .tty = term_is_tty(),
+			   .systemd = o->systemd,
 			   .up_timeout = o->no_wait ? 0 : UP_TIMEOUT },
 		.kvm = o->kvm >= 0 ? o->kvm : qemu_kvm_works(),
 		.cpus = (unsigned int)o->cpus,

@@ -53,6 +53,7 @@ void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
 /* mounts the host's root with a tmpfs over it, and makes the result the root */
 void mount_root(void);
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
+void make_dirs(char *path); /* makes a folder, and those above it that do not exist */
 
 /* --- net.c */
 
@@ -64,6 +65,14 @@ void net_address(const char *text);
  * not wait
  */
 void net_up(unsigned int seconds);
+
+/* --- systemd.c */
+
+/*
+ * systemd_start() - Make systemd the first process. It returns in a child of it when systemd has booted; the VM ends if systemd
+ * does not boot
+ */
+void systemd_start(void);
 
 /* --- cmd.c */
 

@@ -113,13 +113,15 @@ struct job {
 	char **env, **arg; /* NULL-terminated, each with room for all lines of the list */
 	size_t nenv, narg;
 	const char *cwd;
-	bool tty;
+	bool tty, systemd;
 };
 
 static void run(struct job *j)
 {
 	uint8_t status;
 
+	if (j->systemd)
+		systemd_start();
 	chan_send(FRAME_READY, NULL, 0);
 	status = (uint8_t)cmd_run(j->arg, j->env, j->cwd, j->tty);
 	sync();
@@ -154,6 +156,8 @@ static void obey(struct job *j, const char *verb, char *value)
 		j->cwd = value;
 	else if (!strcmp(verb, "tty"))
 		j->tty = true;
+	else if (!strcmp(verb, "systemd"))
+		j->systemd = true;
 	else if (!strcmp(verb, "up"))
 		net_up((unsigned int)atoi(value));
 	else if (!strcmp(verb, "run"))

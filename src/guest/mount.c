@@ -82,7 +82,7 @@ void mount_root(void)
 		fatal("/dev/fd: %m");
 }
 
-static void make_dirs(char *path)
+void make_dirs(char *path)
 {
 	for (char *p = path + 1; *p; p++)
 		if (*p == '/') {

@@ -108,6 +108,8 @@ static void say_command(struct writer *w)
 		say(w, "arg", *a);
 	if (c->tty)
 		say(w, "tty", "");
+	if (c->systemd)
+		say(w, "systemd", "");
 	snprintf(number, sizeof(number), "%u", c->up_timeout);
 	say(w, "up", number);
 	say(w, "run", "");

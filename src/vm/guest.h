@@ -20,6 +20,7 @@
  *	cwd=DIR		the folder in which CMD starts
  *	arg=WORD	the next word of CMD
  *	tty=		give CMD a terminal
+ *	systemd=	boot systemd before CMD is run
  *	up=SECONDS	set ib0 up, and wait so long until it can send; 0: do not wait
  *	run=		run CMD, send its exit status, and end
  */
@@ -32,6 +33,7 @@
 #define VM_CONFIG "config"
 #define VM_CHANNEL "/dev/vport0p1"
 #define VM_ROOT_TAG "root"
+#define VM_SYSTEMD "/lib/systemd/systemd"
 #define VM_SHARES_MAX 8
 #define VM_ADDRS_MAX 8
 
@@ -48,6 +50,7 @@ struct guest_cfg {
 	char *const *env;
 	char *const *cmd;
 	bool tty;
+	const char *systemd; /* the unit to which systemd boots before CMD is run, or NULL */
 	/* seconds within which ib0 must be up; 0: CMD starts without waiting for ib0 */
 	unsigned int up_timeout;
 };

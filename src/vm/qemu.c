@@ -112,8 +112,21 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "%u", c->mem_mb);
 }
 
+/*
+ * The words on the kernel's command line for systemd. The root is a copy of the host's, so nothing is mounted or checked as the
+ * host's /etc/fstab says, and /tmp stays the host's. Timers would start the host's daily work. "first boot" would enable units that the host does not have enabled.
+ */
+#define SYSTEMD_WORDS                                                                              \
+	" systemd.unit=%s fstab=no luks=no systemd.gpt_auto=no systemd.condition-first-boot=no "   \
+	"systemd.show_status=auto systemd.mask=tmp.mount systemd.mask=systemd-remount-fs.service " \
+	"systemd.mask=timers.target"
+
 static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 {
+	char systemd[512] = "";
+
+	if (c->systemd)
+		snprintf(systemd, sizeof(systemd), SYSTEMD_WORDS, c->systemd);
 	add(a, "-kernel");
 	if (c->kernel_fd >= 0)
 		add(a, "/proc/self/fd/%d", c->kernel_fd);
@@ -135,8 +148,8 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "
 	    "random.trust_cpu=on "
-	    "tsc=%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s",
-	    c->kvm ? "reliable" : "unstable", c->verbose ? "ignore_loglevel" : "quiet");
+	    "tsc=%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s%s",
+	    c->kvm ? "reliable" : "unstable", c->verbose ? "ignore_loglevel" : "quiet", systemd);
 }
 
 static void add_wires(struct qemu_args *a, const struct qemu_cfg *c)

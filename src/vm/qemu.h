@@ -17,6 +17,7 @@ struct qemu_cfg {
 	bool kvm;
 	unsigned int cpus, mem_mb;
 	bool verbose; /* the kernel prints all of its log */
+	const char *systemd; /* as guest_cfg.systemd */
 	/* Inherited descriptors: the initramfs, two stream sockets and a datagram socket */
 	int initrd_fd, serial_fd, channel_fd, eth_fd;
 	const char *const *share; /* folders that the guest may write, as guest_cfg.share */

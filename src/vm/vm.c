@@ -25,6 +25,7 @@
 
 /* longest time until CMD runs; it is long because an emulated processor on a busy machine is slow */
 #define BOOT_TIMEOUT_MS 120000
+#define SYSTEMD_TIMEOUT_MS 240000 /* so much longer for systemd's boot */
 /* longest time until HELLO; HELLO never comes if KVM does not work */
 #define KVM_PATIENCE_MS 10000
 #define LOG_KEPT 16384
@@ -295,6 +296,7 @@ static int start(struct vm *v, int initrd, int kernel, bool kvm)
 		.cpus = v->cfg->cpus,
 		.mem_mb = v->cfg->mem_mb,
 		.verbose = v->cfg->verbose,
+		.systemd = v->cfg->guest.systemd,
 		.initrd_fd = initrd,
 		.share = v->cfg->guest.share,
 	};
@@ -385,6 +387,8 @@ static long long deadline(const struct vm *v, bool kvm)
 {
 	long long at = v->ready ? -1 : v->started + BOOT_TIMEOUT_MS;
 
+	if (at >= 0 && v->cfg->guest.systemd)
+		at += SYSTEMD_TIMEOUT_MS;
 	if (kvm && !v->hello)
 		at = v->started + KVM_PATIENCE_MS;
 	if (v->cfg->timeout_ms >= 0 && (at < 0 || v->started + v->cfg->timeout_ms < at))

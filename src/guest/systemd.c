@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vm/guest.h"
+
+/*
+ * systemd becomes the first process of the VM, and a child of init, which systemd adopts, waits for the end of its boot and runs
+ * CMD. The words that the kernel is given for systemd are in vm/qemu.c.
+ */
+
+#define PRIVATE \
+	"/run/systemd/private" /* socket of systemctl; systemd answers there, with or without D-Bus */
+#define TICK_MS 20
+
+/*
+ * The host's configuration is not made for the VM. Files in /run have the precedence over those in /usr/lib: /tmp keeps the
+ * host's files, the journal does not copy the host's, and network managers leave the interface to the host alone.
+ */
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{ "/run/tmpfiles.d/tmp.conf", "" },
+	{ "/run/systemd/journald.conf.d/uipoib.conf", "[Journal]\nStorage=volatile\n" },
+	{ "/run/systemd/network/00-uipoib.network",
+	  "[Match]\nName=eth0\n\n[Link]\nUnmanaged=yes\n" },
+	{ "/run/NetworkManager/conf.d/00-uipoib.conf",
+	  "[keyfile]\nunmanaged-devices=interface-name:eth0\n" },
+};
+
+static void make_file(const char *path, const char *text)
+{
+	char dir[PATH_MAX];
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	*strrchr(dir, '/') = '\0';
+	make_dirs(dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		fatal("%s: %m", path);
+	close(fd);
+}
+
+static void become_systemd(void) __attribute__((noreturn));
+
+static void become_systemd(void)
+{
+	static char program[] = VM_SYSTEMD, path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *argv[] = { program, NULL }, *envp[] = { path, NULL };
+
+	execve(program, argv, envp);
+	fatal("%s: %m", program);
+}
+
+static void tick(void)
+{
+	const struct timespec t = { .tv_nsec = TICK_MS * 1000000l };
+
+	nanosleep(&t, NULL);
+}
+
+/* Runs `systemctl is-system-running --wait` and reads what it prints: the state in which the boot has ended. */
+static void end_of_boot(char *state, size_t size)
+{
+	char line[64];
+	FILE *f;
+
+	while (access(PRIVATE, F_OK) < 0)
+		tick();
+	f = popen("exec systemctl is-system-running --wait 2>&1", "r");
+	if (!f)
+		fatal("systemctl: %m");
+	*state = '\0';
+	while (fgets(line, sizeof(line), f))
+		snprintf(state, size, "%.*s", (int)strcspn(line, "\n"), line);
+	pclose(f);
+}
+
+void systemd_start(void)
+{
+	static const char *const booted[] = { "running", "degraded" };
+	char state[64];
+	pid_t pid;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make_file(files[i].path, files[i].text);
+	unlink("/.dockerenv"); /* if the host is a container, systemd would think that the VM is that container */
+	pid = fork();
+	if (pid < 0)
+		fatal("fork: %m");
+	if (pid)
+		become_systemd();
+	chan_sendf(FRAME_STATE, "systemd boots");
+	end_of_boot(state, sizeof(state));
+	chan_sendf(FRAME_STATE, "systemd: %s", state);
+	for (size_t i = 0; i < sizeof(booted) / sizeof(booted[0]); i++)
+		if (!strcmp(state, booted[i]))
+			return;
+	fatal("systemd has not booted: %s", *state ? state : "systemctl printed nothing");
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
+# `uipoib vm --systemd`: systemd is the first process, and programs run as its services. In one boot:
+#
+#	h1 10.4.0.1 --- Switch1 --- ib0 10.4.0.100	NetworkManager knows ib0 and leaves eth0 alone
+#				    uipoib@lab.service: a lab of its own, which outlives its daemon and its stop and start
+. "$(dirname "$0")/../../system/lib.sh"
+need qemu-system-x86_64 systemctl jq
+unset UIPOIB_NAME
+patience=600 # seconds for the boot and all commands, on a busy machine
+
+vm() { timeout $patience "$UIPOIB" vm "$@"; }
+
+check "a unit that is none" refuse 2 "--systemd 'a b.target': expected a unit, as multi-user.target" vm --systemd='a b.target' -- true
+check "a unit without its kind" refuse 2 "--systemd 'basic': expected a unit" vm --systemd=basic -- true
+
+mkdir -p "$work/lab" "$work/root"
+make -s O="$(dirname "$UIPOIB")" DESTDIR="$work/root" prefix=/opt/uipoib systemdsystemunitdir=/etc/systemd/system sysconfdir=/etc install
+topo_ring 2 1 >"$work/lab/lab.topo"
+conf_hosts 2 >"$work/lab/lab.conf"
+mark=$work/lab/mark
+echo "of the host" >"$mark"
+
+# Prints "ok - NAME" or "not ok - NAME" for each check, which this script counts as its own.
+cat >"$work/lab/inside" <<-END
+	check() {
+		what=\$1; shift
+		if out=\$("\$@" 2>&1); then echo "ok - \$what"; else echo "not ok - \$what"; printf '%s\n' "\$out" | sed 's/^/# /'; fi
+	}
+	equal() { [ "\$1" = "\$2" ] || { echo "expected: \$1"; echo "got: \$2"; return 1; }; }
+	soon() { for _ in \$(seq 300); do "\$@" >/dev/null 2>&1 && return; sleep 0.2; done; "\$@"; }
+	check "the first process is systemd" equal systemd "\$(cat /proc/1/comm)"
+	check "its boot has ended" sh -c 'systemctl is-system-running | grep -qE "running|degraded"'
+	check "no container is seen, whatever the host is" equal none "\$(systemd-detect-virt --container)"
+	check "files of the host's /tmp are there" equal "of the host" "\$(cat $mark)"
+	check "ib0 reaches h1" ping -n -c 2 -i 0.2 -W 10 10.4.0.1
+
+	cp -r $work/root/. / && mkdir -p /etc/uipoib && cp $work/lab/lab.{conf,topo} /etc/uipoib/
+	u="/opt/uipoib/bin/uipoib -n lab"
+	systemctl daemon-reload
+	check "a lab as a service" systemctl start uipoib@lab
+	check "the service is up when its interfaces are" \$u wait --timeout 1
+	check "its hosts reach each other" \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
+	kill -9 "\$(systemctl show -P MainPID uipoib@lab)"
+	check "a killed instance comes back" soon \$u wait --timeout 1
+	check "and works" \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
+	check "the service stops" systemctl stop uipoib@lab
+	check "it leaves nothing" equal "" "\$(ls /run/uipoib 2>/dev/null)\$(ip netns list)"
+
+	networks() { networkctl --no-legend --no-pager list | awk '{ print \$2, \$5 }' | sort | grep -v ^lo; }
+	check "networkd as a service" systemctl start systemd-networkd
+	check "networkd leaves both interfaces alone" equal "eth0 unmanaged
+	ib0 unmanaged" "\$(networks)"
+	systemctl stop systemd-networkd systemd-networkd.socket
+	devices() { nmcli -t -f DEVICE,TYPE,STATE device | grep -E '^(eth0|ib0):' | sort; }
+	check "NetworkManager as a service" systemctl start NetworkManager
+	known() { devices | grep -q '^ib0:infiniband:connected'; }
+	check "NetworkManager knows ib0 by its type and takes its address over" soon known
+	check "NetworkManager leaves eth0 alone" equal eth0:ethernet:unmanaged "\$(devices | head -1)"
+	check "ib0 still reaches h1" ping -n -c 2 -i 0.2 -W 10 10.4.0.1
+	exit 9
+END
+vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
+check "the status of the command is the VM's" equal 9 $?
+cat "$work/out"
+grep -q '^not ok' "$work/out" && failed=1
+check "every check inside was made" equal 18 "$(grep -cE '^(not )?ok - ' "$work/out")"
+check "nothing was said besides" equal "" "$(cat "$work/err")"
+finish
