@@ -13,7 +13,7 @@ need ibv_devinfo opensm make
 suite=$(dirname "$UIPOIB")/unit/test_verbs_suite
 linux_lab 1
 vm_start a --cpus 1 --address 10.4.9.1/16 --port Switch1/2 --share "$work"
-vm_start b --cpus 1 --address 10.4.9.2/16
+vm_start b --cpus 1 --address 10.4.9.2/16 --port Switch1/3
 vm_wait a b
 
 va() { g a "$UIPOIB" -n v "$@"; } # a command for the instance in VM a

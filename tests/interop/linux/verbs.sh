@@ -11,7 +11,7 @@ need ibv_devinfo ibv_ud_pingpong ib_send_bw udaddy
 uib=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko 2>/dev/null | sort -V | tail -1)
 linux_lab 1
 vm_start a --address 10.4.9.1/16 --port Switch1/2
-vm_start b --address 10.4.9.2/16
+vm_start b --address 10.4.9.2/16 --port Switch1/3
 vm_wait a b
 for n in a b; do check "$n: modprobe rdma_ucm" g $n modprobe rdma_ucm; done
 
