@@ -154,8 +154,9 @@ static void report_loop(const struct walk *w, const struct loop *l)
 		n = chk_peer(w->c->f, &n->port[out]);
 	} while (n != at);
 	name_owner(w->c, &u, l->lid);
-	chk_add_where(w->c, CHK_LFT_LOOP, where, 0, "packets to %u LIDs go round in a circle: %s%s",
-		      l->count, lid, l->count > 1 ? ", ..." : "");
+	chk_add_where(w->c, CHK_LFT_LOOP, where, 0,
+		      "packets to %u LID%s go round in a circle: %s%s", l->count, text_s(l->count),
+		      lid, l->count > 1 ? ", ..." : "");
 }
 
 /* --- one LID */
@@ -237,7 +238,8 @@ static void report_holes(const struct walk *w, const struct chk_node *n, enum ch
 	if (!x->count)
 		return;
 	lids_text(w, x, &t);
-	chk_add(w->c, kind, n, -1, 0, "has no route to %u LIDs: %s", x->count, lids);
+	chk_add(w->c, kind, n, -1, 0, "has no route to %u LID%s: %s", x->count, text_s(x->count),
+		lids);
 }
 
 static void report_dead(const struct walk *w, const struct chk_node *n, const struct wrong *x)
@@ -249,8 +251,8 @@ static void report_dead(const struct walk *w, const struct chk_node *n, const st
 		return;
 	lids_text(w, x, &t);
 	chk_add(w->c, CHK_LFT_DEAD_END, n, -1, 0,
-		"sends packets to %u LIDs to a wrong place, the first of them to port %u, %s: %s",
-		x->count, x->port, x->why, lids);
+		"sends packets to %u LID%s to a wrong place, the first of them to port %u, %s: %s",
+		x->count, text_s(x->count), x->port, x->why, lids);
 }
 
 static void report(struct walk *w)

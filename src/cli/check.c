@@ -10,6 +10,7 @@
 #include "netdev/rtnl.h"
 #include "os/ipoib_dev.h"
 #include "probe/probe.h"
+#include "util/text.h"
 
 /*
  * `uipoib check PORT` checks everything that IP over a port depends on. The questions and the evaluation of their
@@ -189,7 +190,8 @@ static void print_text(const char *port, const struct probe_report *r)
 		finding_print(probe_kind_info(r->finding[i].kind), r->finding[i].what);
 		finding_advice(probe_kind_info(r->finding[i].kind));
 	}
-	cli_print(stdout, "%s: %u faults, %u notes\n", port, r->faults, r->notes);
+	cli_print(stdout, "%s: %u fault%s, %u note%s\n", port, r->faults, text_s(r->faults),
+		  r->notes, text_s(r->notes));
 }
 
 static int judge(const struct probe *p, const char *port)

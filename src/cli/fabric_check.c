@@ -13,6 +13,7 @@
 #include "cli/host.h"
 #include "os/file.h"
 #include "topo/topo.h"
+#include "util/text.h"
 
 /*
  * `uipoib fabric check`. A file is read here. A live fabric is read through umad. The fabric of an instance is read
@@ -350,8 +351,9 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 		print_kind(r, k);
 	if (r->left_out)
 		printf("%u more findings\n", r->left_out);
-	cli_print(stdout, "%s: %u switches, %u CAs, %u links: %u faults, %u notes\n", source,
-		  z.switches, z.cas, z.links, r->faults, r->notes);
+	cli_print(stdout, "%s: %u switch%s, %u CA%s, %u link%s: %u fault%s, %u note%s\n", source,
+		  z.switches, z.switches == 1 ? "" : "es", z.cas, text_s(z.cas), z.links,
+		  text_s(z.links), r->faults, text_s(r->faults), r->notes, text_s(r->notes));
 	if (!z.tables && z.switches)
 		cli_print(stdout,
 			  "%s: no forwarding tables are known, so routes were not checked\n",

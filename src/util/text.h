@@ -28,4 +28,10 @@ void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf
 /* text_add_item() - Append @word, with @sep before it unless the text is empty */
 void text_add_item(struct text *t, const char *sep, const char *word);
 
+/* text_s() - The end of a noun after the number @n: "1 link", but "0 links" and "2 links" */
+static inline const char *text_s(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #endif

@@ -187,7 +187,7 @@ check "the ring comes up" eval 'lab_start && fresh'
 lid2=$(lid_of Hca2) lid4=$(lid_of Hca4)
 
 check "an entry of an LFT is taken out" patch $switch1 0x19 0 "$lid2=255"
-check "it is a hole" finds lft-hole "^Switch1: has no route to 1 LIDs: $lid2 \(Hca2/1\)" --seconds 0
+check "it is a hole" finds lft-hole "^Switch1: has no route to 1 LID: $lid2 \(Hca2/1\)" --seconds 0
 check "it leads to a port without link" patch $switch1 0x19 0 "$lid2=0"
 check "it is a dead end" finds lft-dead-end "^Switch1: .*port 0, the switch itself.*$lid2 \(Hca2/1\)" --seconds 0
 check "two switches send to each other" eval "patch $switch1 0x19 0 $lid4=3 && patch $switch2 0x19 0 $lid4=2"

@@ -9,7 +9,7 @@ static void test_two_switches_send_to_each_other(void **state)
 	(void)state;
 	rig_route(f, "s1", "h3", 1);
 	rig_route(f, "s2", "h3", 2);
-	rig_finds(f, CHK_LFT_LOOP, "s1/1 > s2/2: packets to 1 LIDs go round in a circle: 6 (h3/1)");
+	rig_finds(f, CHK_LFT_LOOP, "s1/1 > s2/2: packets to 1 LID go round in a circle: 6 (h3/1)");
 }
 
 static void test_loop_of_three_for_several_lids_is_one_finding(void **state)
@@ -35,7 +35,7 @@ static void test_loop_with_a_tail_is_found_once(void **state)
 	(void)state;
 	/* a leads into the loop of b and c; d delivers */
 	rig_route(f, "c", "h", 1);
-	rig_finds(f, CHK_LFT_LOOP, "b/2 > c/1: packets to 1 LIDs");
+	rig_finds(f, CHK_LFT_LOOP, "b/2 > c/1: packets to 1 LID");
 }
 
 static void test_no_entry(void **state)
@@ -44,7 +44,7 @@ static void test_no_entry(void **state)
 
 	(void)state;
 	rig_route(f, "s1", "h3", SMP_LFT_NONE);
-	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LIDs: 6 (h3/1)");
+	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LID: 6 (h3/1)");
 
 	f = rig_ring(3);
 	rig_node(f, "s2")->sw->lft_len = 4; /* of LIDs 1 to 6 */
@@ -62,15 +62,15 @@ static void test_hole_between_switches_is_a_note(void **state)
 
 	(void)state;
 	rig_route(f, "x", "b", SMP_LFT_NONE);
-	rig_finds(f, CHK_LFT_HOLE_APART, "x: has no route to 1 LIDs: 2 (b)");
+	rig_finds(f, CHK_LFT_HOLE_APART, "x: has no route to 1 LID: 2 (b)");
 
 	f = rig_fabric(star);
 	rig_route(f, "x", "h2", SMP_LFT_NONE); /* x could not answer h2 */
-	rig_finds(f, CHK_LFT_HOLE, "x: has no route to 1 LIDs: 5 (h2/1)");
+	rig_finds(f, CHK_LFT_HOLE, "x: has no route to 1 LID: 5 (h2/1)");
 
 	f = rig_fabric(star);
 	rig_route(f, "a", "x", SMP_LFT_NONE); /* CAs could not reach x */
-	rig_finds(f, CHK_LFT_HOLE, "a: has no route to 1 LIDs: 3 (x)");
+	rig_finds(f, CHK_LFT_HOLE, "a: has no route to 1 LID: 3 (x)");
 }
 
 static void test_other_part_of_the_fabric_needs_no_route(void **state)
@@ -113,7 +113,7 @@ static void test_dead_ends(void **state)
 	struct chk_fabric *f = rig_ring(3);
 
 	(void)state;
-	dead_end(4, "s1: sends packets to 1 LIDs to a wrong place, the first of them to port 4, "
+	dead_end(4, "s1: sends packets to 1 LID to a wrong place, the first of them to port 4, "
 		    "which has no link: 6 (h3/1)");
 	dead_end(99, "port 99, which the switch does not have");
 	dead_end(0, "port 0, the switch itself, which has another LID");
@@ -121,7 +121,7 @@ static void test_dead_ends(void **state)
 
 	/* The last switch, s3, sends packets for h3 to the wrong port. */
 	rig_route(f, "s3", "h3", 4);
-	rig_finds(f, CHK_LFT_DEAD_END, "s3: sends packets to 1 LIDs");
+	rig_finds(f, CHK_LFT_DEAD_END, "s3: sends packets to 1 LID");
 }
 
 static void test_route_over_a_port_that_is_not_active(void **state)
@@ -136,7 +136,7 @@ static void test_route_over_a_port_that_is_not_active(void **state)
 	rig_route(f, "s1", "s2", 2);
 	/* only the route from s1 to h2 was forgotten */
 	rig_finds(f, CHK_LFT_DEAD_END,
-		  "s1: sends packets to 1 LIDs to a wrong place, the first of "
+		  "s1: sends packets to 1 LID to a wrong place, the first of "
 		  "them to port 1, which is not Active: 5 (h2/1)");
 }
 

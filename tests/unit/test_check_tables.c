@@ -75,7 +75,7 @@ static void test_opensm_lfts_dump(void **state)
 	     "4 lids dumped\n",
 	     0);
 	/* s2 has no table, and s1 no route to h2 */
-	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LIDs: 4 (h2/1)");
+	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LID: 4 (h2/1)");
 }
 
 static void test_opensm_fdbs(void **state)
@@ -94,7 +94,7 @@ static void test_opensm_fdbs(void **state)
 	     "LID    : Port : Hops : Optimal\n"
 	     "0x0001 : 001  : 00   : yes\n",
 	     1);
-	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LIDs: 4 (h2/1)");
+	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LID: 4 (h2/1)");
 }
 
 static void test_opensm_mcfdbs(void **state)

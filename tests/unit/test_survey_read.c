@@ -113,7 +113,7 @@ static void test_lft_above_the_top_is_not_there(void **state)
 
 	(void)state;
 	rig_node(f, "s2")->sw->si.lft_top = 5;
-	rig_finds(read_all(f), CHK_LFT_HOLE, "s2: has no route to 1 LIDs: 6 (h3/1)");
+	rig_finds(read_all(f), CHK_LFT_HOLE, "s2: has no route to 1 LID: 6 (h3/1)");
 }
 
 static void test_two_switches_with_one_guid(void **state)
