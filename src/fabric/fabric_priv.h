@@ -162,6 +162,11 @@ extern const struct node_ops fabric_switch_ops;
 void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns_t now);
 /* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes ownership of @p. */
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
+/*
+ * Handle an SMP that passes the switch, or that its SMA answers, without making another packet. Return: true if @p was
+ * taken; false: fabric_switch_rx() has to look at all fields of @p
+ */
+bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now);
 
 /* Apply an event of a node to its link, and pass it on to the node's owner. */
 void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now);

@@ -440,6 +440,7 @@ void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + 1 < n)
 			__builtin_prefetch(v[i + 1]->hdr + v[i + 1]->head);
-		rx_one(in, v[i], now);
+		if (v[i]->vl != IB_VL15 || !fabric_switch_smp(in, v[i], now))
+			rx_one(in, v[i], now);
 	}
 }

@@ -47,7 +47,16 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
 	return FABRIC_SENT;
 }
 
-/* --- SMPs that pass */
+/*
+ * --- SMPs that stay in their packet
+ *
+ * Most SMPs of a sweep pass a switch, once for each hop between the subnet manager and a node, and most others are Gets
+ * and Sets that a switch answers. Such an SMP is sent on, and such a request becomes its response, in the packet in which
+ * it came. Making a new packet for each takes several times as long.
+ */
+
+#define SMP_TAIL 6 /* octets of ICRC and VCRC */
+#define SMP_WORDS 72 /* PktLen in the LRH below */
 
 /* LRH, BTH and DETH with which every switch sends an SMP on by a directed route: VL 15, permissive LIDs, and 0 where nothing else is demanded */
 static const uint8_t smp_hdr[] = {
@@ -82,29 +91,25 @@ static const uint8_t smp_hdr[] = {
 };
 
 /*
- * The MAD in @p, if the packet needs no change on its way through the switch but to hop pointer and return path. NULL if it needs
- * more, has a CRC, is traced, or shares its octets with another packet.
+ * The MAD in @p, if it is an SMP that may be changed in place and sent on in its packet. NULL if the packet has a CRC or other
+ * headers, is traced, shares its octets with another packet, or must not enter here
  */
-static uint8_t *passing_mad(const struct fabric_node *sw, struct pkt *p)
+static uint8_t *plain_smp(const struct fabric_port *in, struct pkt *p)
 {
 	const struct pkt_slice *s = &p->slice[0];
 
-	if (p->flags & ~(uint32_t)PKT_OUTSIDE || sw->f->tracing || p->nslices != 1 ||
+	if (p->flags & ~(uint32_t)PKT_OUTSIDE || in->f->tracing || p->nslices != 1 ||
 	    s->len != MAD_LEN || s->buf->refs != 1 || pkt_hdr_len(p) != sizeof(smp_hdr) ||
-	    memcmp(pkt_hdr(p), smp_hdr, sizeof(smp_hdr)) != 0 || !smi_passes(s->data))
+	    p->tail_len != SMP_TAIL || memcmp(pkt_hdr(p), smp_hdr, sizeof(smp_hdr)) != 0)
+		return NULL;
+	if (in->peer->kind == PORT_EXT && !fabric_border_slid_ok(in, pkt_hdr(p)))
 		return NULL;
 	return s->buf->data + (s->data - s->buf->data);
 }
 
-/*
- * Send an SMP on in the packet in which it came. Most SMPs of a sweep are at this place, for each hop between the subnet
- * manager and a switch, and building a new packet for each takes four times as long.
- */
-static void pass_smp(struct fabric_port *in, struct pkt *p, uint8_t *mad, ns_t now)
+/* Send the SMP in @p, which was changed in place, out of @port. @port is 0 if it has to be discarded. */
+static void send_smp(struct fabric_node *sw, uint8_t port, struct pkt *p, ns_t now)
 {
-	struct fabric_node *sw = in->node;
-	uint8_t port = node_smp_pass(sw->node, in->num, mad);
-
 	p->hops = PKT_HOPS;
 	p->flags = 0;
 	sw->f->now = now;
@@ -115,6 +120,45 @@ static void pass_smp(struct fabric_port *in, struct pkt *p, uint8_t *mad, ns_t n
 	sw->node->dropped++;
 }
 
+static void answer_smp(struct fabric_port *in, struct pkt *p, uint8_t *mad, ns_t now)
+{
+	struct node_smp_events ev;
+	uint8_t port = node_smp_serve(in->node->node, in->num, mad, &ev, now);
+
+	send_smp(in->node, port, p, now);
+	if (ev.events)
+		node_raise(in->node->node, ev.port, ev.events, now);
+}
+
+static void count_smp(struct fabric_node *sw)
+{
+	struct node_counters *c = &sw->node->port[0].cnt;
+
+	c->rcv_pkts++;
+	c->ucast_rcv++;
+	c->rcv_data += SMP_WORDS;
+	c->rcv_sl[0] += SMP_WORDS;
+}
+
+bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
+{
+	uint8_t *mad = in->num ? plain_smp(in, p) : NULL;
+
+	if (!mad)
+		return false;
+	if (smi_passes(mad)) {
+		count_smp(in->node);
+		send_smp(in->node, node_smp_pass(in->node->node, in->num, mad), p, now);
+		return true;
+	}
+	/* devices at port 0 have to see the response */
+	if (!node_smp_for_sma(mad) || !list_empty(&in->node->port[0].devs))
+		return false;
+	count_smp(in->node);
+	answer_smp(in, p, mad, now);
+	return true;
+}
+
 /* --- SMPs and GMPs for the switch, and other SMPs */
 
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
@@ -122,13 +166,10 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 	struct fabric_node *sw = in->node;
 	uint8_t payload[MAD_LEN], mad[MAD_LEN];
 	enum fabric_drop why = FABRIC_DROP_PORT0;
-	uint8_t *passing = passing_mad(sw, p);
 	struct mad_addr from;
 	struct ib_ud_hdr h;
 	int hlen;
 
-	if (passing)
-		return pass_smp(in, p, passing, now);
 	if (crc_pkt_check(p) != CRC_OK) {
 		node_count_rcv(&sw->node->port[0], NODE_RCV_LOCAL_PHYSICAL);
 		return fabric_port_drop(&sw->port[0], p, FABRIC_DROP_ICRC, now);

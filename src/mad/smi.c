@@ -120,6 +120,16 @@ bool smi_passes(const void *mad)
 	return returning ? ptr >= 2 && ptr <= cnt : ptr >= 1 && ptr < cnt;
 }
 
+bool smi_ends(const void *mad)
+{
+	const uint8_t *m = mad;
+	unsigned int cnt = m[SMP_OFF_HOP_CNT];
+
+	return mad_class(mad) == MAD_CLASS_SM_DR && !(mad_status(mad) & MAD_STATUS_DR_D) &&
+	       m[SMP_OFF_HOP_PTR] == cnt && cnt >= 1 && cnt <= IB_MAX_HOPS &&
+	       be16_at(m + SMP_OFF_DR_DLID) == IB_LID_PERMISSIVE;
+}
+
 static enum smi_verdict send_outgoing(struct dr *d, uint8_t nports, uint8_t *ret_port)
 {
 	if (d->ptr != 0)

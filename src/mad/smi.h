@@ -32,6 +32,9 @@ enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t np
  */
 bool smi_passes(const void *mad);
 
+/* smi_ends() - Tell whether an SMP of class 0x81 arrives at the node to which it was sent, by the last hop of its directed route */
+bool smi_ends(const void *mad);
+
 /* smi_send() - A local agent or the SMA of this node sends @mad (a request, or a response with D = 1) */
 enum smi_verdict smi_send(void *mad, bool is_switch, uint8_t nports, uint8_t *ret_port);
 

@@ -247,6 +247,26 @@ void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, v
  */
 uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
 
+/* node_smp_for_sma() - Tell whether @mad is a Get or Set with a directed route that ends here, and is for the SMA */
+bool node_smp_for_sma(const void *mad);
+
+/* Events of a port, as bits, that a request to the SMA has caused */
+struct node_smp_events {
+	uint8_t port;
+	uint32_t events;
+};
+
+/*
+ * node_smp_serve() - Answer an SMP at a switch for which node_smp_for_sma() is true; @mad becomes the response
+ * @ret:	after the response was sent, the caller passes these events to node_raise()
+ *
+ * Return: the port by which the response leaves; 0: there is none, and the SMP must be discarded
+ */
+uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_smp_events *ret,
+		       ns_t now);
+/* node_raise() - Tell the owner of the node about events of a port, given as bits */
+void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
+
 /* A packet that has a wrong P_Key or Q_Key. PortInfo counts such packets, and traps 257, 258 and 259 report them. */
 struct node_violation {
 	uint16_t slid, dlid;

@@ -31,7 +31,6 @@
 
 /* Events are gathered as bits and raised in the order of enum node_event. */
 #define NODE_EV_BIT(ev) (1u << (ev))
-void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
 /*
  * node_port_set_state() - Change PortState; all changes go through this function. Return: the

@@ -114,32 +114,63 @@ static void mkey_violation(struct node_port *end, const void *mad, ns_t now)
 	node_trap_bad_mkey(end, mad, now);
 }
 
+/* Carry out the request in @mad, which becomes the response. Return: false if its M_Key is wrong */
+static bool answer(struct sma_req *r, void *mad)
+{
+	struct node_port *end = r->end;
+
+	r->mkey_ok = mkey_matches(end, mad);
+	r->mod = mad_attr_mod(mad);
+	r->data = smp_data(mad);
+	if (!mkey_permits(end, r->mkey_ok, mad_method(mad))) {
+		mkey_violation(end, mad, r->now);
+		return false;
+	}
+	if (r->mkey_ok)
+		timer_cancel(r->n->timers, &end->mkey_lease);
+	smi_make_response(mad, execute(r, mad));
+	return true;
+}
+
 void node_sma(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now)
 {
 	struct node_port *end = node_end_port(n, in_port);
-	bool matches = mkey_matches(end, mad);
-	struct sma_req r = {
-		.n = n,
-		.end = end,
-		.in_port = in_port,
-		.mkey_ok = matches,
-		.mod = mad_attr_mod(mad),
-		.data = smp_data(mad),
-		.now = now,
-	};
-	uint16_t status;
+	struct sma_req r = { .n = n, .end = end, .in_port = in_port, .now = now };
 
-	if (!mkey_permits(end, matches, mad_method(mad))) {
-		mkey_violation(end, mad, now);
+	if (!answer(&r, mad)) {
 		n->dropped++;
 		return;
 	}
-	if (matches)
-		timer_cancel(n->timers, &end->mkey_lease);
-	status = execute(&r, mad);
-	smi_make_response(mad, status);
 	if (node_smp_send(end, from, mad, now))
 		n->dropped++;
 	if (r.events)
 		node_raise(n, r.ev_port->num, r.events, now);
+}
+
+/* An SMP for an agent, as Get(SMInfo) is if an SM runs here, is none for the SMA. */
+bool node_smp_for_sma(const void *mad)
+{
+	uint8_t method = mad_method(mad);
+
+	return (method == MAD_METHOD_GET || method == MAD_METHOD_SET) &&
+	       mad_attr(mad) != SMP_ATTR_SM_INFO && smi_ends(mad);
+}
+
+uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_smp_events *ret,
+		       ns_t now)
+{
+	struct sma_req r = {
+		.n = n, .end = node_end_port(n, in_port), .in_port = in_port, .now = now
+	};
+	uint8_t port;
+
+	*ret = (struct node_smp_events){ 0 };
+	n->smps++;
+	if (smi_recv(mad, true, in_port, n->info.nports, &port) != SMI_LOCAL || !answer(&r, mad))
+		return 0;
+	if (r.events)
+		*ret = (struct node_smp_events){ r.ev_port->num, r.events };
+	if (smi_send(mad, true, n->info.nports, &port) != SMI_FORWARD)
+		return 0;
+	return n->port[port].link_up ? port : 0;
 }

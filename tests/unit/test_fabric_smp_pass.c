@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SMPs with a directed route through one switch. The switch sends an SMP that only passes on in the packet in which it came, if
- * that packet has no CRCs, and makes a new packet otherwise. Two switches get the same random SMPs, one of them with CRCs, and
+ * SMPs with a directed route through one switch, or to it. The switch sends an SMP that only passes, and its own answer, on in the
+ * packet in which the SMP came, if that packet has no CRCs, and makes a new packet otherwise. Two switches get the same random SMPs, one of them with CRCs, and
  * nobody can tell the difference at any of their ports.
  */
 #include "check.h"
@@ -163,6 +163,88 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 	assert_in_range(rig_sw(&without.r, "s")->dropped, 500, 4000);
 }
 
+/* Data of a Set: those that the switch has, of which an octet or two may change */
+static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned int mod)
+{
+	struct node *n = rig_sw(&without.r, "s");
+
+	if (attr == SMP_ATTR_PORT_INFO && mod <= n->info.nports)
+		smp_port_info_encode(mad + SMP_DATA_OFF, &n->port[mod].pi);
+	if (attr == SMP_ATTR_SWITCH_INFO)
+		smp_switch_info_encode(mad + SMP_DATA_OFF, &n->sw->si);
+	for (unsigned int i = prng_below(rnd, 3); i; i--)
+		mad[SMP_DATA_OFF + prng_below(rnd, SMP_DATA_LEN)] = (uint8_t)prng_below(rnd, 256);
+}
+
+/*
+ * A request that arrives by the last of its hops, for an attribute that may not exist, with an M_Key that may be wrong. Its route
+ * back is right in most cases.
+ */
+static void random_request(struct prng *rnd, unsigned int port, uint8_t mad[256])
+{
+	static const uint16_t attrs[] = {
+		SMP_ATTR_NOTICE,      SMP_ATTR_NODE_DESC,   SMP_ATTR_NODE_INFO,
+		SMP_ATTR_SWITCH_INFO, SMP_ATTR_GUID_INFO,   SMP_ATTR_PORT_INFO,
+		SMP_ATTR_PORT_INFO,   SMP_ATTR_PKEY_TABLE,  SMP_ATTR_SLTOVL,
+		SMP_ATTR_VLARB,	      SMP_ATTR_LFT,	    SMP_ATTR_MFT,
+		SMP_ATTR_SM_INFO,     SMP_ATTR_SWITCH_INFO, 0x77,
+	};
+	static const uint8_t mods[] = { 0, 0, 1, 2, 3, 4, 5, 6, 255 };
+	static const uint8_t methods[] = { MAD_METHOD_GET, MAD_METHOD_GET, MAD_METHOD_SET,
+					   MAD_METHOD_SET, 0x05 };
+	uint16_t attr = attrs[prng_below(rnd, ARRAY_SIZE(attrs))];
+	uint8_t mod = one_of(rnd, mods, ARRAY_SIZE(mods)), path[3] = { 1, 2, 1 };
+	uint8_t method = one_of(rnd, methods, ARRAY_SIZE(methods));
+	unsigned int hops = 1 + prng_below(rnd, 3);
+
+	rig_smp(mad, method, attr, mod, path, hops, NULL);
+	memset(mad + MAD_OFF_TID, 7, 8);
+	if (method == MAD_METHOD_SET)
+		set_data(rnd, mad, attr, mod);
+	mad[SMP_OFF_HOP_PTR] = (uint8_t)(hops + !prng_below(rnd, 30));
+	mad[SMP_OFF_RETURN_PATH + hops] = (uint8_t)port;
+	if (!prng_below(rnd, 4))
+		mad[SMP_OFF_MKEY + 7] = (uint8_t)prng_below(rnd, 3);
+	if (!prng_below(rnd, 50))
+		mad[2] = 2; /* ClassVersion */
+	if (!prng_below(rnd, 20))
+		mad[SMP_OFF_DR_DLID] = mad[SMP_OFF_DR_DLID + 1] = 1;
+}
+
+static void same_tables(void)
+{
+	const struct node *a = rig_sw(&with_crc.r, "s"), *b = rig_sw(&without.r, "s");
+
+	for (unsigned int i = 0; i <= 5; i++) {
+		assert_memory_equal(&a->port[i].pi, &b->port[i].pi, sizeof(a->port[i].pi));
+		assert_memory_equal(a->port[i].pkeys, b->port[i].pkeys, sizeof(a->port[i].pkeys));
+	}
+	assert_memory_equal(&a->sw->si, &b->sw->si, sizeof(a->sw->si));
+	assert_memory_equal(a->sw->lft, b->sw->lft, sizeof(a->sw->lft));
+	assert_memory_equal(a->sw->mft, b->sw->mft, NODE_MCAST_LIDS * sizeof(*a->sw->mft));
+}
+
+static void test_I1_an_SMP_that_the_SMA_answers_is_as_if_made_anew(void **state)
+{
+	unsigned int out = 0;
+	struct prng rnd;
+	uint8_t mad[256];
+
+	prng_seed(&rnd, 2);
+	for (unsigned int i = 0; i < 5000; i++) {
+		unsigned int port = prng_below(&rnd, 3);
+		struct rig_pkt d = { .slid = 0xffff, .dlid = 0xffff, .vl = IB_VL15, .mad = mad };
+
+		random_request(&rnd, port + 1, mad);
+		give(&with_crc, port, &d, true);
+		give(&without, port, &d, false);
+		out += same_output();
+		same_tables();
+	}
+	same_counters();
+	assert_in_range(out, 1500, 4900);
+}
+
 /* A packet without CRCs, whose SMP goes through the switch from port 1 to port 2 */
 static struct pkt *passing(uint8_t mad[256])
 {
@@ -206,14 +288,32 @@ static void test_I1_an_SMP_that_passes_keeps_its_packet(void **state)
 	assert_ptr_equal(without.end[1]->got[0], p);
 }
 
+static void test_I1_an_answer_keeps_the_packet_of_its_request(void **state)
+{
+	uint8_t mad[256];
+	struct pkt *p;
+
+	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, (const uint8_t[]){ 1 }, 1, NULL);
+	mad[SMP_OFF_HOP_PTR] = 1;
+	p = rig_make(
+		&without.r,
+		&(struct rig_pkt){ .slid = 0xffff, .dlid = 0xffff, .vl = IB_VL15, .mad = mad });
+	crc_pkt_pad(p);
+	rig_send_pkt(without.end[0], p);
+	assert_int_equal(without.end[0]->n, 1);
+	assert_ptr_equal(without.end[0]->got[0], p);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_I1_an_SMP_that_passes_is_as_if_made_anew),
+		CASE(test_I1_an_SMP_that_the_SMA_answers_is_as_if_made_anew),
 		CASE(test_I1_octets_that_are_shared_stay),
 		CASE(test_I1_an_SMP_that_passes_keeps_its_packet),
+		CASE(test_I1_an_answer_keeps_the_packet_of_its_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
