@@ -4,7 +4,7 @@
 # The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
-#				check-all: build-all slow fuzz	(what check leaves out; slow is system-all, linux and lint-all in one)
+#				check-all: slow fuzz		(what check leaves out; slow is system-all, linux, lint-all and build-all in one)
 #				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build lint unit system }
 steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus load }
-steps=${steps/ check-all / build-all slow fuzz }
+steps=${steps/ check-all / slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
 script_timeout=${SCRIPT_TIMEOUT:-1500}
@@ -161,8 +161,10 @@ step_build() {
 
 step_build-all() {
 	say "build: clang, warnings are errors"
-	one build-clang make -s -j"$jobs" CC=clang all
+	one build-clang "${make_clang[@]}"
 }
+make_clang=(make -s -j"$jobs" CC=clang all)
+make_fuzz=(make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 fuzz-bins)
 
 # Run each script of tests/lint: without an argument or, for the scripts that accept it, with "all", so that they
 # check all files.
@@ -175,14 +177,10 @@ step_lint() {
 }
 
 step_lint-all() {
-	say "lint: all files with clang-tidy, headers with clang"
-	lints_all
-	pool_end
-}
-lints_all() {
 	local l
+	say "lint: all files with clang-tidy, headers with clang"
 	for l in tidy headers; do
-		pool one_log "lint-$l-all" nice -n 19 bash "tests/lint/$l.sh" all
+		one "lint-$l-all" bash "tests/lint/$l.sh" all
 	done
 }
 
@@ -206,7 +204,7 @@ step_unit() {
 # has SCRIPT WORD: the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
 has() { sed -n '1,12s/^[#/]\** check\.sh: *//p' "$1" | grep -qw -- "$2"; }
 
-# scripts check|all long|rest|alone: print the scripts of a command that start in this phase
+# scripts check|all long|waits|rest|alone: print the scripts of a command that start in this phase
 scripts() {
 	local t set when
 	for t in tests/system/*.sh tests/interop/*.sh; do
@@ -214,6 +212,7 @@ scripts() {
 		set=check when=rest
 		has "$t" all && set=all
 		has "$t" long && when=long
+		has "$t" waits && when=waits
 		has "$t" alone && when=alone
 		[ "$set $when" = "$1 $2" ] && echo "$t"
 	done
@@ -224,7 +223,7 @@ run_scripts() {
 	local t
 	one build-system make -s -j"$jobs" all system-tools || return
 	pool_size=$system_jobs
-	for t in $(scripts "$1" long) $(scripts "$1" rest); do
+	for t in $(scripts "$1" waits) $(scripts "$1" long) $(scripts "$1" rest); do
 		pool_script "$t"
 	done
 	pool_end
@@ -259,43 +258,80 @@ build_linux() {
 	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap && one build-kmod make -s kmod
 }
 
-# First come the steps that need no virtual machine, with clang-tidy beside them; then come virtual machines, with
-# nothing beside them. The reason is that the kernel of a machine that gets a fifth of a processor loses the packets
-# of a test by its own time-outs, and that the hooks of the conformance suite run into their time-outs.
 step_slow() {
-	local t
-	say "system tests that take long, clang-tidy of all files beside them, and then Linux's own IPoIB (virtual machines)"
+	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
 	build_linux || return
-	pool_size=$system_jobs
-	lints_all
-	JOBS=1 TEST_TIMEOUT=1800 pool tap_log kernels nice -n 19 bash tests/kernels.sh 6.12
-	for t in $(scripts all long) $(scripts all rest); do
-		pool_script "$t"
-	done
-	pool_end
-	run_guests
+	queue=([idle]="kernels tidy clang fuzz headers" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
+	run_lanes
 	run_alone all
 }
-
-# run_guests: as many scripts with virtual machines at a time as there are processors, and one besides of those that wait most of
-# the time
 run_guests() {
-	local busy=($(guests long) $(guests rest)) waiting=($(guests waits)) waiter=''
-	pool_size=$((jobs + 1))
-	while [ ${#busy[@]} != 0 ] || [ ${#waiting[@]} != 0 ]; do
-		jobs -rp | grep -qx "${waiter:-0}" || waiter=''
-		if [ -z "$waiter" ] && [ ${#waiting[@]} != 0 ]; then
-			pool_script "${waiting[0]}"
-			waiter=$!
-			waiting=("${waiting[@]:1}")
-		elif [ ${#busy[@]} != 0 ] && [ "$(jobs -rp | grep -cvx "${waiter:-0}")" -lt "$jobs" ]; then
-			pool_script "${busy[0]}"
-			busy=("${busy[@]:1}")
-		else
-			pool_next
-		fi
+	queue=([busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
+	run_lanes
+}
+
+# run_lanes: run what is in the queues of these lanes, each in the order of its queue:
+#	idle	compilers, one after another. They run under SCHED_IDLE, so they get only the time that nobody else wants.
+#	beside	scripts without virtual machines that wait most of the time
+#	system	the other scripts without virtual machines, $system_jobs at a time
+#	busy	scripts with virtual machines, as many at a time as there are processors
+#	waits	scripts with virtual machines that wait most of the time, one at a time
+# Virtual machines begin when the lane system is empty. The reason is that the kernel of a machine that gets a fifth of a
+# processor loses the packets of a test by its own time-outs, and that the hooks of the conformance suite run into their time-outs
+# beside virtual machines. When the queue of the lane busy is empty, that lane takes from the queue of the lane waits.
+declare -A queue lane_of
+run_lanes() {
+	local lane
+	lane_of=() pool_size=1000
+	while [[ ${queue[*]} = *[![:space:]]* ]]; do
+		for lane in idle beside system busy waits; do
+			while lane_free $lane; do
+				lane_start $lane
+			done
+		done
+		pool_next
 	done
 	pool_end
+}
+lane_running() { # LANE: print how many of its scripts run
+	local p n=0
+	for p in $(jobs -rp); do
+		[ "${lane_of[$p]:-}" != "$1" ] || n=$((n + 1))
+	done
+	echo $n
+}
+queued() { [[ ${queue[$1]:-} = *[![:space:]]* ]]; } # LANE: its queue is not empty
+lane_queue() { # LANE: set $from to the lane from whose queue it takes; fails if that queue is empty
+	from=$1
+	queued "$1" || [ "$1" != busy ] || from=waits
+	queued "$from"
+}
+lane_free() { # LANE: a script can start now
+	local from places=1
+	lane_queue "$1" || return
+	case $1 in
+	beside | system) places=$system_jobs ;;
+	busy) places=$jobs ;;
+	esac
+	case $1 in
+	busy | waits) ! queued system && [ "$(lane_running system)" = 0 ] || return ;;
+	esac
+	[ "$(lane_running "$1")" -lt "$places" ]
+}
+lane_start() { # LANE: start the first one of its queue
+	local from next rest
+	lane_queue "$1"
+	read -r -d '' next rest <<<"${queue[$from]}"
+	queue[$from]=$rest
+	case $next in
+	kernels) TEST_TIMEOUT=3600 pool tap_log kernels chrt -i 0 bash tests/kernels.sh 6.12 ;;
+	clang) pool one_log build-clang chrt -i 0 "${make_clang[@]}" ;;
+	fuzz) pool one_log build-fuzz chrt -i 0 "${make_fuzz[@]}" ;;
+	tidy | headers) pool one_log "lint-$next-all" chrt -i 0 bash "tests/lint/$next.sh" all ;;
+	*) pool_script "$next" ;;
+	esac
+	lane_of[$!]=$1
 }
 
 # guests waits|long|rest: print the scripts with virtual machines that start in this phase
@@ -376,7 +412,7 @@ step_load() {
 
 step_fuzz() {
 	say "fuzz: ${FUZZ_SECONDS:-5} s each"
-	one build-fuzz make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 fuzz-bins || return
+	one build-fuzz "${make_fuzz[@]}" || return # after step slow there is nothing left to build
 	for t in build/fuzz/fuzz/fuzz_*; do
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}
@@ -387,7 +423,7 @@ step_fuzz() {
 	pool_end
 }
 
-printf '%s\n' ${steps/ slow / lint-all system-all linux } >"$logs/steps"
+printf '%s\n' ${steps/ slow / build-all lint-all system-all linux } >"$logs/steps"
 for s in $steps; do
 	start=$SECONDS
 	cpu_used && before=$cpu

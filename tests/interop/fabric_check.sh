@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: all long
+# check.sh: all waits
 #
 # `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines:
 # fat trees, tori, meshes, rings. The same fabrics are healthy in the files of ibnetdiscover, dump_fts and OpenSM,

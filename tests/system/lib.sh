@@ -18,7 +18,8 @@
 #
 #	alone	no other script may run meanwhile
 #	long	it takes most of a minute or more, so it is started before the others
-#	waits	a script with virtual machines that waits most of the time, so it runs beside as many others as there are processors
+#	waits	it waits most of the time. With virtual machines it runs beside as many others as there are processors; without them it
+#		is started first, and virtual machines may run beside it
 #	all	it is not for `make check`, but for `make check-all`
 #	guest	a unit test that needs a kernel module: a script of tests/interop/linux runs it in its virtual machine
 set -u

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's libibverbs, beside the
 # kernel's own ib_ipoib. With CA_SUITE=1 the suite of ca.h runs over the same libibverbs, too, for a further half a minute of CPU.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose
 # neighbours advertise their Q_Keys, a kernel's entry of a neighbour is deleted when uipoib forgets the neighbour.

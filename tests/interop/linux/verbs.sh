@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm (guest/verbs.sh).
 # RANDOM_SECONDS (4) is how long random commands are given, and KILLS (20) how many programs are killed.
