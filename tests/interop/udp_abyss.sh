@@ -32,6 +32,13 @@ rss() { # KiB of all processes of the instance
 sweep_of() { u -j fabric sm show | jq -e ".sm[0].last_sweep | $1" >/dev/null; }
 
 check "h1 and h2 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
+# The switches stand for hardware, so they answer at once on a busy machine, too: a switch that does not answer within the
+# time-outs of the SM is left out, and a sweep that leaves out the first of them meets no other. Without the right to do so,
+# nice runs the program as it is.
+abyss_start() {
+	background nice -n -15 python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out" 2>"$work/abyss.err"
+	abyss=$!
+}
 number() { u -j fabric sm show | jq '.sm[0].last_sweep.number'; }
 if [ -n "${HOSTILE_SECONDS:-}" ]; then
 	sweep() {
@@ -40,8 +47,7 @@ if [ -n "${HOSTILE_SECONDS:-}" ]; then
 		u fabric sweep && eventually 90 sweep_of ".left_out > 0 and .number > $was"
 	}
 	watch_before h1 10.4.0.2
-	background python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out"
-	abyss=$!
+	abyss_start
 	check "a sweep with it ends, and counts what it left out" eventually 90 sweep_of '.left_out > 0 and .nodes > 3'
 	watch_during h1 10.4.0.2 sweep
 	kill -TERM $abyss
@@ -51,10 +57,9 @@ if [ -n "${HOSTILE_SECONDS:-}" ]; then
 	finish
 fi
 before=$(rss)
-background python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out"
-abyss=$!
+abyss_start
 check "h1 and h2 exchange datagrams all the time" probe_start all h1 h2 10.4.0.2
-check "a sweep with it ends, and counts what it left out" eventually 30 sweep_of '.left_out > 0 and .nodes > 3'
+check "a sweep with it ends, and counts what it left out" eventually 300 sweep_of '.left_out > 0 and .nodes > 3'
 check "the log says so, once" equal 1 "$(grep -c 'are more than 512 nodes' "$work/lab.log")"
 check "it is a part of the subnet, within its bound" sweep_of '.nodes <= 3 + 512'
 after=$(rss)
