@@ -49,8 +49,8 @@
 #endif
 
 /*
- * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace, which newer kernels
- * take as a parameter.
+ * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace. Newer kernels have a
+ * parameter for it.
  */
 #ifdef ib_alloc_device_with_net
 #define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)
@@ -58,7 +58,7 @@
 #define uib_alloc_device(net) ib_alloc_device(uib_dev, ibdev)
 #endif
 
-/* The functions of udp_tunnel.h took a struct socket up to 6.19; by 7.1 they take a struct sock. */
+/* The functions of udp_tunnel.h have a parameter of type struct socket up to 6.19, and of type struct sock by 7.1. */
 /* clang-format off */
 #define uib_tunnel_sock(s)                          \
 	_Generic(&udp_tunnel_sock_release,          \

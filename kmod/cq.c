@@ -84,10 +84,7 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/*
-	 * If the CQ is armed for the next completion, a later request for SOLICITED does not change that (IBTA
-	 * 11.4.2.2).
-	 */
+	/* If the CQ is armed for the next completion, a later request for SOLICITED has no effect (IBTA 11.4.2.2). */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->count;

@@ -5,15 +5,15 @@
 /*
  * /dev/ibtap: what /dev/net/tun is for Ethernet, for network devices of type ARPHRD_INFINIBAND (32)
  *
- * A program opens /dev/ibtap, attaches the descriptor to a network device by IBTAP_ATTACH, and is the owner of the device
- * then. Each read() takes one frame that the kernel sends on the device, and each write() is one frame that the device
- * receives. A frame is
+ * A program opens /dev/ibtap, and attaches the descriptor to a network device by IBTAP_ATTACH, which makes the
+ * program the owner of the device. Each read() takes one frame that the kernel sends on the device, and each write()
+ * is one frame that the device receives. A frame is
  *
  *	struct virtio_net_hdr_v1	12 octets, integers in host byte order; num_buffers is 0 on read, ignored on write
  *	struct ibtap_header		44 octets: the pseudo header of 40 octets, and IPoIB's encapsulation (RFC 4391 §6)
  *	payload				an IPv4 or IPv6 packet, or ARP
  *
- * csum_start and hdr_len of the first header count from the first octet of struct ibtap_header.
+ * csum_start and hdr_len of the first header are offsets from the first octet of struct ibtap_header.
  *
  * Errors of read() and write()
  *	EBADFD		the descriptor was never attached
@@ -38,8 +38,8 @@
 #define IBTAP_MAX_MTU 65520
 
 /*
- * The source stands first. So the destination and the encapsulation are the last 24 octets of the header, which are all that
- * ib_ipoib's header has.
+ * The source comes first, so that the destination and the encapsulation are the last 24 octets of the header.
+ * ib_ipoib's header consists of just these.
  */
 struct ibtap_header {
 	__u8 source[IBTAP_ALEN];
@@ -55,8 +55,8 @@ struct ibtap_header {
 /*
  * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor
  * to an existing device there: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent device
- * that has no owner. The caller needs CAP_NET_ADMIN in the namespace, or must match the owner and the group that an
- * existing device was given.
+ * that has no owner. The caller needs CAP_NET_ADMIN in the namespace, or be the user and in the group that
+ * IBTAP_SET_OWNER has set for an existing device.
  */
 struct ibtap_attach {
 	/* name, or pattern with %d; "": ibtap%d. Replaced with the device's name */
@@ -107,19 +107,19 @@ struct ibtap_info {
 /* The device's own address, which must be that of a unicast GID. */
 #define IBTAP_SET_ADDR _IOW(0xb7, 0x02, struct ibtap_addr)
 /*
- * The address of the broadcast group, which must have QPN 0xffffff. The kernel copies scope and P_Key from it into the
- * addresses of all IP groups, and changes those of present groups.
+ * The address of the broadcast group, which must have QPN 0xffffff. The kernel copies scope and P_Key from it into
+ * the addresses of all IP groups, including groups that exist already.
  */
 #define IBTAP_SET_BROADCAST _IOW(0xb7, 0x03, struct ibtap_addr)
 /* 0 or 1. A new device has no carrier, and loses it when its last descriptor is closed. */
 #define IBTAP_SET_CARRIER _IOW(0xb7, 0x04, __u32)
 /* The largest MTU that the administrator may set, IBTAP_MIN_MTU to IBTAP_MAX_MTU; a larger present MTU is lowered. */
 #define IBTAP_SET_MAX_MTU _IOW(0xb7, 0x05, __u32)
-/* Frames that are already queued keep their form. */
+/* Frames that are already queued do not change. */
 #define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)
 /* 0 or 1. A persistent device remains when its last descriptor is closed. */
 #define IBTAP_SET_PERSIST _IOW(0xb7, 0x07, __u32)
-/* User and group that may attach without CAP_NET_ADMIN. Where both are set, both must match. 0xffffffff: none */
+/* User and group that may attach without CAP_NET_ADMIN. If both are set, both must match. 0xffffffff: not set */
 #define IBTAP_SET_OWNER _IOW(0xb7, 0x08, __u32)
 #define IBTAP_SET_GROUP _IOW(0xb7, 0x09, __u32)
 #define IBTAP_GET_GROUPS _IOWR(0xb7, 0x0a, struct ibtap_groups)

@@ -32,7 +32,7 @@ static const u8 default_broadcast[IBTAP_ALEN] = {
 /* --- header */
 
 /*
- * Some programs take the destination of all ones for the broadcast address of every device, so it is mapped to the
+ * Some programs use the destination of all ones as the broadcast address of every device, so it is mapped to the
  * broadcast group. Without a destination no header is written.
  */
 static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned short type,
@@ -61,8 +61,9 @@ static __be16 header_parse_protocol(const struct sk_buff *skb)
 }
 
 /*
- * There is no .parse, as ib_ipoib has none. It would write 20 octets where its callers have room for 8: in the structs of nfnetlink_queue
- * and nfnetlink_log, which are on the stack, and in the rings of AF_PACKET, where the frame comes next.
+ * There is no .parse, as ib_ipoib has none. Such a function would write 20 octets where its callers have room for 8:
+ * in the structs of nfnetlink_queue and nfnetlink_log, which are on the stack, and in the rings of AF_PACKET, where
+ * the frame comes next.
  */
 static const struct header_ops header_ops = {
 	.create = header_create,
@@ -73,7 +74,7 @@ static const struct header_ops header_ops = {
 
 /*
  * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since
- * ib_ipoib's header has no source. A frame that does not begin with the device's own address is taken for such a
+ * ib_ipoib's header has no source. So a frame that does not begin with the device's own address is treated as such a
  * frame, and gets the device's address as source.
  */
 static int add_source(struct sk_buff *skb, const struct net_device *dev)
@@ -102,14 +103,14 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 	reason = IBTAP_TX_SHORT;
 	if (!pskb_may_pull(skb, IBTAP_HLEN))
 		goto drop;
-	/* The frame may wait for long, so it must not hold pages of a sender that sends without copying. */
+	/* The frame may wait for long, so it must not pin the pages of a sender that sends without copying. */
 	reason = IBTAP_TX_NO_MEMORY;
 	if (add_source(skb, dev) || skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		goto drop;
 	skb_tx_timestamp(skb);
 	/*
-	 * The frame must not hold its sender's socket either. The socket holds the namespace, and the end of the
-	 * namespace would have to remove this device first.
+	 * The frame must not have a reference to its sender's socket either. The socket keeps the namespace in
+	 * existence, and before the namespace could end, this device would have to be removed.
 	 */
 	skb_orphan(skb);
 	nf_reset_ct(skb);

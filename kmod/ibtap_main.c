@@ -122,8 +122,8 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 
 /*
  * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute them again when a device
- * changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 forget all neighbours,
- * because some of the neighbours are groups.
+ * changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 delete all neighbour
+ * entries, because some of them are groups.
  */
 static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
@@ -274,8 +274,8 @@ static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 
 /*
  * An ioctl and its argument, which is read before RTNL is taken and written after it is released: an access to the
- * caller's memory can take as long as the process that serves the page likes (userfaultfd, FUSE), and every user may
- * open /dev/ibtap.
+ * caller's memory can last as long as the process that serves the page chooses (userfaultfd, FUSE), and every user
+ * may open /dev/ibtap.
  */
 struct command {
 	unsigned int cmd;
@@ -375,7 +375,7 @@ static struct miscdevice misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ibtap",
 	.fops = &ibtap_fops,
-	.mode = 0666, /* like /dev/net/tun: every user may open it, and attaching a queue needs CAP_NET_ADMIN */
+	.mode = 0666, /* as with /dev/net/tun, every user may open it, and attaching a queue needs CAP_NET_ADMIN */
 };
 
 static int __init ibtap_init(void)

@@ -10,13 +10,14 @@
  *	ibtap_vnet.c	the virtio-net header of a frame, in both directions
  *	ibtap_compat.h	differences between kernels
  *
- * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames and its
- * members .tap and .index; a holder of this lock may wake a transmit queue. Readers of ibtap.queue[] and of .tap that hold no
- * lock are in an RCU section.
+ * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames
+ * and its members .tap and .index; code with this lock may wake a transmit queue. Code that reads ibtap.queue[] and
+ * .tap without a lock is in an RCU section.
  *
- * A device is removed by `ip link del`, with its namespace, or with its last descriptor, unless it is persistent. Its queues
- * are then detached under RTNL. Reads and writes hold no reference of the device, and touch it only in an RCU section or under
- * the queue's lock. So neither a blocked reader nor a writer whose buffer is slow to read delays the removal.
+ * A device is removed by `ip link del`, with its namespace, or with its last descriptor, unless it is persistent. Its
+ * queues are then detached under RTNL. Reads and writes have no reference to the device, and use it only in an RCU
+ * section or under the queue's lock. So neither a blocked reader nor a writer whose buffer is slow to read delays the
+ * removal.
  */
 
 #include <linux/netdevice.h>
@@ -46,10 +47,10 @@ enum ibtap_counter {
 	IBTAP_TX_SHORT, /* shorter than struct ibtap_header */
 	IBTAP_TX_NO_QUEUE, /* no descriptor is attached */
 	IBTAP_TX_NO_MEMORY,
-	IBTAP_TX_DOWN, /* still queued when the device went down or its descriptor was closed */
+	IBTAP_TX_DOWN, /* frame was still queued when the device went down or its descriptor was closed */
 	IBTAP_TX_TIMEOUT, /* the frame was in a full queue that has stopped senders for too long */
 	IBTAP_TX_TOO_LONG, /* longer than the reader's buffer */
-	IBTAP_TX_VNET, /* the frame has a kind of GSO for which there is no virtio-net header */
+	IBTAP_TX_VNET, /* frame with a kind of GSO that the virtio-net header cannot express */
 	IBTAP_TX_FAULT, /* the reader's buffer could not be written */
 	IBTAP_C_MAX,
 };
@@ -72,7 +73,7 @@ struct ibtap {
 
 /* An open descriptor */
 struct ibtap_queue {
-	/* namespace of the open(), NULL once the descriptor was attached; under RTNL */
+	/* namespace of the open(); NULL after the descriptor was attached; RTNL protects it */
 	struct net *net;
 	bool was_attached; /* set once, under RTNL */
 	bool groups_changed; /* the groups have changed since the last IBTAP_GET_GROUPS */
@@ -102,8 +103,8 @@ extern struct rtnl_link_ops ibtap_link_ops;
 void ibtap_setup(struct net_device *dev);
 bool ibtap_is_ours(const struct net_device *dev);
 /*
- * ibtap_set_offloads() - Offer the offloads in @offloads to the stack. Return -EINVAL if a bit is unknown or lacks
- * the bit that it needs
+ * ibtap_set_offloads() - Offer the offloads in @offloads to the stack. Return -EINVAL if a bit is unknown, or if
+ * another bit that it needs is missing
  */
 int ibtap_set_offloads(struct ibtap *tap, u32 offloads);
 
@@ -114,7 +115,7 @@ struct ibtap_queue *ibtap_queue_new(struct net *net);
 void ibtap_queue_free(struct ibtap_queue *q);
 /* ibtap_queue_attach() - Make @q the last queue of the device; under RTNL */
 int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q);
-/* ibtap_queue_detach() - Detach @q; the last queue takes its place. Under RTNL */
+/* ibtap_queue_detach() - Detach @q. The last queue gets the index of @q. The caller holds RTNL */
 void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q);
 /* ibtap_queue_purge() - Discard the frames of @q for reason @c and let the stack send again */
 void ibtap_queue_purge(struct ibtap *tap, struct ibtap_queue *q, enum ibtap_counter c);
@@ -125,7 +126,10 @@ extern const struct file_operations ibtap_fops;
 
 /* --- ibtap_vnet.c */
 
-/* ibtap_vnet_from_skb() - The header of a frame that is sent; -EINVAL if there is none for its kind of GSO */
+/*
+ * ibtap_vnet_from_skb() - Write the virtio-net header of a frame that is sent. Return -EINVAL if the header cannot
+ * express the frame's kind of GSO
+ */
 int ibtap_vnet_from_skb(struct virtio_net_hdr_v1 *ret, const struct sk_buff *skb);
 /*
  * ibtap_vnet_to_skb() - Apply the virtio-net header of a received frame to the skb

@@ -95,7 +95,7 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	unsigned int i = q->index, end = --tap->n_queues;
 	struct ibtap_queue *last = rtnl_dereference(tap->queue[end]);
 
-	/* A sender that has just found q in tap->queue[] sees under the lock that it is detached. */
+	/* A sender that has just found q in tap->queue[] sees under this lock that q is detached. */
 	spin_lock_bh(&q->lock);
 	purge(tap, q, IBTAP_TX_DOWN);
 	RCU_INIT_POINTER(q->tap, NULL);
@@ -105,7 +105,7 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 		WRITE_ONCE(last->index, i); /* receive() reads it without the lock */
 		spin_unlock_bh(&last->lock);
 		rcu_assign_pointer(tap->queue[i], last);
-		/* purge() has woken this transmit queue, but a sender may have stopped it since. */
+		/* purge() has woken this transmit queue, but a sender may have stopped it again. */
 		netif_tx_wake_queue(txq_of(tap, last));
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
@@ -160,7 +160,7 @@ static int not_attached(const struct ibtap_queue *q)
 	return READ_ONCE(q->was_attached) ? -EBUSY : -EBADFD;
 }
 
-/* Take the oldest frame from the queue. Return: the frame; an error pointer if there is none */
+/* Remove the oldest frame from the queue. Return: the frame; an error pointer if there is none */
 static struct sk_buff *pop(struct ibtap_queue *q)
 {
 	struct sk_buff *skb = ERR_PTR(-EAGAIN);
@@ -213,7 +213,7 @@ static void count_sent(struct ibtap_queue *q, const struct sk_buff *skb)
 	rcu_read_unlock();
 }
 
-/* Copy a frame to the reader. Return: number of octets; a negative errno, with the counter for it in @ret */
+/* Copy a frame to the reader. Return: number of octets; a negative errno, with the counter of this error in @ret */
 static ssize_t copy_out(struct sk_buff *skb, struct iov_iter *to, enum ibtap_counter *ret)
 {
 	struct virtio_net_hdr_v1 h;
@@ -277,7 +277,7 @@ static struct sk_buff *alloc_frame(size_t len)
 
 /*
  * Read a frame of @len octets, after its virtio-net header, from the writer. Return: the frame; an error pointer,
- * with the counter for it in @ret
+ * with the counter of this error in @ret
  */
 static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_counter *ret)
 {
@@ -308,8 +308,8 @@ static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_cou
 }
 
 /*
- * Return the packet type (PACKET_*) of a frame. The octet of flags is not compared, because a peer may use the
- * address of an interface with other flags than the interface itself does (RFC 4391 §9.1.1).
+ * Return the packet type (PACKET_*) of a frame. The octet of flags is not compared, because a peer may send other
+ * flags with the interface's address than the interface itself (RFC 4391 §9.1.1).
  */
 static u8 pkt_type(const struct net_device *dev, const struct ibtap_header *h)
 {
@@ -321,7 +321,7 @@ static u8 pkt_type(const struct net_device *dev, const struct ibtap_header *h)
 								      : PACKET_HOST;
 }
 
-/* Hand a frame to the kernel, which takes @skb. Called in an RCU read-side section */
+/* Pass a frame to the kernel; takes @skb. Called in an RCU read-side section */
 static void receive(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb)
 {
 	skb->dev = tap->dev;

@@ -5,11 +5,12 @@
  * socket is in udp.c. States:
  *
  *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
- *	SILENT		nothing is sent or received; ends after SILENCE, and at the start after the device's silence=
+ *	SILENT		nothing is sent or received; ends after SILENCE; the first time after the device's parameter
+ *	silence=
  *	POLLING		sends keepalives until a valid datagram of the peer arrives
- *	UP		until nothing valid was heard for TIMEOUT, or the SM asks for the link to train again
+ *	UP		until no valid datagram has come for TIMEOUT, or the SM requests that the link trains again
  *
- * Packets arrive in softirq. Everything is sent from process context, by work items.
+ * Packets arrive in softirq. Packets are sent from process context, by work items.
  */
 
 #include "uib.h"
@@ -35,11 +36,11 @@ const char *uib_link_state_name(enum uib_link_state s)
 	return names[s];
 }
 
-/* --- states. Only enter_up() and leave_to() change the state, and they need the lock */
+/* --- states. Only enter_up() and leave_to() change the state; their callers hold the lock */
 
 /*
- * Enter UP. Return: false if the port is Disabled, so the link must stay down; then the work item that switches the
- * link off has been queued
+ * Enter UP. Return: false if the port is Disabled, so that the link must stay down; in this case the work item that
+ * switches the link off has been queued
  */
 static bool enter_up(struct uib_link *l)
 {
@@ -84,9 +85,9 @@ static void go_silent(struct uib_link *l)
 }
 
 /*
- * Ends SILENT when the silence is over, and UP when the peer has been quiet for TIMEOUT. A datagram only writes .heard, so
- * that this work is armed once in a time-out and not once per packet. The silence that follows UP is on purpose: if only
- * one direction of the link is broken, the silence makes the other end see the loss too.
+ * Ends SILENT when the silence is over, and UP when the peer has sent nothing for TIMEOUT. A datagram only writes
+ * .heard, so that this work is queued once per time-out, not once per packet. The silence after UP is intended: if
+ * only one direction of the link is broken, the silence makes the other end see the loss too.
  */
 static void state_work(struct work_struct *work)
 {
@@ -148,7 +149,7 @@ void uib_link_enable(struct uib_link *l, bool on)
 
 /*
  * Send a datagram to the peer. Return: number of octets; -ENETDOWN if the state is below @least or no peer is known;
- * the error of the socket
+ * another errno of the socket
  */
 static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct kvec *v, size_t n,
 			size_t len)
@@ -220,9 +221,7 @@ static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 		l->peer = *from;
 		l->has_peer = true;
 		mod_delayed_work(uib_wq, &l->state_work, TIMEOUT);
-		/*
-		 * Send a keepalive now, so that the peer does not learn of the link's state only from the next one.
-		 */
+		/* Send a keepalive now, so that the peer need not wait for the next regular keepalive. */
 		mod_delayed_work(uib_wq, &l->keepalive_work, 0);
 	} else if (l->state != UIB_LINK_UP) {
 		why = UIB_DROP_SILENT;
@@ -259,8 +258,8 @@ void uib_link_start(struct uib_link *l)
 }
 
 /*
- * Stop the link without a message to the peer, which notices by its time-out of 3 s. After this call nothing is
- * received, and only datagrams that are being sent already may still leave.
+ * Stop the link without a message to the peer, which notices this by its time-out of 3 s. After this call no packet
+ * is received, and no new packet is sent.
  */
 void uib_link_stop(struct uib_link *l)
 {

@@ -132,7 +132,10 @@ static int fill_in(struct spec *s)
 	}
 	if (s->has_peer && s->peer.sa.sa_family != s->listen.sa.sa_family)
 		return -EAFNOSUPPORT;
-	/* The link is not authenticated, so a socket that other machines can reach needs to know its peer. */
+	/*
+	 * The link is not authenticated, so if other machines can reach the socket, the peer's address must be
+	 * configured.
+	 */
 	if (!s->has_peer && !is_loopback(&s->listen))
 		return -EDESTADDRREQ;
 	/* A random GUID, marked as locally administered (EUI-64: bit 1 of the first octet) */
@@ -316,8 +319,8 @@ static struct uib_dev *find(const struct net *net, const char *name)
 }
 
 /*
- * `rdma link delete` may be removing the same device at this moment. ib_core lets one caller do the work and makes the
- * others wait, so that nobody is inside the module's code any more when this function returns.
+ * `rdma link delete` may be removing the same device at this moment. ib_core lets one caller do the work and makes
+ * the others wait, so that no code of the module is running any more when this function returns.
  */
 static void remove(struct uib_dev *dev)
 {
@@ -341,7 +344,7 @@ static void remove_all(const struct net *net)
 	while ((dev = find(net, NULL))) {
 		remove(dev);
 		/*
-		 * If a registration has just failed, the device stays in the list until add() removes it, so look
+		 * If a registration has just failed, the device stays in the list until add() removes it, so check
 		 * again.
 		 */
 		cond_resched();

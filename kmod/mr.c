@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Memory regions. A key is an index of the table dev->mrs and eight random bits, so that the key of a region that is gone
- * seldom names the next one. Local and remote key are equal.
+ * Memory regions. A key consists of an index into the table dev->mrs and eight random bits, so that the key of a
+ * freed region is seldom valid for the next region with this index. Local and remote key are equal.
  *
- * A posted work request holds a reference to the region of each of its SGEs, so struct uib_mr lives until they have
- * completed. The memory itself does not live as long. uib_mr_begin() counts the copies that are running; when
- * dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete with a local
- * protection error.
+ * A posted work request has a reference to the region of each of its SGEs, so struct uib_mr exists until the work
+ * request has completed. The memory of the region may be freed before that. uib_mr_begin() counts the copies that are
+ * running; when dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete
+ * with a local protection error.
  */
 
 #include <linux/highmem.h>
@@ -53,7 +53,7 @@ static bool inside(const struct uib_mr *mr, u64 addr, u32 len)
 	return addr >= mr->iova && len <= mr->length && addr - mr->iova <= mr->length - len;
 }
 
-/* Find the region that @key names, and take a reference to it for the caller; NULL if there is none */
+/* Find the region with the key @key, and take a reference to it for the caller; NULL if there is none */
 static struct uib_mr *find(struct uib_dev *dev, u32 key)
 {
 	struct uib_mr *mr;
@@ -151,7 +151,7 @@ bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len)
 
 /* --- verbs */
 
-/* Put a region into the table, which gives it its key. All other members must be set before. */
+/* Add a region to the table, which determines its key. All other members must be set before. */
 static int publish(struct uib_dev *dev, struct uib_mr *mr)
 {
 	u32 index;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Performance management, IBTA 16.1. The port counts in 64 bits and never resets a counter. An attribute contains the
+ * Performance management, IBTA 16.1. The port's counters have 64 bits and are never reset. An attribute contains the
  * difference between the counter and a base, limited to the width of its field. A Set of the attribute changes the
  * base.
  */
@@ -60,7 +60,8 @@ static const struct field rcv_sl[] = { SLS(UIB_C_RCV_SL) };
 
 static const struct attr {
 	__be16 id;
-	bool ext; /* uses ext_base, so that PortCounters and PortCountersExtended are cleared separately */
+	/* has its own base ext_base, so that PortCounters and PortCountersExtended are cleared separately */
+	bool ext;
 	const struct field *fields;
 	unsigned int n; /* number of fields */
 	unsigned int len; /* octets of the attribute */

@@ -5,8 +5,9 @@
 #define VLARB_WEIGHT 4
 
 /*
- * Fill in the tables that the port has until an SM writes them: SL n is on VL n, which uib_port_vl() folds into
- * OperationalVLs; SL 15 must not be on VL15, which discards. VL0 has high priority, the others have low priority.
+ * Fill in the tables that the port has until an SM writes them: SL n has VL n, which uib_port_vl() maps to an
+ * operational VL; SL 15 must not have VL15, because VL15 means that packets are discarded. VL0 has high priority, the
+ * others have low priority.
  */
 static void init_vls(struct uib_port *p)
 {
@@ -69,8 +70,8 @@ bool uib_own_lid(const struct uib_port *p, u16 lid)
 }
 
 /*
- * An SM may lower OperationalVLs and not write SLtoVL again. The table then names VLs that do not exist, which this
- * function folds into those that do. VL15 in the table means that packets are discarded, so it is not folded.
+ * An SM may lower OperationalVLs and not write SLtoVL again. The table then contains VLs that do not exist, which
+ * this function maps to existing VLs. VL15 in the table means that packets are discarded, so it is not changed.
  */
 u8 uib_port_vl(const struct uib_port *p, u8 sl)
 {
@@ -84,8 +85,8 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 
 /*
  * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits for the holders of
- * references and then for these work items. An event without a reference could come after that, and its work item would
- * use caches that are freed.
+ * references and then for these work items. An event without a reference to the device could come after these work
+ * items, and its own work item would use freed caches.
  */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {

@@ -4,7 +4,8 @@
 
 #include "uib.h"
 
-#define SEND_BATCH 64 /* work requests that one run of a QP's work item sends before it yields */
+/* number of work requests that one run of a QP's work item sends before it yields */
+#define SEND_BATCH 64
 
 /* --- completions. The consumer's handler is called after the lock of the QP has been released */
 
@@ -95,8 +96,8 @@ static void flush(struct uib_qp *qp)
 }
 
 /*
- * Only this work item takes from the send queue while the QP is in RTS. A send that fails moves the QP to SQE (IBTA
- * 10.3.1), and later sends are flushed until the consumer sets RTS again.
+ * While the QP is in RTS, only this work item removes work requests from the send queue. A send that fails moves the
+ * QP to SQE (IBTA 10.3.1), and later sends are flushed until the consumer sets RTS again.
  */
 static bool send_one(struct uib_qp *qp)
 {
@@ -238,8 +239,8 @@ static int alloc_rings(struct uib_qp *qp)
 }
 
 /*
- * Give the QP a number. SMI and GSI QPs are QP0 and QP1. Other numbers are given in cyclic order, so that a number is
- * not used again at once.
+ * Assign a number to the QP. SMI and GSI QPs are QP0 and QP1. Other numbers are assigned in cyclic order, so that a
+ * number is not reused at once.
  */
 static int take_number(struct uib_qp *qp, enum ib_qp_type type)
 {
@@ -375,7 +376,7 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	/* The check is here, too, because ib_uverbs has it only since Linux 6.1.35. */
+	/* Check this here, because ib_uverbs does so only since Linux 6.1.35. */
 	if (udata && (mask & IB_QP_QKEY) && (attr->qkey & UIB_QKEY_CONTROLLED) &&
 	    !capable(CAP_NET_RAW))
 		return -EPERM;

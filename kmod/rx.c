@@ -270,7 +270,7 @@ static enum uib_counter deliver_ucast(const struct rx *r)
 	return deliver(r, qp);
 }
 
-/* Give a copy to every attached QP. The packet counts as dropped only if no QP took a copy. */
+/* Give a copy to every attached QP. The packet counts as dropped only if no QP had room for a copy. */
 static enum uib_counter deliver_mcast(const struct rx *r)
 {
 	const union ib_gid *mgid = (const void *)(r->grh + 24);

@@ -13,7 +13,7 @@
 #define WIDTH_32 4 /* CounterWidth */
 /* CounterMask0 to CounterMask4: each of the five counters can be any mandatory counter */
 #define MASKS_0_4 (011111u << 15)
-#define TICK_NS 4 /* the Tick field is 0, which stands for 4 ns */
+#define TICK_NS 4 /* length of a tick; the Tick field is 0, which means 4 ns */
 
 /*
  * The kernel's struct in <rdma/ib_pma.h> has the option masks at octet 16, because the compiler aligns them. On the
@@ -42,7 +42,7 @@ static_assert(offsetof(struct samples_control, select) == 38);
 static_assert(sizeof(struct samples_control) == 80);
 static_assert(offsetof(struct ib_pma_portsamplesresult, counter) == 4);
 
-/* The counter for each value of CounterSelect. Value 5 is PortXmitWait, which this port never counts. */
+/* The counter for each value of CounterSelect. Value 5 is PortXmitWait, which this port does not have. */
 static const enum uib_counter selectable[] = {
 	UIB_C_NONE, UIB_C_XMIT_DATA, UIB_C_RCV_DATA, UIB_C_XMIT_PKTS, UIB_C_RCV_PKTS, UIB_C_NONE,
 };

@@ -179,7 +179,7 @@ static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 	p->init_type_reply = i->inittypereply_mtucap >> 4;
 	p->subnet_timeout = i->clientrereg_resv_subnetto & 0x1f;
 	p->trap_suppress = i->clientrereg_resv_subnetto >> 5 & 3;
-	/* A Set with 0 clears a violation counter. A Set with any other value leaves it as it is. */
+	/* A Set with 0 clears a violation counter. A Set with any other value does not change it. */
 	if (!i->mkey_violations)
 		p->mkey_violations = 0;
 	if (!i->pkey_violations)
@@ -227,7 +227,7 @@ static u32 apply_state(struct uib_port *p, const struct ib_port_info *i)
 	if (state == STATE_NOP && phys == UIB_PHYS_NOP)
 		return 0;
 	if (phys == UIB_PHYS_NOP && !was_up)
-		return 0; /* the port is already down, or Disabled keeps it down */
+		return 0; /* the port is already down, or it is Disabled and stays down */
 	if (p->state == IB_PORT_ACTIVE)
 		ev |= UIB_EV_ERR;
 	WRITE_ONCE(p->state, IB_PORT_DOWN);
@@ -315,7 +315,7 @@ static u16 set_guids(struct req *r)
 
 /*
  * Tell whether the modifier, input port << 8 | output port, is valid. A CA has one table for all values. Neither
- * number may be above that of the port.
+ * number may be above the port number.
  */
 static bool sltovl_ok(const struct req *r)
 {
@@ -434,7 +434,7 @@ static u16 execute(struct req *r, struct ib_smp *smp)
 		if (status)
 			return status;
 	}
-	/* The answer to a Set is the attribute as it is afterwards. */
+	/* The answer to a Set contains the attribute after the change. */
 	r->data = answer;
 	status = a->get(r);
 	if (!status)

@@ -85,8 +85,8 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 }
 
 /*
- * Tell whether the notice of a slot is due. If so, @ret gets a copy of the slot, which the caller must send now.
- * @next is lowered to the time when the slot is due next.
+ * Tell whether the notice of a slot is due. If it is, @ret gets a copy of the slot, which the caller must send now.
+ * @next is lowered to the next time at which the slot is due.
  */
 static bool take_due(struct uib_traps *t, struct uib_trap *slot, struct uib_trap *ret,
 		     unsigned long *next)
@@ -144,7 +144,7 @@ static void raise(struct uib_dev *dev, u16 trap, u8 type, u8 *notice)
 	u16 lid = READ_ONCE(dev->port.lid);
 
 	if (!READ_ONCE(dev->port.sm_lid))
-		return; /* the port knows no SM LID to which a trap could be sent */
+		return; /* the port has no SM LID to which a trap could be sent */
 	notice[0] = GENERIC | type;
 	notice[N_PRODUCER] = RDMA_NODE_IB_CA;
 	put_unaligned_be16(trap, notice + N_TRAP);
@@ -286,7 +286,7 @@ void uib_traps_init(struct uib_dev *dev)
 	INIT_DELAYED_WORK(&t->work, trap_work);
 	for (i = 0; i < ARRAY_SIZE(t->slot); i++)
 		t->slot[i].next_at = jiffies;
-	/* The SMA sends its traps with this QP, which no consumer sees. */
+	/* The SMA sends its traps with this QP, which consumers do not see. */
 	dev->sma_qp.dev = dev;
 	dev->sma_qp.ibqp.qp_type = IB_QPT_SMI;
 }

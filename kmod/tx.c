@@ -84,9 +84,9 @@ static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
 }
 
 /*
- * A kernel address is read in place. The content of a memory region is copied first, because a program may change its
- * memory between the computation of the CRCs and the transmission, and may deregister the region. Return: false if
- * the region is deregistered already.
+ * The octets at a kernel address are not copied. The content of a memory region is copied first, because a program
+ * may change its memory between the computation of the CRCs and the transmission, and may deregister the region.
+ * Return: false if the region is deregistered already.
  */
 static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {
@@ -181,8 +181,8 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 }
 
 /*
- * Deliver a packet to this port itself if it is for an own LID, or for a group with own QPs; it does not pass the
- * link (IBTA 10.5, 17.2).
+ * Deliver a packet to this port itself if its DLID is one of the port's LIDs, or its group has QPs of this port. Such
+ * a packet does not pass the link (IBTA 10.5, 17.2).
  */
 static void loop_back(struct tx *t)
 {

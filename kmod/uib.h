@@ -10,8 +10,9 @@
  *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
  *	user.c				contexts and quotas of programs
  *	mr.c				memory regions, and all copies from and to the buffers of work requests
- *	tx.c				the work item of a QP, which makes packets of work requests for link.c
- *	rx.c				takes packets to QPs, in the softirq that received them
+ *	tx.c				the work item of a QP, which makes packets from work requests and sends them
+ *	by link.c
+ *	rx.c				passes packets to QPs, in the softirq that received them
  *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
  *	trap.c				the traps that the SMA sends to the subnet manager
  *	port.c				PortInfo and the tables, port states, events
@@ -61,9 +62,9 @@ enum uib_phys_state {
 	UIB_PHYS_LINK_UP,
 };
 
-/* Counters of a device. Those before UIB_C_PORT_END are the port's, which the PMA shows. */
+/* Counters of a device. Those before UIB_C_PORT_END belong to the port, and the PMA shows them. */
 enum uib_counter {
-	UIB_C_NONE, /* no counter; as the result of a check: the packet is good */
+	UIB_C_NONE, /* no counter; as the result of a check it means that the packet is good */
 	UIB_C_XMIT_DATA, /* words, LRH .. ICRC */
 	UIB_C_RCV_DATA,
 	UIB_C_XMIT_PKTS,
@@ -127,7 +128,7 @@ enum uib_counter {
 
 enum uib_link_state {
 	UIB_LINK_OFF, /* not started, Disabled, or stopped */
-	UIB_LINK_SILENT, /* neither sends nor receives, so that the peer sees the link drop */
+	UIB_LINK_SILENT, /* neither sends nor receives, so that the peer notices that the link is down */
 	UIB_LINK_POLLING, /* sends keepalives to the peer, if one is known, and waits for a datagram */
 	UIB_LINK_UP,
 };
@@ -155,7 +156,7 @@ struct uib_link {
 	u64 silent_until; /* end of SILENT, in jiffies64, because jiffies may wrap while the link is OFF */
 	struct delayed_work state_work; /* ends SILENT and UP */
 	struct delayed_work keepalive_work;
-	struct delayed_work retrain_work; /* takes the link down after the SM requested it */
+	struct delayed_work retrain_work; /* takes the link down after the SM has requested it */
 };
 
 /* --- the port */
@@ -202,7 +203,7 @@ struct uib_port {
 
 /* --- samples */
 
-/* counters that one measurement can watch; PortSamplesControl has room for 15 */
+/* largest number of counters in one measurement; PortSamplesControl has room for 15 */
 #define UIB_SAMPLES 5
 enum uib_sample_status {
 	UIB_SAMPLE_DONE,
@@ -227,7 +228,7 @@ struct uib_sampler {
 struct uib_trap {
 	enum {
 		UIB_TRAP_IDLE,
-		UIB_TRAP_QUEUED, /* not sent yet: a newer notice replaces .notice */
+		UIB_TRAP_QUEUED, /* not sent yet; a newer notice replaces .notice */
 		UIB_TRAP_SENT, /* repeated until the SM represses it */
 	} state;
 	bool again; /* only in SENT: .next is to be sent as a new trap after the repress */
@@ -269,7 +270,7 @@ struct uib_dev {
 	struct list_head quotas;
 	struct uib_traps traps;
 	struct uib_sampler sampler;
-	struct uib_qp sma_qp; /* not a QP of a consumer: the SMA sends traps with it */
+	struct uib_qp sma_qp; /* QP with which the SMA sends traps; no consumer has it */
 	spinlock_t mcast_lock;
 	u32 mcast_seed;
 	struct hlist_head mcast[64];
@@ -325,7 +326,9 @@ int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t 
 /* --- port.c */
 
 void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap);
-/* uib_port_link_up() - Note that the link has come up. False: the port is Disabled, and the link must not be used */
+/*
+ * uib_port_link_up() - Record that the link has come up. False: the port is Disabled, and the link must not be used
+ */
 bool uib_port_link_up(struct uib_dev *dev);
 void uib_port_link_down(struct uib_dev *dev);
 /* uib_port_armed_rx() - Make the port Active, because a packet on another VL than 15 has arrived in state Armed */
@@ -375,7 +378,7 @@ void uib_traps_exit(struct uib_dev *dev);
 void uib_trap_cap_change(struct uib_dev *dev, bool node_desc);
 void uib_trap_bad_mkey(struct uib_dev *dev, const struct ib_smp *smp);
 void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v);
-/* uib_trap_repress() - Stop the trap that @smp names. False: no trap of the SMA has this TID */
+/* uib_trap_repress() - Stop the trap with the TID of @smp. False: no trap of the SMA has this TID */
 bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp);
 /* uib_trap_get_notice() - Copy the oldest unacknowledged notice into the 64 octets of @data, if there is one */
 void uib_trap_get_notice(struct uib_dev *dev, u8 *data);
@@ -388,12 +391,12 @@ void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
 /* --- tx.c rx.c */
 
 /*
- * uib_send() - Send the packet that @w and @sge describe, or discard it. Return the status with which the work
- * request completes
+ * uib_send() - Send the packet that @w and @sge describe, or discard it. Return the completion status of the work
+ * request
  */
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge);
 /*
- * uib_rx() - Deliver a packet, from LRH to VCRC, to the QPs that it is for; called with bottom halves disabled
+ * uib_rx() - Deliver a packet, from LRH to VCRC, to its destination QPs; called with bottom halves disabled
  * @wire:	the packet came over the link, which has checked its VCRC. False: it was sent by this port itself
  */
 void uib_rx(struct uib_dev *dev, const u8 *pkt, u32 len, bool wire);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * A consumer of an InfiniBand device in the kernel, for tests/interop/linux/kmod.sh. It uses uib.ko by verbs only.
+ * A consumer of an InfiniBand device in the kernel, for tests/interop/linux/kmod.sh. It uses uib.ko only through
+ * verbs.
  *
- *	/sys/kernel/debug/uib_test/NAME/events	lines "N EVENT": how often each asynchronous event came
+ *	/sys/kernel/debug/uib_test/NAME/events	lines "N EVENT": the number of times that each asynchronous event came
  *	/sys/kernel/debug/uib_test/NAME/run	writing the name of a case (below) runs it. After EIO, the kernel's log says
  *						which expectation failed
  *

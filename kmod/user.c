@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Verbs for programs. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and
- * poll, is a command of ib_uverbs, and the program shares no memory with the device but the memory that it has
- * registered.
+ * Verbs for programs. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and poll,
+ * is a command of ib_uverbs, and the program shares only registered memory with the device.
  *
- * Each process has quotas, however many contexts it opens, so that one process cannot take all queue pairs, CQs, MRs,
- * address handles and memberships of a device. For many processes together, the control group "rdma" limits the
+ * Each process has quotas, however many contexts it opens, so that one process cannot use up all queue pairs, CQs,
+ * MRs, address handles and memberships of a device. For many processes together, the control group "rdma" limits the
  * objects, and the control group "memory" limits the memory that this module allocates for them.
  */
 
@@ -20,7 +19,7 @@
 struct uib_quota {
 	struct list_head node; /* in dev->quotas */
 	struct pid *tgid;
-	/* numbers of objects by kind; that of UIB_Q_CONTEXT is changed under dev->quota_lock */
+	/* numbers of objects by kind; dev->quota_lock protects that of UIB_Q_CONTEXT */
 	atomic_t count[UIB_Q_COUNT];
 	atomic64_t octets; /* octets of all queues */
 };
@@ -128,7 +127,7 @@ void uib_dealloc_ucontext(struct ib_ucontext *ibuc)
 
 /*
  * The device can be removed while programs use it. ib_uverbs then destroys the objects of the programs, and their
- * calls fail with EIO. There is nothing to unmap.
+ * calls fail with EIO. This module has mapped no memory, so it has nothing to unmap.
  */
 void uib_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
@@ -137,9 +136,9 @@ void uib_disassociate_ucontext(struct ib_ucontext *ibuc)
 /* --- the QP pointer in completions */
 
 /*
- * ib_uverbs takes a completion out of a CQ and then reads the number of its QP from wc->qp, while another thread may
+ * ib_uverbs gets a completion from a CQ and then reads the number of its QP from wc->qp, while another thread may
  * destroy the QP. So completions for programs point to a copy of the QP that has only the number. The copy is freed
- * when every task has given up its processor at least once, because ib_uverbs does not sleep between the two steps.
+ * when every task has been scheduled out at least once, because ib_uverbs does not sleep between the two steps.
  */
 struct stub {
 	struct ib_qp ibqp;

@@ -19,7 +19,7 @@ struct uib_dev;
 #define UIB_LOCAL_DMA_LKEY 1
 
 /*
- * Largest numbers of objects that one process may have of a device, in all its contexts. UIB_USER_OCTETS bounds the
+ * Largest numbers of objects of a device that one process may have in all its contexts. UIB_USER_OCTETS bounds the
  * sum of its queues.
  */
 #define UIB_USER_CONTEXTS 64
@@ -68,14 +68,16 @@ struct uib_cq {
 	u32 size, head, count;
 	enum ib_cq_notify_flags armed; /* kind of completions that call the handler; 0: none */
 	bool broken; /* a completion was lost because the CQ was full, so the CQ takes no more completions for ever */
-	bool overflowed; /* the CQ is broken, and CQ_ERR, which tells the consumer, was not raised yet */
+	/* true if the CQ overflowed and the event CQ_ERR, which reports this to the consumer, was not raised yet */
+	bool overflowed;
 };
 
 struct uib_mr {
 	struct ib_mr ibmr;
 	struct kref ref; /* the consumer's, and one for each SGE that is posted */
 	refcount_t users; /* one while the region is registered, and one for each copy that runs */
-	struct completion unused; /* no copy runs, and none can begin any more */
+	/* completed when no copy is running and none can begin any more */
+	struct completion unused;
 	struct uib_quota *quota;
 	struct ib_pd *pd; /* only to be compared */
 	int access; /* enum ib_access_flags */
@@ -87,7 +89,7 @@ struct uib_mr {
 	struct rcu_head rcu;
 };
 
-/* A part of a posted buffer. The checks that mr.c made when it was posted are made again when it is used. */
+/* A part of a posted buffer. mr.c checks it when it is posted, and again when it is used. */
 struct uib_sge {
 	u64 addr;
 	u32 length;
@@ -116,7 +118,8 @@ struct uib_qp {
 	struct uib_dev *dev;
 	struct uib_quota *quota;
 	struct ib_qp *wc_qp; /* the QP in its completions: .ibqp, or the stub of user.c */
-	struct mutex modify_lock; /* one modify_qp() at a time; taken before .lock */
+	/* makes calls of modify_qp() wait for each other; taken before .lock */
+	struct mutex modify_lock;
 	spinlock_t lock; /* protects all members below but .work */
 	enum ib_qp_state state;
 	u16 pkey_index;
@@ -201,7 +204,10 @@ void uib_dealloc_ucontext(struct ib_ucontext *ibuc);
 void uib_disassociate_ucontext(struct ib_ucontext *ibuc);
 /* uib_quota_of() - Return the quota of the process that makes an object; NULL: the kernel, which has no limit */
 struct uib_quota *uib_quota_of(struct ib_udata *udata);
-/* uib_quota_take() - 0; -ENOMEM: the process has the most that it may have */
+/*
+ * uib_quota_take() - Charge an object to a process. Return: 0; -ENOMEM: the process has its largest number of such
+ * objects
+ */
 int uib_quota_take(struct uib_quota *q, enum uib_quota_kind kind);
 void uib_quota_give(struct uib_quota *q, enum uib_quota_kind kind);
 int uib_quota_take_octets(struct uib_quota *q, u64 n);
@@ -224,8 +230,8 @@ int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);
 /*
- * uib_sge_read(), uib_sge_write() - Copy from the beginning of the buffer, or to the place behind its first @skip
- * octets. False: its region has been deregistered. May be called in any context but a hard interrupt
+ * uib_sge_read(), uib_sge_write() - Copy from the beginning of the buffer, or into the buffer after its first @skip
+ * octets. False: the buffer's region has been deregistered. May be called in any context except a hard interrupt
  */
 bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);

@@ -59,8 +59,8 @@ u16 uib_vcrc(u16 crc, const void *p, size_t len);
 
 /*
  * uib_icrc_hdr() - Begin an ICRC: the CRC-32 of LRH .. DETH (@len octets, at most UIB_HDR_MAX), in which all bits
- * that switches and routers may change count as ones. crc32_le() continues it. The packet contains the complement,
- * little-endian
+ * that switches and routers may change are replaced by ones. crc32_le() continues it. The packet contains the
+ * complement, little-endian
  */
 u32 uib_icrc_hdr(const u8 *hdr, size_t len);
 

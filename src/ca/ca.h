@@ -5,12 +5,12 @@
 /*
  * DOC: Access layer
  *
- * One port of a channel adapter as IPoIB uses it. The backends are the soft HCA (ca_soft.h) and libibverbs
- * (verbs/verbs.h), so the interface needs nothing that libibverbs lacks. A backend fills struct ca_ops; callers
- * use the inline functions below.
+ * The interface by which IPoIB uses one port of a channel adapter. The backends are the soft HCA (ca_soft.h) and
+ * libibverbs (verbs/verbs.h), so the interface needs nothing that libibverbs lacks. A backend fills struct ca_ops;
+ * callers use the inline functions below.
  *
- * A received packet comes with its payload, the GRH if there was one, source QP, SLID, SL, path bits and P_Key index,
- * but without the DLID. In a send, a Q_Key with bit 31 set means the Q_Key of the QP.
+ * The caller gets of a received packet the payload, the GRH if there was one, source QP, SLID, SL, path bits and
+ * P_Key index, but not the DLID. In a send, a Q_Key with bit 31 set means the Q_Key of the QP.
  */
 
 #include "mad/ep.h"
@@ -48,7 +48,8 @@ struct ca_qp_attr {
 	uint16_t pkey_index;
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
-	uint32_t qpn_hint; /* QPN that the soft HCA uses if it is free; verbs ignore it */
+	/* QPN that the soft HCA uses if it is free; the verbs backend ignores this hint */
+	uint32_t qpn_hint;
 };
 
 struct ca_ah_attr {
@@ -67,14 +68,16 @@ struct ca_send {
 };
 
 struct ca_wc {
-	struct pkt *pkt; /* the packet; its head is at the payload, behind the GRH */
+	struct pkt *pkt; /* the packet; its head is at the payload, after the GRH */
 	const uint8_t *grh; /* GRH of 40 octets, or NULL; valid while @pkt is unchanged */
 	uint32_t src_qp;
 	uint16_t slid, pkey_index;
 	uint8_t sl, dlid_path_bits;
 };
 
-/* What the QPs of a port have posted and the port has not sent yet; all QPs of a port share this queue */
+/*
+ * Work requests that the QPs of a port have posted and the port has not sent yet; all QPs of a port share this queue
+ */
 struct ca_send_queue {
 	unsigned int waiting; /* packets in the queue */
 	uint64_t sent; /* packets that have left it */
@@ -119,9 +122,9 @@ struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;
 	void *ctx; /* argument of the functions of notify */
-	bool trains; /* ca_post_send() takes trains (train/train.h), and ca_poll() may return some */
+	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
-	int fd; /* descriptor to poll; -1 if events come only by .notify, as with the soft HCA */
+	int fd; /* descriptor to poll; -1 if events are reported only by .notify, as with the soft HCA */
 };
 
 struct ca_qp {
@@ -168,7 +171,10 @@ static inline void ca_qp_destroy(struct ca_qp *qp)
 		qp->ca->ops->qp_destroy(qp);
 }
 
-/* ca_qp_modify() - Change a QP by a reset and a walk back to RTS: queued packets are lost, attachments stay */
+/*
+ * ca_qp_modify() - Reset a QP and bring it back to RTS with other attributes. Queued packets are lost; attachments to
+ * groups stay
+ */
 static inline int ca_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 {
 	return qp->ca->ops->qp_modify(qp, pkey_index, qkey);
@@ -202,7 +208,9 @@ static inline int ca_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 	return qp->ca->ops->detach(qp, mgid, mlid);
 }
 
-/* ca_post_send() - Take the first packets of @v, and return their number. Fewer than @n: the send queue is full */
+/*
+ * ca_post_send() - Take the first packets of @v, and return their number, which is below @n if the send queue is full
+ */
 static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
 					ns_t now)
 {
@@ -215,15 +223,17 @@ static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned i
 	return qp->ca->ops->poll(qp, v, n);
 }
 
-/* ca_arm() - Ask for one call of notify->ready(); false: packets wait already, so the caller must poll */
+/*
+ * ca_arm() - Ask for one call of notify->ready(). Return: false if packets wait already, so that the caller must poll
+ */
 static inline bool ca_arm(struct ca_qp *qp)
 {
 	return qp->ca->ops->arm(qp);
 }
 
 /*
- * ca_queued() - Packets that wait behind the port, its send queue among them. A source that can wait should send nothing
- * while this number is high, because the queues there lose packets when they are full
+ * ca_queued() - Number of packets in the send queue and in the fabric's queues at this port. A source that can wait
+ * should send nothing while this number is high, because full queues lose packets
  */
 static inline unsigned int ca_queued(struct ca *ca)
 {
@@ -235,13 +245,13 @@ static inline struct ca_send_queue ca_send_queue(struct ca *ca)
 	return ca->ops->send_queue(ca);
 }
 
-/* ca_send_flush() - Discard what waits in the send queue; returns how many packets */
+/* ca_send_flush() - Discard the packets in the send queue, and return their number */
 static inline unsigned int ca_send_flush(struct ca *ca, ns_t now)
 {
 	return ca->ops->send_flush(ca, now);
 }
 
-/* ca_dispatch() - Handle what made ca.fd readable: notifications, asynchronous events and MADs */
+/* ca_dispatch() - Handle the notifications, asynchronous events and MADs that made ca.fd readable */
 static inline void ca_dispatch(struct ca *ca, ns_t now)
 {
 	ca->ops->dispatch(ca, now);

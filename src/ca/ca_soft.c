@@ -20,7 +20,11 @@ struct soft_ca {
 	struct node_port *np;
 	struct list link; /* link in s->open */
 	struct list qps, ahs;
-	bool closed; /* closed inside ca_soft_event(), which frees the port before it returns */
+	/*
+	 * closed inside ca_soft_event(); in that case ca_soft_event() frees the port before it
+	 * returns
+	 */
+	bool closed;
 };
 
 struct soft_qp {

@@ -8,11 +8,11 @@
 #include "hca/hca.h"
 
 /*
- * There is one struct ca_soft_hca for each HCA, on which ports are opened. The owner of the HCA
- * passes the calls of its hca_ops on to it.
+ * There is one struct ca_soft_hca for each HCA, on which ports are opened. The owner of the HCA passes the calls of
+ * its hca_ops on to this struct.
  *
- * ca_qp_attr.tx_depth has no effect, because a send is over when ca_post_send() returns. ca.fd is -1, and
- * events are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.
+ * ca_qp_attr.tx_depth has no effect, because a send is complete when ca_post_send() returns. ca.fd is -1, and events
+ * are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.
  */
 struct ca_soft_hca;
 
@@ -28,7 +28,8 @@ struct ca_soft_queues {
 
 /*
  * ca_soft_hca_create() - NULL if out of memory
- * ca_soft_hca_bind() - Set the HCA, which is created after the ca_soft_hca because its hca_ops call the latter; and its queues
+ * ca_soft_hca_bind() - Set the HCA and its queues. The HCA is created after the ca_soft_hca, because its hca_ops call
+ * functions of the ca_soft_hca
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
 void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,
@@ -37,9 +38,8 @@ void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft
 void ca_soft_hca_destroy(struct ca_soft_hca *s);
 
 /*
- * To be called from hca_ops.event and hca_ops.ready of that HCA. The events RETRAIN and PHYS are for
- * the fabric and are ignored here. ca_soft_ready() must not be called for QPs that were not created
- * through ca.h.
+ * Functions that the owner calls from hca_ops.event and hca_ops.ready of this HCA. They ignore the events RETRAIN and
+ * PHYS, which are for the fabric. ca_soft_ready() must not be called for QPs that were not created through ca.h.
  */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now);
 void ca_soft_ready(struct ca_soft_hca *s, struct hca_qp *qp);

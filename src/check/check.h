@@ -5,9 +5,9 @@
 /*
  * DOC: Findings
  *
- * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. Each says what was found and
- * where. Why it matters and what to do about it is the same for all findings of a kind, and is in a table by kind. A
- * finding is a fault, or a note about something that may be intended. Only faults make `uipoib fabric check` fail.
+ * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. Each finding says what was
+ * found and where. A table says for each kind of finding why it matters and what to do about it. A finding is a
+ * fault, or a note about something that may be intended. Only faults make `uipoib fabric check` fail.
  */
 
 #include "check/model.h"
@@ -57,7 +57,7 @@ enum chk_kind {
 struct chk_kind_info {
 	const char *name; /* a word, as in JSON: "lft-loop" */
 	bool note; /* true for a note about something that may be intended */
-	const char *why; /* one sentence: why findings of this kind matter */
+	const char *why; /* one sentence that says why findings of this kind matter */
 	const char *todo; /* one sentence: what the user should do */
 };
 const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
@@ -78,13 +78,16 @@ struct chk_finding {
 	char what[CHK_WHAT_MAX];
 };
 
-/* Packets come in at a port of a switch and leave by another one. */
+/* A pair of ports of a switch: packets come in at one port and leave by the other. */
 struct chk_turn {
 	uint32_t node;
 	uint8_t in, out;
 };
 
-/* In a credit loop, packets on the link behind .hold wait for the link behind .want; a path on which this is so */
+/*
+ * An edge of a credit loop: packets on the link behind .hold wait for the link behind .want, and the given path is an
+ * example
+ */
 struct chk_wait {
 	struct chk_turn hold, want;
 	uint16_t slid, dlid;
@@ -92,9 +95,9 @@ struct chk_wait {
 #define CHK_WAITS_MAX 64
 
 /*
- * chk_credit_waits() - Find out what has to be known of a credit loop to say on which lanes it is: SLtoVL of both turns,
- * and the SL of the path (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or lanes do not
- * matter, or the loop is longer than @ret, or memory ran out
+ * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that decides on which
+ * lanes the loop is: SLtoVL at both switches, and the SL of the path (chk_add_path()). Return: number of waits in
+ * @ret; 0: there is no such loop, or lanes do not matter, or the loop is longer than @ret, or memory ran out
  */
 uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
 
@@ -113,17 +116,17 @@ struct chk_opts {
 };
 
 /*
- * chk_run() - Check everything that is known about @f. Return: 0; -ENOMEM. The report is valid in either case, to be
- * released with chk_report_fini()
+ * chk_run() - Run all checks on @f. Return: 0; -ENOMEM. In both cases the report is valid, and the caller frees it
+ * with chk_report_fini()
  */
 int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_report *ret);
 void chk_report_fini(struct chk_report *r);
 
 /*
- * chk_report_confirm() - Take out of @r what @again, the report of a later reading of the same fabric, does not have: it was
- * on the way to something else when it was read. Findings are the same if kind, place and .about are. Texts are not compared,
- * because numbers in them change. @again is sorted. Growth of counters needs no second reading, because it was seen in two. If
- * one of the reports is not complete, nothing is taken out
+ * chk_report_confirm() - Remove from @r the findings that @again, the report of a later reading of the same fabric,
+ * does not contain, because they were passing states. Two findings are the same if kind, place and .about are equal.
+ * Texts are not compared, because numbers in them change. @again is sorted. Findings about growth of counters stay,
+ * because they already follow from two readings. If one of the reports is not complete, no finding is removed
  */
 void chk_report_confirm(struct chk_report *r, struct chk_report *again);
 

@@ -20,7 +20,10 @@ struct graph {
 	uint64_t (*next)[4];
 	const struct chk_node **from; /* switch at which each channel begins, [n] */
 	uint8_t *gone; /* 1 for channels that were found to be in no cycle, [n] */
-	/* number of dependent channels; in peel_back(), of channels on which the channel depends; [n] */
+	/*
+	 * number of channels that depend on this channel; in peel_back(), number of channels on which this channel
+	 * depends; [n]
+	 */
 	uint32_t *waits;
 };
 
@@ -34,7 +37,10 @@ static uint8_t port_of(const struct graph *g, uint32_t ch)
 	return (uint8_t)(ch - g->first[g->from[ch]->index] + 1);
 }
 
-/* Note the dependencies on the routes to a LID. Routes that never arrive, because they are loops, have none. */
+/*
+ * Record the dependencies on the routes to a LID. Routes that never arrive, because they are loops, have no
+ * dependencies.
+ */
 static void depend(struct graph *g, const struct chk_routes *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -166,7 +172,8 @@ static bool peel(struct graph *g)
 
 /*
  * A remaining channel depends on another remaining channel, and has one that depends on it. A walk against the
- * dependencies must therefore meet some channel twice, and what lies between is a cycle. Return: a channel in a cycle
+ * dependencies must therefore meet some channel twice, and the part between the two visits is a cycle. Return: a
+ * channel in a cycle
  */
 static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before)
 {

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 /*
- * A cycle of channels is a credit loop only if the packets that wait for each other use the same virtual lane. The SL
- * of a packet and the SLtoVL tables decide about its lane at each turn. Only the SA knows the SL of a path.
+ * A cycle of channels is a credit loop only if the packets that wait for each other use the same virtual lane. At
+ * each switch, the SL of a packet and the SLtoVL table determine the lane by which it leaves. Only the SA knows the
+ * SL of a path.
  */
 
 /* --- paths that make a dependency */
@@ -65,7 +66,7 @@ static const struct chk_port *port_of(const struct chk_fabric *f, const struct c
 	return &f->node[t->node]->port[t->out];
 }
 
-/* Tell whether all SLs leave by the same lane after this turn */
+/* Tell whether packets of all SLs leave this switch by the same lane */
 static bool one_lane(const struct chk_fabric *f, const struct chk_turn *t)
 {
 	const struct chk_port *p = port_of(f, t);

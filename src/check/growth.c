@@ -12,8 +12,8 @@
 /* The meaning of a counter's growth */
 enum meaning {
 	DAMAGE, /* a fault */
-	BITS, /* a fault if it grows faster than symbol_errors_admitted() */
-	DROPS, /* no fault: congestion, or a fault that another port counts too */
+	BITS, /* an increase is a fault if it is faster than symbol_errors_admitted() */
+	DROPS, /* an increase is no fault: it means congestion, or a fault that another port counts too */
 };
 
 static const struct {
@@ -55,8 +55,8 @@ static unsigned int value(const struct pma_port_counters *c, unsigned int i)
 }
 
 /*
- * Largest growth of SymbolErrorCounter within @ms ms that is no fault: one, and one more for each 10 s. A link of 100
- * Gb/s has one error in 10 s at the bit error rate of 1e-12 that volume 2 of IBTA allows
+ * Largest growth of SymbolErrorCounter within @ms ms that is no fault: 1, plus 1 for each 10 s. A link of 100 Gb/s
+ * has one error in 10 s at the bit error rate of 1e-12 that volume 2 of IBTA allows
  */
 static unsigned int symbol_errors_admitted(uint64_t ms)
 {

@@ -151,8 +151,8 @@ static void other(struct chk *c, const struct chk_node *n, const struct chk_port
 }
 
 /*
- * Ports should have the LID of the master that answered. If no master answered, the LID that most
- * ports have is taken to be right.
+ * The LID of the SM in each port should be the LID of the master that answered. If no master
+ * answered, the LID that most ports have is taken as the right LID.
  */
 void chk_managers(struct chk *c)
 {

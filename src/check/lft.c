@@ -68,7 +68,7 @@ static uint8_t entry(const struct chk_node *n, unsigned int lid)
 
 /*
  * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived, if @n loses them
- * (which this function notes), or if the table of @n was not read
+ * (which this function records), or if the table of @n was not read
  */
 static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 {
@@ -170,8 +170,8 @@ static void follow(struct walk *w, const struct chk_node *from)
 	if (n && w->verdict[n->index] == ON_WAY)
 		note_loop(w, n);
 	/*
-	 * Follow the entries to the same switches once more, but not by step(), which would note the switches' faults
-	 * a second time.
+	 * Follow the entries to the same switches once more, but not by step(), which would record the switches'
+	 * faults a second time.
 	 */
 	for (n = from; n && w->verdict[n->index] == ON_WAY;) {
 		uint8_t out = n->sw->lft ? entry(n, w->lid) : 0;

@@ -11,7 +11,7 @@
 
 /* The ports that have members of an MLID */
 struct ports {
-	uint64_t first; /* GUID of the first port that was seen; 0: none was */
+	uint64_t first; /* GUID of the first such port; 0: there is none */
 	bool several; /* members are at two ports or more */
 };
 
@@ -24,7 +24,7 @@ static void count(struct ports *v, const struct chk_member *m)
 }
 
 /*
- * Full members and non-members must receive packets of the group; send-only non-members need not.
+ * Full members and non-members must receive packets of the group. Send-only non-members need not.
  */
 static void member(struct chk *c, const struct chk_member *m)
 {

@@ -5,10 +5,10 @@
 
 /*
  * Multicast. For each MLID, the port masks of the switches make a directed graph: a link is an edge if the switch at
- * one end sends packets of the MLID to it. Where the switches at both ends do, packets travel in both directions; the
- * switches that are connected by such links are called an island. An island must be a tree, or packets circle in it.
- * A link to which only one end sends leads from one island to another. Switches that have only sending members are
- * connected in this way. Every island must lead to the island with the receivers.
+ * one end sends packets of the MLID to it. Where the switches at both ends send, packets travel in both directions;
+ * the switches that are connected by such links are called an island. An island must be a tree, or packets circle in
+ * it. A link to which only one end sends leads from one island to another. Switches that have only sending members
+ * are connected in this way. Every island must lead to the island with the receivers.
  */
 
 struct island {
@@ -17,10 +17,11 @@ struct island {
 	uint32_t receivers;
 	uint32_t leads_to; /* index of the island to which the masks lead, or NOWHERE */
 	const struct chk_node *sw; /* a switch that has a receiver */
-	uint8_t port; /* port of .sw at which the receiver is; 0: the receiver is the switch itself */
+	uint8_t port; /* port of .sw to which the receiver is connected; 0: the receiver is the switch itself */
 	const struct chk_node *out; /* switch and port by which packets leave for another island */
 	uint8_t out_port;
-	uint32_t end; /* island in which packets end; UNKNOWN, or NOWHERE if they circle */
+	/* island in which packets end; UNKNOWN; or NOWHERE if packets circle for ever */
+	uint32_t end;
 };
 #define NOWHERE UINT32_MAX
 #define UNKNOWN (UINT32_MAX - 1)
@@ -32,7 +33,7 @@ struct tree {
 	struct island *island; /* indexed by the root of the island, [f->n] */
 	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
 	uint32_t n;
-	bool looped; /* a loop was reported for this MLID; only one is */
+	bool looped; /* a loop was already reported for this MLID; only one loop is reported */
 	bool complete; /* all MFTs were read */
 };
 
@@ -89,7 +90,10 @@ static void dead(struct tree *t, const struct chk_node *n, unsigned int port, co
 		"sends MLID 0x%04x to port %u, %s", mlid(t), port, why);
 }
 
-/* Tell whether packets that are sent to the port arrive at a switch that forwards them. If they are lost, note why */
+/*
+ * Tell whether packets that are sent to the port arrive at a switch that forwards them. If they are lost, record the
+ * reason
+ */
 static bool to_switch(struct tree *t, const struct chk_node *n, unsigned int port)
 {
 	const struct chk_port *p = &n->port[port <= n->nports ? port : 0];
@@ -181,8 +185,8 @@ static void count(struct tree *t, const struct chk_node *n)
 			   !both_ways(t, n, p)) {
 			/*
 			 * A link from an island that has a way out already, or a link within one island, makes
-			 * packets arrive twice. This is not reported if the mask at the other end is unknown, because
-			 * that end may send to the link, too.
+			 * packets arrive twice. The finding is not reported if the mask at the other end is unknown,
+			 * because that end may send to the link, too.
 			 */
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))
@@ -196,14 +200,17 @@ static void count(struct tree *t, const struct chk_node *n)
 	}
 }
 
-/* Return: the island in which packets of @i end; NOWHERE: they circle. The result of each island is kept. */
+/*
+ * Return: the island in which packets of @i end; NOWHERE: they circle. The result is stored for each island on the
+ * way.
+ */
 static uint32_t end_of(struct tree *t, uint32_t i)
 {
 	uint32_t at = i, end;
 
 	/*
-	 * Assume that packets of an island circle until its end is known. If the way comes back to the island, this
-	 * is true.
+	 * Assume that packets of an island circle until the search has found where they end. If the search comes back
+	 * to the island, they do circle.
 	 */
 	while (t->island[at].end == UNKNOWN) {
 		t->island[at].end = NOWHERE;

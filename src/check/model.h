@@ -5,8 +5,9 @@
 /*
  * DOC: The fabric that is checked
  *
- * A fabric holds the data of a file, or of the agents of a live fabric, about nodes, ports, links and tables, and
- * nothing that was computed. Data that was not read is marked as unknown, and no check concludes anything from it.
+ * A struct chk_fabric holds data about nodes, ports, links and tables as it was read from a file or from the agents
+ * of a live fabric. It holds no computed data. Data that was not read is marked as unknown, and no check concludes
+ * anything from it.
  *
  * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault would
  * then be in both and would not be noticed.
@@ -22,7 +23,10 @@
 
 #define CHK_NO_NODE UINT32_MAX
 #define CHK_NODES_MAX 65536
-/* Most octets of a fabric unless the caller chooses another bound; 46,000 HCAs on 2,000 switches take less than a third */
+/*
+ * Largest memory of a fabric in octets unless the caller chooses another bound; 46,000 HCAs on 2,000 switches need
+ * less than a third
+ */
 #define CHK_OCTETS_MAX ((size_t)1 << 30)
 #define CHK_NO_VL 255
 #define CHK_MLIDS (IB_LID_MCAST_MAX - IB_LID_MCAST_MIN + 1)
@@ -97,10 +101,11 @@ struct chk_manager {
 
 /* Whether the members of groups are known, and why not */
 enum chk_members {
-	CHK_MEMBERS_UNASKED, /* nobody asked, or the port knows no SA */
+	CHK_MEMBERS_UNASKED, /* the SA was not asked, or the port knows no SA */
 	CHK_MEMBERS_SILENT, /* the SA did not answer */
 	CHK_MEMBERS_REFUSED, /* the SA refused, or answered something else */
-	CHK_MEMBERS_UNNAMED, /* the SA named groups without members, as to those who do not know the SM_Key */
+	/* the SA listed groups without their members, as it does for requests without the SM_Key */
+	CHK_MEMBERS_UNNAMED,
 	CHK_MEMBERS_CUT, /* a bound was reached, so some are missing */
 	CHK_MEMBERS_KNOWN,
 };
@@ -153,8 +158,8 @@ struct chk_fabric {
 	struct chk_silence *silence;
 	uint32_t nsilences;
 	size_t octets, octets_max; /* memory in use, and its bound */
-	bool cut; /* true if something was left out because a bound was reached */
-	bool late; /* true if something was left out because the time was over */
+	bool cut; /* true if data is missing because a bound was reached */
+	bool late; /* true if data is missing because the time was over */
 };
 
 /* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
@@ -211,8 +216,9 @@ struct chk_err {
  * @name:	name of the file, for messages
  * @err:	the error and its place, written on failure
  *
- * Understood are the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and multicast), and OpenSM's
- * dumps opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of switches that the fabric does not have are counted in *@ret_unknown.
+ * It reads the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and multicast), and OpenSM's dumps
+ * opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of switches that the fabric does not have are counted in
+ * *@ret_unknown.
  *
  * Return: 0; -EINVAL: the text is none of these, or wrong; -ENOMEM; -ENOSPC
  */

@@ -4,13 +4,13 @@
 #include <string.h>
 
 /*
- * Checks of P_Key tables: that ports have the P_Keys of a partitions.conf, and that switches which enforce P_Keys let
- * those of the port behind them pass.
+ * Checks of P_Key tables: that ports have the P_Keys of a partitions.conf, and that switches that enforce P_Keys
+ * accept the P_Keys of the port behind them.
  */
 
 /*
- * --- membership by partitions.conf, as OpenSM applies it: among the most specific rules that name a port, the last
- * one counts
+ * --- membership as OpenSM derives it from partitions.conf: of the most specific rules that name a port, the last
+ * rule is valid
  */
 
 static bool name_fits(const char *name, const char *desc)

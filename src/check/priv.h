@@ -7,7 +7,7 @@
 
 /* The owner of a LID: an end port */
 struct chk_owner {
-	const struct chk_node *node; /* the node that has the LID; NULL: no node has it */
+	const struct chk_node *node; /* the node that has the LID; NULL if no node has it */
 	const struct chk_port *port;
 };
 
@@ -47,9 +47,7 @@ const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid);
 /* chk_has_cas() - True if data can reach a CA from a port of the switch */
 bool chk_has_cas(const struct chk *c, const struct chk_node *n);
 
-/*
- * chk_add() - Add a finding; @about is that of struct chk_finding, and @port -1 means the whole node
- */
+/* chk_add() - Add a finding. @about is the member of struct chk_finding; @port -1 means the whole node */
 void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, uint64_t about,
 	     const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* chk_add_where() - Add a finding whose place is a text of the caller */
@@ -80,16 +78,19 @@ struct chk_loop {
 /* chk_find_loop() - Find a credit loop. Adds to c->steps. Return: false: out of memory */
 bool chk_find_loop(struct chk *c, struct chk_loop *ret);
 
-/* CHK_WAY_CIRCLES: the route goes round in a circle, which is a finding of lft.c */
+/* CHK_WAY_CIRCLES: the route is a loop, which lft.c reports */
 enum chk_way_end { CHK_WAY_UNSEEN, CHK_WAY_CIRCLES, CHK_WAY_ENDS };
 
-/* How packets of CAs to the present LID come to a switch, and where they go on */
+/*
+ * The part of a route at one switch: by which port packets of CAs to the present LID arrive, and where the switch
+ * sends them
+ */
 struct chk_way {
-	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes here */
-	const struct chk_node *leaf; /* first switch with a CA whose packets come here */
-	/* switch to which the packets go on; NULL: they go on to no switch */
+	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes to this switch */
+	const struct chk_node *leaf; /* first switch with a CA whose packets come to this switch */
+	/* switch to which the packets go next; NULL if there is none */
 	const struct chk_node *next;
-	uint8_t in; /* port by which the packets of .leaf come in; 0: they begin here */
+	uint8_t in; /* port by which the packets of .leaf come in; 0 if .leaf is this switch */
 	uint8_t out; /* port that leads to .next */
 };
 
@@ -110,10 +111,16 @@ void chk_routes_fini(struct chk_routes *r);
 /* chk_routes_to() - Fill in .way, .sw and .n for a LID */
 void chk_routes_to(struct chk_routes *r, unsigned int lid);
 
-/* chk_next_switch() - Switch to which @n sends packets for a LID, by *@ret_out; NULL: to none */
+/*
+ * chk_next_switch() - Return the switch to which @n sends packets for a LID, through port *@ret_out; NULL: there is
+ * none
+ */
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
 				       unsigned int lid, uint8_t *ret_out);
-/* chk_find_ca() - Find a CA at a switch: its LID, and the switch's port. Return: false: there is none that has a LID */
+/*
+ * chk_find_ca() - Find a CA at a switch, and return its LID and the switch's port. Return: false if no CA at the
+ * switch has a LID
+ */
 bool chk_find_ca(const struct chk *c, const struct chk_node *n, uint16_t *ret_lid,
 		 uint8_t *ret_port);
 /* chk_is_ca_lid() - True if the LID is that of a CA or a router */
@@ -122,7 +129,7 @@ static inline bool chk_is_ca_lid(const struct chk *c, unsigned int lid)
 	return c->by_lid[lid].node && !c->by_lid[lid].node->sw;
 }
 
-/* The checks. Each looks at one thing and adds its findings. */
+/* The checks. Each function checks one subject and adds its findings. */
 void chk_silences(struct chk *c);
 void chk_guids(struct chk *c);
 void chk_lids(struct chk *c);

@@ -80,8 +80,8 @@ static void follow(struct chk_routes *r, const struct chk_node *leaf, unsigned i
 		n = w->next;
 	}
 	/*
-	 * Assume that a route through these switches is a loop until its end is known. If the route comes back to one
-	 * of them, this is true.
+	 * Assume that a route through these switches is a loop until the search has found its end. If the search
+	 * comes back to one of them, the route is a loop.
 	 */
 	end = n ? r->way[n->index].end : CHK_WAY_ENDS;
 	for (uint32_t i = first; i < r->n; i++)

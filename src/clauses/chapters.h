@@ -21,38 +21,39 @@ extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_
 
 /*
  * Ids of the cases that prove that the DUT answers pings of peers, one for each kind of profile. A case that pings
- * names them in .after.
+ * lists these ids in .after.
  */
 #define REACHED "R25 V10/ns P16/request"
 
 /* --- judgements that several chapters make */
 
 /*
- * join_mgid_octets() - Judge @n octets of the MGID in the first join of the run, from octet @off on; only the bits in @mask
- * count
+ * join_mgid_octets() - Judge @n octets of the MGID in the first join of the run, from octet @off on; bits that are
+ * not in @mask are ignored
  */
 void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
 		      const char *what);
 /*
- * join_of_unfit() - Offer a broadcast group that the DUT cannot use, before the right one exists. The DUT must not send any
- * data. The verdict falls when the DUT tries to join again.
+ * join_of_unfit() - Offer a broadcast group that the DUT cannot use, before the right one exists. The DUT must not
+ * send any data. The verdict is given when the DUT tries to join again.
  * @why:	"the ... of the group ..."
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
 /*
- * The judges below are for watch(). encap_qkey() expects the Q_Key that the profile's links have, see struct
- * world_wire.
+ * The judges below are for watch(). encap_qkey() expects the Q_Key that links of the profile have (struct
+ * world_wire).
  */
 void encap_qkey(struct run *r, const struct seen *s);
 /* The DUT ignores the reserved field of the encapsulation on receive */
 void encap_reserved_received(struct run *r);
-/*
- * The cases that packets as long as the IP MTU arrive whole, and that the DUT fragments longer packets at the IP MTU
- */
+/* Two cases: packets as long as the IP MTU arrive whole, and the DUT fragments longer packets at the IP MTU */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
-/* Neighbour Discovery. Offset of the option behind the encapsulation: the IPv6 header and the fixed part of the message */
+/*
+ * Neighbour Discovery. Offset of the option from the end of the encapsulation: the IPv6 header and the fixed part of
+ * the message
+ */
 #define ND_OPTION (40 + 24)
 /*
  * nd_solicit() - Ask for an address of the DUT, in the address's group, which exists because the DUT has joined it. NULL:
@@ -60,8 +61,8 @@ void encap_fragments(struct run *r);
  */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /*
- * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. NULL: none came, and the case has
- * a verdict
+ * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. NULL: no advertisement
+ * came, and the case has a verdict
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
@@ -82,8 +83,8 @@ void nd_interface_id(struct run *r);
 void join_never_creates(struct run *r, const struct seen *s);
 
 /*
- * keys_not_answered() - Send an echo request whose headers were changed. The DUT must not answer it, but must answer
- * a correct request that follows.
+ * keys_not_answered() - Send an echo request whose headers were changed. The DUT must not answer it, but it must
+ * answer the correct request that follows.
  */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*

@@ -205,7 +205,7 @@ static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
 	else if (ip_len <= mtu)
 		check(r, s->net_len >= ip_len, s, "the answer has %zu octets of IP, expected %zu",
 		      s->net_len, ip_len);
-	else /* The first fragment is as long as fits, in units of 8 octets. */
+	else /* The first fragment is as long as the MTU allows, in units of 8 octets. */
 		check(r, s->net_len <= mtu && s->net_len > mtu - 8, s,
 		      "the first fragment has %zu octets, expected %u", s->net_len, mtu);
 	p->no_grh = false;

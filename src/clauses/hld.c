@@ -5,8 +5,8 @@
 #include "world/sa.h"
 
 /*
- * Cases of intel-ipoib-linux-hld-2002, the design of a driver, that need only one link: packets that wait for a path,
- * and clauses for which a case of RFC 4391 gives the verdict. The packets have the formats of RFC 4391.
+ * Cases of intel-ipoib-linux-hld-2002, the high-level design of a driver, that need only one link: packets that wait
+ * for a path, and clauses whose verdict follows from a case of RFC 4391. The packets have the formats of RFC 4391.
  */
 
 #define HLD "HLD "
@@ -58,7 +58,7 @@ static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 	return settle(r);
 }
 
-/* Judge that packets which wait for an address handle leave as soon as the path is known, in their order. */
+/* Judge that packets that wait for an address handle leave in their order as soon as the path is known. */
 static void drained(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
@@ -88,7 +88,7 @@ static void drained(struct run *r)
 	}
 }
 
-/* The SA knows no path, so the DUT frees the waiting packets. A later packet makes the DUT ask again. */
+/* The SA knows no path, so the DUT discards the waiting packets. A later packet makes the DUT ask again. */
 static void freed(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -136,8 +136,8 @@ static void after_refusal(struct run *r)
 	if (!g)
 		return;
 	/*
-	 * The group exists from now on, but no notice tells the DUT. So it joins at the latest when its back-off has
-	 * passed.
+	 * The group exists from now on, but no notice tells the DUT. So the DUT joins at the latest when its back-off
+	 * has passed.
 	 */
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "
@@ -193,10 +193,7 @@ void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const ch
 		s = seen_since(r, is_data, NULL);
 		check(r, !s, s, "the DUT sent a packet, though %s", why);
 	}
-	/*
-	 * The group ends and exists again, as when an SM deletes and creates it, so every member has to join once
-	 * more.
-	 */
+	/* The SA deletes the group and creates it again, as an SM may do, so every member has to join once more. */
 	g->exists = false;
 	g->dut_state = 0;
 	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)

@@ -66,7 +66,8 @@ static void limited_pkey(struct run *r)
 /* --- traps */
 
 /*
- * Wait for the trap after a packet with a wrong key. The SM represses the trap only when it has come a second time.
+ * Wait for the trap that follows a packet with a wrong key. The SM sends TrapRepress only when the same trap has come
+ * twice.
  */
 static void trap_after(struct run *r, const struct ib_ud_hdr *h, uint16_t trap)
 {
@@ -153,7 +154,7 @@ static void mkey(struct run *r)
 	}
 	r->w->mkey = MKEY;
 	smp_port_info_encode(data, &r->w->dut.port);
-	/* The DUT must not answer this Set. It must answer the next request, which shows that it is still there. */
+	/* The DUT must not answer this Set. Its answer to the next request shows that it still works. */
 	if (world_sm_ask(r->w, &q, &s) >= 0)
 		check(r, false, s, "a Set with a wrong M_Key was answered");
 	q = (struct sm_request){ .method = MAD_METHOD_GET, .attr = SMP_ATTR_PORT_INFO, .mod = 1 };

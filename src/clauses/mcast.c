@@ -77,7 +77,7 @@ static void absent_link_local(struct run *r)
 	check(r, !s, s, "a packet to an absent link-local group was sent; it has to be dropped");
 }
 
-/* The group of the cases R61 (a group that does not exist) and R66 (the same group, once it exists) */
+/* The group of the cases R61 (the group does not exist) and R66 (the group exists by then) */
 static struct ip_group late_group(const struct run *r)
 {
 	return group_of(r->w, "239.7.0.4", "ff15::7:4");

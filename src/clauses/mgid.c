@@ -58,7 +58,10 @@ static void created_alike(struct run *r, const struct seen *s)
 	check(r, NAMES(MCM_COMP_HOP_LIMIT) && m.hop_limit == hop_limit, s,
 	      "HopLimit %u (component mask 0x%llx), the broadcast group has %u", m.hop_limit,
 	      (unsigned long long)q.sa.comp_mask, hop_limit);
-	/* The DUT learns of a new MTU of the group when it joins again, so the old MTU passes too. */
+	/*
+	 * The DUT learns of a new MTU of the group only when it joins again, so a packet with the old MTU is right,
+	 * too.
+	 */
 	check(r,
 	      NAMES(MCM_COMP_MTU) &&
 		      (m.mtu_code == g->rec.mtu_code || m.mtu_code == r->w->old_mtu_code),

@@ -19,7 +19,7 @@ extern const struct conform_reason conform_unseen[];
  * makes it
  */
 void v4mc_prepare(struct world *w);
-/* v6ib00: the group to which MLD reports go exists */
+/* v6ib00: create the group to which MLD reports are sent */
 void v6ib_prepare(struct world *w);
 /* encaparp00: the broadcast group has an MLID, and the SIDR server is silent until its case has run */
 void encaparp_prepare(struct world *w);

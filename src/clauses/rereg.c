@@ -101,8 +101,8 @@ static void new_qkey(struct run *r)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
 	/*
-	 * The DUT's other groups keep the old Q_Key until they are created again. Wait for that, so that the next
-	 * case does not begin before.
+	 * The DUT's other groups keep the old Q_Key until they are created again. Wait for this, so that the next
+	 * case begins afterwards.
 	 */
 	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;
@@ -172,7 +172,7 @@ static void pkey_removed(struct run *r)
 		peer_ping(r->w, p, 84, 0x0270);
 	world_sm_ask(r->w, &q, &s);
 	/*
-	 * Give the DUT time to notice that the P_Key is missing, because a real SM does not remove a P_Key for an
+	 * Wait until the DUT has noticed that the P_Key is missing, because a real SM does not remove a P_Key for an
 	 * instant only.
 	 */
 	world_pass(r->w, NS_SEC(3));

@@ -43,7 +43,10 @@ static void groups_created(struct run *r)
 		return;
 	world_group_tell(r->w, &g.mgid, MAD_TRAP_MC_CREATED);
 	joins_as_non_member(r, &g, WORLD_LONGEST);
-	/* The DUT stops being a router. The RFC does not say what it has to do then, so the step is not judged. */
+	/*
+	 * Tell the DUT to stop being a router. The RFC does not say what a router has to do then,
+	 * so the step is not judged.
+	 */
 	if (!r->decided && hook(r, "no-router"))
 		hook_ended(r, HOOK_TIME);
 }

@@ -157,7 +157,7 @@ static bool is_data(const struct seen *s, const void *arg)
 }
 
 /*
- * The server's answers are useless, so the DUT has to ask once more. It must not send data before it has a useful
+ * The server's answers are unusable, so the DUT has to ask once more. It must not send data before it has a usable
  * answer
  */
 static bool asks_again(struct run *r, const char *what)
@@ -264,8 +264,8 @@ static void registered(struct run *r)
 	const struct ib_service_rec *rec = &r->w->sidr.service;
 
 	/*
-	 * A server registers after it has joined the group, which has happened long ago. The wait is short because
-	 * most DUTs are no servers.
+	 * A server registers after it has joined the group, which it did long before this case. The wait is short
+	 * because most DUTs are no servers.
 	 */
 	world_wait(r->w, has_registered, NULL, NS_SEC(3));
 	if (!serves(r))
@@ -293,7 +293,7 @@ static void communication_management(struct run *r)
 	      "IsCommunicationManagementSupported is 0 in the CapabilityMask 0x%08x", pi.cap_mask);
 }
 
-/* Send a SIDR_REQ. Return: the answer; NULL: none came, and the case has a verdict */
+/* Send a SIDR_REQ. Return: the answer; NULL: no answer came, and the case has a verdict */
 static const struct seen *answer(struct run *r, uint64_t service_id, uint32_t id)
 {
 	const struct seen *s = serves(r) ? world_sidr_ask(r->w, service_id, id) : NULL;

@@ -49,7 +49,7 @@ static void other_scope(struct run *r)
 
 static void prefix(struct run *r)
 {
-	/* Octet 1, which has the flags and the scope, is left to the clauses M3, M5 and M7. */
+	/* Octet 1 has the flags and the scope, which the clauses M3, M5 and M7 judge. */
 	join_mgid_octets(r, 0, 1, 0xff, "octet 0 of the MGID");
 	join_mgid_octets(r, 2, 8, 0xff, "octets 2 to 9 of the MGID");
 }

@@ -183,7 +183,9 @@ static bool is_na_to_all(const struct seen *s, const void *target)
 	return nd_is(s, &want) && ip6_to(s, all_nodes);
 }
 
-/* Make the DUT send an answer to all hosts. The cases R19 and R24, which watch all packets, judge the answer */
+/*
+ * Make the DUT send an answer to all hosts. The cases R19 and R24, which see all packets of the run, judge the answer
+ */
 static void to_all_hosts(struct run *r)
 {
 	const struct world_peer *p = &r->w->peer[0];

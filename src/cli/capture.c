@@ -47,7 +47,7 @@ static const struct cli_key start_keys[] = {
 	{ NULL },
 };
 
-/* Paths are made absolute, because `capture show` prints them in any directory. */
+/* Make the path absolute, because `capture show` prints it to users in any directory. */
 static int absolute(json_t *args)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
@@ -86,8 +86,8 @@ static int start_writer(const char *file)
 }
 
 /*
- * --- a capture that this process writes itself, because writing may have to wait: to standard output, a pipe or a
- * terminal
+ * --- a capture to standard output, a pipe or a terminal. This process writes it itself, because the writer may have
+ * to wait
  */
 
 static volatile sig_atomic_t interrupted;
@@ -97,7 +97,7 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Without SA_RESTART, so that poll() and read() end with EINTR */
+/* The handlers are set without SA_RESTART, so that poll() and read() end with EINTR */
 static void catch_signals(void)
 {
 	const struct sigaction sa = { .sa_handler = on_signal };

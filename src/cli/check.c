@@ -13,9 +13,8 @@
 #include "util/text.h"
 
 /*
- * `uipoib check PORT` checks everything that IP over a port depends on. The questions and the evaluation of their
- * answers are in probe/. This file asks the kernel about its IPoIB interface and about a neighbour, and opens the
- * umad device.
+ * `uipoib check PORT` checks all that IPoIB at a port needs. The questions and the evaluation of their answers are in
+ * probe/. This file asks the kernel about its IPoIB interface and about a neighbour, and opens the umad device.
  */
 
 static const struct cli_key keys[] = {
@@ -105,7 +104,7 @@ static int find_interface(struct task *t, const char *port)
 
 /* --- the peer */
 
-/* Ask the kernel for its neighbour entry of an address. Return: 0, also if there is no entry; -errno */
+/* Ask the kernel for its neighbour entry of an address. Return: 0, even if there is no entry; -errno */
 static int ask_neighbour(struct task *t, const struct rtnl_ip *ip)
 {
 	struct probe_cfg *cfg = &t->cfg;

@@ -413,7 +413,7 @@ static int load_partitions(json_t *args)
 	return status;
 }
 
-/* `partitions` shows the partitions, `partitions FILE` replaces them. */
+/* `partitions` shows the partitions, and `partitions FILE` replaces them. */
 static int partitions(int argc, char **argv)
 {
 	static const struct cli_key keys[] = {

@@ -16,9 +16,9 @@
 #include "util/text.h"
 
 /*
- * `uipoib fabric check`. A file is read here. A live fabric is read through umad. The fabric of an instance is read
- * through umad, too: the program executes itself at a node of the instance, as `uipoib exec` would. So the check
- * judges the answers of the agents in the fabric, and not the instance's knowledge about them.
+ * `uipoib fabric check`. The fabric may come from a file. A live fabric is read through umad. The fabric of an
+ * instance is read through umad, too: the program executes itself at a node of the instance, as `uipoib exec` would.
+ * So the check judges the answers of the agents in the fabric, and not the instance's knowledge about them.
  */
 
 #define TABLES_MAX 64
@@ -267,7 +267,7 @@ static struct size size_of(const struct chk_fabric *f)
 }
 
 /*
- * Reason why the members of groups are not known: a word for -j, and a part of a sentence. NULL: the members are
+ * Reason why the members of groups are not known, as a word for -j and as a part of a sentence. NULL: the members are
  * known
  */
 struct members_why {
@@ -322,9 +322,7 @@ static void print_json(const char *source, const struct chk_fabric *f, const str
 		(json_int_t)st->refused, "busy", (json_int_t)st->busy));
 }
 
-/*
- * The explanation, which is the same for all findings of a kind, is printed once, behind the last of these findings.
- */
+/* The explanation is the same for all findings of a kind, so it is printed once, after the last of these findings. */
 static void print_kind(const struct chk_report *r, enum chk_kind kind)
 {
 	const struct chk_kind_info *info = chk_kind_info(kind);

@@ -124,7 +124,10 @@ static int go(struct proto_client *c, const json_t *end, const char *host, const
 
 	if (node && !tools)
 		return cli_error(PROTO_EXIT_USAGE, "host '%s': it is a node, not a host", host);
-	/* Inside the host this process may be another user (root of a user namespace), so keep the folder of the sockets in the environment. */
+	/*
+	 * In the host this process may have another user ID (root of a user namespace), which would change the
+	 * default folder of the sockets. So keep the folder in the environment.
+	 */
 	if (proto_dir(dir, sizeof(dir), 0))
 		dir[0] = '\0';
 	if (tools) {

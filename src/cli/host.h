@@ -11,8 +11,9 @@
 int host_enter(const char *host);
 
 /*
- * host_enter_tools() - Do the same for a program that may use InfiniBand: LD_PRELOAD gets libuipoib-umad.so, which shows
- * it the ports as the kernel shows HCAs. For a node of a fabric enter no namespaces, but set UIPOIB_NODE
+ * host_enter_tools() - Do the same for a program that may use InfiniBand: LD_PRELOAD gets libuipoib-umad.so, which
+ * shows the ports to the program as the kernel shows HCAs. For a node of a fabric set UIPOIB_NODE, and enter no
+ * namespaces
  */
 int host_enter_tools(const char *host_or_node);
 

@@ -36,7 +36,8 @@ static void add_row(void *ctx, json_t *row)
 }
 
 /*
- * Shows the instance that -n names, or all instances. An instance that ends meanwhile is left out.
+ * Shows the instance that -n names, or all instances. An instance that ends in the meantime is
+ * omitted.
  */
 static int show(int argc, char **argv)
 {

@@ -27,8 +27,8 @@ static bool wanted(const struct filter *f, const char *event)
 
 /*
  * Drops that happen in any healthy network: an interface receives its own multicasts, and the
- * kernel sends to IPv6 groups without members, such as the group of the routers. In text form they
- * are shown with -d only.
+ * kernel sends to IPv6 groups without members, such as the group of the routers. The text output
+ * shows them only with -d.
  */
 static bool routine(const json_t *row, const char *event)
 {
@@ -38,7 +38,7 @@ static bool routine(const json_t *row, const char *event)
 	       (!strcmp(counter, "drop_own_echo") || !strcmp(counter, "drop_no_group"));
 }
 
-/* The LID is of no use to a reader who also gets the name of its port. */
+/* A row that has the name of a port does not need to show the LID. */
 static bool needless(const json_t *row, const char *key)
 {
 	return !strcmp(key, "issuer_lid") && json_is_string(json_object_get(row, "issuer"));

@@ -6,9 +6,9 @@
  * DOC: Telling a service manager, or the reader of a pipe, that the instance is ready
  *
  * A service manager that speaks the protocol of sd_notify(3) gives the address of a datagram socket in
- * $NOTIFY_SOCKET, and in $WATCHDOG_USEC the time within which it wants to be told that the service works. `run
- * --ready-fd N` writes a newline to the descriptor N and closes it, as s6 and others expect. Nothing here waits, so a
- * message that the manager does not read in time is lost.
+ * $NOTIFY_SOCKET, and in $WATCHDOG_USEC the time within which the service has to report that it works. `run
+ * --ready-fd N` writes a newline to the descriptor N and closes it, as s6 and others expect. The functions below
+ * never wait, so a message that the manager does not read in time is lost.
  */
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@
 #include "cli/cli.h"
 
 struct ready {
-	/* descriptor of --ready-fd; -1 if there is none, or after the newline was written */
+	/* descriptor of --ready-fd; -1 if the option was not given, or after the newline was written */
 	int fd;
-	int sock; /* socket to the service manager; -1 if there is none */
+	int sock; /* socket to the service manager; -1: there is no manager */
 	struct sockaddr_un to;
 	socklen_t to_len;
 	long long
-		watchdog_ms; /* the manager wants to hear from us once within this time; 0: never */
+		watchdog_ms; /* time within which the manager expects the next message; 0: it expects none */
 };
 
 /**

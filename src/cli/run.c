@@ -21,7 +21,7 @@
 /*
  * DOC: `run`
  *
- * `run` is the supervisor of an instance. Once it has started the daemon, it reads signals from a signalfd:
+ * `run` is the supervisor of an instance. After it has started the daemon, it reads signals from a signalfd:
  *
  *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
@@ -153,7 +153,7 @@ static int catch_signals(struct run *r)
 	return r->sigfd < 0 ? -errno : 0;
 }
 
-/* Has the daemon ended? Its exit status is left for serve_stop(). */
+/* Tell whether the daemon has ended. serve_stop() reads its exit status. */
 static bool daemon_ended(const struct run *r)
 {
 	siginfo_t si = { 0 };
@@ -169,8 +169,8 @@ static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 }
 
 /*
- * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: without limit), and returns 0; or returns a
- * signal that asks to end.
+ * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: no limit). Returns 0, or a signal that
+ * asks the program to end.
  */
 static int await_for(struct run *r, int fd, int ms)
 {
@@ -219,7 +219,7 @@ static int stop(struct run *r)
 
 /* --- until all links are up */
 
-/* Exit status that follows from the answer to `wait`, after a message if it is not 0 */
+/* Exit status for the answer to `wait`; prints a message if it is not 0 */
 static int wait_answer(const struct run *r, const json_t *answer)
 {
 	const json_t *end = json_object_get(answer, "end");
@@ -291,8 +291,8 @@ static bool answered(struct proto_client *c)
 }
 
 /*
- * The daemon answers a request at most every half of the watchdog's time. If it does not, the service manager hears nothing and
- * ends this process.
+ * The daemon has to answer a request at least every half of the watchdog's time. If it does not, the service manager
+ * gets no message and ends this process.
  */
 static int watched(struct run *r)
 {
@@ -415,7 +415,10 @@ static int with_cmd(struct run *r)
 
 static struct ready *not_for_the_daemon;
 
-/* Runs in the daemon's process. A reader of --ready-fd sees the end of the file when the supervisor closes it. */
+/*
+ * Runs in the daemon's process, which closes --ready-fd, so that a reader sees the end of the file when the
+ * supervisor closes it.
+ */
 static int run_daemon(const struct serve_cfg *cfg, int ready_fd)
 {
 	if (not_for_the_daemon)

@@ -16,7 +16,7 @@ struct run_job {
 	const struct topo *topo; /* as serve_cfg.topo */
 	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
-	/* the service manager or pipe that waits until all links are up; NULL: none */
+	/* the service manager or pipe that is told when all links are up; NULL: there is none */
 	struct ready *ready;
 	/* .cmd or .fn runs as a child once the links are up. If both are NULL, the instance runs until a signal. */
 	char **cmd;
@@ -25,9 +25,9 @@ struct run_job {
 };
 
 /**
- * run_name() - The name of the instance that @file describes
- * @name:	name given by the user; NULL becomes the name of -n before the command, else the name of
- *		the file without its extension
+ * run_name() - Find the name of the instance that @file describes
+ * @name:	name given by the user; if NULL, it becomes the name given by -n before the command, or else the name
+ *	of the file without its extension
  * @buf:	buffer for the name made from the file
  *
  * Return: 0, or the exit status after a message

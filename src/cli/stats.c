@@ -21,7 +21,10 @@ static const struct cli_show shown = {
 	.none = "all counters are 0",
 };
 
-/* With -d the request asks for counters that are 0 too. The output stays a table, and is not printed as blocks. */
+/*
+ * With -d the request asks for counters that are 0, too. The output is a table with -d as well, not
+ * a list of blocks.
+ */
 static int show(int argc, char **argv)
 {
 	char *words[16], details[] = "details";

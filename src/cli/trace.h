@@ -2,23 +2,28 @@
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
-/* Parts of `uipoib trace`: what a host does (trace_probe.c), and the rows in words (trace_print.c). */
+/*
+ * Parts of `uipoib trace`: the probes that a host runs (trace_probe.c), and the output of rows as sentences
+ * (trace_print.c).
+ */
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Exit status of a probe that could not be run. It differs from those of ping (0 to 2) and of refusals by the instance (1 to 3). */
+/*
+ * Exit status of a probe that could not be run. It differs from the exit statuses of ping (0 to 2) and of refusals by
+ * the instance (1 to 3).
+ */
 #define TRACE_NO_PROBE 127
 #define TRACE_TEXT_MAX 4096 /* most octets of a probe's output, NUL included */
 
-/*
- * A probe, which the host at the beginning of the trace carries out. The control protocol knows it by the same name.
- */
+/* A probe, which the host at the beginning of the trace runs. It has the same name in the control protocol. */
 struct trace_probe {
 	const char *name;
 	bool port; /* the name is followed by a port of TCP or UDP */
-	const char *verb; /* as in "A pings B"; with .port a % stands for the port */
+	/* verb between the names, as in "A pings B"; with .port, % is replaced by the port */
+	const char *verb;
 	/*
 	 * Runs in a process of its own, in the host; standard output is a pipe. @start is the first row of the trace. Returns
 	 * the exit status: 0 answered, 1 no answer

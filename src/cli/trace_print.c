@@ -62,7 +62,10 @@ static void print_mft(const json_t *row)
 	free(ports);
 }
 
-/* A switch discards a packet at a port, which may be that of entry or that of departure; an HCA at its port of entry. */
+/*
+ * Print that a packet was discarded. A switch names its port of entry or of departure; an HCA names
+ * its port of entry.
+ */
 static void print_discarded(const json_t *row)
 {
 	long long in = json_integer_value(json_object_get(row, "in_port"));

@@ -14,10 +14,13 @@
 #include "netdev/rtnl.h"
 
 #define ANSWER_MS 2000 /* time for which a host waits for an answer, as with ping -W2 */
-/* The instance looks at the groups of a host every 2 s (inst/iface_groups.c), if it has not seen the report. */
+/*
+ * If the instance has not seen the report, it learns of the group within 2 s, when it reads the
+ * groups of the host (inst/iface_groups.c).
+ */
 #define JOIN_MS 2500
 
-/* The addresses of a trace, as sockets need them */
+/* The addresses of a trace, in the form for sockets */
 struct ends {
 	const char *ifname; /* interface where the trace begins */
 	char address[INET6_ADDRSTRLEN]; /* address of the other end */
@@ -108,7 +111,10 @@ static int open_socket(const struct ends *e, int type)
 	return s;
 }
 
-/* Waits for @events; returns the error that the socket has then, ETIMEDOUT if none of them came. */
+/*
+ * Waits for @events; returns the socket's error afterwards, or ETIMEDOUT if none of the events
+ * came.
+ */
 static int await(int s, short events)
 {
 	struct pollfd p = { .fd = s, .events = events };
@@ -255,7 +261,7 @@ static int join(const struct ends *e, int s)
 	return setsockopt(s, IPPROTO_IPV6, IPV6_JOIN_GROUP, &v6, sizeof(v6));
 }
 
-/* The host is a member for JOIN_MS, unless one of its programs is a member for longer. */
+/* The host is a member for JOIN_MS, or longer if another of its programs is a member. */
 static int run_join(const json_t *start, int port)
 {
 	struct ends e;

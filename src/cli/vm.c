@@ -24,8 +24,9 @@
 /*
  * DOC: `vm`
  *
- * If an instance is named, the VM is attached to it. With a file, or with neither a name nor a file, an
- * instance is started as by `run -- CMD`, and attaching the VM takes the place of CMD.
+ * If the user names an instance, the VM is attached to this instance. Otherwise an instance is
+ * started as by `run -- CMD`, from the given file or from a default, and the VM runs in place of
+ * CMD.
  */
 
 #define INIT "uipoib-vm-init"

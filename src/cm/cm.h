@@ -5,11 +5,11 @@
 /*
  * DOC: The part of communication management that Service ID Resolution needs
  *
- * One agent for each MAD endpoint, for class 0x07 on QP1. It sends SIDR_REQs and waits for their SIDR_REPs, and it answers
- * SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/ cannot
- * pair them. They are paired here, by RequestID.
+ * Each MAD endpoint has one agent, for class 0x07 on QP1. It sends SIDR_REQs and waits for their SIDR_REPs, and it
+ * answers SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/
+ * cannot pair them. They are paired here, by RequestID.
  *
- * The server keeps nothing about a request. A repeated request gets the same answer, because it is answered from the
+ * The server stores no state of a request. A repeated request gets the same answer, because it is answered from the
  * same values. A source (LID) may ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its
  * other requests are dropped, so that other sources are answered while one source floods. A SIDR_REQ for a ServiceID
  * without a service here is refused with Status 1, but only on a port that has at least one service, and only if no
@@ -31,7 +31,7 @@
 #define CM_RETRIES 5 /* number of tries after the first one, with the same RequestID and TID */
 #define CM_SOURCE_BURST 128
 #define CM_SOURCE_RATE 64
-/* number of sources whose allowances are stored, of which the most recent ones are kept */
+/* number of sources whose allowances are stored; the most recent sources replace the oldest */
 #define CM_SOURCES 256
 
 struct cm;
@@ -84,7 +84,8 @@ struct cm_service {
 	struct list link;
 	struct cm *cm; /* NULL: not added */
 	uint64_t id; /* ServiceID */
-	uint16_t pkey; /* P_Key whose requests it answers, by the low 15 bits; 0: all */
+	/* P_Key of the requests that this service answers, by the low 15 bits; 0: all */
+	uint16_t pkey;
 	/*
 	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data. RequestID and
 	 * ServiceID are there already. As long as the values do not change, equal requests must get equal answers.
@@ -93,11 +94,14 @@ struct cm_service {
 		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);
 };
 
-/* cm_service_add() - Return: 0; -EEXIST: the port serves ID and P_Key already; -EBUSY, -ENOMEM as cm_request() */
+/*
+ * cm_service_add() - Add a service. Return: 0; -EEXIST: the port has a service with this ID and P_Key already; -EBUSY
+ * and -ENOMEM as cm_request()
+ */
 int cm_service_add(struct cm *c, struct cm_service *v);
 /* cm_service_del() - No effect if @v is not added */
 void cm_service_del(struct cm_service *v);
-/* cm_serves() - Whether the port serves anything, so that its bit IsCommunicationManagementSupported shall be set */
+/* cm_serves() - Whether the port has a service, so that its bit IsCommunicationManagementSupported shall be set */
 bool cm_serves(const struct cm *c);
 
 struct cm_stats {

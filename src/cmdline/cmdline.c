@@ -46,7 +46,10 @@ static int long_option(const char *word, int *argc, char **argv, int at)
 	return strcmp(word, "--name") ? 1 : 2;
 }
 
-/* "-jd" is "-j -d"; "-nlab" is "-n lab". Number of words used; -1: not an option of this program */
+/*
+ * "-jd" is "-j -d"; "-nlab" is "-n lab". Return: number of words used; -1: not an option of this
+ * program
+ */
 static int short_options(const char *word, int *argc, char **argv, int at)
 {
 	for (const char *p = word + 1; *p; p++) {

@@ -42,11 +42,11 @@ struct cli_cmd {
 	const struct cli_cmd *verbs; /* NULL if there is .run */
 	/* long options of .run in addition to the options that all commands have; may be NULL */
 	const struct option *options;
-	bool own_options; /* run() parses all options, because some may be those of another program */
+	bool own_options; /* run() parses all options itself, because some may be options of another program */
 	bool own_help; /* run() prints the help about the command */
 };
 
-/* Longest names of an object and its verbs, as "fabric node show" */
+/* Largest length of the names of an object and its verbs, such as "fabric node show" */
 #define CLI_PATH_MAX 64
 
 /*
@@ -63,7 +63,7 @@ int cli_count(unsigned int *ret, const char *option, const char *text, unsigned 
 int cli_u64(uint64_t *ret, const char *option, const char *text);
 
 /**
- * cli_options() - Take options out of @argv, which keeps the other words
+ * cli_options() - Parse the options in @argv and remove them from it
  * @first_only:	stop at the first word that is no option
  *
  * Return: 0, or the exit status after a message
@@ -76,10 +76,10 @@ const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, co
 /**
  * cli_dispatch() - Carry out a command
  * @path:	names of the object and verbs that led to @c, as "fabric node"
- * @argv:	name of the command and the words behind it. Where @c has verbs, argv[1] is one of them, or "help"; without it the
- *		verb is "show"
+ * @argv:	name of the command and the words behind it. If @c has verbs, argv[1] is a verb or "help"; if it is
+ *	missing, the verb is "show"
  *
- * With -h, prints the help about @c, or about the verb that is named.
+ * With -h, prints the help about @c, or about the verb in argv[1].
  * Return: the exit status
  */
 int cli_dispatch(const char *path, const struct cli_cmd *c, int argc, char **argv);

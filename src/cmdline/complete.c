@@ -9,7 +9,7 @@
 
 struct completion {
 	const char *last; /* word to complete */
-	const char *before; /* word before it; "" if there is none */
+	const char *before; /* word before the last word; "" if there is none */
 	void (*add)(void *ctx, const char *candidate);
 	void *ctx;
 };
@@ -92,7 +92,7 @@ static void offer_instances(const struct completion *c)
 static const struct place {
 	const char *word;
 	const char *cmd, *key; /* command of the protocol, and member of its rows */
-	/* candidate that tells the shell what to complete, in place of a command of the instance */
+	/* candidate that makes the shell complete the word itself; used in place of .cmd */
 	const char *shell;
 } places[] = {
 	{ "IF", "link show", "@dev" },
@@ -130,9 +130,10 @@ static void offer_place(const struct completion *c, const char *word)
 /* A word of a usage text, as in "NODE/PORT up|down [fabric F]" */
 struct usage_word {
 	char text[32];
-	/* true for a word in small letters, which is typed as it is; false for a word that is a placeholder */
+	/* true for a word in small letters, which the user types as it is; false for a placeholder */
 	bool literal;
-	int group; /* number of the pair of brackets around the word; 0: none, so the word is not optional */
+	/* number of the pair of brackets around the word; 0: the word has no brackets, so it is not optional */
+	int group;
 	bool other; /* true if a '|' is before the word, so that it can be typed in place of the previous word */
 };
 
@@ -204,8 +205,8 @@ static int skip(const struct usage_word *w, int n, int i)
 }
 
 /*
- * Offers the candidates for word number @at behind a command. Words that are not optional have to be at their places;
- * behind them are keys with values, in any order.
+ * Offers the candidates for word number @at of those that follow a command. Words that are not optional have fixed
+ * places. After them come keys with values, in any order.
  */
 static void offer_words(const struct completion *c, const char *usage, int at)
 {

@@ -12,7 +12,7 @@
  * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, they come from the instance, if one runs.
  */
 
-/* Candidates that tell the shell to complete by itself */
+/* Candidates that make the shell complete the word itself, with names of files for instance */
 #define COMPLETE_FILES ":files"
 #define COMPLETE_COMMANDS ":commands"
 

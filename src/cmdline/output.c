@@ -52,7 +52,10 @@ static int put_json(const char *text, size_t len, void *file)
 	return 0;
 }
 
-/* Only ASCII is printed, because terminals take U+009B as ESC [, and JSON does not escape it. */
+/*
+ * Print only ASCII, because terminals interpret U+009B as ESC [, and JSON does not escape this
+ * character.
+ */
 void cli_print_json(json_t *doc)
 {
 	json_dump_callback(doc, put_json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);

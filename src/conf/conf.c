@@ -35,8 +35,8 @@ static size_t key_len(const char *text, size_t len)
 }
 
 /*
- * Number of octets of a command-line setting that messages show. They end before the value, because the value may be
- * a secret; where the value is useful and no secret, the rest of a message shows it. Without a '=', only section and
+ * Number of octets of a command-line setting that messages show. The value is not among them, because it may be a
+ * secret. If the value is useful and no secret, another part of the message shows it. Without a '=', only section and
  * key are shown, because a value may follow another character.
  */
 static int shown(const char *setting)
@@ -49,7 +49,7 @@ static int shown(const char *setting)
 	return n < 128 ? (int)n : 128;
 }
 
-/* Keep the first error only, because inih may call us a few more times after it. */
+/* Keep the first error only, because inih may call this program a few more times after an error. */
 int conf_fail(struct conf_parser *p, const char *fmt, ...)
 {
 	size_t n;

@@ -3,9 +3,9 @@
 #define CONF_CONF_H
 
 /*
- * The configuration file: an INI file of named sections ([fabric NAME], [udp-link NAME],
- * [interface NAME] or [interface NAME@HOST]). Parsing is separate from acting on it; a file is
- * taken whole or refused with "file:line: [section] key: ... expected ...".
+ * The configuration file: an INI file of named sections ([fabric NAME], [udp-link NAME], [interface NAME] or
+ * [interface NAME@HOST]). The parser does not act on the configuration. It accepts the whole file, or refuses it with
+ * "file:line: [section] key: ... expected ...".
  */
 
 #include <net/if.h>
@@ -28,7 +28,7 @@
 #define CONF_MKEY_PROTECT_DEFAULT 1
 /* the number of unicast LIDs, so no subnet can have more nodes */
 #define CONF_OUTSIDE_NODES_MAX 49151
-/* seconds; the SM needs some seconds to notice that a lease runs out and to renew it */
+/* in seconds; the SM needs some seconds to notice that a lease is about to end and to renew it */
 #define CONF_MKEY_LEASE_MIN 10
 
 enum conf_crc { CONF_CRC_LAZY, CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF /* as LAZY */ };
@@ -135,7 +135,8 @@ struct conf_iface {
 	 */
 	uint16_t pkeys[CONF_PKEYS_MAX];
 	unsigned int npkeys;
-	unsigned int devices; /* for such a profile: the largest number of network devices */
+	/* for a profile that names interfaces by P_Key: the largest number of network devices */
+	unsigned int devices;
 	bool devices_given;
 	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
 	/*
@@ -149,11 +150,12 @@ struct conf_iface {
 	bool dhcp_raw;
 	unsigned int stations; /* largest number of stations (other MAC addresses) behind the TAP */
 	/*
-	 * QPN of the interface; 0: computed from port GUID, P_Key and name, so it is the same after a restart
+	 * QPN of the interface; 0: the QPN is computed from port GUID, P_Key and name, so it is the same after a
+	 * restart
 	 */
 	uint32_t qpn;
 	enum conf_router router; /* whether the interface receives all groups of its link */
-	unsigned int mtu; /* MTU of the interface; 0: that of the IPoIB link */
+	unsigned int mtu; /* MTU of the interface; 0: MTU of the IPoIB link */
 	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
 	unsigned int sq_depth; /* the TAP is read only while fewer packets are in the send queue */
 	/* ms after which the transmit watchdog acts if no packet leaves the full send queue */
@@ -172,7 +174,7 @@ struct conf_iface {
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
 	enum ipoib_sl_from sl_from; /* source of the SL of unicast packets */
 	uint8_t sl; /* the SL, if it is fixed */
-	bool sidr_server; /* the interface gives out the group of its partition by SIDR */
+	bool sidr_server; /* the interface is the SIDR server that tells others the group of its partition */
 	uint64_t sidr_service; /* ServiceID of SIDR */
 	unsigned int line;
 };
@@ -202,7 +204,7 @@ int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 /* conf_load() - Read a file and parse it by conf_parse(). Return: also -errno of opening or reading the file */
 int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
 
-/* Settings of the command line, SECTION[:NAME].KEY=VALUE, which replace those of the file: uipoib(8) */
+/* Settings of the command line, SECTION[:NAME].KEY=VALUE, which replace the settings of the file: uipoib(8) */
 #define CONF_OVERRIDES_MAX 64
 struct conf_overrides {
 	const char *text[CONF_OVERRIDES_MAX];

@@ -5,7 +5,7 @@
 #include "conf/conf_priv.h"
 #include "util/member.h"
 
-/* The members of a section's struct, as the table of its keys describes them. */
+/* Access to the members of a section's struct, as the section's table of keys describes them. */
 
 static bool find_word(const char *const *words, const char *value, unsigned long *ret)
 {

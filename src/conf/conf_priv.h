@@ -27,7 +27,7 @@ struct conf_parser {
 	const struct conf_overrides *over; /* settings of the command line, or NULL */
 	/* bit i is set when setting number i of .over was for a section of the file */
 	uint64_t used;
-	/* text of the setting that is being taken, for messages; NULL while the file is read */
+	/* text of the command-line setting that is being parsed, for messages; NULL while the file is read */
 	const char *setting;
 	char *err;
 	int status;

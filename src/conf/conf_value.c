@@ -203,8 +203,8 @@ static int parse_udp_port(struct conf_port *ret, const char *s, char err[CONF_ER
 	if (wrong)
 		return udp_error(s, wrong, err);
 	/*
-	 * Print the address again in the usual form, so that one peer has one name, even if the
-	 * user wrote the address in another form.
+	 * Print the address again in the usual form, so that a peer has only one name, even if the
+	 * user wrote its address in two forms.
 	 */
 	snprintf(p.fabric, sizeof(p.fabric), "udp:%s", conf_print_endpoint(&p.peer, name));
 	*ret = p;

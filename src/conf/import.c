@@ -14,7 +14,7 @@
 #include "util/list.h"
 #include "util/escape.h"
 
-/* Keys of the report, indexed by the kind of remark that each one counts. */
+/* Keys of the report, indexed by kind of remark. Each key counts the remarks of its kind. */
 static const char *const note_keys[] = {
 	[TOPO_NOTE_LEFT_OUT] = "left_out",
 	[TOPO_NOTE_ONE_SIDED] = "one_sided",

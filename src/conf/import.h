@@ -40,9 +40,9 @@ struct import_opts {
  *		on success and with -EPROTO; the caller frees it by json_decref()
  * @err:	one line, on failure
  *
- * Either both files are written or none, because each is first written under a temporary name. A file that exists is
- * not overwritten unless .force is set. Before the texts are written they are parsed again: the result must be the
- * same topology, and a valid configuration.
+ * Either both files are written or none. For this reason each file is first written under a temporary name. A file
+ * that exists is not overwritten unless .force is set. Before the texts are written, they are parsed again, to prove
+ * that they give the same topology and a valid configuration.
  *
  * Return: 0; -EPROTO something is left out, and .strict is set; -EINVAL the file or an expression is wrong;
  * -EEXIST an output exists; -ENOENT and other errors of reading; -EIO an output cannot be written; -ENOMEM

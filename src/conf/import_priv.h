@@ -12,7 +12,8 @@ struct import {
 	char *err; /* IMPORT_ERR_MAX */
 	const char *name; /* name of the input, for messages */
 	struct topo *topo;
-	bool keep_names; /* every node's name can stand in a configuration, so names are kept */
+	/* all names of nodes are valid in a configuration, so the import keeps them */
+	bool keep_names;
 	json_t *report;
 	json_t *notes; /* borrowed from the report */
 	char *topo_text, *conf_text;

@@ -11,7 +11,7 @@
 
 #include "os/fd.h"
 
-/* A file that is written under a temporary name and gets its own name when it is complete */
+/* A file that is written under a temporary name, and is renamed when it is complete */
 struct out {
 	const char *path;
 	char *tmp; /* temporary name; NULL while no such file exists */

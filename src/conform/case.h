@@ -9,8 +9,9 @@
  *	watch()	sees every packet of the DUT in the whole run, and judges those to which its clause applies
  *	neither	the clause repeats what the cases in .after judge already, so it passes if they pass
  *
- * A case judges by check() and its relatives. The first check that fails decides: FAIL. If no check failed and there
- * was at least one, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing nothing.
+ * A case judges by the check functions below. With the first check that fails, the verdict is FAIL. If there were
+ * checks and none failed, the case passes. A case without any check is INCONCLUSIVE, so no case can pass by doing
+ * nothing.
  */
 
 #include "conform/conform.h"
@@ -24,8 +25,9 @@ struct conform_case {
 	const char *section; /* section of the document */
 	const char *text; /* the demand, in the words of the document */
 	/*
-	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A watch() in the list
-	 * must not have failed; if it has, the report names its failure as the cause of this case's.
+	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A watch() in
+	 * the list must not have failed. If it has failed, the report names its failure as the cause of this case's
+	 * failure.
 	 */
 	const char *after;
 	void (*run)(struct run *r);
@@ -66,7 +68,7 @@ struct conform_profile {
 struct run {
 	struct world *w;
 	struct conform_result *res;
-	uint64_t since; /* number of the first packet that expect() considers */
+	uint64_t since; /* number of the first packet at which expect() looks */
 	bool hooked; /* true once a step of the hook was begun */
 	ns_t hooked_at; /* time at which this step was begun */
 	ns_t hook_time; /* longest time that the step may take; HOOK_TIME unless the case sets it */
@@ -82,8 +84,8 @@ struct run {
 bool check(struct run *r, bool ok, const struct seen *s, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * check_octets() - Judge whether @n octets of @s, from @at on, are @want. If not, the report shows the packet that was
- * expected.
+ * check_octets() - Judge whether @n octets of @s, from @at on, are @want. If they differ, the report shows the
+ * expected packet, too.
  * @at:	address in s->raw, or in s->payload
  * @what:	name of the field
  */
@@ -101,8 +103,8 @@ bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, c
 /* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /*
- * missing() - Report that an expected packet did not come. The verdict is FAIL, or INCONCLUSIVE if the hook could not
- * do its step or the link is down
+ * missing() - Report that an expected packet did not come. The verdict is FAIL; it is INCONCLUSIVE if the hook could
+ * not do its step or the link is down
  */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -123,15 +125,15 @@ bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 
  * INCONCLUSIVE
  */
 bool hook_ended(struct run *r, ns_t timeout);
-/* expect() - Wait for a packet of the DUT that it has sent since mark(), or since the case began. NULL: none */
+/* expect() - Wait for a packet that the DUT has sent since mark(), or since the case began. NULL: no packet came */
 const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_t timeout);
 /* mark() - Let expect() consider only packets that arrive after this call */
 void mark(struct run *r);
 /* seen_since() - Find a packet that the DUT has sent since mark() and that @match accepts; NULL: none */
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg);
 /*
- * ping_for() - Ping the DUT from a peer, at most three times, until the DUT sends a packet that @match accepts. NULL: it
- * did not within 9 s
+ * ping_for() - Ping the DUT from a peer, at most three times, until the DUT sends a packet that @match accepts. NULL:
+ * no such packet came within 9 s
  */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);

@@ -5,9 +5,10 @@
 /*
  * DOC: A conformance suite for IPoIB
  *
- * The suite is a black box at one end of a UDP link (doc/udp-link.md). At the other end is the device under test, the
- * DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a switch, the SM,
- * the SA and peers with IPoIB interfaces. It looks at the packets of the DUT, and judges them clause by clause.
+ * The suite tests a device from outside, at one end of a UDP link (doc/udp-link.md). At the other end is the device
+ * under test, the DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a
+ * switch, the SM, the SA and peers with IPoIB interfaces. It looks at the packets of the DUT, and judges them clause
+ * by clause.
  *
  * The rooms world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the states of udp/. They
  * use nothing of ipoib/, eth/, sac/, sidr/, sm/ and sa/, because a fault in these rooms would be the same at both
@@ -41,7 +42,7 @@ enum conform_verdict {
 	CONFORM_NOT_RUN,
 	CONFORM_PASS,
 	CONFORM_FAIL,
-	CONFORM_INCONCLUSIVE, /* the case could not judge, for want of something it needs */
+	CONFORM_INCONCLUSIVE, /* the case could not judge, because a condition for the test was not met */
 	CONFORM_NA, /* the clause does not apply to this DUT */
 };
 const char *conform_verdict_name(enum conform_verdict v);
@@ -73,14 +74,15 @@ struct conform_report {
 	bool interrupted;
 	ns_t took;
 	/*
-	 * .packets: number of packets of the DUT; .overwritten: how many of them were no longer in the log at the end
+	 * .packets: number of packets of the DUT; .overwritten: number of these packets that were no longer in the
+	 * log at the end
 	 */
 	uint64_t packets, overwritten;
 };
 
 /*
  * conform_run() - Run the cases that @cfg selects, and those on which they depend
- * @progress:	called with each result as soon as it is there; may be NULL
+ * @progress:	called for each result as soon as the case has ended; may be NULL
  *
  * Return: 0 and a report, also if the DUT never answered or the user interrupted; -ENOENT: @ret_unknown is a word in
  * @cfg->clauses that names no case; -ENOMEM

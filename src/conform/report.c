@@ -68,7 +68,7 @@ static void octets(FILE *f, const struct conform_result *r)
 		size_t n = s->len - at < 16 ? s->len - at : 16;
 		bool differs = e->data && memcmp(s->data + at, e->data + at, n);
 
-		/* Of a long packet, print only the lines that differ. */
+		/* If the packet is long, print only the lines that differ. */
 		if (e->data && !differs && s->len > 96)
 			continue;
 		fprintf(f, "    %04zx  ", at);

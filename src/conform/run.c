@@ -214,8 +214,8 @@ static const char *exempt(const struct conform_profile *p, const struct conform_
 }
 
 /*
- * Tell whether a case's verdict may have no other cause than that the DUT's port is down, because the case found nothing
- * wrong in a packet
+ * Tell whether a DUT's port that is down may be the only cause of a case's verdict. This is so if the case found
+ * nothing wrong in a packet
  */
 static bool may_be_the_link(const struct conform_result *r)
 {
@@ -223,8 +223,9 @@ static bool may_be_the_link(const struct conform_result *r)
 }
 
 /*
- * Each end of the link decides by itself when the other one has been silent for too long. On a busy machine the DUT's
- * end may have been down although this one heard it all the time. Then the DUT's port has left Active.
+ * Each end of the link decides by itself whether the other end has been silent for too long. On a busy machine the
+ * DUT's end may have gone down although this end received its packets all the time. Then the DUT's port has left
+ * Active.
  */
 static bool port_left_active(struct world *w)
 {
@@ -349,7 +350,7 @@ static void add_result(struct suite *s, const struct conform_case *c)
 static int make_results(struct suite *s)
 {
 	struct conform_report *rep = s->rep;
-	/* one element more than results, so that calloc() is never asked for zero elements */
+	/* one element more than there are results, so that calloc() is never called for zero elements */
 	size_t n = 1;
 
 	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)

@@ -54,7 +54,8 @@ static uint64_t mul_mod(uint64_t a, uint64_t b, uint64_t m)
 /* Return x^n div m; n is at most 63 + the degree of m. */
 static uint64_t xdiv(unsigned int n, uint64_t m)
 {
-	uint64_t r = 1, ret = 0; /* r is x^i mod m for the present i, which counts up to n */
+	/* r is x^i mod m at the beginning of each round; i counts up to n */
+	uint64_t r = 1, ret = 0;
 
 	for (unsigned int i = 1; i <= n; i++) {
 		r <<= 1;

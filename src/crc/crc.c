@@ -81,8 +81,8 @@ static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 }
 
 /*
- * ICRC register of a packet that is shorter than its headers. In the octets that exist, the fields
- * that may change on the way count as ones, as in any packet.
+ * ICRC register of a packet that is shorter than its headers. In the octets that exist, the variant fields are
+ * replaced by ones, as in any packet.
  */
 static uint32_t icrc_stub(const uint8_t *hdr, size_t len)
 {

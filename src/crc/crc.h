@@ -29,7 +29,7 @@ uint32_t crc32_update(uint32_t reg, const void *p, size_t len);
 uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
 
 /**
- * crc_icrc_hdr() - Return the ICRC register after the headers, whose variant fields count as ones
+ * crc_icrc_hdr() - Return the ICRC register after the headers, in which the variant fields are replaced by ones
  * @hdr:	first octet of the LRH
  * @len:	octets of the headers LRH to DETH (28 or 68), or of the headers and some payload
  *
@@ -38,7 +38,10 @@ uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
  */
 uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 
-/* crc_icrc(), crc_vcrc() - The CRCs of a contiguous packet; @len counts LRH to pad, or LRH to ICRC */
+/*
+ * crc_icrc(), crc_vcrc() - The CRCs of a contiguous packet. @len is the number of octets from LRH to pad (ICRC), or
+ * from LRH to ICRC (VCRC)
+ */
 uint32_t crc_icrc(const uint8_t *pkt, size_t len);
 uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 /* Tell whether the CRC of the first @len octets of @pkt follows them, least significant octet first (IBTA 7.8) */
@@ -71,7 +74,7 @@ enum crc_verdict {
 	CRC_OK,
 	CRC_BAD_ICRC,
 	CRC_BAD_VCRC,
-	CRC_BAD_LEN, /* the packet is too short for its headers, or has no room for CRCs in its tail */
+	CRC_BAD_LEN, /* the packet is too short for its headers, or its tail has no room for the CRCs */
 };
 
 /*

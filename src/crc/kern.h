@@ -105,7 +105,8 @@ struct crc_regs {
 struct crc_kernel {
 	const char *name;
 	struct crc_regs (*msg)(
-		const struct crc_msg *m); /* NULL: there is no faster way than both updates */
+		/* NULL: this CPU has no way that is faster than the two update functions */
+		const struct crc_msg *m);
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
 };
@@ -123,8 +124,8 @@ uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
 void crc_tables_init(void);
 
 /*
- * crc16_vl_delta() - The value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL
- * change. @octets counts LRH to ICRC; it is a multiple of 4 and at most CRC16_VL_MAX
+ * crc16_vl_delta() - The value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL change.
+ * @octets is the number of octets from LRH to ICRC, a multiple of 4 and at most CRC16_VL_MAX
  */
 #define CRC16_VL_MAX (4 * 2047) /* LRH.PktLen has 11 bits and counts words */
 uint16_t crc16_vl_delta(unsigned int diff, size_t octets);

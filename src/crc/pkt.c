@@ -75,8 +75,8 @@ void crc_put(uint8_t *pkt, size_t len)
 }
 
 /*
- * --- part by part: for headers that are not in one piece, and for CPUs whose kernel does not take
- * packets as a whole
+ * --- part by part: for packets whose headers are not contiguous, and for CPUs whose kernel cannot
+ * process a whole packet
  */
 
 static uint16_t vcrc_by_parts(const struct pkt *p)

@@ -7,7 +7,7 @@
 #define CRC16_POLY_REFLECTED 0xd008u /* polynomial of the VCRC without its term x^16, reflected */
 
 /*
- * table[k][b] is the register after octet b and k zero octets. By sixteen such tables, sixteen
+ * table[k][b] is the register after octet b and k zero octets. With sixteen such tables, sixteen
  * octets are looked up independently of each other (slicing-by-16).
  */
 static uint16_t table[16][256];

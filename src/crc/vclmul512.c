@@ -21,7 +21,10 @@ INLINE __m512i fold512_load(const struct crc_fold *f)
 	return _mm512_broadcast_i32x4(fold_load(f));
 }
 
-/* Fold @a, which holds the first 64 octets, over blocks of 256 octets in four registers, and then these into one. */
+/*
+ * Fold @a, which holds the first 64 octets, over blocks of 256 octets into four registers, and then
+ * fold the four registers into one.
+ */
 INLINE __m512i fold_blocks(__m512i a, const uint8_t *p, size_t blocks)
 {
 	__m512i k = fold512_load(&crc_k.by256);

@@ -3,8 +3,9 @@
 #define CRC_X86_H
 
 /*
- * Code that all kernels for x86 share, explained in crc/kern.h. A kernel adds its own way to fold a long part; the
- * rest is inlined into the kernel. Only for files that are compiled with -mpclmul.
+ * Code that all kernels for x86 share, explained in crc/kern.h. A kernel adds its own function that folds a long
+ * part; the other functions are inlined into the kernel. Only files that are compiled with -mpclmul include this
+ * header.
  */
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
@@ -62,8 +63,9 @@ INLINE __m128i load_lt16(const uint8_t *p, size_t len)
 }
 
 /*
- * Fold @a over @len octets, fewer than 16, which are the start of @next. The register and these octets are 16 + len
- * octets. The first len octets are folded onto the other 16, which are the register's end and @next.
+ * Fold @a over @len octets, fewer than 16, which are the start of @next. Together, the register and these octets are
+ * 16 + len octets. The first len of them are folded onto the last 16, which are the register's end and the octets of
+ * @next.
  */
 INLINE __m128i fold_lt16(__m128i a, __m128i next, size_t len)
 {
@@ -77,13 +79,17 @@ INLINE __m128i fold_lt16(__m128i a, __m128i next, size_t len)
 INLINE __m128i fold_last(__m128i a, const uint8_t *p, size_t len)
 {
 	__m128i up = load(crc_k.shift + len), down = load(crc_k.shift + 16 + len);
-	/* Where the top bit of the control is set, the shuffle gives 0, and the octet of the message is taken. */
+	/*
+	 * Where the top bit of the control octet is set, the shuffle gives 0, and the octet of the message is used.
+	 */
 	__m128i last = _mm_blendv_epi8(_mm_shuffle_epi8(a, down), load(p + len - 16), down);
 
 	return _mm_xor_si128(fold(_mm_shuffle_epi8(a, up), fold_load(&crc_k.by16)), last);
 }
 
-/* A kernel's way to fold the first octets of a part, as many as it likes; it moves @p and @len */
+/*
+ * A kernel's function that folds the first octets of a part, as many as it chooses; it advances @p and reduces @len
+ */
 typedef __m128i fold_big_fn(__m128i a, const uint8_t **p, size_t *len);
 
 /* Fold @a over a part. @behind: at least 16 octets before the part may be read */
@@ -124,7 +130,7 @@ INLINE uint32_t finish32(__m128i a)
 
 /*
  * The first row of a message: the row for the VCRC, plus its difference from the row for the ICRC, in which the
- * fields @ones count as ones
+ * fields of @ones are replaced by ones
  */
 INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 {
@@ -166,7 +172,7 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
 	return fold_part(_mm_xor_si128(load(p), reg), p + 16, len - 16, true, big);
 }
 
-/* The functions of a kernel, made of its way to fold long parts */
+/* Define the functions of a kernel from its function that folds long parts */
 #define CRC_X86_KERNEL(kernel, cpu_name, big)                                           \
 	static struct crc_regs kernel##_msg(const struct crc_msg *m)                    \
 	{                                                                               \

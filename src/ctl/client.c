@@ -160,7 +160,7 @@ static bool out_reserve(struct ctl_client *c, size_t n)
 	return true;
 }
 
-/* Queue @obj for sending, as one line; takes @obj. */
+/* Queue @obj as one line for sending; takes @obj. */
 static void put_line(struct ctl_client *c, json_t *obj)
 {
 	size_t n = obj && !c->dead ? json_dumpb(obj, NULL, 0, JSON_COMPACT) : 0;
@@ -183,7 +183,10 @@ static void put_line(struct ctl_client *c, json_t *obj)
 void ctl_row(struct ctl_req *r, json_t *row)
 {
 	put_line(r->client, row ? json_pack("{s:o}", "row", row) : NULL);
-	/* Rows of a request that stays open (monitor, trace) are sent at once. All others are sent when the answer ends. */
+	/*
+	 * Rows of a request that stays open (monitor, trace) are sent at once. Rows of other requests are sent when
+	 * the answer ends.
+	 */
 	if (r->client->hold && !r->client->hold->rows_at_end)
 		client_write(r->client, r->now);
 }
@@ -198,7 +201,10 @@ static void finish(struct ctl_req *r, json_t *end)
 	client_write(c, r->now);
 }
 
-/* Make an end object with an error. @err: number in errno(3) for the member "errno"; 0: no such member */
+/*
+ * Make an end object with an error. @err is the number in errno(3) for the member "errno"; 0: the object gets no such
+ * member
+ */
 static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list ap)
 {
 	json_t *end = json_pack("{s:i}", "status", (int)status);
@@ -286,7 +292,7 @@ static void too_long(struct ctl_client *c, ns_t now)
 	ctl_end(&r, PROTO_EXIT_USAGE, "a line of more than %d octets", PROTO_LINE_MAX);
 }
 
-/* Receive as recv() does. A descriptor that comes with the octets is kept for the command that takes it. */
+/* Receive as recv() does. A descriptor that comes with the octets is stored until a command takes it. */
 static ssize_t receive(struct ctl_client *c)
 {
 	union fdpass_control control;

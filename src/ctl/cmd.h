@@ -12,8 +12,8 @@
 #include "ctl/req.h"
 
 /*
- * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/text.h), because JSON does not
- * allow them
+ * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/text.h), because JSON allows
+ * only UTF-8
  */
 json_t *cmd_str(const char *s);
 /* cmd_strf() - A text made by a printf() format, and escaped as by cmd_str() */
@@ -34,7 +34,7 @@ json_t *cmd_rate(unsigned int rate_code);
 /* cmd_sac_status() - "ok", or the status of sac/sac.h in words */
 json_t *cmd_sac_status(int status);
 
-/* cmd_set() - Set a member of a row; takes @v. Without memory (@v NULL) the member is left out */
+/* cmd_set() - Set a member of a row; takes @v. If @v is NULL, because memory ran out, the row gets no such member */
 void cmd_set(json_t *row, const char *name, json_t *v);
 void cmd_set_str(json_t *row, const char *name, const char *s);
 void cmd_set_int(json_t *row, const char *name, long long v);
@@ -53,12 +53,12 @@ void cmd_path_rec(json_t *row, const struct ib_path_rec *p);
 void cmd_each_iface(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_iface *i));
 
 /*
- * cmd_each_fabric() - Call fn() for the fabric that the argument "fabric" names, or for all fabrics, and end the answer.
- * fn() may leave rows out, but it must not end the request, because that is done here.
+ * cmd_each_fabric() - Call fn() for the fabric that the argument "fabric" names, or for all fabrics, and end the
+ * answer. fn() may send no row, but it must not end the request, because cmd_each_fabric() does this.
  */
 void cmd_each_fabric(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_fabric *f));
 
-/* cmd_arg_port() - The port that argument @name gives as "NODE/PORT"; NULL after an error was sent */
+/* cmd_arg_port() - Return the port that argument @name names as "NODE/PORT"; NULL after an error was sent */
 struct fabric_port *cmd_arg_port(struct ctl_req *r, struct inst_fabric *f, const char *name);
 
 #endif

@@ -75,8 +75,8 @@ void cmd_fabric_lft_show(struct ctl_req *r)
 }
 
 /*
- * Changes one entry in the switch itself, so no manager knows of the change. Port 255 means no
- * port.
+ * Change one entry in the switch itself, without a manager, which therefore does not know of the
+ * change. Port 255 means no port.
  */
 void cmd_fabric_lft_set(struct ctl_req *r)
 {
@@ -142,7 +142,10 @@ static void mft_row(struct ctl_req *r, const struct inst_fabric *f, struct fabri
 	ctl_row(r, row);
 }
 
-/* The argument "mlid" in place of "node": what all switches have for this MLID, which is the group's tree */
+/*
+ * For the argument "mlid" in place of "node": show the entries of all switches for this MLID, which
+ * form the group's tree
+ */
 static void mft_tree(struct ctl_req *r, struct inst_fabric *f)
 {
 	long long mlid;

@@ -3,8 +3,9 @@
 #include "inst/fab.h"
 
 /*
- * A whole fabric for a program that follows it, in parts: the caller asks for nodes by index, so that the instance can forward packets
- * between two answers. "fabric map" has what hardly changes, and "fabric load" the numbers that change all the time.
+ * A whole fabric for a program that follows it, in parts: the caller asks for nodes by index, so that the instance
+ * can forward packets between two answers. "fabric map" has the data that seldom changes, and "fabric load" the
+ * numbers that change all the time.
  */
 
 #define PART_MAX 1024 /* nodes of one answer */
@@ -104,7 +105,7 @@ void cmd_fabric_load(struct ctl_req *r)
 
 /* --- route */
 
-/* Sends the row of a hop by the port @p. Returns the port that the packet arrives at; NULL: it ends here */
+/* Sends the row of a hop by the port @p. Returns the port at which the packet arrives; NULL: the route ends here */
 static struct fabric_port *hop(struct ctl_req *r, struct inst_fabric *f, struct fabric_port *p,
 			       unsigned int lid)
 {

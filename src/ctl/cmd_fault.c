@@ -40,8 +40,8 @@ static void fault_show(struct ctl_req *r)
 }
 
 /*
- * The port whose outgoing packets a fault acts on: NODE/PORT, or udp:LINK for the far end of a link over UDP,
- * whose outgoing packets are those that arrive here.
+ * Find the port whose outgoing packets get a fault: NODE/PORT, or udp:LINK for the far end of a link over UDP. The
+ * outgoing packets of the far end are those that arrive at this end.
  */
 static struct fabric_port *faulty_port(struct ctl_req *r, struct inst_fabric *f)
 {

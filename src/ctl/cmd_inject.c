@@ -10,9 +10,9 @@
 #include "wire/ib_hdr.h"
 
 /*
- * `fabric inject` sends packets that are valid except for one field from the port of one interface
- * to the QP of another, and reports which counters they moved. Tests and the demo use this command to show that
- * keys and CRCs are checked.
+ * `fabric inject` sends packets from the port of one interface to the QP of another interface. The
+ * packets are valid except for one field. The command reports which counters they changed. Tests
+ * and the demo use this command to show that keys and CRCs are checked.
  */
 
 enum wrong { WRONG_NOTHING, WRONG_QKEY, WRONG_PKEY, WRONG_ICRC, WRONG_VCRC, WRONG_QPN };

@@ -179,7 +179,10 @@ static struct inst_fabric *fabric_with_node(struct inst *in, const char *node)
 	return NULL;
 }
 
-/* Members that management programs need to reach the ports: by umad/proto.h, or as clients of ibsim on @node of @f */
+/*
+ * Members of the answer that management programs need to reach the ports: by umad/proto.h, or as
+ * clients of ibsim on @node of @f
+ */
 static json_t *exec_members(const struct ctl_req *r, const struct inst_fabric *f, const char *node)
 {
 	char path[108];
@@ -212,7 +215,10 @@ static void exec_node(struct ctl_req *r, const char *name)
 	ctl_end_with(r, m, NULL, 0);
 }
 
-/* The CA that programs for ibsim use on the host: the first one on a soft fabric, or NULL */
+/*
+ * Return the CA of the host that programs for ibsim use: the first CA on a soft fabric; NULL: there
+ * is none
+ */
 static const struct inst_port *soft_ca(const struct inst_host *h)
 {
 	for (unsigned int k = 0; k < h->ncas; k++)

@@ -97,7 +97,10 @@ static void set_counts(json_t *row, const struct inst_iface *i, const struct ipo
 	cmd_set_int(row, "send_queue", ca_send_queue(i->ifc.port->ca).waiting);
 }
 
-/* The parameters that the high-level design of 2002 gives the driver (CONFORMANCE.md: H15, H17, H34) */
+/*
+ * The parameters that the high-level design of 2002 specifies for the driver (CONFORMANCE.md: H15,
+ * H17, H34)
+ */
 static json_t *params_object(const struct inst_iface *i)
 {
 	const struct iface_params *p = &i->params;

@@ -72,7 +72,10 @@ static void path_show(struct ctl_req *r)
 
 /* --- an address as a GID */
 
-/* Finds the GID by the kernel's neighbour entry (IP -> token or address) and the link's (this -> GID). */
+/*
+ * Finds the GID by two tables: the kernel's neighbour entry gives the token or address of the IP address, and the
+ * link gives the GID of this token or address.
+ */
 static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, unsigned int family,
 			     ib_gid *ret)
 {
@@ -136,7 +139,7 @@ struct getter {
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
 	ns_t until; /* time at which waiting for the kernel ends */
-	/* the helper was asked to let the kernel resolve .hop, and has not answered yet */
+	/* the helper was asked to make the kernel resolve .hop, and has not answered yet */
 	bool using;
 	ib_gid dgid;
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
@@ -146,7 +149,8 @@ struct getter {
 struct target {
 	struct inst_iface *iface;
 	bool is_gid, is_ip; /* both are true for an IPv6 address that may be a GID */
-	struct rtnl_ip ip; /* the address, which follow_route() replaces by the next hop to it */
+	/* the address; follow_route() replaces it by the next hop on the route to it */
+	struct rtnl_ip ip;
 	ib_gid gid;
 };
 
@@ -178,7 +182,7 @@ static int errno_of(int status)
 {
 	switch (status) {
 	case -ETIMEDOUT:
-	case -EBUSY: /* each time the SA was asked, it was busy */
+	case -EBUSY: /* the SA was busy each time it was asked */
 		return ETIMEDOUT;
 	case -ENXIO:
 	case -ENETDOWN:
@@ -399,8 +403,8 @@ static struct inst_iface *by_index(const struct inst_host *h, int ifindex)
 }
 
 /*
- * Take the interface and the next hop to which the host's routing table leads. If it leads to no interface of
- * this instance, as for an address of the host itself, t->iface stays the first interface of the host.
+ * Set the interface and the next hop by the host's routing table. If the route leads to no interface of this
+ * instance, as for an address of the host itself, t->iface stays the first interface of the host.
  */
 static void follow_route(struct target *t, struct inst_host *h)
 {
@@ -417,8 +421,8 @@ static void follow_route(struct target *t, struct inst_host *h)
 }
 
 /*
- * An IPv6 address with the subnet prefix of the port is taken as a GID, unless the client says that it is an IP
- * address (@ip_only).
+ * An IPv6 address with the subnet prefix of the port counts as a GID, unless the client says that it is an IP address
+ * (@ip_only).
  */
 static bool parse(struct target *t, const char *text, bool ip_only)
 {

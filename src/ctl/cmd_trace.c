@@ -16,9 +16,9 @@
 /*
  * DOC: trace
  *
- * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an address, or join of a group
- * (trace/match.h). With "details" all MADs of the two ports on QP1 are shown. The client has the host send the packets, and
- * gets rows until it closes the connection. A fabric has one trace at a time.
+ * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an address, or join of
+ * a group (trace/match.h). With "details" all MADs of the two ports on QP1 are shown. The client makes the host send
+ * the packets, and gets rows until it closes the connection. A fabric has one trace at a time.
  */
 
 #define PACKETS_MAX 256 /* packets that one trace can number; later ones are not shown */
@@ -198,7 +198,7 @@ static void tracer_gone(struct ctl_hold *h)
 	free(t);
 }
 
-/* What a client asks for. Functions that fill it return false after an error was sent. */
+/* The question of a client. Functions that fill in this struct return false after an error was sent. */
 struct question {
 	struct inst_iface *from;
 	struct inst_iface *to; /* NULL: outside of this instance, or a group */
@@ -258,7 +258,10 @@ static bool address_end(struct ctl_req *r, struct question *q, const char *dest)
 	return true;
 }
 
-/* The other end: a host or interface of this instance, or an address, which may belong to a node outside of it, or is a group */
+/*
+ * The other end of the trace: a host or interface of this instance, or an address, which may belong to a node outside
+ * the instance or to a group
+ */
 static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
 {
 	q->to = end_by_host(r->in, dest);

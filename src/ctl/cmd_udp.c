@@ -9,8 +9,8 @@
 #include "inst/udplink.h"
 
 /*
- * Links over UDP. `fabric udp show` lists them. `fabric udp attach` is for a client that made a
- * pair of sockets: one of them is linked to a free switch port for as long as the client stays
+ * Links over UDP. `fabric udp show` lists them. `fabric udp attach` is for a client that has made a
+ * pair of sockets: one of the two is linked to a free switch port as long as the client is
  * connected.
  */
 

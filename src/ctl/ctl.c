@@ -112,7 +112,7 @@ void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now
 	c->busy = true;
 	c->ctl->stats.requests++;
 	if (!json_is_object(req)) {
-		/* after text that is no request, the beginning of the next request is not known */
+		/* the text is no request, so the beginning of the next request is not known */
 		c->eof = true;
 		c->in_len = 0;
 		ctl_end(&r, PROTO_EXIT_USAGE, "not a JSON object a line: %s",

@@ -3,9 +3,9 @@
 #define CTL_CTL_H
 
 /*
- * The server side of an instance's control socket and of its read-only socket; proto/proto.h describes the protocol. Clients are served from
- * the instance's loop. A client that sends text that is no request gets an error and is dropped. A client that does not
- * read its answers for a second is dropped. So no client delays packets.
+ * The server side of an instance's control socket and of its read-only socket; proto/proto.h describes the protocol.
+ * Clients are served from the instance's loop. A client gets an error and is dropped if it sends a text that is no
+ * request. A client that does not read its answers for a second is dropped. So no client delays packets.
  */
 
 #include "inst/inst.h"
@@ -18,7 +18,7 @@ struct tools;
  *
  * Sockets that a dead instance left behind are replaced.
  * The server borrows @in, which must outlive the server.
- * Return: 0; -EADDRINUSE an instance of that name is running; -errno; with @err
+ * Return: 0; -EADDRINUSE: an instance with this name is running; -errno; with @err
  */
 int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
 

@@ -15,13 +15,19 @@ struct ctl_stats {
 	uint64_t clients; /* connections served */
 	uint64_t requests; /* lines answered */
 	uint64_t clients_stuck; /* connections dropped because they did not read for CTL_STUCK */
-	/* connections closed at once, because the socket had its limit of clients or the client was another user's */
+	/*
+	 * connections closed at once, because the socket had its largest number of clients or the client belonged to
+	 * another user
+	 */
 	uint64_t clients_refused;
 	uint64_t
 		changes_refused; /* requests on the read-only socket for commands that it does not answer */
 };
 
-/* One of the server's two sockets, with a limit of its own, so that readers do not keep out those who control */
+/*
+ * One of the server's two sockets. Each has its own limit of clients, so that many readers do not keep users from
+ * controlling the instance.
+ */
 struct ctl_door {
 	struct ctl *ctl;
 	struct listener listen;
@@ -32,13 +38,12 @@ struct ctl_door {
 
 struct ctl {
 	struct inst *in;
-	const struct tools *tools; /* NULL if there are none, as in tests */
+	const struct tools *tools; /* NULL if the instance has no such sockets, as in tests */
 	struct ctl_door control, reader;
 	struct list clients; /* those of both sockets */
 	struct ctl_stats stats;
 	/*
-	 * timer that frees dropped clients outside the callbacks of the loop, because the callbacks may still use
-	 * them
+	 * timer that frees dropped clients outside the callbacks of the loop, because a callback may still use them
 	 */
 	struct timer reaper;
 };
@@ -57,7 +62,7 @@ struct ctl_client {
 	size_t out_len, out_done, out_cap;
 	int fds[2]; /* descriptors that are sent with the next octet */
 	unsigned int nfds;
-	int in_fd; /* the descriptor that was received last, if no command has taken it; -1: none */
+	int in_fd; /* the descriptor that was received last, until a command takes it; -1: none */
 	bool busy; /* a request is being answered */
 	bool dead;
 	bool eof; /* the client sends no more, so it is dropped when all its answers are sent */
@@ -71,7 +76,10 @@ void ctl_init(struct ctl *ctl, struct inst *in);
 /* ctl_cmd_find() - The first command of all tables for which @is returns true; NULL if there is none */
 const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx);
 
-/* ctl_client_add() - Serve a connection that came by @door; takes @sock. 0; -ENOSPC too many; -errno */
+/*
+ * ctl_client_add() - Serve a connection to the socket @door; takes @sock. Return: 0; -ENOSPC: there are too many
+ * clients; -errno
+ */
 int ctl_client_add(struct ctl_door *door, int sock);
 
 /* ctl_client_drop() - Close a client's connection. The reaper frees the client later, so a command that is answering may go on; its rows are discarded */

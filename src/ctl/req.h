@@ -19,7 +19,7 @@ struct ctl;
 struct tools;
 struct ctl_client;
 
-/* A request that is being answered. Valid until ctl_end(), or until its client disconnects. */
+/* A request that is being answered. The struct is valid until ctl_end(), or until the client disconnects. */
 struct ctl_req {
 	struct inst *in;
 	const struct ctl *ctl; /* server that has .client */
@@ -33,7 +33,11 @@ typedef void ctl_fn(struct ctl_req *r);
 
 /* Whether a command is answered on the read-only socket */
 enum ctl_effect {
-	CTL_UNDECIDED, /* a row that does not say it; refused there, as CTL_CHANGES */
+	/*
+	 * the row of the command does not say which of these it is; the read-only socket refuses the command, as with
+	 * CTL_CHANGES
+	 */
+	CTL_UNDECIDED,
 	/* The command changes nothing in the instance, sends nothing, and gives out neither packets nor descriptors. */
 	CTL_READS,
 	CTL_CHANGES,
@@ -60,10 +64,10 @@ extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cm
 	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[],
 	cmd_inject[];
 
-/* ctl_row() - Send a row; takes @row. NULL means out of memory and drops the client */
+/* ctl_row() - Send a row; takes @row. A @row of NULL means that memory ran out, and the client is dropped */
 void ctl_row(struct ctl_req *r, json_t *row);
 
-/* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is none */
+/* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is no error */
 void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -85,7 +89,8 @@ void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned i
  */
 struct ctl_hold {
 	struct ctl_req req;
-	bool rows_at_end; /* rows wait for the end of the answer; else each is sent at once. Set before ctl_hold() */
+	/* rows are sent with the end of the answer, instead of each row at once; to be set before ctl_hold() */
+	bool rows_at_end;
 	void (*gone)(struct ctl_hold *h);
 	struct ctl_client *client;
 };
@@ -105,13 +110,16 @@ long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long l
 		      long long def, bool *bad);
 
 /*
- * ctl_arg_iface() - The interface that the argument "dev" names
+ * ctl_arg_iface() - Return the interface that the argument "dev" names
  *
  * Return: NULL with *bad false if the argument is absent, which means all interfaces; NULL with *bad true after an
  * error was sent
  */
 struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad);
-/* ctl_arg_fabric() - The fabric that the argument "fabric" names, else the only one; NULL after an error was sent */
+/*
+ * ctl_arg_fabric() - Return the fabric that the argument "fabric" names; without the argument, the only fabric. NULL
+ * after an error was sent
+ */
 struct inst_fabric *ctl_arg_fabric(struct ctl_req *r);
 
 #endif

@@ -18,8 +18,9 @@
 #include "verbs/verbs.h"
 
 /*
- * A row for a counter, which is a uint64_t member of a module's struct. F() makes the row, or D() if the member counts
- * discarded packets. The member's name is the counter's name in `stats show`. So a new counter needs the member and a row.
+ * A row for a counter, which is a uint64_t member of a module's struct. F() makes the row; for a member that counts
+ * discarded packets, D() makes it. The member's name is the counter's name in `stats show`. So a new counter needs
+ * only the member and a row.
  */
 struct field {
 	const char *name;
@@ -170,7 +171,7 @@ static const struct field verbs_fields[] = {
 	D(verbs_stats, mad_late),
 };
 
-/* A port of a soft fabric has none of these; its HCA and its links have counters. */
+/* A port of a soft fabric has no such counters; its HCA and its links have counters. */
 static void put_verbs(struct out *o, const struct ca *ca)
 {
 	const struct verbs_stats *s = verbs_stats(ca);

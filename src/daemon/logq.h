@@ -3,14 +3,15 @@
 #define DAEMON_LOGQ_H
 
 /*
- * DOC: The way of the log out of the daemon
+ * DOC: How lines of the log leave the daemon
  *
  *	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
  *
- * Standard error may be a pipe that nobody reads, and then a write waits for ever. The daemon cannot make that
+ * Standard error may be a pipe that nobody reads, in which case a write waits for ever. The daemon cannot make this
  * descriptor non-blocking, because it shares the open file with other programs. So a thread of the supervisor writes
  * (proto/serve.h), and the daemon sends the lines to it without waiting. Lines for which the socket has no room wait
- * here. Lines for which this queue has no room are counted, and the log tells their number once there is room again.
+ * in the queue below. Lines for which the queue has no room are lost and counted, and the log gets their number when
+ * there is room again.
  */
 
 #include <stdbool.h>

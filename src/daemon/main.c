@@ -24,8 +24,8 @@
 
 struct log_out {
 	struct logq q;
-	ns_t t0; /* time of the start, from which the log counts */
-	/* loop that calls on_log_room() when the socket takes more; NULL while the loop does not run */
+	ns_t t0; /* time of the start, from which the times in the log are measured */
+	/* loop that calls on_log_room() when the socket has room for more; NULL while the loop is not running */
 	struct loop *loop;
 	struct loop_fd room;
 };
@@ -61,7 +61,7 @@ static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 		loop_watch(o->loop, &o->room, o->q.sock, EPOLLOUT, on_log_room);
 }
 
-/* The instance and the servers on its loop, in the order in which they are made */
+/* The instance and the servers that run on its loop, in the order in which they are created */
 struct daemon {
 	struct inst *in;
 	struct loop_fd signals;
@@ -114,7 +114,7 @@ static int exit_status_of(const struct inst *in, int err)
 	}
 }
 
-/* Add the name of the limit that an error means, because strerror() does not name it. */
+/* Append the name of the resource limit that the error code refers to, because strerror() does not name it. */
 static void name_limit(int status, char err[INST_ERR_MAX])
 {
 	char why[INST_ERR_MAX];
@@ -128,7 +128,7 @@ static void name_limit(int status, char err[INST_ERR_MAX])
 		snprintf(err, INST_ERR_MAX, "%.400s (the system's limit, see fs.file-max)", why);
 }
 
-/* Runs in the helper, which keeps the right to remove the sockets; the daemon drops it. */
+/* Runs in the helper, which keeps the right to remove the sockets when the daemon drops it. */
 static void remove_sockets(const void *name)
 {
 	proto_unlink(name);

@@ -13,8 +13,8 @@
 #define INJECTED 100
 #define SWITCHES_SHOWN 6 /* largest number of switches of which each is shown */
 /*
- * largest number of interfaces of which each is shown; if there are more, the first
- * LINKS_SHOWN_OF_MANY are shown
+ * largest number of interfaces of which all are shown; if there are more, LINKS_SHOWN_OF_MANY are
+ * shown
  */
 #define LINKS_SHOWN 6
 #define LINKS_SHOWN_OF_MANY 4
@@ -80,7 +80,7 @@ void demo_act_sweep(struct demo *d)
 	json_decref(groups);
 }
 
-/* Shows the interfaces. If there are many, shows the first ones and all that are not up. */
+/* Shows the interfaces. If there are many, shows the first few and all that are not up. */
 void demo_act_links(struct demo *d)
 {
 	json_t *rows = demo_ask(d, "link show", NULL, NULL, 0), *row;

@@ -12,7 +12,10 @@ struct demo_cap {
 	uint64_t bad; /* packets with a wrong length, header, ICRC or VCRC */
 };
 
-/* demo_cap_check() - Check the capture in @fd from its beginning. 0; -EBADMSG: no capture; -errno */
+/*
+ * demo_cap_check() - Check the capture in @fd from its beginning. Return: 0; -EBADMSG: the file is
+ * no valid capture; -errno
+ */
 int demo_cap_check(int fd, struct demo_cap *ret);
 
 #endif

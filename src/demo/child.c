@@ -14,7 +14,7 @@
 
 #define CHILDREN_MAX (DEMO_HOSTS_MAX + 8)
 
-/* Pids of the children that run, for the signal handler; 0: free entry */
+/* Pids of the running children, for the signal handler; 0: free entry */
 static volatile pid_t running[CHILDREN_MAX];
 static volatile sig_atomic_t killed;
 

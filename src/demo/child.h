@@ -30,10 +30,7 @@ int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 
 /* demo_child_kill_all() - Kill all children and let no other start; async-signal-safe */
 void demo_child_kill_all(void);
-/*
- * demo_child_killed() - True if demo_child_kill_all() was called; there is no sense in waiting for children
- * then
- */
+/* demo_child_killed() - True if demo_child_kill_all() was called, so that the caller should not wait for children */
 bool demo_child_killed(void);
 
 /* demo_child_mem() - Zeroed memory that children share with their parent, to be munmap()ed. NULL: out of memory */

@@ -46,7 +46,10 @@ static double sent_words(json_t *row)
 	return demo_num(json_object_get(row, "counters"), "xmit_data");
 }
 
-/* Finds the port that sent most, among those between switches or among all. The flow leaves by this port. */
+/*
+ * Finds the port by which the flow leaves: the port that sent most octets, among the ports between
+ * switches or among all ports.
+ */
 static bool busiest(struct demo *d, json_t *before, json_t *after, bool switches, char *ret,
 		    size_t size)
 {

@@ -19,16 +19,16 @@
 /*
  * DOC: Interrupting the demo
  *
- * The handler of a signal kills the children and asks the daemon to end. So everything that the demo
- * waits for fails at once, and the demo ends without further messages. A second signal kills the
- * daemon. If the daemon ends by itself, the children are killed too.
+ * The handler of a signal kills the children and asks the daemon to end. So each wait of the demo
+ * fails at once, and the demo ends without further messages. A second signal kills the daemon. If
+ * the daemon ends by itself, the children are killed too.
  */
 
 #define UP_PATIENCE_MS 60000
 
 static volatile sig_atomic_t
 	interrupted; /* number of the signal that interrupted the demo; 0: none */
-static volatile sig_atomic_t lost; /* the daemon has ended although the demo did not ask it to */
+static volatile sig_atomic_t lost; /* the daemon has ended although the demo did not stop it */
 static volatile pid_t daemon_pid;
 
 static void on_interrupt(int sig)
@@ -317,7 +317,7 @@ static void close_hosts(struct demo *d)
 /* Stops the daemon and returns the exit status. A clean end after --keep is a success. */
 static int finish(struct demo *d, int status)
 {
-	bool alone = lost && !d->shown; /* the daemon ended although the demo did not ask it to */
+	bool alone = lost && !d->shown; /* the daemon ended although the demo did not stop it */
 	char text[64];
 	int ended;
 

@@ -14,7 +14,7 @@ struct demo_opts {
 	const char *prog; /* this program as the user called it, for the commands to try next */
 	unsigned int hosts; /* number of hosts, 2 .. 200; 0: 4, or one for each CA of .topology */
 	const char *topology; /* topology file; NULL: switches in a ring */
-	const char *capture; /* file for the capture; NULL: no capture is kept */
+	const char *capture; /* file for the capture; NULL: the capture is not stored in a file */
 	bool keep; /* stay until Ctrl-C */
 	bool print_config; /* only print topology and configuration */
 };

@@ -34,7 +34,8 @@ struct seen {
 struct job {
 	unsigned int members;
 	struct seen *seen; /* [n] states of the receivers, in shared memory */
-	bool *done; /* in shared memory: true when all datagrams were sent and had time to arrive */
+	/* in shared memory: set to true a while after all datagrams were sent, so that they had time to arrive */
+	bool *done;
 };
 
 /* Makes a socket that has joined the group. */

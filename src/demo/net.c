@@ -75,7 +75,10 @@ static int send_echo(int s, const struct demo_host *to, const char *ifname, bool
 		       : 0;
 }
 
-/* Receives a packet. Returns the sequence number if it is a reply to us; -1: it is not; -2: no packet waits */
+/*
+ * Receives a packet. Returns the sequence number of a reply to this process; -1: it is another packet; -2: no packet
+ * waits
+ */
 static int recv_echo(int s, bool ipv6, unsigned int id)
 {
 	uint8_t b[512];
@@ -214,8 +217,8 @@ static unsigned int neigh_table(bool ipv6)
 }
 
 /*
- * How many others each host pings. A ping needs two entries of the neighbour table, one at each end,
- * and half of the table is left for other uses.
+ * Return the number of other hosts that each host pings. A ping needs two entries of the neighbour table, one at each
+ * end, and half of the table is left for other uses.
  */
 static unsigned int how_many_each(const struct demo_net *d, unsigned int table)
 {

@@ -47,8 +47,8 @@ int demo_ping_df(const struct demo_net *d, unsigned int from, unsigned int to, u
 struct demo_mcast {
 	unsigned int members,
 		/*
-		 * .members: number of members; .got: number of datagrams that all of them got, which is .members *
-		 * .sent without loss
+		 * .members: number of members; .got: number of datagrams that all members got together, which is
+		 * .members * .sent if none was lost
 		 */
 		got;
 	unsigned int others,

@@ -34,7 +34,7 @@ bool demo_interrupted(void);
  * demo_complain() - Print one line on standard error, escaped, unless the demo was interrupted. @what may be ""
  */
 void demo_complain(const char *what, const char *why);
-/* demo_say() - Print a line: " ok " or "FAIL", the thing that was tried, and the figure */
+/* demo_say() - Print a line: " ok " or "FAIL", the check, and the figure */
 void demo_say(struct demo *d, bool ok, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -8,7 +8,7 @@
 
 /* Shows in a few lines how the packets of one ping passed the fabric. */
 
-#define PATIENCE_MS 10000 /* silence after which the rest of the trace is taken as lost */
+#define PATIENCE_MS 10000 /* time without a row after which the rest of the trace counts as lost */
 #define LINE_MAX_ 200
 #define WAYS 16 /* number of packets that are followed: ARP and SA requests may precede the ping */
 #define PING_OCTETS 56

@@ -198,8 +198,8 @@ const struct option dut_conform_options[] = {
 };
 
 /*
- * Apply one option. Return: 0; -1 if the option asked for output, which is printed; otherwise an
- * exit status
+ * Apply one option. Return: 0; -1 after an option that only prints something; otherwise an exit
+ * status
  */
 static int one_option(struct conform_opts *o, int opt)
 {
@@ -353,7 +353,7 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 }
 
 /*
- * Write the fixtures. Return: @status, which is that of the run, or the exit status of a write
+ * Write the fixtures. Return: @status, the exit status of the run; or the exit status of a write
  * error
  */
 static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int status)

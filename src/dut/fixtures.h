@@ -2,13 +2,16 @@
 #ifndef DUT_FIXTURES_H
 #define DUT_FIXTURES_H
 
-/* Directories of `uipoib conform`, above all that of --fixtures. Functions return 0, or an exit status after a message. */
+/*
+ * Directories of `uipoib conform`, in particular the directory of --fixtures. The functions return 0, or an exit
+ * status after a message.
+ */
 
 #include "fixture/fixture.h"
 
-/* conform_dir() - Make the directory that @option names if it is not there, and see that it can be written to */
+/* conform_dir() - Make the directory @dir of option @option if it does not exist, and check that it is writable */
 int conform_dir(const char *option, const char *dir);
-/* conform_fixtures_dir() - The same, and see that it is empty */
+/* conform_fixtures_dir() - As conform_dir(), and check that the directory is empty */
 int conform_fixtures_dir(const char *dir);
 int conform_fixtures_write(struct fixtures *f, const char *dir, const char *profile);
 

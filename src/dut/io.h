@@ -17,7 +17,11 @@
 #define CONFORM_HOOK_TIME NS_SEC(90) /* time after which a step that still runs is killed */
 
 struct conform_step {
-	pid_t pid; /* process id of the step, and id of its process group; 0: no step */
+	/*
+	 * process id of the step's command, which is also the id of its process group; 0: no step
+	 * is running
+	 */
+	pid_t pid;
 	ns_t began;
 };
 

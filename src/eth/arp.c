@@ -8,14 +8,14 @@
  * ARP and RARP, RFC 4391 §9.2. A message keeps its content; hardware type and hardware addresses
  * become those of the other side.
  *
- * The sender's hardware address must be valid, because receivers store it. What the target's
- * hardware address means depends on the operation. In a reply it is the receiver of the reply, and
- * in a RARP message the host that the message is about (RFC 903). In an ARP request it has no
- * meaning (RFC 826: "not yet known") and is often zero or the broadcast address. An address without
- * meaning is never a reason to refuse the message, and no neighbour is made for it.
+ * The sender's hardware address must be valid, because receivers store it. The meaning of the target's hardware
+ * address depends on the operation. In a reply it is the address of the receiver, and in a RARP message the address
+ * of the host that the message is about (RFC 903). In an ARP request it has no meaning (RFC 826: "not yet known") and
+ * is often zero or the broadcast address. An address without meaning is never a reason to refuse the message, and no
+ * neighbour is made for it.
  *
- * The reserved octet of an address that we send is 0 (§9.1.1). In the target's address of a reply it
- * is as the requester sent it, because RFC 826 swaps the addresses and Linux's arping checks that.
+ * The reserved octet of an address that we send is 0 (§9.1.1). In the target's address of a reply this octet is
+ * repeated from the request, because RFC 826 swaps the addresses and Linux's arping checks this.
  */
 
 static bool is_rarp(const struct arp_pkt *a)
@@ -24,7 +24,7 @@ static bool is_rarp(const struct arp_pkt *a)
 }
 
 /*
- * Replaces the kernel's hardware address in @ha by the link-layer address of that port. Return: 0; -ENOENT: the
+ * Replaces the kernel's hardware address in @ha by the link-layer address of its port. Return: 0; -ENOENT: the
  * kernel's address names no port, although the message must name one (@required)
  */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required, uint8_t *ret_flags)
@@ -61,7 +61,10 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	return p;
 }
 
-/* The target's address, in the kernel's form. A RARP message is about the target, so this must be known. */
+/*
+ * Converts the target's address into the kernel's form. A RARP message is about the target, so this address must be
+ * known.
+ */
 static int target_from_link(struct eth_if *e, const struct arp_pkt *a,
 			    const struct ipoib_lladdr *target, uint8_t ret[20], ns_t now)
 {
@@ -97,7 +100,10 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 	    e->shape->hw(e, &sender, k.sha, &n, now))
 		return NULL;
 	note_sender(e, n, &sender);
-	/* Traffic follows a reply to us, so the path to its sender is resolved now. Announcements need no path. */
+	/*
+	 * After a reply to us, traffic to its sender will follow, so the path to the sender is resolved now.
+	 * Announcements need no path.
+	 */
 	if (n && a.op == ARP_OP_REPLY && eth_lladdr_is_local(e, &target))
 		ipoib_neigh_probe(n, now);
 	len = arp_encode(out, &k);

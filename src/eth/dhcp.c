@@ -14,9 +14,9 @@
 /*
  * DOC: DHCP
  *
- * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware
- * address. A server could not send a unicast without that address, so the client asks for a
- * broadcast (RFC 4390 §2). Hosts behind the device have the form of the device's type:
+ * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware address. A server
+ * could not send a unicast without this address, so the client asks for a broadcast (RFC 4390 §2). Hosts behind the
+ * device use the message format of the device's type:
  *
  *	client behind a TAP	Its MAC is removed from requests and put back into the replies, which
  *				are recognized by their xid.
@@ -24,14 +24,16 @@
  *				the server can reply there, and the broadcast flag is cleared if the
  *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
- * On a device of type 32 their messages should be as RFC 4390 has them, but not all are: systemd-networkd sets the broadcast flag
- * in all of them, and has a part of the hardware address in a DHCPRELEASE. So the same is done to them, except that a server is
- * given no address, and a message that is right already passes unchanged.
+ * On a device of type 32 the hosts' messages should have the format of RFC 4390, but some differ: systemd-networkd
+ * sets the broadcast flag in all of them, and has a part of the hardware address in a DHCPRELEASE. So these messages
+ * are rewritten in the same way, except that no address is inserted for a server. A message that is already right
+ * passes unchanged.
  *
- * A client identifier that is missing or that is the hardware type and the hardware address is replaced by one of
- * RFC 4361, and restored in the reply. It contains the MAC, or on a device of type 32 the port's GUID, because the address has the
- * queue pair number, which changes. Any other identifier was chosen by the
- * client and stays. Messages of relay agents (giaddr) are about another link and stay unchanged.
+ * A client identifier that is missing or that is the hardware type and the hardware address is replaced by an
+ * identifier of RFC 4361, and restored in the reply. The new identifier contains the MAC. On a device of type 32 it
+ * contains the port's GUID, because the hardware address includes the queue pair number, which changes. Any other
+ * identifier was chosen by the client and stays. Messages of relay agents (giaddr) are about another link and stay
+ * unchanged.
  */
 
 #define MSG_MAX 4096
@@ -90,7 +92,7 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 	 */
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
-	/* For most packets, which have no IP options, this look at the ports is enough. */
+	/* Most packets have no IP options, so that a look at the ports decides. */
 	if (ip[0] == 0x45) {
 		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);
 
@@ -154,8 +156,8 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 
 /*
  * Make the new message that replaces @p. This function writes the BOOTP header of the new message. @n: octets of the
- * BOOTP message; -errno: it was refused. Return: @p itself if nothing has changed; NULL if the message was refused or
- * there is no memory
+ * BOOTP message; -errno: the message was refused. Return: @p itself if nothing has changed; NULL if the message was
+ * refused or there is no memory
  */
 static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
 			      uint64_t *rewritten, enum eth_drop *why)
@@ -245,7 +247,7 @@ static void hide_address(struct dhcp_hdr *h)
 	memset(h->chaddr, 0, sizeof(h->chaddr));
 }
 
-/* Is the message as hosts behind the device have it? */
+/* Tell whether the message has the format of the hosts behind the device. */
 static bool is_device_form(const struct eth_if *e, const struct dhcp_hdr *h)
 {
 	return h->htype == e->shape->arp_hrd && (h->htype != DHCP_HTYPE_ETHER || h->hlen == 6);
@@ -272,7 +274,7 @@ static void set_broadcast(struct msg *m)
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 }
 
-/* An identifier of RFC 4361 for a client that has none; its length */
+/* Write an identifier of RFC 4361 for a client that has none. Return: its length */
 static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
 {
 	bool ether = c->htype == DHCP_HTYPE_ETHER;

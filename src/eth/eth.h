@@ -5,11 +5,11 @@
 /*
  * DOC: The shape in which the kernel sees the link
  *
- * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns the frames
- * of the device into packets of the link and back. What the shapes have in common: super-frames are cut and coalesced, IGMP
- * and MLD are read on their way out, so that groups are joined before the report leaves, and ARP, RARP and ND are rewritten
- * between the hardware addresses of the kernel and what the link's profile has, with lengths and checksums. What
- * differs is in struct eth_shape_ops (shape.h).
+ * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns
+ * the frames of the device into packets of the link and back. In every shape, super-frames are cut and coalesced,
+ * IGMP and MLD are read on their way out, so that groups are joined before the report leaves, and ARP, RARP and ND
+ * are rewritten between the hardware addresses of the kernel and the addresses of the link's profile, with lengths
+ * and checksums. The differences between the shapes are in struct eth_shape_ops (shape.h).
  *
  *	device -> eth_tx() -> ops->post()	packets to send, checksums complete; or trains (train/train.h)
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
@@ -21,10 +21,10 @@
  * QPN). DHCP takes the form of RFC 4390 on the link. The InfiniBand shape (option 1) is for a device of type 32: hardware
  * addresses are link-layer addresses, and with RFC 4391's profile ARP and ND are the same on both sides.
  *
- * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines.
- * Each source MAC other than the interface's is a station. A station has its own queue pair, and so
- * its own link-layer address, until no packet went either way for ETH_STATION_AGE. Neighbours, paths
- * and groups belong to the link; only the main queue pair is attached to groups.
+ * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
+ * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
+ * it has neither sent nor received a packet for ETH_STATION_AGE. Neighbours, paths and groups belong to the link;
+ * only the main queue pair is attached to groups.
  *
  * This layer does no I/O. A frame that cannot be carried is dropped and counted under a reason.
  */
@@ -57,7 +57,7 @@ enum eth_drop {
 	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
 	/* unicast to a link-layer address that no port can have, or no room for one more neighbour */
 	ETH_DROP_NO_NEIGH,
-	/* unicast to an address that is itself behind the device, as when a bridge floods */
+	/* unicast to an address that is behind the same device as its sender, as when a bridge floods */
 	ETH_DROP_LOCAL,
 	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group's address */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
@@ -95,21 +95,22 @@ struct eth_ops {
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
 	 * No neighbour has this MAC as its token, or the neighbour is gone: delete the kernel's neighbour entries
-	 * that contain the MAC. Calls because of frames to unknown MACs are limited in rate.
+	 * that contain the MAC. The rate of calls that frames to unknown MACs cause is limited.
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * Make a UD queue pair with the attributes of the main queue pair, if possible with the same QPN each time
-	 * for the same MAC. The owner passes the packets that it receives to eth_rx(). Return 0 or -errno. If the
-	 * function is NULL, the interface itself is the only station.
+	 * Make a UD queue pair with the attributes of the main queue pair; if possible, the same MAC gets the same
+	 * QPN each time. The owner passes the packets that the queue pair receives to eth_rx(). Return 0 or -errno.
+	 * If the function is NULL, the interface itself is the only station.
 	 */
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
 	void (*station_close)(void *ctx, void *qp);
 	/*
-	 * InfiniBand shape, instead of .neigh_gone: this layer has forgotten what it learnt from messages of the peer
-	 * @a besides the address. Delete the kernel's neighbour entries with this address, so that the kernel asks
-	 * the peer again. If the function is NULL, the first packets to such a peer may be lost
+	 * InfiniBand shape, instead of .neigh_gone: this layer has dropped the data other than the address (such as
+	 * the Q_Key) that it learnt from messages of the peer @a. Delete the kernel's neighbour entries with this
+	 * address, so that the kernel asks the peer again. If the function is NULL, the first packets to such a peer
+	 * may be lost
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
@@ -140,15 +141,16 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 /*
  * eth_if_destroy() - Give up neighbours and groups, and free the interface
  *
- * Call it before ipoib_link_destroy(). The time of the previous call counts as now. NULL is accepted.
+ * Call it before ipoib_link_destroy(). The function uses the time of the previous call as the present time. NULL is
+ * accepted.
  */
 void eth_if_destroy(struct eth_if *e);
 
-/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey does not matter */
+/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey is ignored */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
- * eth_token() - Token of a peer if it does not collide: 06 + hash(QPN, GID, P_Key). Flags and bit
- * 15 of @pkey do not matter
+ * eth_token() - Token of a peer if it does not collide: 06 + hash(QPN, GID, P_Key). Flags and bit 15 of @pkey are
+ * ignored
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
@@ -168,8 +170,8 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 /*
  * eth_set_room() - How many packets the queues behind eth_ops.post() have room for
  *
- * A super-frame becomes no more packets than that. The rest of it, and later super-frames, wait
- * until eth_tx_more(). Other packets are posted in any case. Without this call there is no limit.
+ * No more than @packets packets of a super-frame are sent. Its other packets, and later super-frames, wait until
+ * eth_tx_more(). Other packets are posted in any case. Without this call there is no limit.
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
 /* eth_tx_more() - Go on with the super-frames that wait for room. Returns how many still wait */
@@ -180,7 +182,7 @@ unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
 /*
  * eth_rx() - Handle packets polled from a QP, with the inputs of ipoib_rx() filled in; takes ownership of them
- * @st:	station whose QP it is; NULL for the main QP
+ * @st:	station to which the QP belongs; NULL for the main QP
  */
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
 
@@ -203,7 +205,7 @@ void eth_station_each(const struct eth_if *e,
  */
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
-/* eth_if_set_up() - The TAP was set up or down; down leaves all groups */
+/* eth_if_set_up() - Report that the TAP was set up or down. When it is set down, all groups are left */
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
 /*
@@ -212,7 +214,7 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  *
  *	eth_groups_sync_begin()
  *	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
- *	eth_groups_sync_end()	groups that were in an earlier list and are not in this one are left
+ *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list are left
  *
  * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
  * has not reported it for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay joined, because every host

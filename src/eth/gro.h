@@ -11,8 +11,8 @@
  * written before a packet that cannot join it.
  *
  * Only packets whose checksum is known to be right are coalesced, because this process computed the
- * checksum (FRAME_CSUM_OK) or verifies it here. The super-frame's checksum is partial, as the
- * kernel's own stack makes it.
+ * checksum (FRAME_CSUM_OK) or verifies it here. The super-frame has a partial checksum, as
+ * super-frames of the kernel's own stack have.
  */
 
 #include <sys/uio.h>
@@ -31,8 +31,8 @@ struct eth_head {
 
 /*
  * A frame for the TAP: a chain of packets by pkt->next. The first packet has the link, IP and L4
- * headers, and its struct frame_info has the values for the virtio-net header (csum_start counts
- * from the IP header). The other packets have payload only.
+ * headers, and its struct frame_info has the values for the virtio-net header (csum_start is an
+ * offset from the IP header). The other packets have payload only.
  */
 struct eth_frame {
 	struct pkt *first;
@@ -68,7 +68,10 @@ struct eth_gro {
 void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool udp,
 		  eth_emit_fn *emit, void *ctx);
 
-/* eth_gro_add() - Take a packet that starts with its link header (contiguous in hdr[]) */
+/*
+ * eth_gro_add() - Add a packet that starts with its link header; takes the packet. The header is
+ * contiguous in hdr[]
+ */
 void eth_gro_add(struct eth_gro *g, struct pkt *p);
 
 /* eth_gro_flush() - Emit all super-frames, as at the end of each batch */

@@ -212,8 +212,8 @@ void eth_groups_leave(struct eth_if *e, ns_t now)
 /* --- the kernel's own lists */
 
 /*
- * Is the group one that can appear on the link? ff00:: and ff01:: cannot, nor can groups of an IP
- * version that the profile does not carry.
+ * Tell whether the group can appear on the link. ff00:: and ff01:: cannot, nor can groups of an IP version that the
+ * profile does not carry.
  */
 static bool is_group(const struct eth_if *e, enum ipoib_proto proto, const uint8_t *a)
 {
@@ -277,8 +277,8 @@ static void on_join(struct eth_if *e, uint32_t station, const struct eth_report 
 		return;
 	member_seen(e, g, station, now);
 	/*
-	 * A group without a noted member would never be left, so it is left now if there was no
-	 * room to note the member.
+	 * A group without a recorded member would never be left. So if there was no room to record the member, leave
+	 * the group now.
 	 */
 	group_leave_empty(e, g, now);
 }
@@ -291,7 +291,7 @@ static void on_leave(struct eth_if *e, uint32_t station, const struct eth_report
 		return;
 	member_free(e, member_find(g, station));
 	/*
-	 * A group in the kernel's list is not left now, because a leave message with our own MAC may come from a
+	 * A group in the kernel's list is not left now, because the leave message with our own MAC may come from a
 	 * bridge. The next comparison with the list decides.
 	 */
 	group_leave_empty(e, g, now);

@@ -46,7 +46,7 @@ void eth_groups_fini(struct eth_if *e);
 struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
 				 const uint8_t *addr);
 /*
- * eth_group_report() - Note that @station (0: the interface itself) reported that it joins or
+ * eth_group_report() - Record that @station (0: the interface itself) reported that it joins or
  * leaves a group
  */
 void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);

@@ -39,7 +39,10 @@ void eth_held_release(struct eth_if *e, ns_t now);
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /* eth_held_add() - Hold a report; takes @p */
 void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
-/* eth_held_must() - Does @p join a group whose join the SA has not answered, or would it overtake a held report? */
+/*
+ * eth_held_must() - Tell whether @p has to wait, because it joins a group whose join the SA has not answered, or
+ * because it would overtake a held report
+ */
 bool eth_held_must(const struct eth_if *e, const struct pkt *p);
 
 #endif

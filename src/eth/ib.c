@@ -15,8 +15,8 @@
  *
  * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel
  * still has the address, because the address stays valid. But a peer's messages may contain more than its address
- * (its Q_Key), which must not be forgotten before the kernel asks the peer again. Such a neighbour is held (peer.h),
- * and the kernel's entry is deleted together with the neighbour.
+ * (its Q_Key), which must not be forgotten before the kernel asks the peer again. So this layer keeps a reference to
+ * such a neighbour (peer.h), and the kernel's entry is deleted together with the neighbour.
  *
  * Neighbours that are looked up within one call are not freed before the call ends, because ipoib_neigh_get() marks them as
  * used.
@@ -78,7 +78,7 @@ static enum eth_drop ib_no_neigh(struct eth_if *e, const uint8_t *hw, ns_t now)
 
 /* --- frames to the kernel */
 
-/* The group of an IP packet if it is sent to one, otherwise the broadcast group */
+/* Return the group to which an IP packet is sent; if its destination is no group, the broadcast group */
 static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 {
 	const struct ipoib_link *l = e->cfg.link;
@@ -96,9 +96,9 @@ static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 }
 
 /*
- * The source stays zero if the sender's address is not known yet, because it sent no packet with a GRH and no path leads to
- * its LID. With its QPN and a GID of zero it would look like an address, and it could be the same for several senders.
- * ib_ipoib gives its kernel zero as the source of every packet.
+ * The source stays zero if the sender's address is not known yet, because it sent no packet with a GRH and no path
+ * leads to its LID. A source of the QPN and a GID of zero would look like an address, and several senders could have
+ * the same one. ib_ipoib gives its kernel zero as the source of every packet.
  */
 static void ib_header(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		      const struct ipoib_rx *r)

@@ -14,12 +14,12 @@
  *
  * Requests are always multicast (§6.1), so a request that the kernel sends to one neighbour, to see whether the
  * neighbour is still there, reaches all hosts. Replies are always unicast, so an announcement in the form of a reply,
- * which RFC 5227 §3 permits, becomes a request for the sender's own address, because this is the other form of an
+ * which RFC 5227 §3 permits, becomes a request for the sender's own address, which is the other form of an
  * announcement.
  */
 
 /*
- * Writes the values of the port whose hardware address is @hw: our own values, or those that the peer advertised.
+ * Writes the values of the port whose hardware address is @hw: our own values, or those that the peer has advertised.
  * Return: 0 or -ENOENT
  */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
@@ -40,8 +40,8 @@ static bool is_ours(const struct eth_if *e, const uint8_t *hw)
 }
 
 /*
- * Stores the values that a request contains about its sender. The reply repeats them, even if packets to that port do
- * not use them.
+ * Stores the values that a request contains about its sender. The reply repeats them, even if they are not used for
+ * packets to the sender.
  */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
 {
@@ -119,9 +119,9 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 }
 
 /*
- * Learns the address of a port: of the sender from every request, even if the request asks for another port (§6.1),
- * and of the target from every reply. The hardware address of this port becomes the sender's address in ARP. *ret_n:
- * NULL if the port is ours
+ * Learns the address of a port: from every request the sender's, even if the request asks for another port (§6.1),
+ * and from every reply the target's. The hardware address of this port becomes the sender's address in ARP. *ret_n:
+ * NULL if the port is our own
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)

@@ -10,10 +10,10 @@
 #include "wire/nd.h"
 
 /*
- * Neighbour Discovery: options with a source or target link-layer address are rewritten between the
- * kernel's form (8 octets with a MAC; 24 octets, two of them zero and 20 of address) and that of the link's profile
- * (RFC 4391 §9.3: the same 24 octets). Payload length and checksum are adjusted. A message with a wrong checksum is
- * dropped, since rewriting would give it a right one.
+ * Neighbour Discovery: options with a source or target link-layer address are rewritten between the kernel's form (8
+ * octets with a MAC; 24 octets, two of them zero and 20 of address) and the form of the link's profile (RFC 4391
+ * §9.3: the same 24 octets). Payload length and checksum are adjusted. A message with a wrong checksum is dropped,
+ * because its checksum would be right after the rewriting.
  */
 
 #define ND_MAX 4096
@@ -59,7 +59,8 @@ static int put(struct rewrite *w, const void *p, size_t n)
 
 /*
  * True if the option must be left out. A Redirect has the option only "if known" (RFC 4861 §4.5), and the LID in the
- * option is known only when the path to the port is known. Other messages are about their sender, whose LID is known.
+ * option is known only when the path to the port is known. In other messages the option is about their sender, whose
+ * LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -67,9 +68,9 @@ static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 }
 
 /*
- * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind
- * the address. Decoded by the RFC, this would be the address of no port. The place of the link's subnet prefix shows where
- * the address begins.
+ * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind the address.
+ * Decoded as the RFC specifies, the octets would be the address of no port. The place of the link's subnet prefix
+ * shows where the address begins.
  */
 static bool is_early(const struct eth_if *e, const struct nd_opt *o)
 {
@@ -140,8 +141,8 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 }
 
 /*
- * The kernel ignores an MTU in a router advertisement that exceeds the MTU of the device, which is that of the link. The
- * kernel does not log this, so we do.
+ * The kernel ignores an MTU in a router advertisement that exceeds the MTU of the device, which is the link's MTU.
+ * The kernel does not log this, so log it.
  */
 static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
 {
@@ -191,7 +192,10 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	fixed = IPV6_LEN + nd_fixed_len(in[IPV6_LEN]);
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
-	/* Traffic follows an answer, so the path to its sender is resolved now. Announcements need no path. */
+	/*
+	 * After an answer, traffic to its sender will follow, so the path to the sender is resolved now.
+	 * Announcements need no path.
+	 */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;
 	err = put(w, in, fixed);

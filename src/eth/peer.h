@@ -10,13 +10,13 @@
 #include "eth/eth.h"
 
 /*
- * State that this layer keeps for a neighbour. It holds a reference to the neighbour, whose .user points to this
- * struct.
+ * The data that this layer stores about a neighbour. The struct has a reference to the neighbour, whose .user points
+ * to the struct.
  */
 struct eth_peer {
 	struct list link; /* in eth_if.peers */
 	struct ipoib_neigh *neigh;
-	uint8_t flags; /* reserved octet of the peer's address, as its last ARP message had it */
+	uint8_t flags; /* the reserved octet of the peer's address in its last ARP message */
 	/* true if the peer has sent an IBARP request; the next two members are from its last request */
 	bool asked;
 	uint32_t asked_qkey;
@@ -26,17 +26,19 @@ struct eth_peer {
 	uint8_t mac[6]; /* the token */
 };
 
-/* eth_peer_get() - Return: the state of a neighbour in this layer, made on first use; NULL: out of memory */
+/*
+ * eth_peer_get() - Return: this layer's data about a neighbour, which are created on first use; NULL: out of memory
+ */
 struct eth_peer *eth_peer_get(struct eth_if *e, struct ipoib_neigh *n);
 /*
- * eth_peer_said() - Store the values besides the address that a message from @src (NULL: unknown) contained about the
- * neighbour, if it contained any
+ * eth_peer_said() - Store the values other than the address (Q_Key and others) that a message from @src (NULL:
+ * unknown) contained about the neighbour
  *
  * Return: 0; -EKEYREJECTED as ipoib_neigh_said(); -ENOMEM
  */
 int eth_peer_said(struct eth_if *e, struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		  const struct nd_port *port);
-/* eth_peer_gone() - Tell the owner that the link gives up the neighbour, and forget its state */
+/* eth_peer_gone() - Tell the owner that the link drops the neighbour, and free this layer's data about it */
 void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n);
 /* eth_peers_fini() - Forget all neighbours, without a report */
 void eth_peers_fini(struct eth_if *e);

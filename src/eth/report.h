@@ -2,7 +2,7 @@
 #ifndef ETH_REPORT_H
 #define ETH_REPORT_H
 
-/* Parsers of IGMP and MLD reports; they keep no state. */
+/* Parsers of IGMP and MLD reports, without state */
 
 #include "ipoib/ipoib.h"
 

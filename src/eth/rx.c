@@ -55,7 +55,10 @@ static void deliver_one(struct eth_if *e, const struct eth_station *st, struct i
 	eth_gro_add(&e->gro, p);
 }
 
-/* May the train be written as one frame? Not if the TAP takes none of its kind, or its packets may be rewritten. */
+/*
+ * Tell whether the train may be written as one frame. It may not if the TAP does not accept frames
+ * of this kind, or if packets of the train may be rewritten.
+ */
 static bool takes_whole(const struct eth_if *e, const struct ipoib_rx *r)
 {
 	if (frame_info(r->pkt)->gso != FRAME_GSO_UDP)

@@ -35,7 +35,7 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
-/* --- super-frames, of which as many packets are posted as there is room for */
+/* --- super-frames, of which only as many packets are posted as the send queue has room for */
 
 static struct eth_send *first_waiting(struct eth_out *o)
 {
@@ -99,8 +99,8 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 }
 
 /*
- * Takes the next packets of a train, as many as there is room for, or one packet if trains are not posted. *@t becomes
- * NULL when nothing is left of it. NULL: no descriptor is left
+ * Takes the next packets from a train, as many as there is room for, or one packet if trains are not posted. *@t
+ * becomes NULL with the last packet. Return: NULL if there is no free descriptor
  */
 static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 {
@@ -113,7 +113,7 @@ static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 	return p;
 }
 
-/* Return: true if the whole frame was posted or dropped; false if there was not enough room for it */
+/* Return: true if the whole frame was posted or dropped; false if a part of it waits for room */
 static bool send_first(struct eth_if *e, ns_t now)
 {
 	struct eth_send *first = first_waiting(&e->out);
@@ -187,7 +187,10 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 	for (unsigned int i = 0; i < o->nwaiting; i++)
 		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
 			last = i + 1;
-	/* Super-frames that wait before the last user of @ah are posted too, so that the order is kept. */
+	/*
+	 * Super-frames that wait before the last one that uses @ah are posted, too, so that the order does not
+	 * change.
+	 */
 	while (last--) {
 		o->room = NO_LIMIT;
 		send_first(e, now);

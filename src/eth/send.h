@@ -10,12 +10,13 @@
 #include "eth/eth.h"
 
 #define ETH_WAITING_MAX \
-	64 /* super-frames that wait for room; more than a link holds for one neighbour */
+	64 /* super-frames that wait for room; more than a link holds back for one neighbour */
 
 struct eth_out {
 	struct eth_send batch[PKT_BATCH]; /* gathered for one call of eth_ops.post() */
 	unsigned int n;
-	unsigned int room; /* packets that super-frames may still become, see eth_set_room() */
+	/* number of packets that may still be made of super-frames, see eth_set_room() */
+	unsigned int room;
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
 	bool begun; /* the first of .waiting is a train, or the last packet of one */

@@ -6,9 +6,9 @@
  * DOC: Shapes
  *
  * A shape (enum eth_shape) is the way in which the kernel sees the link. It determines the link header of frames, and
- * the hardware addresses in this header and in ARP and ND. A hardware address is the kernel's name of a port: a MAC,
- * or the link-layer address itself. Functions have it as uint8_t *hw, .alen octets. All other files of eth/ serve
- * every shape.
+ * the hardware addresses in this header and in ARP and ND. A hardware address is the address by which the kernel
+ * knows a port: a MAC, or the link-layer address itself. In parameters it is uint8_t *hw, of .alen octets. All other
+ * files of eth/ serve every shape.
  */
 
 #include "eth/eth.h"
@@ -64,15 +64,15 @@ struct eth_shape_ops {
 	/* --- addresses in ARP and ND */
 
 	/*
-	 * Write the link-layer address of the port that the kernel knows as @hw. .flags are the flags that a peer
-	 * gave with its address, and 0 in our own address. Return: 0; -ENOENT: no port has the address @hw, and *ret
-	 * is the value for messages on the link in which the address has no meaning
+	 * Write the link-layer address of the port that the kernel knows as @hw. .flags become the flags that the
+	 * peer sent with its address, and 0 in our own address. Return: 0; -ENOENT: no port has the address @hw, and
+	 * *ret is the value for messages in which this address has no meaning
 	 */
 	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
 	/*
-	 * Write the hardware address of the port @a. If the peer was unknown, a neighbour is made. *ret_n: the
-	 * neighbour; NULL: the address is ours. Return: 0; -ENOBUFS: @a is no unicast address, or there is no room
-	 * for one more neighbour
+	 * Write the hardware address of the port @a. If the peer is unknown, the function creates a neighbour.
+	 * *ret_n: the neighbour; NULL: the address is our own. Return: 0; -ENOBUFS: @a is no unicast address, or
+	 * there is no room for one more neighbour
 	 */
 	int (*hw)(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 		  struct ipoib_neigh **ret_n, ns_t now);

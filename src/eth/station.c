@@ -19,9 +19,9 @@
  * came from the link and loops, or is forged. Other MACs that begin with 06 are allowed, because
  * Linux chooses such a MAC for one random interface in 64.
  *
- * There are at most cfg.stations. When all are in use, a new station replaces the station that was
- * idle longest, if that was at least ETH_STATION_SPARE. So a flood of invented MACs does not keep
- * real stations out for the whole ageing time.
+ * There are at most cfg.stations stations. When all are in use, a new station replaces the station
+ * that has been idle longest, provided that it has been idle for at least ETH_STATION_SPARE. So a
+ * flood of invented MACs does not keep real stations out for the whole ageing time.
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };

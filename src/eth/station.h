@@ -2,7 +2,7 @@
 #ifndef ETH_STATION_H
 #define ETH_STATION_H
 
-/* Ethernet shape. Stations: other MACs behind the TAP, each with a queue pair of its own. */
+/* Ethernet shape. Stations are other MACs behind the TAP; each has its own queue pair. */
 
 #include "eth/eth.h"
 
@@ -12,8 +12,8 @@
 #define ETH_STATION_SPARE NS_SEC(10) /* idle time after which a new station may replace a station */
 
 /*
- * A packet names its station by .id (struct frame_info.station). Ids are not used again, so a packet of a station
- * that was closed meanwhile cannot leave by the queue pair of another station.
+ * A packet has the .id of its station in struct frame_info.station. Ids are never reused, so a packet of a station
+ * that has been closed cannot leave by the queue pair of another station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */
@@ -33,7 +33,7 @@ struct eth_stations {
 	unsigned int n;
 	uint32_t seq; /* slots given out so far */
 	ns_t query_own_at; /* time of the next group query to the interface's own MAC */
-	ns_t query_all_at; /* time of the next group query to all; 0: none is due */
+	ns_t query_all_at; /* time of the next group query to all; 0: no query is planned */
 	struct timer timer; /* ageing and queries */
 };
 
@@ -42,7 +42,7 @@ void eth_stations_init(struct eth_if *e);
 void eth_stations_fini(struct eth_if *e);
 
 /*
- * eth_station_from() - Find or make the station that sent a frame with a source MAC that is not ours
+ * eth_station_from() - Find or create the station that sent a frame whose source MAC is not our own
  * @p:		the frame, whose struct frame_info.station becomes the station's id
  *
  * Return: ETH_DROP_NONE, or the reason for which the frame is dropped
@@ -56,8 +56,8 @@ struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac
 /* eth_mac_is_local() - Is @mac the interface's own, or a station's? */
 bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
 /*
- * eth_local_mac() - Return the MAC of a link-layer address of the interface or of a station; NULL: the address is
- * neither
+ * eth_local_mac() - Return the MAC of a link-layer address of the interface or of a station; NULL: the address
+ * belongs to neither
  */
 const uint8_t *eth_local_mac(const struct eth_if *e, const struct ipoib_lladdr *a);
 /*

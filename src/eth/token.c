@@ -8,7 +8,9 @@
 
 #define SALTS 16 /* number of salts that are tried to avoid a collision */
 
-/* The key never changes, so that all daemons make the same tokens ("uipoib address token v1"). */
+/*
+ * The key never changes, so that all daemons compute the same tokens ("uipoib address token v1").
+ */
 static const struct hash_key token_key = { 0x7569706f69622061ull, 0x6464722d746f6b31ull };
 
 static void hash_mac(uint8_t ret[6], uint8_t first, const void *data, size_t len)

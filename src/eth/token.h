@@ -6,13 +6,14 @@
 
 #include "eth/peer.h"
 
-#define ETH_UNKNOWN_SLOTS 16 /* unknown tokens remembered, so that each is reported once a second */
+/* number of unknown tokens that are remembered, so that each is reported once a second */
+#define ETH_UNKNOWN_SLOTS 16
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which a frame was sent although they are no token. Each such MAC is reported to the owner, who deletes the
- * kernel's neighbour entry. That costs a system call, so a stream of frames to one such MAC is reported once a
- * second, and streams to many such MACs ETH_UNKNOWN_RATE times a second in all.
+ * MACs to which a frame was sent although they are no token. Each such MAC is reported to the owner, which deletes
+ * the kernel's neighbour entry. The deletion costs a system call, so a stream of frames to one such MAC is reported
+ * once a second, and streams to many such MACs ETH_UNKNOWN_RATE times a second in all.
  */
 struct eth_unknown {
 	struct {
@@ -33,12 +34,15 @@ struct eth_tokens {
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /*
  * eth_peer_by_hw() - Return the neighbour whose hardware address in the kernel's tables is @hw: a token of 6 octets,
- * or a link-layer address of 20. NULL: none
+ * or a link-layer address of 20 octets. NULL: there is none
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
-/* eth_token_init(), eth_token_fini() - Give a peer a token, and take the token back. Return: false: out of memory */
+/*
+ * eth_token_init(), eth_token_fini() - Assign a token to a peer, and remove the token. Return: false if memory ran
+ * out
+ */
 bool eth_token_init(struct eth_if *e, struct eth_peer *p);
 void eth_token_fini(struct eth_if *e, struct eth_peer *p);
 /* eth_token_gone() - Tell the owner that no peer has this peer's token any more */

@@ -32,11 +32,11 @@ static bool is_ones4(const uint8_t a[4])
 }
 
 /*
- * The group is taken from the IP destination, because a MAC has only 23 or 32 bits of it, and the kernel maps groups
- * to MGIDs only as RFC 4391 does. An IPv4 packet whose destination is no group goes to the broadcast group if its
- * hardware address is the broadcast address (directed broadcast, RFC 4391 §5) or its IP address is 255.255.255.255. A
- * unicast hardware address means one receiver, whatever the IP destination is (RFC 6085; a bridge that turns
- * multicast into unicast).
+ * The group is taken from the IP destination, because a MAC contains only 23 or 32 bits of the group, and the kernel
+ * maps groups to MGIDs only as RFC 4391 does. An IPv4 packet whose destination is no group goes to the broadcast
+ * group if its hardware address is the broadcast address (directed broadcast, RFC 4391 §5) or its IP address is
+ * 255.255.255.255. A unicast hardware address means one receiver, whatever the IP destination is (RFC 6085; such
+ * frames come from a bridge that converts multicast to unicast).
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now)
 {
@@ -61,7 +61,7 @@ enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_
 }
 
 /*
- * Removes octets behind the IP packet, such as the padding of small Ethernet frames, because IPoIB does not carry
+ * Removes octets after the IP packet, such as the padding of small Ethernet frames, because IPoIB does not carry
  * them.
  */
 static enum eth_drop trim_padding(struct pkt *p, bool v6)

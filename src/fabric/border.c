@@ -8,21 +8,21 @@
 /*
  * DOC: Packets from outside
  *
- * Two rules protect a fabric from what its external ends bring in.
+ * Two rules protect a fabric from packets that come in by its external ends.
  *
  * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A packet whose SLID
- * leads elsewhere is a forgery and is discarded, because the SA and the ports trust SLIDs. If the SM enforces
+ * leads to another port is a forgery and is discarded, because the SA and the ports trust SLIDs. If the SM enforces
  * partitions at the external port, an end port is behind it, and the LFT must lead to the SLID by the same port.
- * Otherwise there may be switches behind the port that have several links to this fabric, and a packet need not go back
- * by the link by which it came. Then it suffices that the LFTs, followed from switch to switch, lead out of the fabric
- * by any external port at which no partitions are enforced. An SLID of this side, which leads to a CA or switch of this
- * fabric, is never accepted.
+ * Otherwise there may be switches behind the port that have several links to this fabric, and the answer to a packet
+ * may take another link than the packet. In this case it suffices that the LFTs, followed from switch to switch, lead
+ * out of the fabric by any external port at which no partitions are enforced. An SLID that leads to a CA or switch of
+ * this fabric is never accepted.
  *
  * Transits. Each link that a packet crosses costs a part of its hop budget, but the budget is not on the wire, so a
- * packet that comes in gets a new budget, and packets in a loop over external links would circulate for ever. Therefore
- * the six reserved bits of BTH octet 4 count how many times a packet that came in by an external end has left by one.
- * The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and the fabric keeps no state about the
- * packet. A packet without BTH has no such bits and does not leave again.
+ * packet that comes in gets a new budget, and packets in a loop over external links would circulate for ever.
+ * Therefore the six reserved bits of BTH octet 4 count how many times a packet that came in by an external end has
+ * left by an external end. The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and the
+ * fabric keeps no state about the packet. A packet without BTH has no such bits and does not leave again.
  */
 
 #define BTH_TRANSITS 4 /* octet of the BTH: FECN, BECN, then six reserved bits */
@@ -84,7 +84,7 @@ bool fabric_border_transit(struct pkt *p)
 	count = pkt_hdr(p) + ib_bth_off(lrh) + BTH_TRANSITS;
 	if ((*count & FABRIC_TRANSITS_MAX) == FABRIC_TRANSITS_MAX)
 		return false;
-	/* no carry into the bits above, because these bits are all ones only at the limit */
+	/* adding 1 never carries into the bits above: when all six bits are ones, the limit is reached */
 	++*count;
 	if (p->flags & PKT_CRC)
 		crc_pkt_mend_vcrc(p);

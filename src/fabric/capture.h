@@ -10,8 +10,8 @@
  * capture computes them for its records. A packet with CRCs is recorded unchanged, even if it is
  * corrupted.
  *
- * A function of the caller takes the octets. If it fails, the capture stops and keeps the error, and the
- * fabric continues. If it has no room, the packet is counted as missed, and the capture continues.
+ * A function of the caller writes the octets. If the function fails, the capture stops and stores the error, and the
+ * fabric continues. If the function has no room, the packet is counted as missed, and the capture continues.
  */
 
 #include "fabric/fabric.h"
@@ -26,8 +26,8 @@ enum capture_format {
 struct capture_cfg {
 	enum capture_format format;
 	/*
-	 * Takes all @len octets and returns 0, or takes none and returns an error: -ENOBUFS means that this
-	 * record is lost; any other -errno (-ENOSPC, -EPIPE) ends the capture
+	 * Writes all @len octets and returns 0, or writes none and returns an error: -ENOBUFS means that this record
+	 * is lost; any other -errno (-ENOSPC, -EPIPE) ends the capture
 	 */
 	int (*write)(void *ctx, const void *data, size_t len);
 	void *ctx;

@@ -32,7 +32,7 @@
 
 struct fabric;
 struct fabric_node; /* a CA or a switch */
-struct fabric_port; /* one end of a link, and the direction that leaves it */
+struct fabric_port; /* one end of a link, and the egress side of this end */
 
 /* Why a link or a switch discarded a packet. HCAs have their own reasons (enum hca_drop). */
 enum fabric_drop {
@@ -93,16 +93,16 @@ void fabric_destroy(struct fabric *f);
 /**
  * fabric_run() - Move packets
  *
- * Takes ready ports in turn, and moves a batch of packets of each, until none is ready or the
- * budget of one call is used up.
+ * Takes ready ports in turn, and moves a batch of packets from each, until none is ready or the budget of one call is
+ * used up.
  * Return: true if ports are still ready
  */
 bool fabric_run(struct fabric *f, ns_t now);
 
 /*
- * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links here have no credits,
- * so a source that can wait should send nothing while this number is high. Otherwise queues overflow in cases in which
- * hardware would have held back the sender.
+ * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links of the fabric have
+ * no credits, so a source that can wait should send nothing while this number is high. Otherwise queues overflow in
+ * cases in which hardware would have held back the sender.
  */
 unsigned int fabric_queued(const struct fabric *f);
 
@@ -188,8 +188,8 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
 
 /**
  * fabric_inject() - Put a packet on the link of a CA port or switch port as if its node had sent it
- * @p:	packet, which is taken; head at the LRH; tail as crc_pkt_seal() leaves it, or spoilt on
- *	purpose
+ * @p:	packet, which the function takes. Its head is at the LRH, and its tail is as crc_pkt_seal() makes it, or
+ *	damaged on purpose
  *
  * For tests of how other nodes handle the packet.
  */
@@ -200,7 +200,7 @@ void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 struct fabric_ext_ops {
 	/*
 	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The CRCs
-	 * are valid if PKT_CRC is set. Trains are passed only if .trains is set, and are cut otherwise.
+	 * are valid if PKT_CRC is set. If .trains is not set, trains are cut before the call.
 	 */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
 	/* The link changed its state; may be NULL. */
@@ -220,7 +220,7 @@ struct fabric_ext_ops {
 	bool trains; /* tx() takes trains */
 };
 
-/* Number of times that a packet which came in by an external end may leave by external ends. */
+/* Number of times that a packet that came in by an external end may leave by external ends. */
 #define FABRIC_TRANSITS_MAX 63
 
 /**
@@ -241,14 +241,14 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
  * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes the packets with
- * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must be as crc_pkt_seal() writes it. If the
- * caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
+ * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must have the form that crc_pkt_seal() gives
+ * it. If the caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 
 /*
- * fabric_ext_rx_error() - Count at the node's port an error of data from the outside, which were dropped before they
- * became a packet. @physical: true for a wrong VCRC, false for a wrong form
+ * fabric_ext_rx_error() - Count an error at the node's port: data from the outside were dropped before they became a
+ * packet. @physical: true for a wrong VCRC, false for a wrong form
  */
 void fabric_ext_rx_error(struct fabric_port *end, bool physical);
 
@@ -256,10 +256,10 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical);
  * fabric_pkt_from_buf() - Make a packet with PKT_CRC from its octets, LRH to VCRC
  * @b:		buffer in which @data is
  *
- * Headers go to hdr[], pad octets and CRCs to the tail. A long payload is not copied but stays in @b, of which the
- * packet holds a reference.
- * Return: 0; -EBADMSG: shorter than LRH and CRCs, longer than IB_PKT_MAX, or PktLen does not fit;
- * -ENOBUFS: the pool is exhausted
+ * Headers go to hdr[], pad octets and CRCs to the tail. A long payload is not copied but stays in @b, to which the
+ * packet has a reference.
+ * Return: 0; -EBADMSG: @len is below LRH and CRCs or above IB_PKT_MAX, or PktLen contradicts it; -ENOBUFS: the pool
+ * is exhausted
  */
 int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf *b,
 			const uint8_t *data, size_t len);

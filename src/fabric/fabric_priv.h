@@ -103,10 +103,7 @@ struct fabric {
 struct fabric_dev;
 
 struct fabric_dev_ops {
-	/*
-	 * Handle the packets in @q, from which the device may remove packets and to which it may
-	 * add some.
-	 */
+	/* Handle the packets in @q. The device may remove packets from @q and add packets to it. */
 	void (*pass)(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 	/* The link went down, so discard the packets that the device holds. May be NULL. */
 	void (*flush)(struct fabric_dev *d);
@@ -122,7 +119,7 @@ struct fabric_dev {
 
 void fabric_dev_add(struct fabric_port *p, struct fabric_dev *d, const struct fabric_dev_ops *ops);
 void fabric_dev_del(struct fabric_dev *d);
-/* Send packets that @d has held to the devices after @d and over the link. */
+/* Send packets that @d had held back to the devices after @d and over the link. */
 void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
 /* Unlink @d, and then send packets as fabric_dev_emit() does. */
@@ -140,7 +137,7 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 /* Discard @pkt, count it at the node of @p, and trace it; takes ownership of @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
-/* Stall the data queue of @p (@on), or undo one such call; it moves again when all are undone. */
+/* Stall the data queue of @p (@on), or undo one such call. The queue moves again when all such calls are undone. */
 void fabric_port_stall(struct fabric_port *p, bool on);
 /* Remove a port that is about to be freed from the ready list. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
@@ -148,7 +145,7 @@ void fabric_unready(struct fabric *f, struct fabric_port *p);
 /* --- link.c */
 int fabric_link_new(struct fabric *f, struct fabric_port *a, struct fabric_port *b);
 void fabric_link_free(struct fabric_link *l);
-/* Bring the link up if its ends allow that, and down if not. With @at_once the link comes up without training. */
+/* Bring the link up if both ends are ready, and otherwise down. With @at_once the link comes up without training. */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
 /*
  * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or adopt a new physical state or new
@@ -188,8 +185,8 @@ static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
 /* True if a packet with this LRH may have come in at @in, a switch port with an external end */
 bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
 /*
- * Count that a packet leaves by an external end. False if it has done so too often, or cannot be
- * counted
+ * Count that a packet leaves by an external end. Return: false if it has left too often, or has no BTH in which to
+ * count
  */
 bool fabric_border_transit(struct pkt *p);
 

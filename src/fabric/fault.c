@@ -10,8 +10,8 @@
 #include "crc/crc.h"
 
 /*
- * Most packets that a fault holds. A delay on a busy link is a buffer, and buffers are bounded.
- * Packets that do not fit are lost, as in a router.
+ * Largest number of packets that a fault holds back. A delay on a busy link is a buffer, and
+ * buffers are bounded. Packets that do not fit are lost, as in a router.
  */
 #define MAX_HELD 16384
 
@@ -36,10 +36,13 @@ struct fault {
 	struct timer timer;
 	/* timers of the held packets, ordered by release time and then by arrival */
 	struct timers due;
-	/* [MAX_HELD] places for held packets; NULL: faults of this kind hold nothing */
+	/*
+	 * [MAX_HELD] places for packets that are held back; NULL: faults of this kind hold no
+	 * packets
+	 */
 	struct held *held;
 	struct held *free_held; /* list of places that have become free */
-	/* number of packets held; number of places that were ever in use */
+	/* .nheld: number of packets held back; .nused: number of places that were ever in use */
 	unsigned int nheld, nused;
 };
 
@@ -130,7 +133,7 @@ static uint8_t *octet_at(struct pkt *p, uint32_t off)
 }
 
 /*
- * Flip one bit of the octets [from, to). A packet without CRCs gets them first, because otherwise
+ * Flip one bit of the octets [from, to). A packet without CRCs first gets CRCs, because otherwise
  * no receiver would notice the flipped bit.
  */
 static bool flip(struct fault *x, struct pkt *p, uint32_t from, uint32_t to)
@@ -166,7 +169,9 @@ static uint32_t bth_end(const struct pkt *p)
 	return ib_bth_off(lrh) + IB_BTH_LEN;
 }
 
-/* Flip a bit after the BTH. No switch reads octets there, and the ICRC covers all of them. */
+/*
+ * Flip a bit after the BTH. No switch reads octets after the BTH, and the ICRC covers all of them.
+ */
 static bool damage(struct fault *x, struct pkt *p)
 {
 	uint32_t from = bth_end(p), to = p->len + p->tail_len - IB_VCRC_LEN;
@@ -179,8 +184,8 @@ static bool damage(struct fault *x, struct pkt *p)
 }
 
 /*
- * Cut octets off the end. A packet without CRCs gets them first, so that no CRCs are computed later
- * over the octets that remain.
+ * Cut octets off the end. A packet without CRCs first gets CRCs, so that no valid CRCs are computed
+ * later over the remaining octets.
  */
 static bool truncate_pkt(struct fault *x, struct pkt *p)
 {

@@ -55,7 +55,7 @@ struct fault_spec {
 
 #define FAULT_TEXT_MAX 64
 
-/* fault_parse() - Parse a fault. Return: 0; -EINVAL: @err tells what was expected */
+/* fault_parse() - Parse a fault. Return: 0; -EINVAL: @err has the expected text */
 int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_size);
 /* Write the text form of a fault, which fault_parse() reads. Return: @buf */
 char *fault_print(char *buf, size_t size, const struct fault_spec *s);

@@ -11,12 +11,16 @@ struct fault;
 /* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL needs code elsewhere, too. */
 struct fault_kind_info {
 	const char *name;
-	/* Apply the fault to packet @p, and take it. Packets that continue at once are appended to @out. */
+	/*
+	 * Apply the fault to packet @p; takes @p. Packets that continue at once are appended to
+	 * @out.
+	 */
 	void (*apply)(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now);
 	bool has_share; /* takes a share in percent, fault_spec.ppm */
-	bool has_delay; /* takes a time, fault_spec.delay, and may hold packets */
+	bool has_delay; /* the fault has a time, fault_spec.delay, and may hold packets back */
 	bool has_jitter; /* may take a second time, fault_spec.jitter */
-	bool has_no_class; /* takes no class, because the kind itself determines the packets */
+	/* the fault has no class of packets, because its kind determines the packets */
+	bool has_no_class;
 };
 extern const struct fault_kind_info fault_kinds[FAULT_KINDS];
 

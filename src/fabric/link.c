@@ -7,9 +7,9 @@
 /*
  * States of a link, which only set_state() changes
  *
- *	DISABLED	disabled by fabric_link_set(); left when it is enabled
+ *	DISABLED	disabled by fabric_link_set(); left when the link is enabled
  *	DOWN		an end is Disabled or in Sleep, an external end has no carrier, or the rates
- *			of the ends do not match; left when that has changed
+ *			of the ends do not match; left when the reason is gone
  *	TRAINING	both ends take part; UP follows after FABRIC_RETRAIN
  *	UP		left for the reasons of DISABLED and DOWN, or when a node retrains the link
  */

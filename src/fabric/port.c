@@ -71,7 +71,7 @@ static void drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, n
 	pkt_free(pkt);
 }
 
-/* A trace sees the packets of a train one by one. */
+/* A trace shows each packet of a train. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
 {
 	struct pkt *one;
@@ -224,8 +224,8 @@ static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns
 
 /*
  * Pass packets through the devices from @at to the last one, and then over the link. @at is the head of the list if
- * no device is left. The devices may have made more packets than fit in one batch. The link may go down between two
- * batches, because deliver() calls owners of HCAs.
+ * no device is left. The devices may have added packets, so that there are more than one batch. The link may go down
+ * between two batches, because deliver() calls owners of HCAs.
  */
 static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
 {
@@ -316,7 +316,7 @@ static void count_xmit(struct fabric_port *p, struct pkt **v, unsigned int n)
 	c->ucast_xmit += s.packets - s.mcast;
 }
 
-/* Tell whether a device, a trace or an external end must see each packet that leaves by @p, so that trains are cut */
+/* Tell whether trains have to be cut at @p, because a device, a trace or an external end must see each packet */
 static bool cuts_trains(const struct fabric_port *p)
 {
 	return !list_empty(&p->devs) || p->f->tracing ||
@@ -324,8 +324,8 @@ static bool cuts_trains(const struct fabric_port *p)
 }
 
 /*
- * Take the first packets out of a queue as one descriptor, at most @max, or one if trains are cut here. NULL: the queue is
- * empty
+ * Take the first packets out of a queue as one descriptor: at most @max, or one if trains are cut at this port.
+ * Return: NULL if the queue is empty
  */
 static struct pkt *take(struct fabric_port *p, unsigned int class, unsigned int max, ns_t now)
 {

@@ -54,7 +54,7 @@ static void report_pkey(const struct hop *h, const struct fabric_port *at, struc
 	struct node_violation v;
 	struct ib_ud_hdr u;
 
-	/* A packet that is no UD SEND has no DETH that we could read, so its source QP is 0. */
+	/* A packet that is no UD SEND has no DETH in a known place, so its source QP is reported as 0. */
 	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) < 0)
 		u = (struct ib_ud_hdr){
 			.lrh = { .slid = be16_at(h->lrh + IB_LRH_OFF_SLID),
@@ -73,10 +73,9 @@ static uint16_t pkey_of(const struct hop *h)
 }
 
 /*
- * Check the P_Key at the ingress port, on 15 bits only. OpenSM writes the limited P_Key of a
- * limited member to the table of its switch port, and packets that the member sends have the same
- * limited P_Key. At the egress port the rule of end ports holds, by which two limited P_Keys do not
- * match (IBTA 10.9.3).
+ * Check the P_Key at the ingress port, on 15 bits only. OpenSM writes the limited P_Key of a limited member to the
+ * table of its switch port, and packets that the member sends have the same limited P_Key. At the egress port the
+ * rule of end ports applies: two limited P_Keys do not match (IBTA 10.9.3).
  */
 static bool pkey_ok_in(const struct hop *h)
 {
@@ -89,7 +88,7 @@ static bool pkey_ok_out(const struct hop *h, const struct fabric_port *at)
 }
 
 /*
- * Return the payload octets that count against the MTU. Transports other than UD may have shorter
+ * Return the number of payload octets that is compared with the MTU. Transports other than UD may have shorter
  * headers than is assumed here, so their payload may count as up to 28 octets smaller than it is.
  */
 static uint32_t payload_len(const struct hop *h, const struct pkt *p)
@@ -165,10 +164,7 @@ static void drop_in(const struct hop *h, struct pkt *p, enum fabric_drop why)
 	fabric_port_drop(h->in, p, why, h->now);
 }
 
-/*
- * Discard a packet for which there is no egress port; counts in PortRcvSwitchRelayErrors (IBTA
- * 16.1.3.5).
- */
+/* Discard a packet that has no egress port, and count it in PortRcvSwitchRelayErrors (IBTA 16.1.3.5). */
 static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 {
 	node_count_rcv_n(h->in->np,
@@ -177,7 +173,7 @@ static void drop_relay(const struct hop *h, struct pkt *p, enum fabric_drop why)
 	drop_in(h, p, why);
 }
 
-/* Count packets for which no descriptor is left. */
+/* Count packets that are lost because there is no free descriptor. */
 static void drop_no_mem(const struct hop *h, const struct pkt *p)
 {
 	h->sw->drops[FABRIC_DROP_NO_MEM] += pkt_count(p);

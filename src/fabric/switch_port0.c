@@ -194,8 +194,8 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 }
 
 /*
- * Tell whether this SMP originates at port 0, and is not one that the SMI forwards. A request leaves
- * its origin with hop pointer 1, a response with a hop pointer equal to the hop count (14.2.2).
+ * Tell whether this SMP originates at port 0, or is only forwarded. A request leaves its origin with hop pointer 1, a
+ * response with a hop pointer equal to the hop count (14.2.2).
  */
 static bool is_own(const uint8_t *mad)
 {

@@ -15,7 +15,8 @@ enum fabric_trace_kind {
 	FABRIC_TRACE_MFT, /* a switch found mask in its MFT, including ingress and inactive ports */
 	FABRIC_TRACE_SMI, /* port 0 of a switch handles a MAD, for itself or on a directed route */
 	FABRIC_TRACE_DELIVERED, /* a CA accepted the packet */
-	FABRIC_TRACE_DISCARDED, /* a switch or link (.drop) or a CA (.hca_drop) discarded it */
+	/* a switch or link (.drop) or a CA (.hca_drop) discarded the packet */
+	FABRIC_TRACE_DISCARDED,
 	FABRIC_TRACE_FAULT, /* a fault at the egress of out_port lost the packet */
 };
 

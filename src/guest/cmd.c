@@ -97,7 +97,7 @@ static void close_in(struct cmd *c)
 	static const char eot = 4;
 
 	if (c->tty && write(c->end[IN], &eot, 1) < 0)
-		/* CMD has closed its terminal, so the end of the input is of no use to it */
+		/* CMD has closed its terminal, so it reads no more input */
 		return;
 	if (!c->tty)
 		close(c->end[IN]);
@@ -137,7 +137,8 @@ static void set_size(struct cmd *c, const uint8_t *data)
 }
 
 /*
- * Called if nobody reads this output any more. CMD's next write to it ends CMD by SIGPIPE, as it would without a VM.
+ * Called when the reader of this output is gone. CMD's next write to this output ends CMD by SIGPIPE, as it would
+ * without a VM.
  */
 static void close_out(struct cmd *c, int which)
 {
@@ -220,7 +221,10 @@ static void drain(struct cmd *c)
 
 /* --- waiting for the end of CMD */
 
-/* Reaps all processes that have ended, since init is the parent of orphans. True: CMD was one of these processes */
+/*
+ * Reaps all processes that have ended, because orphans have this process, init, as their parent. True: CMD was one of
+ * these processes
+ */
 static bool reap(const struct cmd *c, int *ret_status)
 {
 	bool ended = false;

@@ -26,9 +26,9 @@ int chan_fd(void);
 void chan_send(enum frame_type type, const void *data, size_t len);
 void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * chan_wait_end() - Wait until the host has closed the channel, or for ever. To be called after FRAME_EXIT or FRAME_ERROR:
- * the host ends QEMU when it has read that frame. If the guest powered off at once, output that QEMU has not passed on yet
- * would be lost, which happens with QEMU 10 on a busy machine.
+ * chan_wait_end() - Wait until the host has closed the channel, or for ever if the host does not close it. To be
+ * called after FRAME_EXIT or FRAME_ERROR: the host ends QEMU when it has read that frame. If the guest powered off at
+ * once, output that QEMU has not passed on yet would be lost, which happens with QEMU 10 on a busy machine.
  */
 void chan_wait_end(void);
 /*
@@ -58,12 +58,9 @@ void make_dirs(char *path); /* makes a folder, and those above it that do not ex
 /* --- net.c */
 
 void net_eth(void); /* sets up eth0, which leads to `uipoib vm` */
-/* remembers an address, as "10.4.0.100/16", which net_up() gives to ib0 */
+/* stores an address, such as "10.4.0.100/16", which net_up() sets at ib0 */
 void net_address(const char *text);
-/*
- * sets ib0 up and waits until it can send; the VM ends if that takes more than @seconds; 0: does
- * not wait
- */
+/* sets ib0 up and waits until it can send; the VM ends if this takes more than @seconds; 0: does not wait */
 void net_up(unsigned int seconds);
 
 /* --- systemd.c */
@@ -76,7 +73,10 @@ void systemd_start(void);
 
 /* --- cmd.c */
 
-/* cmd_run() - Run CMD and carry its input and output until it ends. Return: its exit status, or 128 + signal */
+/*
+ * cmd_run() - Run CMD, and carry its input and output over the channel until it ends. Return: its exit status, or 128
+ * + signal
+ */
 int cmd_run(char **argv, char **envp, const char *cwd, bool tty);
 
 #endif

@@ -93,7 +93,7 @@ void make_dirs(char *path)
 	mkdir(path, 0755);
 }
 
-/* A share is cached only for mmap(), because both the host and the VM change its files. */
+/* A share is cached only for mmap(), because both the host and the VM may change its files. */
 void mount_share(char *tag_and_dir)
 {
 	char *dir = strchr(tag_and_dir, ':');

@@ -185,7 +185,10 @@ static void tick(void)
 	nanosleep(&t, NULL);
 }
 
-/* Text about the condition that ib0 still waits for; NULL: ib0 is up. ib_ipoib raises the carrier when it has joined the broadcast group. */
+/*
+ * Text about the condition for which ib0 still waits; NULL: ib0 is up. ib_ipoib raises the carrier
+ * when it has joined the broadcast group.
+ */
 static const char *waits_for(void)
 {
 	static char why[128];

@@ -5,10 +5,9 @@
 /*
  * DOC: Soft HCA
  *
- * A channel adapter in software: UD queue pairs, address handles with a
- * precomputed header, receive rings, multicast filtering by MGID, QP0 and QP1.
- * Packets leave by ops->xmit() with all headers (LRH to DETH) and CRCs, and come in by hca_rx().
- * The HCA does not know what its ports are connected to.
+ * A channel adapter in software: UD queue pairs, address handles with a precomputed header, receive rings, multicast
+ * filtering by MGID, QP0 and QP1. Packets leave by ops->xmit() with all headers (LRH to DETH) and CRCs, and come in
+ * by hca_rx(). The HCA does not know to what its ports are connected.
  */
 
 #include "node/node.h"
@@ -61,8 +60,8 @@ struct hca_cfg {
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
 	/*
-	 * true: trains (train/train.h) are not cut where they have the same effects as their packets one by one.
-	 * Elsewhere the HCA cuts them.
+	 * true: trains (train/train.h) are not cut where they have the same effects as their single packets. In all
+	 * other cases the HCA cuts them.
 	 */
 	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
@@ -73,7 +72,7 @@ struct hca;
 /* hca_create() - Return: 0, -EINVAL, -ENOMEM. All pointers except @cfg are borrowed until hca_destroy(). */
 int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops *ops, void *ctx,
 	       struct timers *timers, struct pkt_pool *pool, const struct log_sink *log);
-/* hca_destroy() - Also destroys QPs and AHs that are left; NULL is accepted */
+/* hca_destroy() - Destroy an HCA with its remaining QPs and AHs; NULL is accepted */
 void hca_destroy(struct hca *h);
 
 struct node *hca_node(struct hca *h);
@@ -92,12 +91,15 @@ struct hca_qp_attr {
 	uint32_t qpn_hint; /* QPN to use if it is free; 0 for any */
 };
 
-/* hca_qp_create() - Return: 0; -EINVAL: wrong port, P_Key index or depth; -ENOSPC: no QPN is free; -ENOMEM */
+/*
+ * hca_qp_create() - Make a queue pair. Return: 0; -EINVAL: wrong port, P_Key index or depth; -ENOSPC: no QPN is free;
+ * -ENOMEM
+ */
 int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, struct hca_qp **ret);
 void hca_qp_destroy(struct hca_qp *qp);
 /*
- * hca_qp_modify() - Change a QP as a walk through RESET, INIT, RTR and RTS would: queued packets are dropped,
- * attachments stay. Return: 0; -EINVAL: wrong P_Key index
+ * hca_qp_modify() - Change a QP, with the effects of the states RESET, INIT, RTR and RTS in turn: queued packets are
+ * dropped, attachments to groups stay. Return: 0; -EINVAL: wrong P_Key index
  */
 int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t hca_qp_num(const struct hca_qp *qp);
@@ -143,7 +145,7 @@ struct hca_send {
  */
 unsigned int hca_post_send(struct hca_qp *qp, const struct hca_send *v, unsigned int n, ns_t now);
 
-/* A received packet. Its head is at the payload; the GRH, if there is one, lies before that in pkt->hdr. */
+/* A received packet. Its head is at the payload; the GRH, if there is one, is before the payload in pkt->hdr. */
 struct hca_wc {
 	struct pkt *pkt;
 	const uint8_t *grh; /* 40 octets, or NULL */

@@ -57,7 +57,7 @@ void hca_mgmt_loop(struct timer *t, ns_t now)
 	struct hca *h = container_of(t, struct hca, mad_loop_timer);
 
 	for (unsigned int port = 1; port <= h->node.info.nports; port++) {
-		/* Answers to these MADs arm the timer again and wait for its next run. */
+		/* Answers to these MADs arm the timer again, and are received in its next run. */
 		for (unsigned int n = h->mad_loop[port].n; n; n--)
 			hca_rx_local(h, (uint8_t)port, pkt_queue_pop(&h->mad_loop[port]), now);
 	}
@@ -68,8 +68,8 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 {
 	if (to->qp == IB_QP0) {
 		/*
-		 * The state of the physical link decides here, not PortState, because the answer to
-		 * a Set(PortInfo) that asks for Down must still leave.
+		 * The state of the physical link decides here, not PortState, because the answer to a Set(PortInfo)
+		 * that sets Down must still be sent.
 		 */
 		if (!np->link_up)
 			return -ENETDOWN;
@@ -77,7 +77,7 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 	}
 	if (!node_port_active(np))
 		return -ENETDOWN;
-	/* Bit 15 does not matter here, because a limited member sends the P_Key of its own table. */
+	/* Bit 15 is ignored, because a limited member sends the P_Key of its own table. */
 	if (node_pkey_find(np, to->pkey | IB_PKEY_FULL) < 0 ||
 	    hca_sl_to_vl(np, to->sl & 15) == IB_VL15)
 		return -EINVAL;

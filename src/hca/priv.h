@@ -114,7 +114,7 @@ static inline struct node_port *hca_port(struct hca *h, uint8_t port)
 	return &h->node.port[port];
 }
 
-/* hca_count_xmit() - Count @n packets that leave, with @words words together */
+/* hca_count_xmit() - Count @n sent packets of @words words in all */
 static inline void hca_count_xmit(struct node_port *np, uint8_t sl, unsigned int n, uint32_t words,
 				  bool mcast)
 {

@@ -18,8 +18,8 @@ static bool qpn_usable(struct hca *h, uint32_t qpn)
 }
 
 /*
- * QPNs are given out in rising order, so that a new QP does not get the number of a QP that was just destroyed,
- * for which packets may still be under way. Return: 0 if no number is free
+ * QPNs are assigned in rising order, so that a new QP does not get the number of a QP that was just destroyed,
+ * because packets to the old QP may still arrive. Return: 0 if no number is free
  */
 static uint32_t qpn_alloc(struct hca *h, uint32_t hint)
 {
@@ -138,8 +138,8 @@ void *hca_qp_ctx(const struct hca_qp *qp)
 }
 
 /*
- * Takes the first @n packets of the train that is the first in the ring, if it has more packets than that. False: it
- * has no more than @n packets, or there is no descriptor for the part, so the train has to be taken whole
+ * Takes the first @n packets of the train at the head of the ring. False: the train has no more than @n packets, or
+ * there is no descriptor for the part, so the train has to be taken whole
  */
 static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
 {

@@ -90,7 +90,7 @@ static enum hca_drop rx_state(const struct hca_rx_ctx *r)
 				   r->now); /* data shows that the far end is Active already */
 	if (!node_port_active(r->np))
 		return HCA_DROP_PORT_STATE;
-	/* MTUCap limits received packets; NeighborMTU limits only those that the port sends (14.2.5.6). */
+	/* MTUCap limits received packets; NeighborMTU limits only packets that the port sends (14.2.5.6). */
 	if (train_first_len(r->pkt) - r->hdr_len > ib_mtu_octets(r->np->pi.mtu_cap))
 		return HCA_DROP_MTU;
 	return HCA_OK;
@@ -124,7 +124,7 @@ static enum hca_drop rx_address(const struct hca_rx_ctx *r)
 
 	if (ib_lid_is_mcast(dlid))
 		return rx_mcast_address(r);
-	/* The permissive LID is for SMPs only, so on other VLs no port has it. */
+	/* The permissive LID is valid for SMPs only, so on other VLs it counts as the LID of another port. */
 	if (!node_own_lid(r->np, dlid) && (dlid != IB_LID_PERMISSIVE || r->hdr.lrh.vl != IB_VL15))
 		return HCA_DROP_DLID;
 	if (r->hdr.has_grh && !rx_own_gid(r->np, &r->hdr.grh.dgid))
@@ -165,10 +165,7 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	list_add_tail(&qp->hca->ready, &qp->ready);
 }
 
-/*
- * Called if the ring has room for only some packets of a train: delivers these packets, and leaves the others in
- * r->pkt.
- */
+/* The ring has room for only some packets of a train. Deliver these packets, and leave the others in r->pkt. */
 static enum hca_drop rx_part(struct hca_qp *qp, struct hca_rx_ctx *r)
 {
 	struct pkt *first = train_split_link(r->pkt, hca_qp_room(qp));
@@ -244,7 +241,7 @@ static enum hca_drop rx_run(struct hca_rx_ctx *r)
 	return rx_ucast(r);
 }
 
-/* PortInfo counts wrong keys in packets from the link, and traps 257 and 258 report them. */
+/* PortInfo has counters of wrong keys in packets from the link, and traps 257 and 258 report such packets. */
 static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
 	const struct ib_ud_hdr *h = &r->hdr;
@@ -277,7 +274,7 @@ static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_lin
 	if (!from_link)
 		return;
 	rx_count_error(r->np, why, n);
-	/* The packet was freed first, because the trap may need its descriptor. */
+	/* The packet is freed first, because the trap may need its descriptor. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
 		while (n--)
 			rx_violation(r, why);
@@ -322,8 +319,8 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 }
 
 /*
- * A train is cut if its full packets exceed the MTU, because a shorter last one may pass, and if a packet is damaged, because the
- * others may be good.
+ * A train is cut if its full packets exceed the MTU, because a shorter last packet may pass, and if a packet is
+ * damaged, because the others may be good.
  */
 static bool rx_must_cut(const struct node_port *np, struct pkt *p)
 {

@@ -62,7 +62,7 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
 	/*
-	 * rtnetlink gives no MAC of such a device. If somebody has changed its alias, index and name identify the
+	 * rtnetlink does not show the MAC of such a device. If its alias was changed, index and name identify the
 	 * device, because only programs with /dev/ibtap make links of this kind.
 	 */
 	if (t->kind == TAP_INFINIBAND)
@@ -72,8 +72,8 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 }
 
 /*
- * A TAP without a mark is known by its MAC only, and a device of type 32 by its index and name, so a kernel that refuses
- * the mark is no failure.
+ * Without a mark, a TAP is recognized by its MAC alone, and a device of type 32 by its index and name. So it is no
+ * failure if a kernel refuses the mark.
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {

@@ -11,11 +11,12 @@
 /*
  * DOC: Namespaces that may be deleted and made again while the instance runs
  *
- * A sealed helper cannot make a TAP, because its filter has no open for writing and /dev/net/tun needs one. So the
- * TAPs of a host whose namespace may come back are made at the start in the parking namespace, which is the helper's own, and
- * are moved into the host's namespace. When the host's namespace is deleted, they are moved to the parking namespace, and
- * when it exists again, they are moved into the new one. A TAP keeps the namespace alive in which /dev/net/tun was opened, so these TAPs do
- * not keep the deleted namespace alive, and the daemon's descriptors of them stay valid.
+ * A sealed helper cannot make a TAP, because its filter of system calls forbids open for writing, which /dev/net/tun
+ * needs. So if the namespace of a host may be deleted and made again, the host's TAPs are made at the start in the
+ * parking namespace, which only the helper uses, and are moved into the host's namespace. When the host's namespace
+ * is deleted, they are moved to the parking namespace, and when it exists again, they are moved into the new one. A
+ * TAP keeps the namespace alive in which /dev/net/tun was opened, so these TAPs do not keep the deleted namespace
+ * alive, and the daemon's descriptors of them stay valid.
  */
 
 static int open_rtnl(void *arg)
@@ -59,8 +60,8 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	if (err)
 		return err;
 	/*
-	 * The link is recognized by its mark after the move, so the mark is set again, because somebody may have
-	 * changed the alias.
+	 * The link is recognized by its mark after the move, so the mark is set again, because the alias may have
+	 * been changed in the namespace.
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		rtnl_link_alias(&p->nl, l.ifindex, t->mark);
@@ -152,7 +153,7 @@ static void let_go(struct srv *s, struct srv_ns *ns)
 	rtnl_close(&ns->nl);
 	close(ns->fd);
 	ns->fd = -1;
-	/* A later namespace of this name was made by somebody else, so the helper must not remove it. */
+	/* If there is a later namespace with this name, another program made it, so the helper must not remove it. */
 	ns->bound = false;
 	ns->created = false;
 	ns->gen++;
@@ -214,9 +215,8 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * The TAP may already be in the new namespace. Of two hosts in one namespace, one may have requested its TAP before
- * it learnt that the namespace was gone, and then it requests the TAP once more when it learns that there is a new
- * namespace of that name.
+ * The TAP may already be in the new namespace. If two hosts share a namespace, one may request its TAP before it
+ * learns that the namespace was deleted, and again when it learns that a new namespace has the name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

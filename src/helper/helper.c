@@ -51,7 +51,7 @@ int helper_receive(struct netdev_helper *h, struct helper_rsp *rsp, int ret_fds[
 	unsigned int n, used = 0;
 
 	err = fdpass_recv(h->sock, rsp, sizeof(*rsp), fds, &n);
-	/* The response is complete but for its descriptors, so only its request has failed. */
+	/* The response is complete except for its descriptors, so only its request has failed. */
 	if (err == -EMFILE) {
 		lose_files(rsp, err);
 		n = 0;
@@ -108,7 +108,7 @@ static int exchange(struct netdev_helper *h, struct helper_req *req, struct help
 
 /*
  * The helper closes its copies of descriptors after it has sent them. Until then, closing our copies neither deletes
- * a TAP nor frees a name. An answer to a further request shows that the helper's copies are closed.
+ * a TAP nor frees a name. When the helper answers a further request, its copies are closed.
  */
 static int wait_let_go(struct netdev_helper *h)
 {
@@ -164,7 +164,7 @@ static void raise_nofile(void)
 	if (getrlimit(RLIMIT_NOFILE, &r))
 		return;
 	r.rlim_cur = r.rlim_max;
-	/* On failure the old limit stays, which is enough for a few hosts */
+	/* on failure the limit does not change; it is enough for a few hosts */
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 

@@ -6,8 +6,8 @@
  * DOC: The privileged helper
  *
  * A small process that makes namespaces, TAPs and addresses for the main process, which drops its privileges as soon
- * as the instance runs. The helper then stays, because MTU, MAC, addresses and neighbours of TAPs change later. The
- * helper is the trust boundary, so it checks each request, and changes only TAPs that it made itself.
+ * as the instance runs. The helper keeps running, because MTU, MAC, addresses and neighbours of TAPs change later.
+ * The helper is the trust boundary, so it checks each request, and changes only TAPs that it made itself.
  *
  *	struct netdev_helper *h;
  *	struct netdev_ns_files files;
@@ -65,7 +65,7 @@ enum netdev_helper_flags {
 	NETDEV_HELPER_NO_USERNS = 1 << 1,
 };
 
-/* The step at which the last call was refused. It tells the daemon which means the environment lacks. */
+/* The step at which the last call was refused. It tells the daemon what is missing in the environment. */
 enum netdev_refusal {
 	NETDEV_REFUSED_NONE,
 	NETDEV_REFUSED_REQUEST, /* the request is not allowed or makes no sense */
@@ -101,9 +101,7 @@ int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
 struct netdev_helper_end {
 	void (*fn)(const void *arg);
 	const void *arg; /* pointer for .fn to data as they were when the helper was started */
-	/*
-	 * File for netdev_helper_clean(), which the helper removes at its end; NULL if none is kept
-	 */
+	/* File for netdev_helper_clean(), which the helper removes at its end; NULL: there is no such file */
 	const char *record;
 };
 
@@ -120,12 +118,12 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 			    struct netdev_helper **ret);
 
 /**
- * netdev_helper_seal() - Tell the helper that everything has been made
+ * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
  * From here on the helper makes no namespaces and TAPs. The only namespaces that it still opens, and whose files it
  * passes to the daemon, are namespaces that were made again (netdev_post_ns_follow()). The only sockets that it still
- * passes are of AF_UNIX, and only if it passed one before the seal. It changes only the TAPs that it made. It gives
- * up the privileges that it no longer needs, and filters its system calls.
+ * passes are of AF_UNIX, and only if it passed one before the seal. It changes only the TAPs that it made. The helper
+ * drops the privileges that it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -188,8 +186,8 @@ int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
 
 /*
- * netdev_ns_close() - Give a handle back. When all calls that returned the handle have been
- * matched, the helper closes the namespace, and removes its name if the helper made this name
+ * netdev_ns_close() - Release a handle. When the handle was released as often as it was returned, the helper closes
+ * the namespace, and removes its name if the helper made this name
  */
 int netdev_ns_close(struct netdev_helper *h, uint32_t ns);
 
@@ -223,11 +221,11 @@ int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
 		    struct netdev_ns_files *ret);
 
 /**
- * netdev_ns_socket() - Open an unbound, non-blocking AF_UNIX socket in a namespace, for abstract socket
- * addresses there
+ * netdev_ns_socket() - Open an unbound, non-blocking AF_UNIX socket in a namespace, for abstract socket addresses in
+ * this namespace
  * @type:	SOCK_STREAM, SOCK_DGRAM or SOCK_SEQPACKET
  *
- * Return: 0; -EINVAL @type is none of these; -errno
+ * Return: 0; -EINVAL: @type is not one of these; -errno
  */
 int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd);
 
@@ -256,20 +254,19 @@ struct netdev_tap_conf {
  * netdev_tap_create() - Make a TAP, which is down and has no carrier
  * @ret_fd:	descriptor for tap_attach()
  *
- * Return: 0; -EBUSY the name is taken; -EPERM, -EACCES, -ENOENT, -ENODEV see
- * netdev_helper_refused(); -errno
+ * Return: 0; -EBUSY: another device has the name; -EPERM, -EACCES, -ENOENT, -ENODEV see netdev_helper_refused();
+ * -errno
  */
 int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 		      int *ret_fd, int *ret_ifindex);
 
 /**
- * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in a namespace of the helper's own until it is
- * placed
+ * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in the helper's own namespace until it is placed
  * @kind:	kind of the TAP
  * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
  *		digits
  * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
- * @ret_number:	number by which the TAP is known to netdev_post_tap_place() and netdev_post_tap_park()
+ * @ret_number:	number of the TAP for netdev_post_tap_place() and netdev_post_tap_park()
  *
  * Return: as netdev_tap_create()
  */
@@ -289,12 +286,12 @@ int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
 int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
 		    uint8_t plen);
 
-/* ----- jobs are requests whose answer comes by a callback, so that the loop does not wait for a busy kernel */
+/* ----- jobs: requests whose answer is reported by a callback, so that the loop does not wait for a busy kernel */
 
 struct netdev_answer {
 	int err; /* 0 or -errno */
 	const char *text; /* the refused step and the reason, or "" */
-	int value; /* number of neighbours deleted, interface index, or see netdev_post_ns_follow() */
+	int value; /* number of neighbours deleted; interface index; or the value of netdev_post_ns_follow() */
 	/*
 	 * Descriptor of the socket, or of the namespace that was made again; -1 if there is none. The callback has to
 	 * close it.
@@ -330,7 +327,9 @@ int netdev_post_addr(struct netdev_helper *h, uint32_t ns, int ifindex, const st
 /* The answer is -EADDRNOTAVAIL for an address that does not exist. */
 int netdev_post_addr_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			 const struct rtnl_ip *ip, uint8_t plen, netdev_done done, void *ctx);
-/* Has the kernel resolve an address by ARP or Neighbour Discovery; the answer comes before the address is resolved. */
+/*
+ * Make the kernel resolve an address by ARP or Neighbour Discovery. The answer comes before the address is resolved.
+ */
 int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const struct rtnl_ip *ip, netdev_done done, void *ctx);
 /*
@@ -351,26 +350,28 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
  * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had
  *		files; 0 after an answer that this namespace is gone, to get the new one
  *
- * If the file that names the namespace is gone or names another namespace, the helper gives up the old namespace: it
+ * If the file that names the namespace is gone or names another namespace, the helper leaves the old namespace: it
  * moves the TAPs to a namespace of its own and closes its descriptors of the old one. If the file names a new
  * namespace, now or at a later call, the helper opens the new one. The file is always the one in the specification
  * that the caller gave to netdev_ns_open().
  *
- * The answer's value is 0 if namespace @gen is gone, or while there is none; other requests are refused with -ESTALE
- * while there is none. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the answer has .fd
- * and .files of the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen 0 has closed
- * the files of the old namespace, because it may have no room for both. -EINVAL: the helper does not look for a new
- * namespace any more, see netdev_ns_info.follows.
+ * The answer's value is 0 if namespace @gen is gone, or while there is no new namespace. Until there is one, other
+ * requests are refused with -ESTALE. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the
+ * answer has .fd and .files of the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen
+ * 0 has closed the files of the old namespace, because it may have no room for both. -EINVAL: the helper does not
+ * look for a new namespace, see netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);
 
 /**
- * netdev_post_tap_return() - Move a TAP into its namespace, which was made again, and configure it like a new TAP
+ * netdev_post_tap_return() - Move a TAP into its namespace after the namespace was made again, and configure the TAP
+ * like a new one
  * @conf:	as for netdev_tap_create(), with the same name
  *
- * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and has no
- * addresses. -EBUSY the name is taken; -ENODEV the TAP was deleted; -ESTALE the namespace is gone again
+ * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and
+ * has no addresses. -EBUSY: another device has the name; -ENODEV the TAP was deleted; -ESTALE the namespace is gone
+ * again
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 			   netdev_done done, void *ctx);
@@ -380,8 +381,8 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  * TAP
  *
  * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
- * value is the interface index. The interface is down and has no addresses. -EBUSY the name is taken; -ENODEV the TAP
- * was deleted; -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM
+ * value is the interface index. The interface is down and has no addresses. -EBUSY: another device has the name;
+ * -ENODEV the TAP was deleted; -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM
  * netdev_tap_spare() did not allow the name, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
@@ -390,7 +391,7 @@ int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
  * netdev_post_tap_park() - Undo netdev_post_tap_place(), so that the TAP leaves its namespace and may be placed again
  *
  * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV the TAP
- * was deleted, or moved to another namespace; the helper has then forgotten the TAP, and the caller closes its
+ * was deleted, or moved to another namespace; in this case the helper has dropped the TAP, and the caller closes its
  * descriptor
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,

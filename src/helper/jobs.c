@@ -105,8 +105,8 @@ static int pump(struct netdev_helper *h)
 }
 
 /*
- * Find the queue whose first job a response answers, and mark this job as no longer under way. NULL
- * if there is none
+ * Find the queue whose first job a response answers, and mark this job as answered. NULL if there
+ * is none
  */
 static struct helper_queue *take_sent(struct netdev_helper *h, uint32_t seq)
 {
@@ -214,7 +214,7 @@ static int post(struct netdev_helper *h, const struct helper_req *req, size_t le
 	err = pump(h);
 	if (!err || (q->under_way && j == first(q)))
 		return 0;
-	/* The caller takes the job for refused, and may post it again. */
+	/* The caller treats the job as refused, and may post it again. */
 	job_free(h, j);
 	update_ready(h, q);
 	return err;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * DOC: Deletion of neighbours by hardware address, or of all
+ * DOC: Deletion of neighbours by hardware address, or of all neighbours
  *
  * The kernel finds neighbours by address only, so the whole table is dumped and searched. One dump
  * serves up to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few
@@ -115,7 +115,7 @@ static int delete_piece(struct srv_neigh *n, struct srv_ns *ns)
 {
 	struct srv_tap *t = srv_tap_at(ns, n->ifindex);
 	struct rtnl *nl = &ns->nl;
-	/* The TAP may have been deleted, and its index given away, since the last piece. */
+	/* Since the last piece the TAP may have been deleted, and its index given to another link. */
 	int present = t ? srv_tap_present(ns, t) : -ENODEV;
 
 	if (present)

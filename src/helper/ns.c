@@ -52,8 +52,8 @@ static struct srv_ns *ns_alloc(struct srv *s)
 static void ns_free(struct srv *s, struct srv_ns *ns)
 {
 	/*
-	 * If the administrator has given the name to another namespace, the call returns -ESTALE
-	 * and the name stays.
+	 * If the administrator has given the name to another namespace, the call returns -ESTALE,
+	 * and does not remove the name.
 	 */
 	if (ns->bound)
 		netns_remove_named(&ns->spec, ns->fd);
@@ -139,7 +139,7 @@ static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct sr
 		close(fd);
 		/*
 		 * A host that opened the namespace in another way still uses the namespace when the
-		 * file that .spec names is gone, so the helper does not give it up.
+		 * file that .spec names is gone, so the helper does not leave it.
 		 */
 		if (!what->follow || strcmp(what->spec.path, ns->spec.path) != 0)
 			ns->follow = false;
@@ -185,8 +185,8 @@ static int open_new(struct srv *s, const char *name, struct srv_ns *what, struct
 		what->follow = true;
 		err = netns_create_named(&what->spec, &fd);
 		/*
-		 * Without the record, nobody can clean up if the helper is killed, but everything
-		 * else works.
+		 * Without the record, the namespaces cannot be removed if the helper is killed.
+		 * This has no other effects.
 		 */
 		if (!err && s->record)
 			helper_record_add(s->record, name, fd);

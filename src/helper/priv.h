@@ -13,12 +13,12 @@
 #include "util/list.h"
 
 /*
- * Largest number of jobs under way. It is so small that their requests and responses fit the
- * socket's buffers and neither side ever blocks.
+ * Largest number of jobs that are sent and not answered. It is so small that their requests and
+ * responses fit in the socket's buffers and neither side ever blocks.
  */
 #define HELPER_SENT_MAX 32
 
-/* Jobs of one namespace, of which at most one is under way. */
+/* Jobs of one namespace. At most one of them is sent at a time. */
 struct helper_queue {
 	struct list jobs; /* list of struct helper_job.link; the first job may be under way */
 	/* Link in netdev_helper.ready; not in this list while no job may be sent */
@@ -50,7 +50,10 @@ void helper_jobs_fini(struct netdev_helper *h);
 /* helper_receive() - Take the next response, without waiting. 0; -EAGAIN; -EPIPE; -errno */
 int helper_receive(struct netdev_helper *h, struct helper_rsp *rsp, int ret_fds[HELPER_FDS_MAX]);
 
-/* helper_job_done() - Give a response to the job it answers, if any; takes the descriptors */
+/*
+ * helper_job_done() - Pass a response to the job that it answers, if there is one; takes the
+ * descriptors
+ */
 void helper_job_done(struct netdev_helper *h, const struct helper_rsp *rsp,
 		     int fds[HELPER_FDS_MAX]);
 

@@ -4,9 +4,9 @@
 
 /*
  * Messages between the main process and its helper. Each request and each response has a fixed size and is one
- * SOCK_SEQPACKET message in host byte order; descriptors travel beside a response. Both sides are the same binary, so
- * messages carry no version. Responses may come in another order than their requests, because HELPER_NEIGH_DEL takes
- * long. So the tag .seq tells which request is answered.
+ * SOCK_SEQPACKET message in host byte order; descriptors are sent together with a response. Both sides are the same
+ * binary, so messages carry no version. Responses may come in another order than their requests, because
+ * HELPER_NEIGH_DEL takes long. So the tag .seq identifies the request.
  */
 
 #include <assert.h>
@@ -21,8 +21,8 @@ enum helper_op {
 	HELPER_NS_CREATE,
 	HELPER_NS_CLOSE,
 	/*
-	 * Find out whether the file that HELPER_NS_OPEN of the namespace was given still names this namespace; if
-	 * not, give up the namespace, and open the one that the file names now
+	 * Find out whether the file of HELPER_NS_OPEN still names this namespace. If it does not, leave the
+	 * namespace, and open the namespace that the file names now
 	 */
 	HELPER_NS_FOLLOW,
 	HELPER_NS_FDS,
@@ -71,7 +71,7 @@ struct helper_req {
 			  1]; /* NS_OPEN: zero-terminated; "" for the own namespace */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
-		/* NS_FOLLOW: number of the namespace that the asker knows; 0: it knows none */
+		/* NS_FOLLOW: number of the namespace that the caller knows; 0: it knows none */
 		uint32_t gen;
 		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE uses .ifname (beginning of the names) and .stable */
 		struct netdev_tap_conf tap;
@@ -94,7 +94,7 @@ struct helper_rsp {
 	 * gone; HELLO: 1 in a user namespace
 	 */
 	int32_t value;
-	/* bit k is set if descriptor k (of HELPER_FDS_MAX) comes along; descriptors come in this order */
+	/* bit k is set if the message has descriptor k (of HELPER_FDS_MAX); the descriptors are in this order */
 	uint32_t fds;
 	char text[NETDEV_ERR_MAX]; /* zero-terminated */
 	struct netdev_ns_info info;

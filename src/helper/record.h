@@ -3,9 +3,9 @@
 #define HELPER_RECORD_H
 
 /*
- * A file that lists the named namespaces that a helper has made. A line has the name, and device
- * and inode of the namespace. If the helper is killed, netdev_helper_clean() removes the namespaces
- * by this list.
+ * A file that lists the named namespaces that a helper has made. Each line has the name of a
+ * namespace, its device and its inode. If the helper is killed, netdev_helper_clean() removes the
+ * namespaces by this list.
  */
 
 #include "helper/helper.h"

@@ -8,9 +8,9 @@
 /*
  * DOC: Spare TAPs
  *
- * Which P_Keys a port will have is not known at the start, and a sealed helper makes no TAPs. So the TAPs for these
- * P_Keys are made at the start and wait in the parking namespace (follow.c). When one is needed, it is given a name and
- * moved into the namespace for which it was made; when it is not needed any more, it is moved back.
+ * At the start it is not known which P_Keys a port will have, and a sealed helper makes no TAPs. So the TAPs for
+ * these P_Keys are made at the start and wait in the parking namespace (follow.c). When a TAP is needed, it gets a
+ * name and is moved into the namespace for which it was made. When it is not needed any more, it is moved back.
  *
  * Requests to a sealed helper may come from an attacker who controls the main process. So the requests that this file
  * serves apply to spare TAPs only, only to the namespace for which a TAP was made, and only to names with the prefix

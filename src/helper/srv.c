@@ -62,8 +62,8 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * Serves the last request of the start. Afterwards the helper makes nothing, and opens only sockets and namespaces
- * that were made again, so it drops the privileges for everything else.
+ * Serves the last request of the start. Afterwards the helper makes no TAPs and namespaces. It opens only sockets,
+ * and namespaces that were made again, so it drops the privileges that this does not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -122,8 +122,8 @@ static int dispatch(struct srv *s, const struct helper_req *req, struct srv_repl
 	if (ns && ns->fd < 0 && !ops[req->op].gone)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, -ESTALE, "entering the namespace");
 	/*
-	 * Requests for one namespace are done in order: the main process sends the next one only
-	 * when the one before it has been answered.
+	 * Requests for one namespace are served in order, because the main process sends the next request only after
+	 * the answer to the previous one.
 	 */
 	if (ns && ns->neigh)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EBUSY, "the namespace is busy");

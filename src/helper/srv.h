@@ -23,7 +23,7 @@ struct srv_tap {
 	char name[IFNAMSIZ];
 	/* beginning of the names that a spare TAP may have; "" for all other TAPs */
 	char prefix[IFNAMSIZ];
-	/* true if the kernel may be given a secret for the TAP's interface identifiers: stable.c */
+	/* true if the kernel may get a secret for the TAP's interface identifiers: stable.c */
 	bool stable;
 	/* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
 	uint8_t mac[6];
@@ -32,7 +32,7 @@ struct srv_tap {
 	 * refused the alias
 	 */
 	char mark[24];
-	/* name in the parking namespace (follow.c); "" while the TAP is not there */
+	/* name in the parking namespace (follow.c); "" while the TAP is not in it */
 	char parked[IFNAMSIZ];
 };
 
@@ -40,23 +40,23 @@ struct srv_tap {
 struct srv_park {
 	int fd; /* -1 until it is needed */
 	struct rtnl nl;
-	unsigned int names; /* number of names given to TAPs in it */
+	unsigned int names; /* number of names that TAPs have got in this namespace */
 };
 
 /* A namespace. Its handle is its index in srv.ns plus 1. The place is free while .refs is 0. */
 struct srv_ns {
 	unsigned int refs;
-	int fd; /* descriptor of the namespace; -1 while the file that names it is gone */
+	int fd; /* descriptor of the namespace; -1 while no file names the namespace */
 	bool follow; /* true if .spec may name another namespace later: srv_ns_follow() */
 	uint32_t gen; /* number of times that the namespace was gone, plus 1 */
 	bool created; /* true if the helper made the namespace */
-	bool bound; /* true if the helper put its name into /run/netns, and is to remove it */
+	bool bound; /* true if the helper put the namespace's name into /run/netns, and has to remove it */
 	bool has_spec; /* true if .spec names the namespace, for netns_check() */
 	struct netns_spec spec;
 	/* Name that only this helper knows, used in a user namespace; "" if there is none */
 	char name[NETNS_NAME_MAX + 1];
 	struct rtnl nl; /* netlink socket; .fd is -1 until it is needed */
-	struct srv_neigh *neigh; /* deletion of neighbours under way; NULL if there is none */
+	struct srv_neigh *neigh; /* the deletion of neighbours that is running; NULL: none is */
 	struct srv_tap *taps; /* TAPs that the helper made for it */
 	unsigned int ntaps, taps_cap;
 };
@@ -65,7 +65,7 @@ struct srv {
 	int sock;
 	int home; /* descriptor of the namespace in which the main process started */
 	int user_fd; /* user namespace that the helper made; -1 if none */
-	/* File that lists the named namespaces, helper/record.h; NULL if none is kept */
+	/* File with the list of named namespaces, helper/record.h; NULL: there is no such file */
 	const char *record;
 	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
 	/* True if a socket was requested before the seal, so that more may be requested afterwards */
@@ -105,7 +105,7 @@ int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const 
 /*
  * srv_rtnl_result() - srv_refuse() for a result of rtnetlink, with the kernel's text if there is one
  *
- * If @err is 0 or more, nothing is noted.
+ * If @err is 0 or more, nothing is stored.
  */
 int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what,
 		    const struct rtnl *nl);
@@ -116,11 +116,11 @@ int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, c
 int srv_answer(struct srv *s, struct srv_reply *r);
 
 /*
- * srv_tap_enter() - Check that @ifindex is a TAP that this helper made in @ns and that is still there, and open the
+ * srv_tap_enter() - Check that @ifindex is a TAP that this helper made in @ns and that still exists, and open the
  * namespace's netlink socket
  *
- * An index whose TAP was deleted may have been given to another link, which must not be changed.
- * Return: 0 or -errno, with the refusal noted
+ * The index of a deleted TAP may belong to another link by now, which must not be changed.
+ * Return: 0 or -errno, with the refusal stored
  */
 int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r);
 /* srv_tap_at() - Find the TAP that this helper made in @ns with index @ifindex; NULL if there is none */
@@ -153,7 +153,7 @@ int srv_ns_rtnl(struct srv_ns *ns);
  */
 int srv_ns_open_files(struct srv_ns *ns, uint32_t files, unsigned int bit, struct srv_reply *r);
 
-/* srv_tap_named() - Find a TAP that the helper made for @ns, which may be parked; NULL if there is none */
+/* srv_tap_named() - Find a TAP that the helper made for @ns, even if it is parked; NULL if there is none */
 struct srv_tap *srv_tap_named(const struct srv_ns *ns, const char *name);
 /* srv_tap_conf_ok() - Tell whether a TAP of the given kind can have these settings */
 bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
@@ -183,7 +183,7 @@ int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 /*
  * srv_tap_is() - True if a link has a TAP's kind and either its MAC or its mark
  *
- * MAC or mark is enough, because an administrator may have changed the link's name and one of these two.
+ * One of these two is enough, because an administrator may have changed the link's name and the other one.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
@@ -196,7 +196,7 @@ int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
 /**
  * srv_park_make() - Make a TAP in the parking namespace and move it to @ns, which may be deleted and
  * made again (follow.c)
- * @t:		.name is the name that the TAP gets; the function sets the other members
+ * @t:		.name is the name for the TAP; the function sets the other members
  * @ret_what:	step that failed; unchanged if the parking namespace cannot be made
  *
  * Return: 0 or -errno
@@ -209,11 +209,14 @@ int srv_park_make(struct srv *s, struct srv_ns *ns, struct srv_tap *t, int *ret_
  * Parameters and result are as in srv_park_make().
  */
 int srv_park_spare(struct srv *s, struct srv_tap *t, int *ret_fd, const char **ret_what);
-/* srv_park_leave() - Move a parked TAP to @ns, under the name t->name. 0; -EBUSY the name is taken; -ENODEV; -errno */
+/*
+ * srv_park_leave() - Move a parked TAP to @ns, under the name t->name. Return: 0; -EBUSY: another device has the
+ * name; -ENODEV; -errno
+ */
 int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /*
- * srv_park() - Move a TAP to the parking namespace, unless it is there already; t->parked is "" if
- * that cannot be done. A spare TAP loses its name
+ * srv_park() - Move a TAP to the parking namespace, unless it is there already; t->parked is "" if this fails. A
+ * spare TAP loses its name
  */
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /* srv_tap_is_spare() - True if the TAP was made by HELPER_TAP_SPARE */
@@ -241,8 +244,8 @@ void srv_park_fini(struct srv_park *p);
  */
 int srv_stable_prepare(struct srv *s);
 /*
- * srv_stable_set() - Give the kernel the secret from which it makes the interface identifiers of a
- * TAP; the TAP is in @ns
+ * srv_stable_set() - Write the secret from which the kernel makes the interface identifiers of a TAP. The TAP is in
+ * @ns
  *
  * Return: 0; -EPERM the TAP was made without .stable; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an
  * earlier request; -EPIPE there is no writer (any more); -errno

@@ -123,7 +123,7 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
-/* Called if somebody has ended the writer. A sealed helper cannot make another one. */
+/* Called if the writer was killed. A sealed helper cannot make another one. */
 static int writer_gone(struct srv *s)
 {
 	close(s->writer);
@@ -131,7 +131,7 @@ static int writer_gone(struct srv *s)
 	return -EPIPE;
 }
 
-/* Return: 0; -EBUSY no answer yet; -EPIPE there is no writer any more */
+/* Return: 0; -EBUSY: there is no answer yet; -EPIPE: there is no writer any more */
 static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 {
 	struct pollfd p = { .fd = s->writer, .events = POLLIN };
@@ -149,8 +149,8 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 }
 
 /*
- * The time is limited, because the requests of all other hosts wait meanwhile. Until the writer has answered, it is
- * sent no further request; the main process repeats its own request later.
+ * The time is limited, because the requests of all other hosts wait during this time. Until the writer has answered,
+ * it gets no further request; the main process repeats its own request later.
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {

@@ -21,7 +21,8 @@
 struct ibsim_open {
 	struct ibsim_client *c;
 	struct ibsim_open *next; /* next free entry, or next open request of the same hash chain */
-	struct ibsim_pkt pkt; /* the request as it is returned to the client after a time-out */
+	/* the request in the form in which it is returned to the client after a time-out */
+	struct ibsim_pkt pkt;
 };
 
 struct ibsim_client {
@@ -55,7 +56,7 @@ struct ibsim_srv {
 	struct ibsim_stats st;
 };
 
-/* ibsim_client_by_id() - Return a client; NULL if there is none or it is dead */
+/* ibsim_client_by_id() - Return a client; NULL if there is none with this id, or if it has ended */
 struct ibsim_client *ibsim_client_by_id(const struct ibsim_srv *s, unsigned int id);
 /*
  * ibsim_client_add() - Make a client. Return: 0; -EMFILE: too many on the fabric or on @port;
@@ -73,8 +74,8 @@ int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
 void ibsim_client_queue_free(struct ibsim_client *c);
 /*
- * ibsim_client_send() - Send a MAD to a client, or queue it behind the MADs that wait already. The
- * MAD is dropped if the queue has @max MADs already
+ * ibsim_client_send() - Send a MAD to a client, or queue the MAD after the MADs that wait already.
+ * The MAD is dropped if the queue has @max MADs already
  */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now);

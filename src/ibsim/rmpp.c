@@ -8,9 +8,8 @@
  * libumad2sim relies on the kernel for RMPP, but its MADs do not pass the kernel. An RMPP message
  * of a program arrives here with flag Active but without the other fields of the RMPP header, it is
  * cut at 256 octets, and the program does not understand ACKs. So we fill in the RMPP header of a
- * first segment. A receiver then accepts the message if it is whole, and gives up if it was cut. To
- * a peer that sends an RMPP message to a client we answer that the client takes the first segment
- * and no more.
+ * first segment. A receiver then accepts the message if it is whole, and aborts if it was cut. If a
+ * peer sends an RMPP message to a client, we answer that the client accepts only the first segment.
  */
 
 #define RESP_TIME_NONE 31

@@ -39,9 +39,9 @@
 /*
  * Limits of the queues of MADs that clients have not yet read. A client's socket itself holds only
  * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
- * we stop reading from a client until it has read its answers, because libumad2sim.so holds one
- * lock while it reads or writes, so its reader would wait for its blocked writer for ever. So the
- * limits for answers only guard the memory, and unsolicited MADs have a lower limit.
+ * the server stop reading from a client until the client has read its answers: libumad2sim.so holds
+ * one lock while it reads or writes, so its reader would wait for its blocked writer for ever. So
+ * the limits for answers only guard the memory, and unsolicited MADs have a lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* most MADs in the queue of one client */
@@ -63,14 +63,14 @@ struct ibsim_peer {
 
 struct ibsim_ops {
 	/*
-	 * Find the end port that a client at @place calls @name ("" for its default node).
+	 * Find the end port that a client at @place names @name ("" for its default node).
 	 * @ret_name is the name of the node for the answer. Return: NULL if there is no such node
 	 */
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
 	/*
-	 * Open the socket for the MADs of client @id. The client's own socket is named after @pid,
-	 * the PID in the client's PID namespace, which was in its Connect. Return: 0; -errno,
-	 * after which the client is refused
+	 * Open the socket for the MADs of client @id. The name of the client's own socket contains
+	 * @pid, the PID in the client's PID namespace, which the client's Connect contained.
+	 * Return: 0; -errno, after which the client is refused
 	 */
 	int (*open)(void *ctx, unsigned int id, const struct ibsim_peer *peer, uint32_t pid);
 	void (*close)(void *ctx, unsigned int id);
@@ -94,7 +94,7 @@ void ibsim_srv_destroy(struct ibsim_srv *s, ns_t now);
 
 /**
  * ibsim_srv_ctl() - Handle a datagram that arrived at NAME:ctl
- * @ret:	the answer for its sender, IBSIM_CTL_LEN octets
+ * @ret:	the answer to the sender, IBSIM_CTL_LEN octets
  *
  * Requests of a client are accepted only from the address from which it sent its Connect.
  * Return: octets of the answer; 0 without an answer, if the datagram is not of this protocol
@@ -112,7 +112,8 @@ void ibsim_srv_writable(struct ibsim_srv *s, unsigned int id, ns_t now);
 void ibsim_srv_gone(struct ibsim_srv *s, unsigned int id, const char *why, ns_t now);
 
 struct ibsim_client_stats {
-	uint64_t requests, responses; /* MADs from the client; Sends count as responses */
+	/* MADs from the client; MADs with the method Send count as responses */
+	uint64_t requests, responses;
 	uint64_t answers, timeouts; /* responses for the client, requests returned to it */
 	uint64_t unsolicited; /* unsolicited MADs for the client */
 };
@@ -122,13 +123,14 @@ struct ibsim_stats {
 	uint64_t requests, responses, answers, timeouts, unsolicited;
 	/*
 	 * control messages: .drop_ctl_malformed: wrong length or magic; .refused_ctl: refused;
-	 * .refused_connect: refused Connects among these
+	 * .refused_connect: refused Connects, which are among .refused_ctl
 	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
 	uint64_t drop_no_client; /* MADs whose sender is not a client, or no longer one */
 	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
-	uint64_t drop_open; /* requests returned at once with status 110: too many, or not sent */
+	/* requests returned at once with status 110: too many were open, or sending failed */
+	uint64_t drop_open;
 	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
 	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
 	uint64_t drop_rmpp; /* RMPP ACKs, STOPs and ABORTs for clients, which do not support RMPP */
@@ -137,7 +139,8 @@ const struct ibsim_stats *ibsim_srv_stats(const struct ibsim_srv *s);
 
 struct ibsim_client_show {
 	unsigned int id;
-	uint32_t pid; /* PID according to the kernel, or to the client if the kernel gives none */
+	/* PID according to the kernel, or according to the client if the kernel does not know it */
+	uint32_t pid;
 	const char *node;
 	uint8_t port;
 	bool issm;

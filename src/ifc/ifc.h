@@ -30,9 +30,10 @@
 #include "sidr/offer.h"
 
 /*
- * Packets of TAPs that may be in the queues behind a port at once. IB links have no loss through congestion, because
- * credits hold the sender back; here a TAP is not read while that many packets are under way, and the kernel's
- * queue holds the sender back. Egress queues of a fabric (2048 packets) and receive rings are larger.
+ * Packets of TAPs that may be in the queues behind a port at once. IB links lose no packets by congestion, because
+ * credits stop the sender. Links of this fabric have no credits. So while so many packets are in the queues, TAPs are
+ * not read, and the kernel's queue stops the sender. Egress queues of a fabric (2048 packets) and receive rings are
+ * larger.
  */
 #define IFC_ROOM 1024u
 /*
@@ -41,7 +42,7 @@
  * are not sent late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
-#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is looked at */
+#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is checked */
 /* Default number of packets that the receive ring of an interface holds; the ring of a station holds half as many */
 #define IFC_RQ_DEPTH 4096u
 #define IFC_QUANTUM 64 /* number of packets that one TAP may send before the next TAP is read */
@@ -73,15 +74,16 @@ void ifc_set_fini(struct ifc_set *s);
 
 /* ifc_work() - Tell links of port changes, deliver the received packets, carry out the actions of all links */
 void ifc_work(struct ifc_set *s, ns_t now);
-/* ifc_work_left() - Is there more to do for ifc_work()? */
+/* ifc_work_left() - Tell whether ifc_work() has more to do */
 bool ifc_work_left(const struct ifc_set *s);
 
 /*
- * ifc_transmit() - Read frames from TAPs and post their packets, as far as there is room
+ * ifc_transmit() - Read frames from TAPs and post their packets, while there is room
  *
- * Each TAP that may have frames has one turn in a call (deficit round robin), in which it sends IFC_QUANTUM packets. What it sends more or less is
- * charged or added to its next turn. So few packets are under way at once that super-frames fit into a batch (PKT_BATCH) as they are, and their octets
- * are still in the CPU's cache when they are delivered.
+ * Each TAP that may have frames has one turn in a call (deficit round robin), in which it sends IFC_QUANTUM packets.
+ * If it sends more or fewer, the difference is subtracted from or added to its next turn. The quantum is so small
+ * that super-frames fit into a batch (PKT_BATCH) without being cut, and their octets are still in the CPU's cache
+ * when they are delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /* ifc_transmit_left() - Tell whether a TAP waits to be read, or waits for room that packets under way will free */
@@ -120,8 +122,8 @@ void ifc_port_close(struct ifc_port *p);
 
 struct ifc_ops {
 	/*
-	 * Read the next frame of the TAP to *ret. Return: 0; -EAGAIN: there is no frame until ifc_readable() is
-	 * called; -ENOBUFS: no free buffer; another -errno: the TAP is gone
+	 * Read the next frame of the TAP to *ret. Return: 0; -EAGAIN: there is no frame now, and the owner calls
+	 * ifc_readable() when there is one; -ENOBUFS: no free buffer; another -errno: the TAP is gone
 	 */
 	int (*read)(void *ctx, struct pkt **ret);
 	/* Write the frame to the TAP, then call eth_frame_free(); the function owns the frame. */
@@ -137,15 +139,15 @@ struct ifc_ops {
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
 	/*
 	 * InfiniBand shape: set the addresses of the network interface and of its broadcast group. @broadcast: MGID;
-	 * NULL: not known yet. Called when either address has changed, and with both known before the carrier is set
+	 * NULL: not known yet. Called when one of the addresses has changed. Both are known before the carrier is set
 	 */
 	void (*set_lladdr)(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast);
 	void (*set_mtu)(void *ctx, unsigned int mtu);
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
 	/*
-	 * Called after the link was told the port's attributes, some of which may have changed, such as the LID. May
-	 * be NULL
+	 * Called after the link got the port's attributes, some of which (such as the LID) may have changed. May be
+	 * NULL
 	 */
 	void (*port_changed)(void *ctx);
 };
@@ -155,14 +157,15 @@ struct ifc_qp {
 	struct list rx_link; /* membership in ifc_set.rx_ready */
 	struct list link; /* in ifc.station_qps */
 	struct ifc *ifc;
-	/* station whose queue pair it is; NULL: it is the interface's own */
+	/* station to which the queue pair belongs; NULL: it belongs to the interface itself */
 	struct eth_station *station;
 	struct ca_qp *ca; /* NULL: not made yet */
 };
 
 struct ifc_watchdog {
 	ns_t timeout; /* longest time without a packet that leaves the send queue */
-	struct timer timer; /* next look at the send queue; armed while packets may wait in it */
+	/* time of the next check of the send queue; armed while packets may wait in it */
+	struct timer timer;
 	ns_t since; /* time at which .sent was noted */
 	uint64_t sent; /* number of packets that had left the send queue at .since */
 	bool blocked; /* the TAP is not read, because the send queue is stalled and full */
@@ -186,12 +189,13 @@ struct ifc {
 	unsigned int rq_depth; /* packets in the receive ring of the own queue pair */
 	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
 	struct ifc_watchdog watchdog;
-	uint32_t qpn; /* number that the own queue pair should have; 0: ifc_qpn_hint() chooses */
+	/* QPN that the interface's own queue pair should have; 0: ifc_qpn_hint() chooses */
+	uint32_t qpn;
 	enum eth_shape shape;
 	uint8_t mac[6]; /* Ethernet shape: MAC of the network interface */
 	/*
-	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: not called yet, or the address was
-	 * not known then
+	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: not called yet, or this address was
+	 * not known at that call
 	 */
 	struct ipoib_lladdr own;
 	ib_gid broadcast;
@@ -199,9 +203,9 @@ struct ifc {
 	struct eth_if *eth;
 	struct ifc_qp qp; /* queue pair of the interface itself */
 	struct list station_qps; /* struct ifc_qp.link */
-	bool sidr_server; /* offers the group of its partition by SIDR while it is up */
+	bool sidr_server; /* while the interface is up, it offers the group of its partition by SIDR */
 	uint64_t sidr_service; /* ServiceID */
-	uint8_t sidr_scope; /* scope of the group that .offer gives out */
+	uint8_t sidr_scope; /* scope of the group that .offer offers */
 	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
@@ -217,7 +221,7 @@ struct ifc_cfg {
 	const char *link_name; /* name of the link in the log */
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	uint16_t pkey;
-	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the link has it */
+	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: the MTU of the link */
 	uint8_t scope; /* scope of the broadcast group, as in struct ipoib_link_cfg */
 	uint16_t subnet;
 	/* source of the SL of unicast packets, as in struct ipoib_link_cfg */
@@ -236,7 +240,7 @@ struct ifc_cfg {
 	enum eth_shape shape; /* shape of the kernel's device, as in struct eth_if_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* options of the device, as in struct eth_if_cfg */
 	unsigned int stations; /* largest number of stations, as in struct eth_if_cfg */
-	bool sidr_server; /* give out the broadcast group of the partition by SIDR (sidr/offer.h) */
+	bool sidr_server; /* offer the broadcast group of the partition by SIDR (sidr/offer.h) */
 	uint64_t sidr_service; /* ServiceID; 0: SIDR_SERVICE_ID_DEFAULT */
 };
 
@@ -255,7 +259,8 @@ void ifc_destroy(struct ifc *i);
 /* ifc_set_up() - The TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
 /*
- * ifc_set_router() - Make the interface that of a multicast router, or end this. Return: as ipoib_link_set_router()
+ * ifc_set_router() - Make the interface a multicast router's, or an ordinary interface again. Return: as
+ * ipoib_link_set_router()
  */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
@@ -264,7 +269,7 @@ void ifc_readable(struct ifc *i);
 void ifc_actions(struct ifc *i, ns_t now);
 
 /*
- * ifc_qpn_hint() - QPN for the interface, or for the station with @mac if that is not NULL
+ * ifc_qpn_hint() - Return the QPN that the interface should have, or, if @mac is not NULL, the station with this MAC
  *
  * The number is the same after a restart, so that entries in the caches of peers stay valid.
  */

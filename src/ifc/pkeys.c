@@ -69,7 +69,7 @@ static int by_value(const void *a, const void *b)
 	return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
-/* Reads the table to k->now. Returns the number of P_Keys that count. */
+/* Reads the table to k->now. Returns the number of P_Keys to report. */
 static unsigned int read_table(struct ifc_pkeys *k, struct ca *ca)
 {
 	unsigned int n = 0, unique = 0;
@@ -111,7 +111,7 @@ static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
 	return false;
 }
 
-/* Keeps the P_Keys for which came() failed until .retry_at. A P_Key that is no longer in the table is forgotten. */
+/* Stores the P_Keys for which came() failed, until .retry_at. A P_Key that is no longer in the table is dropped. */
 static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {
 	unsigned int kept = 0;
@@ -144,8 +144,8 @@ static void tell_one(struct ifc_pkeys *k, uint16_t pkey, ns_t now)
 }
 
 /*
- * Calls came() for new P_Keys. The search begins behind the last P_Key for which came() was called, so that P_Keys
- * that come and go all the time do not keep others waiting. Return: false if the allowance was used up
+ * Calls came() for new P_Keys. The search begins after the last P_Key for which came() was called, so that P_Keys
+ * that come and go all the time do not delay others. Return: false if the allowance was used up
  */
 static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {

@@ -6,14 +6,15 @@
  * DOC: The P_Keys of a port
  *
  * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner may
- * have an interface for each (intel-ipoib-linux-hld-2002, 2.6). A list may restrict the P_Keys that are reported.
- * This is useful because a join does not always show whether IPoIB uses a partition: an SM may create a group at any
- * join.
+ * have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list may restrict the P_Keys that are
+ * reported. This is useful because a join does not always show whether IPoIB uses a partition: an SM may create a
+ * group at any join.
  *
  * A P_Key that leaves the table is reported at once. New P_Keys are reported at a limited rate, because a table that
  * is written again and again could otherwise keep the owner busy with making interfaces.
  *
- * A full and a limited membership of one partition are one P_Key here, because they are one link (RFC 4391 section 4.1).
+ * A full and a limited P_Key of one partition count as one P_Key, because they belong to one link (RFC 4391 section
+ * 4.1).
  */
 
 #include "ifc/ifc.h"
@@ -33,7 +34,7 @@ struct ifc_pkeys {
 	const struct ifc_pkeys_ops *ops;
 	void *ctx;
 	const uint16_t *only; /* list of the P_Keys to report, without regard to bit 15; borrowed */
-	unsigned int nonly; /* number of P_Keys in .only; 0: all count */
+	unsigned int nonly; /* number of P_Keys in .only; 0: all P_Keys are reported */
 	struct ifc_port *port;
 	unsigned int cap; /* entries of the port's P_Key table */
 	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
@@ -46,7 +47,7 @@ struct ifc_pkeys {
 	ns_t retry_at;
 	uint16_t last; /* P_Key of the last call of came() */
 	struct pace pace; /* allowance for calls of came() */
-	struct timer timer; /* time of the next update if the table stays as it is */
+	struct timer timer; /* time of the next update, even if the table does not change */
 };
 
 /*

@@ -6,8 +6,8 @@
 #include "ifc/watchdog.h"
 
 /*
- * This is a callback of the CA, and the CA must not be called inside its callbacks. So the event is
- * only noted.
+ * This function is a callback of the CA, inside which the CA must not be called. So it only stores
+ * the event.
  */
 static void on_event(void *ctx, enum ca_event ev, ns_t now)
 {

@@ -23,8 +23,8 @@ static void refresh_ports(struct ifc_set *s, ns_t now)
 }
 
 /*
- * Queue pairs are polled for one batch at a time, so that a queue pair that keeps receiving does not keep the others
- * waiting.
+ * Each queue pair is polled for one batch at a time, so that a queue pair that receives all the time does not delay
+ * the others.
  */
 static void receive(struct ifc_set *s, ns_t now)
 {
@@ -63,7 +63,7 @@ enum turn {
 	TURN_EMPTY, /* the TAP has no frames */
 	TURN_OVER, /* the TAP has used its quantum */
 	TURN_BLOCKED, /* there is no room, or no buffer, for more */
-	TURN_STALLED, /* there is no room until the send queue moves, which the watchdog sees */
+	TURN_STALLED, /* there is no room until the send queue moves again; the watchdog notices this */
 };
 
 /* Return the number of packets that the TAP may send now, which is the room in the queues */
@@ -87,8 +87,8 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads frames for about @limit packets: at least one frame, and more as long as a frame like the last one would stay
- * below the limit. *ret_err is the error of the read that ended this, or 0.
+ * Reads frames for about @limit packets: at least one frame, and further frames while a frame like the last one would
+ * not exceed the limit. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {
@@ -124,7 +124,7 @@ static bool finish_frames(struct ifc *i, ns_t now)
 	return !eth_tx_waiting(i->eth);
 }
 
-/* Sends frames for the rest of the quantum. 0, or the error of ifc_ops.read() that ended it */
+/* Sends frames for the rest of the quantum. Return: 0, or the error of the last ifc_ops.read() */
 static int send_frames(struct ifc *i, ns_t now)
 {
 	unsigned int room = room_behind(i), quantum = (unsigned int)i->deficit;

@@ -40,7 +40,7 @@ static void arm(struct ifc *i, const struct ca_send_queue *q, ns_t now)
 	struct ifc_watchdog *w = &i->watchdog;
 	ns_t at = w->since + w->timeout;
 
-	/* Not every CA reports the end of a stall (ca_notify.room), so look often. */
+	/* Not every CA reports the end of a stall (ca_notify.room), so check often. */
 	if (w->blocked && q->stalled && now + IFC_STALL_POLL < at)
 		at = now + IFC_STALL_POLL;
 	timer_arm(i->set->timers, &w->timer, at);

@@ -10,8 +10,8 @@ void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_watchdog_posted() - Packets were posted to a queue pair of the interface */
 void ifc_watchdog_posted(struct ifc *i, ns_t now);
 /*
- * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. True: it is,
- * and ifc_readable() is called when a packet has left it
+ * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. If it is,
+ * ifc_readable() is called when a packet has left the queue
  */
 bool ifc_watchdog_block(struct ifc *i, ns_t now);
 /* ifc_watchdog_room() - The CA reports that packets have left a stalled send queue */

@@ -81,7 +81,7 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 
 /*
  * Frames that the host sent before the TAP was moved out must not leave on another partition. So a parked TAP is free
- * only when a read has found no frame. No more frames can arrive, because nobody can send through a parked TAP.
+ * only when a read has found no frame. No more frames can arrive, because no program can send through a parked TAP.
  */
 static void drain(struct by_pkey_tap *t)
 {
@@ -302,8 +302,8 @@ void by_pkey_destroy(struct by_pkey *b)
 }
 
 /*
- * True if the interface has nothing to wait for, because there is no broadcast group or all TAPs are in use. A join
- * that got no answer says nothing about the group, and a TAP that is being parked will soon be free.
+ * True if the interface has nothing to wait for, because there is no broadcast group or all TAPs are in use. If a
+ * join got no answer, the group may still exist, and a TAP that is being parked will soon be free.
  */
 static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
 			  const struct ipoib_link_info *info)

@@ -21,15 +21,15 @@ enum by_pkey_tap_state {
 	BY_PKEY_TAP_FREE, /* the TAP is in the parking namespace, and no frame waits in it */
 	BY_PKEY_TAP_USED, /* in use by an interface */
 	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
-	/* the TAP is parked, but frames that the host sent before may wait in it; they are read and dropped */
+	/* the TAP is parked, but it may have frames that the host sent before; they are read and dropped */
 	BY_PKEY_TAP_DRAINS,
-	BY_PKEY_TAP_LOST, /* somebody else deleted the TAP, or moved it to another namespace */
+	BY_PKEY_TAP_LOST, /* another program deleted the TAP, or moved it to another namespace */
 };
 
 struct by_pkey_tap {
 	struct by_pkey *of;
-	struct tap tap; /* also used by the interface, which has a copy */
-	uint32_t number; /* number by which the helper knows the TAP */
+	struct tap tap; /* the TAP, of which the interface has a copy */
+	uint32_t number; /* number of the TAP in requests to the helper */
 	enum by_pkey_tap_state state;
 	bool asked; /* true if the helper was asked to park the TAP */
 };
@@ -39,7 +39,7 @@ struct by_pkey {
 	struct inst *inst;
 	struct inst_host *host;
 	struct inst_port *port;
-	/* configuration of the section; .netns belongs to the configuration file's data, and is NULL here */
+	/* configuration of the section; .netns is NULL, because it belongs to the data of the configuration file */
 	struct conf_iface conf;
 	unsigned int ca; /* number of the port's CA on the host, as in uipoibN */
 	struct ifc_pkeys pkeys;
@@ -61,13 +61,13 @@ int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_M
  * and .conf are set
  */
 void by_pkey_init(struct by_pkey *b);
-/* by_pkey_stop() - Follow the P_Keys no longer; the interfaces stay, and none gets a TAP */
+/* by_pkey_stop() - Stop following the P_Keys. Existing interfaces stay, and no more interfaces get a TAP */
 void by_pkey_stop(struct by_pkey *b);
-/* by_pkey_destroy() - End a section of which no interface is left */
+/* by_pkey_destroy() - Free a section whose interfaces have all ended */
 void by_pkey_destroy(struct by_pkey *b);
 
 /*
- * by_pkey_release() - An interface needs its TAP no longer
+ * by_pkey_release() - Take the TAP back from an interface that does not need it any more
  * @tap:	the interface's copy of the TAP, for its counters
  */
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);

@@ -18,7 +18,7 @@
 
 /* --- sending */
 
-/* Send as much as the socket takes: 0; -EAGAIN it is full; -errno */
+/* Send as much as the socket accepts. Return: 0; -EAGAIN: the socket is full; -errno */
 static int send_some(struct capfile *c)
 {
 	while (c->done < c->len) {
@@ -52,7 +52,7 @@ static void fail(struct capfile *c, int err)
 	       strerror(-c->error));
 }
 
-/* Take the reports that have come. True if there will be no more. */
+/* Receive the reports that have come. Return: true if there will be no more */
 static bool take_reports(struct capfile *c)
 {
 	int status, err;
@@ -348,7 +348,7 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 
 /* --- ending */
 
-/* Record nothing more, and tell the writer so when everything is sent. */
+/* Stop recording, and tell the writer so when all records are sent. */
 static void end_records(struct capfile *c)
 {
 	capture_destroy(c->cap);

@@ -17,9 +17,9 @@
 #include "inst/fab.h"
 
 /*
- * Sizes of the buffer in octets, by which the reader of a stream (a client, a pipe, a terminal) or the writer
- * of a regular file may be late. The second is larger, because traffic does not slow down while a busy machine
- * gives the writer no time. Memory is touched on first use only.
+ * Sizes of the buffer in octets, which limit how far the reader of a stream (a client, a pipe, a terminal) or the
+ * writer of a regular file may lag behind. The second size is larger, because traffic does not slow down while a busy
+ * machine gives the writer no time. Memory is used only when it is first written.
  */
 #define CAPFILE_STREAM_BUF (8 * 1024 * 1024)
 #define CAPFILE_DISK_BUF (64 * 1024 * 1024)
@@ -57,11 +57,12 @@ struct capfile {
 
 /**
  * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
- * @path:	name of the file, "-" for standard output; the format is pcapng if the name ends in .pcapng or
- * 		@what is given, else pcap
- * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link there
+ * @path:	name of the file, "-" for standard output; the format is pcapng if the name ends in .pcapng or @what
+ *	is not NULL, otherwise pcap
+ * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link at
+ *	this port
  *
- * Waits until the first octets are written. Return: 0; -EEXIST @path is being written already; -errno; with @err
+ * Waits until the first octets are written. Return: 0; -EEXIST: another capture writes to @path; -errno; with @err
  */
 int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
 		 char err[INST_ERR_MAX]);
@@ -78,9 +79,9 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
 		    struct capfile **ret, char err[INST_ERR_MAX]);
 
 /**
- * capfile_stop() - Record nothing more, and end the capture when its writer has written all
+ * capfile_stop() - Stop recording, and end the capture when its writer has written all records
  * @done:	called at the end, with 0 or the first error, unless capfile_forget() was called; @c is freed
- * 		after the call
+ *		after the call
  *
  * Return: -EINPROGRESS, and @done will be called; 0 or the first error, and @c is freed
  */
@@ -88,7 +89,10 @@ int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
 /* capfile_forget() - Do not call @done of capfile_stop() any more */
 void capfile_forget(struct capfile *c);
 
-/* capfile_close() - End a capture at once; its writer writes what it has. Returns 0 or its first error */
+/*
+ * capfile_close() - End a capture at once; its writer writes the records that it has received. Returns 0 or the first
+ * error of the capture
+ */
 int capfile_close(struct capfile *c);
 
 /*

@@ -92,8 +92,8 @@ static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struc
 }
 
 /*
- * Refuse an LMC with which the LIDs do not suffice. A CA port takes an aligned range of LIDs, a switch one LID. The range
- * that contains LID 0, which is no LID, is for switches only.
+ * Refuse an LMC if it would need more LIDs than there are. A CA port takes an aligned range of
+ * LIDs, a switch one LID. The range that contains LID 0, which is no LID, is for switches only.
  */
 static int check_lids(const struct inst_fabric *f, uint8_t lmc, char err[INST_ERR_MAX])
 {

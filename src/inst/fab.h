@@ -10,7 +10,7 @@
 #include "fabric/fabric.h"
 #include "inst/inst.h"
 
-/* The text of a partition file, kept because each manager that is started parses it. */
+/* The text of a partition file, stored because each manager that is started parses it. */
 struct inst_partitions {
 	char *name; /* name of the file, for messages */
 	char *text; /* text of the file; NULL if no partitions were given */
@@ -35,7 +35,7 @@ struct inst_fabric {
 
 /**
  * fab_add() - Build a fabric and start its SM
- * @conf:	copied without its paths; .topology is the file's name for messages, NULL if @topo was generated
+ * @conf:	copied, except the paths. .topology is the file's name for messages; NULL if @topo was generated
  * @topo:	borrowed
  *
  * Return: 0; -EINVAL, -ENOMEM, -errno of a file; all with a message in @err

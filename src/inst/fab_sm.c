@@ -71,8 +71,8 @@ static int parse_partitions(struct sm_partitions **ret, const struct inst_partit
 }
 
 /*
- * Each manager owns its partitions, so the text is parsed once for each manager. The text has been
- * checked by keep_partitions(), so only a lack of memory can make this fail.
+ * Each manager owns its partitions, so the text is parsed once for each manager. keep_partitions()
+ * has checked the text, so this fails only if memory runs out.
  */
 static int give_partitions(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX])
 {
@@ -91,7 +91,7 @@ static void partitions_free(struct inst_partitions *p)
 	*p = (struct inst_partitions){ 0 };
 }
 
-/* Checks @text and keeps it for managers that start later. Takes @text, also on failure. */
+/* Checks @text and stores it for managers that start later. Takes @text, even after a failure. */
 static int keep_partitions(struct inst_fabric *f, const char *name, char *text, size_t len,
 			   char err[INST_ERR_MAX])
 {
@@ -175,8 +175,8 @@ static void sm_free(struct inst_sm *m)
 }
 
 /*
- * The cables behind a UDP link belong to another process, so the SM treats the nodes that it finds
- * there as external.
+ * The cables behind a UDP link belong to another process, so the SM treats the nodes behind the
+ * link as external.
  */
 static bool is_external(void *ctx, uint64_t node_guid, uint8_t port)
 {

@@ -28,7 +28,7 @@ struct inst_sm {
  * there is none
  */
 struct inst_sm *fab_sm(const struct inst_fabric *f);
-/* fab_sm_at() - The manager on a port; NULL if there is none */
+/* fab_sm_at() - Return the manager on a port; NULL if there is none */
 struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port *at);
 
 /**
@@ -50,7 +50,7 @@ void fab_sm_stop(struct inst_sm *m, ns_t now);
 /*
  * fab_sm_restart() - Stop a manager and start a new one on the same port with the same priority
  *
- * Return: as fab_sm_start(); on failure the old manager is gone and there is no new one
+ * Return: as fab_sm_start(); after a failure there is neither the old manager nor a new one
  */
 int fab_sm_restart(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX]);
 
@@ -66,10 +66,10 @@ int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_E
  * started later
  * @name:	name of the file that @fd is a copy of, for messages
  * @fd:	sealed memory file that the client made by file_seal(), so that reading it never waits;
- * 	the caller keeps and closes it
+ *	the caller keeps and closes it
  *
- * Return: 0; -errno with a message in @err. The earlier partitions then stay. But if a manager ran
- * out of memory, the managers before it in the list have the new partitions.
+ * Return: 0; -errno with a message in @err. The partitions do not change then, with one exception:
+ * if memory runs out for a manager, the managers before it in the list have the new partitions.
  */
 int fab_set_partitions(struct inst_fabric *f, const char *name, int fd, ns_t now,
 		       char err[INST_ERR_MAX]);

@@ -4,13 +4,13 @@
 
 /*
  * Decides when the helper is asked whether the name of a host's namespace still names the same namespace, and
- * interprets the answers (netdev_post_ns_follow()). No I/O and no clock.
+ * interprets the answers (netdev_post_ns_follow()). This file does no I/O and reads no clock.
  *
  * The helper is asked when a name was added or removed in the folder of the namespace's name. It is also asked every
- * ten seconds, because a namespace that is unmounted from its name, or over which another is mounted, leaves the name
- * as it is. While the namespace is gone, the helper is asked every second, because a namespace is mounted on its name
- * some time after the name was added. A question waits for the answer to the previous question. If a namespace is
- * deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
+ * ten seconds, because a namespace can be unmounted from its name, or another mounted over it, without a change in
+ * the folder. While the namespace is gone, the helper is asked every second, because a namespace is mounted on its
+ * name some time after the name was added. A question waits for the answer to the previous question. If a namespace
+ * is deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -49,19 +49,19 @@ void follow_event(struct follow *f);
 ns_t follow_next(const struct follow *f);
 
 /*
- * follow_asked() - Note that a question is sent now
+ * follow_asked() - Record that a question is sent now
  *
  * When a namespace was replaced, the first answer is that the old namespace is gone, and the next answer has the
  * files of the new namespace. So the files of the old namespace are closed before those of the new one arrive, which
- * matters when the process has as many open files as it may.
+ * is necessary when the process has as many open files as it may have.
  * Return: number of the namespace to ask about; 0 while none is present
  */
 uint32_t follow_asked(struct follow *f);
 
 /**
- * follow_answered() - Take an answer
+ * follow_answered() - Process an answer
  * @gen:	value of the answer: 0 the namespace in the question is gone; or the helper's number of the namespace
- * 		that is open; -errno if the helper could not tell, for example because it has too many files open
+ *		that is open; -errno if the helper could not tell, for example because it has too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

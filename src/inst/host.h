@@ -39,8 +39,8 @@ struct inst_host {
 	struct loop_fd dump_fd;
 	struct list ifaces; /* struct inst_iface.on_host */
 	/*
-	 * A port of each CA that the host has, in the order of the configuration: the CAs that programs in the host
-	 * see as uipoib0, uipoib1 ... Programs use the first CA by default.
+	 * One port of each CA that the host has, in the order of the configuration. Programs in the host see these
+	 * CAs as uipoib0, uipoib1 ... Programs use the first CA by default.
 	 */
 	struct inst_port *ca[HOST_CAS_MAX];
 	unsigned int ncas;
@@ -53,15 +53,18 @@ struct inst_host {
  *
  * The key `netns` names the host's namespace. Without this key a host with a name gets an anonymous namespace, and
  * the host "" uses the namespace of the user who started the instance.
- * Return: 0; -EINVAL two interfaces of a host disagree about its namespace; -errno; with @err
+ * Return: 0; -EINVAL: the configuration gives two namespaces to the host; -errno; with @err
  */
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
 	     char err[INST_ERR_MAX]);
 
-/* host_ca() - Number of the port's CA on the host; if it is new there, it gets the next number. HOST_CAS_MAX: there are too many */
+/*
+ * host_ca() - Return the number of the port's CA on the host; a new CA gets the next number. HOST_CAS_MAX: the host
+ * has too many CAs
+ */
 unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 
-/* host_close() - Close a host, of which no interface may be left */
+/* host_close() - Close a host that has no interfaces any more */
 void host_close(struct inst_host *h);
 
 /* host_use_files() - Take all files of the host's namespace, and watch the kernel's events. 0 or -errno */

@@ -25,8 +25,8 @@ static void iface_log(const struct inst_iface *i, enum log_level lvl, const char
 /* --- frames */
 
 /*
- * The TAP is watched edge-triggered, because ifc_transmit() reads it until it is empty, or stops
- * while the fabric has no room.
+ * The TAP is watched edge-triggered, because ifc_transmit() reads it until it is empty, or until the fabric has no
+ * room.
  */
 static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
@@ -194,9 +194,7 @@ static void follow_mc(struct inst_iface *i, ns_t now)
 {
 	int err;
 
-	/*
-	 * A link whose profile does not follow the SA's Reports of groups cannot be that of a multicast router.
-	 */
+	/* A link whose profile ignores the SA's Reports about groups cannot belong to a multicast router. */
 	if (i->router != CONF_ROUTER_AUTO || !ipoib_link_profile(i->ifc.ipoib)->reports)
 		return;
 	err = ifc_set_router(&i->ifc, i->routes_mc[RTNL_V4] || i->routes_mc[RTNL_V6], now);
@@ -311,7 +309,7 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 		.txqlen = i->params.tx_queue_len,
 	};
 
-	/* The MTU that the link had when its namespace went away */
+	/* The MTU that the link had when its namespace was deleted */
 	if (i->net.mtu)
 		tc.mtu = i->net.mtu;
 	if (i->kind == TAP_ETHERNET)
@@ -324,7 +322,7 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 
 /*
  * Until the port is active, a device of type 32 has the address that it will probably get: with the expected subnet
- * prefix and queue pair number. The reason is that programs may look for a device by its address.
+ * prefix and queue pair number. Programs may look for a device by its address, so it needs one at once.
  */
 static void put_first_lladdr(struct inst_iface *i)
 {

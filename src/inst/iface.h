@@ -9,7 +9,7 @@
 #include "inst/iface_net.h"
 #include "inst/inst.h"
 
-/* Configured settings that are kept to start the link, to set up its TAP, and for `link show` */
+/* Configured settings that are stored to start the link, to set up its TAP, and for `link show` */
 struct iface_params {
 	unsigned int tx_queue_len, sq_depth, rq_depth;
 	ns_t tx_timeout;
@@ -44,7 +44,7 @@ struct inst_iface {
 	 * its broadcast group
 	 */
 	bool device;
-	enum tap_kind kind; /* kind of .tap, also while there is none */
+	enum tap_kind kind; /* kind of .tap, valid even while there is no TAP */
 	struct tap tap;
 	struct loop_fd tap_fd;
 	int ifindex;
@@ -65,7 +65,7 @@ struct inst_iface {
 /**
  * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is ready
  *
- * Return: 0; -EBUSY the name is taken; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
+ * Return: 0; -EBUSY: another device has the name; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
@@ -79,7 +79,9 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
  * @c:		copy of the section b->conf with this interface's P_Key, name and addresses
  */
 int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret);
-/* iface_use_tap() - Give an interface of iface_add_pkey() the TAP @t, and have its link join */
+/*
+ * iface_use_tap() - Assign the TAP @t to an interface of iface_add_pkey(), and let its link join the broadcast group
+ */
 void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
 
 /* iface_shutdown() - Leave the groups of an interface; the next inst_work() sends the MADs */
@@ -94,7 +96,7 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 /* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
- * iface_ns_lost() - Handle the loss of the namespace, after the helper has taken the TAP out of it. iface_net_came()
+ * iface_ns_lost() - Handle the loss of the namespace, after the helper has moved the TAP out of it. iface_net_came()
  * is called when the namespace exists again
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
@@ -102,7 +104,7 @@ void iface_ns_lost(struct inst_iface *i, ns_t now);
 /* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
 
-/* iface_put_lladdrs() - Set those of address and broadcast address of a device of type 32 that are known */
+/* iface_put_lladdrs() - Set the address and the broadcast address of a device of type 32, as far as they are known */
 void iface_put_lladdrs(struct inst_iface *i);
 
 /* iface_kind() - The kind of network device that a section of the configuration asks for */

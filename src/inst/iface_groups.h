@@ -6,8 +6,9 @@
  * The groups that the kernel has joined on an interface, read from /proc and compared with the groups that eth/
  * knows, every two seconds while the interface is up (eth_groups_sync_begin()).
  *
- * A host may have joined tens of thousands of groups, and the kernel then takes 0.3 ms for each piece of 4 KiB, 0.1 s for
- * all. So a long list is read in pieces with pauses, in which packets of all interfaces are served.
+ * A host may have joined tens of thousands of groups, and then the kernel needs 0.3 ms for each piece of 4 KiB, and
+ * 0.1 s for the whole list. So a long list is read in pieces with pauses, in which packets of all interfaces are
+ * served.
  */
 
 #include "netdev/groups.h"

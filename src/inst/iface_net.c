@@ -9,7 +9,7 @@
 #include "inst/iface.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
-/* Settings by which iface_net_came() puts the TAP into the namespace and sets it up */
+/* Settings by which iface_net_came() moves the TAP into the namespace and sets it up */
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
 /*
  * Settings that are not sent again after a refusal: configured addresses, and the removal of a former fe80:: address,
@@ -54,7 +54,7 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 {
 	enum log_level lvl = LOG_LVL_WARN;
 
-	/* With forwarding on or accept_ra off the kernel takes no token, which is no fault. */
+	/* If forwarding is on or accept_ra is off, the kernel accepts no token, which is no fault. */
 	if (asked == IFACE_NET_TOKEN) {
 		if (i->net.token_logged)
 			return;
@@ -80,7 +80,7 @@ static void pause_after_search(struct inst_iface *i)
 	timer_arm(&i->inst->loop.timers, &i->net.pace, now + pause);
 }
 
-/* Handles the helper's answer to one of the requests by which a TAP returns to its namespace. */
+/* Handles the helper's answer to one of the requests that move a TAP back to its namespace and configure it. */
 static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
 {
 	struct iface_net *n = &i->net;
@@ -119,7 +119,7 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 
 	n->busy = false;
 	n->asked = 0;
-	/* -ESTALE means that the namespace is gone; inst/host_follow.c learns and logs this. */
+	/* -ESTALE means that the namespace is gone, which inst/host_follow.c notices and logs. */
 	if (!done && a->err != -ESTALE)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
@@ -225,7 +225,9 @@ static int post_up(struct inst_iface *i)
 	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
-/* Return the settings to send next, in the order in which the kernel needs them; 0 if there are none */
+/*
+ * Return the settings to send next: the first ones in the order in which the kernel needs them; 0 if there are none
+ */
 static unsigned int choose(const struct iface_net *n)
 {
 	if (n->wanted & IFACE_NET_TAP)

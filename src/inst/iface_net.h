@@ -6,9 +6,9 @@
  * DOC: The kernel's settings of an interface
  *
  * Only the helper may change the MAC, the MTU and the addresses of a TAP, and a busy kernel may take long. So each
- * interface has at most one job of the helper under way, and stores here the settings that it wants to send next. The
- * carrier is raised only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is
- * a carrier.
+ * interface has at most one job that the helper has not answered, and stores here the settings that it wants to send
+ * next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as
+ * there is a carrier.
  *
  * Carrier, and the addresses and the largest MTU of a device of type 32, are set by the descriptor of the device. These
  * calls wait while the kernel changes other links.
@@ -31,8 +31,8 @@ enum iface_net_set {
 	IFACE_NET_TOKEN = 1 << 3, /* the interface identifier for autoconfigured IPv6 addresses */
 	IFACE_NET_GONE = 1 << 4, /* deletion of neighbours, used only in iface_net.asked */
 	/*
-	 * Settings in a namespace that was made again: the TAP, then one configured address after the other, then
-	 * IFF_UP
+	 * Settings after the namespace was made again, in this order: the TAP, one configured address after the
+	 * other, IFF_UP
 	 */
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
@@ -56,14 +56,14 @@ struct iface_net {
 	bool busy; /* a job is under way */
 	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
 	bool token_logged; /* the first refusal of a token was logged */
-	/* true if the namespace is gone, or the instance leaves, so that nothing is sent */
+	/* true if the namespace is gone, or the instance is about to end, so that nothing is sent */
 	bool away;
 	bool tap_logged; /* the first refusal of the TAP's return was logged */
 	bool full_logged; /* true if the log already says that the helper's queue is full */
 	/* number of configured addresses sent since the namespace was made again */
 	unsigned int naddrs;
 	unsigned int mtu;
-	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero if none was */
+	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero: none was sent */
 	ns_t asked_at; /* time at which the job under way was queued */
 	struct timer pace; /* earliest time of the next deletion of neighbours */
 	/* Next try after the TAP's return or IFF_UP was refused, or after the helper's queue was full */
@@ -85,28 +85,28 @@ void iface_net_set_mac(struct inst_iface *i);
 void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
 
 /*
- * iface_net_set_carrier() - Lower the carrier now, or raise it once the kernel has MAC and MTU;
- * i->carrier shows the present state
+ * iface_net_set_carrier() - Lower the carrier now, or raise it as soon as the kernel has MAC and MTU; i->carrier
+ * shows the present state
  */
 void iface_net_set_carrier(struct inst_iface *i, bool up);
 
 /*
- * iface_net_port() - Send a new interface identifier to the kernel, if the port's attributes changed, the IPv6
- * interface identifier is made of the LID (ip6-iid = lid), and the LID has changed
+ * iface_net_port() - To be called when the port's attributes changed. If the IPv6 interface identifier is made of the
+ * LID (ip6-iid = lid) and the LID has changed, send the new identifier to the kernel
  */
 void iface_net_port(struct inst_iface *i);
 
 /*
- * iface_net_neigh_gone() - Have the kernel delete the neighbour entries with a hardware address of @len octets
+ * iface_net_neigh_gone() - Make the kernel delete the neighbour entries with a hardware address of @len octets
  *
- * When IFACE_GONE_MAX addresses wait and @hw is one more, all entries that the kernel learnt are deleted. The kernel then asks
- * again for the neighbours that are still there.
+ * When IFACE_GONE_MAX addresses wait and @hw is one more, all entries that the kernel learnt are deleted. The kernel
+ * then resolves the addresses of existing neighbours again.
  */
 void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 
 /*
- * iface_net_lost() - Discard the settings that wait, and send nothing more, because the namespace is gone or the
- * instance leaves
+ * iface_net_lost() - Discard the waiting settings, and send nothing more, because the namespace is gone or the
+ * instance is about to end
  */
 void iface_net_lost(struct inst_iface *i);
 /*

@@ -21,10 +21,7 @@
 #include "inst/udplink.h"
 #include "util/text.h"
 
-/*
- * Number of rounds in which TAPs are read. Then the loop finds out which other TAPs have become readable, and these
- * are read.
- */
+/* Number of rounds in which TAPs are read. Then the loop polls, and reads other TAPs that have become readable. */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
 /* Time after which no new round begins, because one round may be a slice of a sweep's work */
@@ -124,8 +121,8 @@ bool inst_work(void *ctx, ns_t now)
 
 	for (unsigned int round = 0; more && round < WORK_ROUNDS && now < end; round++) {
 		/*
-		 * Each round reads the clock, because a sweep of the SM takes hundreds of rounds, and its
-		 * deadlines and statistics need the time.
+		 * Each round reads the clock, because a sweep of the SM takes hundreds of rounds, and its deadlines
+		 * and statistics need the present time.
 		 */
 		if (round)
 			now = in->loop.now = loop_clock();
@@ -413,8 +410,8 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 }
 
 /*
- * Return the usual reason why a link waits for its port when the subnet's SM is not part of the instance: the SM is
- * missing, or has not finished. "" if this is not the case.
+ * Return the usual reason for which a link waits for its port if the subnet's SM is not part of the instance: the SM
+ * is missing, or has not finished. "" if the cause is another one.
  */
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
 {

@@ -5,16 +5,16 @@
 /*
  * DOC: An instance
  *
- * The objects of one `uipoib run` or `uipoib demo`: fabrics with their managers, the CA ports
- * in use, hosts (namespaces) and interfaces, all on one loop. The layers meet only here:
+ * The objects of one `uipoib run` or `uipoib demo`: fabrics with their managers, the CA ports in use, hosts
+ * (namespaces) and interfaces, all on one loop. Only this layer uses all other layers:
  *
- * 	inst_fabric	topology -> fabric, capture; a ca_soft_hca for each CA	inst/fab.h
- * 	inst_sm		a subnet manager and its SA, on a port of a fabric	inst/fab_sm.h
- * 	inst_port	a CA port in use (struct ifc_port)			inst/port.h
- * 	inst_udp	a link of a fabric over UDP				inst/udplink.h
- * 	inst_host	a namespace						inst/host.h
- * 	inst_iface	a TAP and an interface (struct ifc) behind it		inst/iface.h
- * 	by_pkey		the interfaces of a port's P_Keys			inst/by_pkey.h
+ *	inst_fabric	topology -> fabric, capture; a ca_soft_hca for each CA	inst/fab.h
+ *	inst_sm		a subnet manager and its SA, on a port of a fabric	inst/fab_sm.h
+ *	inst_port	a CA port in use (struct ifc_port)			inst/port.h
+ *	inst_udp	a link of a fabric over UDP				inst/udplink.h
+ *	inst_host	a namespace						inst/host.h
+ *	inst_iface	a TAP and an interface (struct ifc) behind it		inst/iface.h
+ *	by_pkey		the interfaces of a port's P_Keys			inst/by_pkey.h
  *
  * The way of a packet through these objects: tap_readable() -> ifc_transmit() in inst_work() -> read_tap() ->
  * eth_tx() -> ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
@@ -43,7 +43,7 @@ struct inst_sm;
 struct topo;
 struct udp_rx;
 
-/* An observer that is called after each inst_work(); see inst_watch(). */
+/* An observer whose functions are called at certain events; see inst_watch(). */
 struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
@@ -71,7 +71,7 @@ struct inst_watch {
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
-	/* function that the helper calls last, when it ends; NULL if there is none */
+	/* function that the helper calls last, when it ends; NULL: none */
 	const struct netdev_helper_end *at_end;
 };
 
@@ -116,7 +116,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg);
 
 /**
  * inst_create() - Make an instance with its loop, packet pool and helper process, but without fabrics
- * @err:	message on failure, which names the thing that the environment lacks
+ * @err:	message on failure, which names what is missing in the environment
  *
  * Call it before anything starts threads, because it forks.
  * Return: 0 or -errno
@@ -159,7 +159,7 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 /*
  * inst_watch() - Call w->fn at the end of each inst_work() from now on
  *
- * The function may unwatch itself and answer control requests, and nothing else.
+ * The function may only unwatch itself and answer control requests.
  */
 void inst_watch(struct inst *in, struct inst_watch *w);
 /*

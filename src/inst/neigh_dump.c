@@ -61,7 +61,10 @@ static void end(struct inst_host *h, int err)
 	loop_unwatch(&h->inst->loop, &h->dump_fd);
 	n->reading = NULL;
 	n->active = NULL;
-	/* Begin the next dump first. The owner may ask for another dump in done(), and others have waited longer. */
+	/*
+	 * Begin the next dump first. The owner may request another dump in done(), and other dumps
+	 * have waited longer.
+	 */
 	begin_next(n);
 	if (d)
 		d->done(d, err);

@@ -5,10 +5,10 @@
 /*
  * DOC: Dumps of the kernel's neighbour tables
  *
- * A neighbour table may have more than 100,000 entries, which take the kernel a tenth of a second and more. So a dump is
- * read in pieces of 32 KiB at most, one in each wake-up of the loop, which serves packets and other requests between
- * them. One dump is read at a time in the whole instance; others wait for it in the order in which they were asked for.
- * Only requests of control clients ask for dumps, and each client has at most one, so there are never more dumps than clients.
+ * A neighbour table may have more than 100,000 entries, which take the kernel a tenth of a second and more. So a dump
+ * is read in pieces of 32 KiB at most, one in each wake-up of the loop, which serves packets and other requests
+ * between them. One dump is read at a time in the whole instance; the other dumps wait in the order in which they
+ * were requested. Only control clients request dumps, at most one each, so there are never more dumps than clients.
  */
 
 #include "netdev/rtnl.h"
@@ -26,8 +26,8 @@ struct neigh_dump {
 	int ifindex;
 	void (*entry)(struct neigh_dump *d, const struct rtnl_neigh *n);
 	/*
-	 * Called once, after the last entry or instead of further entries. @err: 0; -EAGAIN the table changed
-	 * meanwhile, so entries may be missing; -ENODEV the host was closed; -errno of the kernel. The function may
+	 * Called once, after the last entry or instead of further entries. @err: 0; -EAGAIN: the table changed during
+	 * the dump, so entries may be missing; -ENODEV the host was closed; -errno of the kernel. The function may
 	 * free @d and start other dumps.
 	 */
 	void (*done)(struct neigh_dump *d, int err);
@@ -40,7 +40,7 @@ struct neigh_dump {
 struct neigh_dumps {
 	struct list waiting; /* list of struct neigh_dump.link; the next dump is the first entry */
 	struct inst_host *reading; /* host from whose socket a dump is read, or NULL */
-	/* Dump that is read; NULL if it was cancelled, and its rest is read and thrown away */
+	/* The dump that is being read; NULL if it was cancelled, so that its rest is read and discarded */
 	struct neigh_dump *active;
 	uint64_t dumps; /* counter of the dumps of a family that were begun */
 	uint64_t pieces; /* counter: pieces that were read */
@@ -56,7 +56,7 @@ void neigh_dumps_init(struct neigh_dumps *n);
  */
 int neigh_dump_start(struct neigh_dump *d);
 
-/* neigh_dump_cancel() - Forget a dump whose owner needs it no more; d->done is not called */
+/* neigh_dump_cancel() - Cancel a dump that its owner does not need any more; d->done is not called */
 void neigh_dump_cancel(struct neigh_dump *d);
 
 /* neigh_dump_host_gone() - End all dumps of a host, which is about to be closed */

@@ -41,7 +41,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 /* port_any_verbs() - Tell whether the kernel serves any of the ports that are open */
 bool port_any_verbs(const struct inst *in);
 
-/* port_close() - Close a port, of which no interface may be left */
+/* port_close() - Close a port that has no interfaces any more */
 void port_close(struct inst_port *p);
 
 #endif

@@ -37,8 +37,7 @@ static void writable(struct inst_udp *u, bool wait)
 }
 
 /*
- * All buffers are in use. Reading again at once would only keep the loop from freeing some, so wait
- * STARVED_FOR.
+ * All buffers are in use. If the loop read again at once, it would have no time to free buffers, so wait STARVED_FOR.
  */
 static void starve(struct inst_udp *u, ns_t now)
 {
@@ -56,7 +55,7 @@ static void feed(struct timer *t, ns_t now)
 	watch(u);
 }
 
-/* Puts packets into the batch until it is full. CRCs that the packets lack are computed here. */
+/* Puts packets into the batch until it is full. Computes missing CRCs. */
 static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 {
 	struct train_walk out;
@@ -144,8 +143,8 @@ void udplink_flush_all(struct udp_links *l)
 /* --- receiving */
 
 /*
- * Count errors of the link layer at the port, because the port's PMA reports them. Datagrams from strangers are
- * not counted there.
+ * Count errors of the link layer at the port, because the port's PMA reports them. Datagrams from unknown senders are
+ * not counted at the port.
  */
 static void count_error(struct inst_udp *u, enum udp_drop why)
 {
@@ -270,8 +269,8 @@ void udplink_close_all(struct udp_links *l)
 }
 
 /*
- * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max. This is done
- * for one link only, because the limit is the same for all.
+ * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max. Only one link logs
+ * this, because the limit is the same for all.
  */
 static void say_buffers(struct inst_udp *u)
 {

@@ -52,7 +52,7 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
 		char err[INST_ERR_MAX]);
 
 /*
- * udplink_attach() - Make a link at a free port for a client, which made the sockets of both ends
+ * udplink_attach() - Make a link at a free port for a client, which has made the sockets of both ends
  * @fd:		socket of this end; the function owns it, also on failure
  * @fresh:	true if the peer is new, so that the link need not begin with a period of silence
  *

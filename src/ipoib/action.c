@@ -190,9 +190,9 @@ static uint32_t held_cost(const struct pkt *pkt)
 }
 
 /*
- * Held packets must leave buffers for other traffic, because a TAP is read into free buffers. So a
- * packet that fits is moved to a small buffer, the held packets of a link are limited in number and
- * octets, and no link holds more packets while more than half of the pool is in use.
+ * Packets that are held back must leave buffers for other traffic, because a TAP is read into free
+ * buffers. So a packet that fits is moved to a small buffer, a link holds back a limited number of
+ * packets and octets, and no link holds back more while more than half of the pool is in use.
  */
 static bool hold_allowed(struct ipoib_link *l, const struct pkt_queue *q, unsigned int max,
 			 struct pkt *pkt)

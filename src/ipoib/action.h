@@ -6,10 +6,10 @@
 
 #include "ipoib/link.h"
 
-/* ipoib_act() - Append an action of @type, otherwise zero, which the caller fills in at once */
+/* ipoib_act() - Append an action of @type, whose other members are zero; the caller fills them in at once */
 struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type);
 
-/* ipoib_act_send() - Queue a packet that was held for sending, and count it as sent */
+/* ipoib_act_send() - Queue an action that sends a packet that was held back, and count the packet as sent */
 void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t dest_qpn,
 		    uint32_t qkey);
 
@@ -44,10 +44,12 @@ void ipoib_mcast_lent_ready(struct ipoib_mcast *m, int err, ns_t now);
 /* ipoib_drop_pkt() - Free @pkt and count it under @reason, which is returned */
 enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib_drop reason);
 
-/* ipoib_hold() - Keep @pkt in @q, which may hold @max; 0, or the reason why @pkt was dropped */
+/*
+ * ipoib_hold() - Hold @pkt back in @q, which has room for @max packets. Return: 0, or the reason why @pkt was dropped
+ */
 enum ipoib_drop ipoib_hold(struct ipoib_link *l, struct pkt_queue *q, unsigned int max,
 			   struct pkt *pkt);
-/* ipoib_unhold() - Take the next held packet out of @q; NULL: there is none */
+/* ipoib_unhold() - Remove the first packet from @q and return it; NULL: @q is empty */
 struct pkt *ipoib_unhold(struct ipoib_link *l, struct pkt_queue *q);
 void ipoib_hold_drop(struct ipoib_link *l, struct pkt_queue *q, enum ipoib_drop reason);
 

@@ -10,8 +10,9 @@
 /**
  * ipoib_iid_from_guid() - Interface identifier of a port GUID
  *
- * RFC 4391 does not say how to recognize a GUID that is a modified EUI-64 already. A GUID whose u
- * bit (0x02 of the first octet) is set is taken as modified and kept. Otherwise the bit is set.
+ * RFC 4391 does not say how to recognize a GUID that is a modified EUI-64 already. If the u bit (0x02 of the first
+ * octet) of the GUID is set, this function treats the GUID as modified and does not change it. Otherwise it sets the
+ * bit.
  */
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
@@ -27,8 +28,8 @@ void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 /*
  * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different one for each
  * prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So the
- * secret that the kernel gets has to depend on everything else: on the interface, on its link, and on the secret of
- * the administrator or of the machine.
+ * secret for the kernel has to depend on the other inputs of RFC 7217: on the interface, on its link, and on the
+ * secret of the administrator or of the machine.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, as RFC 7217 section 5 recommends at least */
 
@@ -36,7 +37,7 @@ void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
  * ipoib_stable_secret() - Secret of an interface, for the kernel
  * @secret:	secret of the administrator or the machine
  * @guid:	port GUID
- * @pkey:	P_Key of the link, whose membership bit does not count
+ * @pkey:	P_Key of the link, whose membership bit is ignored
  * @name:	name of the interface and its host, because several interfaces may use a port and a P_Key
  */
 void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],

@@ -9,14 +9,13 @@
  * gives it the attributes of the port, packets and the time (timers), and carries out the actions
  * that ipoib_next_action() returns. The link calls the SA client directly.
  *
- * Data travels by return value: ipoib_tx() and ipoib_rx() give every packet of a batch its
- * verdict. Control travels by the action queue. The owner empties this queue (until -EAGAIN) after
- * every call into the link or into the SA client, after timers and received MADs were handled, and
- * always before it passes newer packets to ipoib_tx(), so that released packets (IPOIB_ACT_SEND)
- * precede newer ones. The owner may answer an action (ipoib_qp_ready(), ipoib_ah_ready(),
- * ipoib_action_failed()) while it empties the queue, or later.
+ * Packets are passed by return value: ipoib_tx() and ipoib_rx() give every packet of a batch its verdict. Control
+ * operations are passed by the action queue. The owner empties this queue (until -EAGAIN) after every call into the
+ * link or into the SA client, after timers and received MADs were handled, and always before it passes newer packets
+ * to ipoib_tx(), so that released packets (IPOIB_ACT_SEND) precede newer ones. The owner may answer an action
+ * (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it empties the queue, or later.
  *
- * A dropped packet is freed here and counted once, under its reason.
+ * The link frees a dropped packet, and counts it once, under its reason.
  *
  * States of a link, and the function that ends each:
  *
@@ -24,8 +23,8 @@
  *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
  *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
  *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that SIDR is
- *			asked for the group, if the profile takes the group from SIDR
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that a SIDR server
+ *	is asked for the group, if the profile gets the group by SIDR
  *	UP		joined and attached, with an address handle; packets pass
  *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
@@ -73,8 +72,8 @@ const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
 	/*
-	 * A descriptor counts as one packet, so a super-frame counts once (eth/ counts its segments). Octets are
-	 * counted without the encapsulation.
+	 * These counters count descriptors as packets, so a super-frame counts as one (eth/ counts its segments).
+	 * Octets of the encapsulation are not counted.
 	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
@@ -108,15 +107,16 @@ struct ipoib_link_cfg {
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	/* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
 	uint16_t pkey;
-	uint8_t scope; /* scope of the broadcast group; 0: global with a subnet number, else as the profile has it */
+	/* scope of the broadcast group; 0: global with a subnet number, otherwise the profile's scope */
+	uint8_t scope;
 	/* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
 	uint16_t subnet;
 	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the broadcast group allows */
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
 	/*
-	 * Packets to a group that does not exist are sent to the broadcast group, instead of being
-	 * dropped, where there is no all-routers group either.
+	 * If neither a group nor the all-routers group exists, send packets for the group to the broadcast group,
+	 * instead of dropping them.
 	 */
 	bool absent_to_broadcast;
 	struct sac_tries join_tries,
@@ -124,8 +124,8 @@ struct ipoib_link_cfg {
 		path_tries;
 	bool router; /* true for a multicast router's link, as set by ipoib_link_set_router() */
 	/*
-	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has .joins_only. Where
-	 * the link does not create it, the administrator must.
+	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has .joins_only. If the
+	 * link does not create it, the administrator has to.
 	 */
 	bool create_broadcast;
 	/* MTU code of a group that we create; 0: the code of the port's MTU */
@@ -135,9 +135,9 @@ struct ipoib_link_cfg {
 };
 
 /*
- * ipoib_link_create() - 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, a scope or subnet number that the profile
- * does not have, or no CM agent though the profile needs one; -EOPNOTSUPP: a router with a profile that does not follow
- * Reports; -ENOMEM. Starts DOWN
+ * ipoib_link_create() - Make a link, in state DOWN. Return: 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, a
+ * scope or subnet number that the profile does not have, or no CM agent though the profile needs one; -EOPNOTSUPP: a
+ * router with a profile that ignores Reports; -ENOMEM
  */
 int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg);
 
@@ -159,10 +159,10 @@ void ipoib_link_destroy(struct ipoib_link *l);
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
 
 /*
- * ipoib_link_set_router() - Make the link a multicast router's, or end that (RFC 4391 §11)
+ * ipoib_link_set_router() - Make the link a multicast router's, or an ordinary link again (RFC 4391 §11)
  *
  * A router's link receives all IP groups of the link, as NonMember, and the two all-routers groups as FullMember.
- * Return: 0; -EOPNOTSUPP: the profile does not follow Reports; -ENOBUFS: no room for the all-routers groups
+ * Return: 0; -EOPNOTSUPP: the profile ignores Reports; -ENOBUFS: no room for the all-routers groups
  */
 int ipoib_link_set_router(struct ipoib_link *l, bool router, ns_t now);
 
@@ -180,8 +180,8 @@ struct ipoib_port {
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now);
 
 /*
- * Add and remove a UD QP of ours besides the main QP (that of a station), so that echoes of its multicasts are
- * recognized. Return: 0; -ENOSPC; -EEXIST
+ * Add and remove a further UD QP of this interface (the QP of a station), so that the link recognizes echoes of the
+ * QP's multicasts. Return: 0; -ENOSPC; -EEXIST
  */
 int ipoib_link_own_qp_add(struct ipoib_link *l, uint32_t qpn);
 void ipoib_link_own_qp_del(struct ipoib_link *l, uint32_t qpn);
@@ -190,7 +190,7 @@ struct ipoib_link_info {
 	const char *name;
 	const struct ipoib_profile *profile;
 	enum ipoib_link_state state;
-	/* why the link is not UP, in words; "" when it is UP; valid until the next call */
+	/* reason why the link is not UP, as text; "" when it is UP; valid until the next call */
 	const char *reason;
 	ns_t since; /* time at which the state began */
 	struct ipoib_port port;
@@ -238,11 +238,14 @@ enum ipoib_action_type {
 	IPOIB_ACT_DETACH, /* detach the QP from the group .mcast */
 	IPOIB_ACT_CARRIER, /* set the carrier to .carrier; ipoib_link_info() has the reason */
 	IPOIB_ACT_MTU, /* set the MTU of the interface to .ip_mtu */
-	/* .neigh is idle: give up all references to this neighbour (ipoib_neigh_put()) */
+	/* .neigh is idle: drop all references to this neighbour (ipoib_neigh_put()) */
 	IPOIB_ACT_NEIGH_GONE,
-	/* .mcast_ready: the SA has granted or refused the join that ipoib_mcast_add() asked for */
+	/* .mcast_ready: the SA has granted or refused a join of ipoib_mcast_add() */
 	IPOIB_ACT_MCAST_READY,
-	/* post .send.pkt, a held packet with its encapsulation, and take it; segment it if it has gso */
+	/*
+	 * post .send.pkt, a packet that was held back, with its encapsulation; the owner takes it, and segments it if
+	 * it has gso
+	 */
 	IPOIB_ACT_SEND,
 };
 
@@ -290,8 +293,8 @@ void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 /*
  * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
  *
- * The link owns @ah from here on and gives it back by AH_DESTROY, at once if the path or group for
- * which it was made no longer needs it.
+ * From now on the link owns @ah, until it requests AH_DESTROY. If the path or group no longer needs the handle, it
+ * requests this at once.
  */
 void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns_t now);
 
@@ -316,14 +319,14 @@ struct ipoib_neigh_rev {
  * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
  * may write those marked "for the user". The members below the empty line are private to the link. A pointer to a
  * neighbour is valid until the next call into the link, unless ipoib_neigh_hold() took a reference. An idle neighbour
- * is removed; one with references is removed after NEIGH_GONE, when the last reference is given up.
+ * is removed. If it has references, it is removed after NEIGH_GONE, when the last reference is dropped.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
-	/* for the user, NULL at first; hold a reference to the neighbour while this is set */
+	/* for the user, NULL at first; while it is set, the user has to hold a reference to the neighbour */
 	void *user;
 	uint8_t token[6]; /* for the user, zero at first */
-	bool has_token; /* for the user, who sets this flag once .token is valid */
+	bool has_token; /* for the user, which sets this flag when .token is valid */
 
 	/* true if the neighbour advertised its Q_Key; if not, the Q_Key of the link is used */
 	bool has_qkey;
@@ -374,11 +377,11 @@ void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
 	IPOIB_PATH_NONE, /* not asked yet */
-	IPOIB_PATH_QUERY, /* the SA client has asked the SA; packets are held */
-	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held */
+	IPOIB_PATH_QUERY, /* the SA was asked for the path; packets are held back */
+	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held back */
 	IPOIB_PATH_READY,
 	IPOIB_PATH_STALE, /* usable; the next packet causes a new query to the SA */
-	IPOIB_PATH_REFRESH, /* usable; the SA client asks the SA again */
+	IPOIB_PATH_REFRESH, /* the path is usable; the SA is asked for it again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
 const char *ipoib_path_state_name(enum ipoib_path_state state);
@@ -387,7 +390,8 @@ struct ipoib_neigh_info {
 	const struct ipoib_neigh *neigh;
 	enum ipoib_path_state state;
 	int status; /* status of the last path query, as in sac.h */
-	ns_t until; /* FAILED, STALE: no query before this time; READY: stale after it; else 0 */
+	/* FAILED, STALE: no query before this time; READY: the path is stale after this time; otherwise 0 */
+	ns_t until;
 	struct ib_path_rec rec; /* path record; valid in READY, STALE and REFRESH */
 	uint8_t sl; /* SL of packets to the neighbour; valid in the same states */
 	unsigned int held; /* number of packets that wait for the path */
@@ -397,7 +401,7 @@ void ipoib_neigh_each(const struct ipoib_link *l,
 
 /* --- Groups --- */
 
-/* ipoib_mcast_mgid() - MGID of a group on this link. 0; -EINVAL: the link has no such group */
+/* ipoib_mcast_mgid() - Write the MGID of a group on this link. Return: 0; -EINVAL: the link has no such group */
 int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
 		     ib_gid *ret);
 
@@ -406,9 +410,9 @@ int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const u
  * @group:	4 or 16 octets by @proto, network order
  *
  * Calls are counted, and the group is joined again whenever the link comes up, until ipoib_mcast_del() was called as
- * often. MCAST_READY reports the result of each join. If the group is joined already, MCAST_READY reports this once
- * more. An IP group that the profile maps to the link's own group, of which every interface is a FullMember anyway,
- * may be added too.
+ * often as this function. MCAST_READY reports the result of each join. If the group is joined already, MCAST_READY
+ * reports this once more. An IP group that the profile maps to the link's own group, of which every interface is a
+ * FullMember anyway, may be added too.
  * Return: 0; -EINVAL: not a multicast address; -ENOBUFS: too many groups
  */
 int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
@@ -418,11 +422,11 @@ int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 
 enum ipoib_mcast_state {
 	IPOIB_MCAST_IDLE, /* it is not known whether the group exists */
-	/* waits for the SA's answer whether the group exists; packets are held */
+	/* the SA was asked whether the group exists; packets are held back */
 	IPOIB_MCAST_QUERY,
 	IPOIB_MCAST_ABSENT, /* the group does not exist, or the SA refuses to let senders join */
-	IPOIB_MCAST_JOINING, /* waits for the SA's answer to the join; packets are held */
-	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held */
+	IPOIB_MCAST_JOINING, /* the SA was asked to join; packets are held back */
+	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held back */
 	IPOIB_MCAST_READY,
 	IPOIB_MCAST_FAILED, /* packets are dropped until the back-off is over */
 };
@@ -455,7 +459,7 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 
 enum ipoib_verdict {
 	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts the packet with ah, dest_qpn, qkey */
-	IPOIB_HELD, /* tx: the link keeps the packet until an answer arrives */
+	IPOIB_HELD, /* tx: the link holds the packet back until an answer arrives */
 	IPOIB_DELIVER, /* rx: the encapsulation was removed; the owner takes the packet */
 	IPOIB_DROP, /* the packet was freed and counted */
 };

@@ -10,8 +10,8 @@
 #include "text/print.h"
 
 /*
- * The link's state follows from facts: the administrative state, the port, its P_Key table, the QP
- * and the broadcast group. Every function that changes a fact calls ipoib_link_advance().
+ * The link's state follows from these conditions: the administrative state, the port, its P_Key table, the QP and the
+ * broadcast group. Every function that changes one of them calls ipoib_link_advance().
  */
 
 static const char *const link_state_names[] = {

@@ -29,7 +29,7 @@ struct ipoib_path {
 	int status; /* status of the last query, as in sac.h */
 	unsigned int ah_failures; /* address handles refused in a row, for the back-off */
 	bool ah_refused; /* the path is FAILED because the CA refused the address handle */
-	ns_t until; /* READY: stale after this time; FAILED, STALE: no query before it */
+	ns_t until; /* READY: the path is stale after this time; FAILED, STALE: no query before this time */
 	ib_gid gid;
 	struct list neighs; /* struct ipoib_neigh.path_node */
 	struct sac_path_wait wait; /* open query at the SA client */
@@ -69,12 +69,12 @@ struct ipoib_mcast {
 	struct ipoib_ah ah;
 	/* handle for packets to a group that cannot be joined; they go to .mgid by the MLID of a lender */
 	struct ipoib_ah lent;
-	/* time before which the CA is not asked for .lent again, because it refused */
+	/* time before which the CA is not asked for .lent again, because it refused the last request */
 	ns_t lent_until;
 	struct pkt_queue held;
 	/*
-	 * groups that do not exist and wait for this group: if this group is joined, their packets are sent to it; if
-	 * the join is refused, their packets are dropped
+	 * list of groups that do not exist and wait for this group: if this group is joined, their packets are sent
+	 * to it; if the join is refused, their packets are dropped
 	 */
 	struct list waiting;
 	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */
@@ -103,7 +103,7 @@ struct ipoib_link {
 	uint16_t pkey; /* P_Key with bit 15 set */
 	struct ipoib_map map; /* values from which the MGIDs of the link's groups are computed */
 	ib_gid mgid; /* MGID of the broadcast group */
-	/* Where the SL of unicast packets comes from: the configuration, or else the profile */
+	/* The source of the SL of unicast packets: the configuration, or else the profile */
 	enum ipoib_sl_from sl_from;
 
 	/* State; only set_state() in link.c writes .state and .since. */
@@ -125,18 +125,21 @@ struct ipoib_link {
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
 	struct ib_mcmember_rec group_rec; /* record with which the broadcast group was granted */
 
-	/* For links whose group comes from SIDR (link_group.c) */
+	/* For links that get their group by SIDR (link_group.c) */
 	struct sidr_ask sidr;
 	struct sidr_group sidr_group; /* the last answer */
 	enum sidr_why sidr_why; /* how the last question ended */
 	/*
-	 * .group_asked: sidr_start() was called; .group_known: .sidr_group arrived after the SA client last started
-	 * over
+	 * .group_asked: sidr_start() was called; .group_known: .sidr_group arrived after the last restart of the SA
+	 * client
 	 */
 	bool group_asked, group_known;
 	/* the group was joined with .sidr_group, and SIDR has given no answer since */
 	bool group_proved;
-	/* true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH */
+	/*
+	 * true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH than
+	 * SIDR's answer
+	 */
 	bool group_doubted;
 	/* .granted_rec is the answer to a join since the SA client last started over */
 	bool granted;
@@ -183,12 +186,12 @@ struct ipoib_link {
 #define ipoib_log(l, lvl, fmt, ...) log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__)
 
 /* link.c */
-/* ipoib_link_advance() - Enter the state that follows from the link's facts (see link.c) */
+/* ipoib_link_advance() - Enter the state that follows from the conditions of the link (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
 /* ipoib_link_reason() - Begin a new text of why the link is not UP */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
-/* link_group.c; the functions have no effect where the group comes from the map */
+/* link_group.c; the functions have no effect if the profile computes the group's MGID */
 void ipoib_link_group_init(struct ipoib_link *l);
 bool ipoib_link_group_known(const struct ipoib_link *l);
 void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
@@ -197,7 +200,7 @@ void ipoib_link_group_restart(
 	struct ipoib_link *l); /* the SA client starts over, and so does the question */
 /*
  * ipoib_link_group_again() - Ask the next server after a back-off, because the group cannot be used. If the group can
- * be joined before that, ipoib_link_group_good() cancels this
+ * be joined before the back-off ends, ipoib_link_group_good() cancels the question
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_wrong(struct ipoib_link *l,
@@ -205,8 +208,8 @@ void ipoib_link_group_wrong(struct ipoib_link *l,
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /*
  * ipoib_link_group_renew() - Called if the answer to a new join contradicts the values of SIDR, because the group was
- * deleted and created again: ask SIDR for new values at once, and keep the join's answer to compare it with them.
- * False: the last join contradicted the values, too
+ * deleted and created again: ask SIDR for new values at once, and store the answer to the join, to compare it with
+ * the new values. False: the last join contradicted the values, too
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
@@ -224,11 +227,11 @@ void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec 
 /* link_join.c */
 void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* uses l->granted_rec */
 void ipoib_link_leave(struct ipoib_link *l,
-		      ns_t now); /* leaves all groups; the link is not up any more */
+		      ns_t now); /* leaves all groups, so that the link is not up any more */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
 void ipoib_link_unjoin(struct ipoib_link *l,
 		       ns_t now); /* leaves all groups and forgets the link's group */
-/* ipoib_link_check_mtu() - Leave the broadcast group if the port's MTU or P_Key no longer fits it */
+/* ipoib_link_check_mtu() - Leave the broadcast group if it no longer suits the port's MTU or P_Key */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
 /* ipoib_link_sync_qp() - Bring the QP's P_Key index and Q_Key in line with the link's */

@@ -7,8 +7,8 @@
 /*
  * Determines which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
  * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the
- * SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer to a new join is kept,
- * because it can only be compared with SIDR's new values.
+ * SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer to a new join is
+ * stored, because it has to be compared with SIDR's new values.
  */
 
 static bool by_sidr(const struct ipoib_link *l)
@@ -41,8 +41,8 @@ void ipoib_link_group_restart(struct ipoib_link *l)
 }
 
 /*
- * SIDR gave no answer, or an answer that cannot be used. The SIDR client repeats the question by itself, and a link
- * that is up stays up meanwhile.
+ * SIDR gave no answer, or an answer that cannot be used. The SIDR client repeats the question by itself. A link that
+ * is up stays up.
  */
 static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 {

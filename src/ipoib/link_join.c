@@ -7,8 +7,8 @@
 #include "text/print.h"
 
 /*
- * The broadcast group defines the link (RFC 4391 §5). This file joins it, adopts its parameters,
- * and describes in words why a join failed.
+ * The broadcast group defines the link (RFC 4391 §5). This file joins this group, adopts the group's parameters, and
+ * describes the reason when a join failed.
  */
 
 /* Q_Key of a broadcast group that we create if none is configured; a controlled one, RFC 4391 §4.1. */
@@ -118,7 +118,7 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 		 *why ? ": " : "", why);
 }
 
-/* Logs the reason as a warning once, when all is known about it. Repetitions are debug messages. */
+/* Logs the reason as a warning once, as soon as all its details are known. Repetitions are debug messages. */
 static void log_refused(struct ipoib_link *l)
 {
 	ipoib_log(l, l->refusal_said ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
@@ -189,7 +189,7 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	if (m->status != status)
 		l->refusal_said = false;
 	m->status = status;
-	/* An SA that left or does not answer may be restarting, so an existing membership stays in use. */
+	/* An SA that is gone or does not answer may be restarting, so an existing membership stays in use. */
 	if (status < 0) {
 		l->no_group = false;
 		say_outage(l, status);
@@ -324,7 +324,7 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	struct ipoib_link *l = container_of(u, struct ipoib_link, user);
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
-	/* Reports that another user of the port has subscribed to must not change what this link does. */
+	/* Reports to which another user of the port has subscribed must not affect this link. */
 	if (ev != SAC_EV_RESTART && !l->profile->reports)
 		return;
 	switch (ev) {

@@ -139,7 +139,7 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		m->proto = proto;
 		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	}
-	/* IPv6 groups that differ only in their scope share one MGID. Then the wider scope counts. */
+	/* IPv6 groups that differ only in their scope share one MGID, and the widest of the scopes is used. */
 	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
 	return 0;
@@ -157,7 +157,7 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		return -EINVAL; /* 255.255.255.255, which is no group although it has an MGID */
 	/* The action MCAST_READY names the group by this address. */
 	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
-	/* link_join.c joins and leaves the link's own group, whether it has receivers or not. */
+	/* link_join.c joins and leaves the link's own group, even if the group has no receivers. */
 	if (!m->receivers++ && l->up && !m->broadcast) {
 		ipoib_mcast_join_full(m, now);
 	} else if (m->full_ok) {

@@ -12,7 +12,7 @@ void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
 /*
  * ipoib_mcasts_regroup() - Adopt @mgid as the link's broadcast group, perhaps with another scope. All groups are
- * left; groups with receivers get the MGIDs of the new scope, and the other groups are forgotten
+ * left. Groups with receivers get the MGIDs of the new scope, and the other groups are removed from the table
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
@@ -46,8 +46,8 @@ void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the h
 /* ipoib_mcast_granted() - Attach the QP and ask for an address handle, after the SA granted a membership */
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
 /*
- * ipoib_mcast_set_absent() - Note that the group does not exist; the SA is asked again after a while, or when trap 66
- * reports its creation
+ * ipoib_mcast_set_absent() - Record that the group does not exist; the SA is asked again after a while, or when trap
+ * 66 reports its creation
  */
 void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 /*
@@ -70,7 +70,7 @@ void ipoib_mcasts_restart(struct ipoib_link *l); /* the SA lost its state */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 
-/* router.c: the functions have no effect unless the link is that of a multicast router */
+/* router.c: the functions have no effect unless the link is a multicast router's */
 void ipoib_router_init(struct ipoib_link *l);
 void ipoib_router_ask(struct ipoib_link *l, ns_t now); /* asks the SA for all groups */
 void ipoib_router_stop(struct ipoib_link *l); /* the link is not up any more */
@@ -94,7 +94,9 @@ void ipoib_mcasts_attach(
 bool ipoib_mcast_is_lent(const struct ipoib_mcast *m);
 /* ipoib_mcast_lends() - Whether packets to other groups may have the MLID of @m */
 bool ipoib_mcast_lends(const struct ipoib_mcast *m);
-/* ipoib_mcast_all_systems() - The all-systems group, the first choice as lender; NULL: it is not in the table */
+/*
+ * ipoib_mcast_all_systems() - Return the all-systems group, the first choice as lender; NULL: it is not in the table
+ */
 struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
 /* ipoib_mcast_lent_route() - As ipoib_mcast_route(), for a group that cannot be joined */
 enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
@@ -104,7 +106,7 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 /* IP groups of all routers by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
 extern const uint8_t ipoib_all_routers[][16];
 /*
- * ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it, or drop it for the reason
+ * ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it back, or drop it for the reason
  * *@ret_why
  */
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
@@ -115,8 +117,8 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum 
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*
- * ipoib_mcast_release_held() - Route again the packets that are held for @m and for groups that wait for it, because
- * the state of @m changed
+ * ipoib_mcast_release_held() - Route again the packets that are held back for @m, and for groups that wait for @m,
+ * because the state of @m changed
  */
 void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_query_done(struct sac_group_query *q, int status,

@@ -112,9 +112,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * A join by the reference @r was refused or not answered. If the link has another membership of the
- * group, packets continue under that one. The SA client repeats the join if it still has the reference;
- * otherwise the link does so, at a time that is stored here.
+ * A join by the reference @r was refused or not answered. If the link has another membership of the group, packets
+ * are sent with that membership. The SA client repeats the join if it still has the reference. Otherwise the link
+ * does so, at the time that this function stores.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {
@@ -207,7 +207,7 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 		join_failed(m, "join", status);
 	}
 	say_ready(m, status);
-	/* An SA that is silent does not end a membership that it granted. The SA client keeps asking. */
+	/* An SA that is silent does not end a membership that it granted. The SA client repeats the join. */
 	if (status > 0)
 		m->full_ok = false;
 	join_missed(m, &m->full, now);
@@ -394,7 +394,10 @@ void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 {
 	if (err) {
 		mcast_log(m, "address handle", "refused by the CA");
-		/* Receiving needs no address handle. The next packet or the sweep asks for a new handle. */
+		/*
+		 * Receiving needs no address handle. The next packet, or the next run of the sweep, requests a new
+		 * handle.
+		 */
 		mcast_fail(m, now + mcast_backoff(m), now);
 	} else {
 		mcast_ready(m, now);

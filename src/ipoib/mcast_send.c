@@ -15,7 +15,7 @@
  *
  * A profile may have another order for a group that cannot be joined (mcast_lent.c).
  *
- * The SA's answer is kept until trap 66 or 67 arrives about the group, or a time limit expires.
+ * The SA's answer is used until trap 66 or 67 about the group arrives, or a time limit expires.
  */
 
 const uint8_t ipoib_all_routers[][16] = {

@@ -6,8 +6,8 @@
 #include "ipoib/action.h"
 
 /*
- * Neighbours, found by (GID, QPN) and, for packets without GRH, by (SLID, QPN). Every node on the
- * fabric can make entries by sending to us, so the table is bounded and unused entries give way.
+ * Neighbours, found by (GID, QPN) and, for packets without GRH, by (SLID, QPN). Every node on the fabric can cause
+ * entries by sending to us, so the table is bounded, and new entries replace unused ones.
  */
 
 #define EVICT_LOOK 256 /* entries examined to find one that can be freed */
@@ -112,7 +112,7 @@ static void neigh_free(struct ipoib_neigh *n)
 	ipoib_slots_put(&l->neigh_slots, n->slot);
 }
 
-/* Frees an idle neighbour, or asks the holders of references to it to give them up. */
+/* Frees an idle neighbour, or asks the users that have references to the neighbour to drop them. */
 static void neigh_retire(struct ipoib_neigh *n)
 {
 	if (!n->refs) {
@@ -214,8 +214,8 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 
 /*
  * A neighbour that advertised the link's old Q_Key changes to the new Q_Key, too, and will advertise the new one, so
- * its old Q_Key is forgotten. All controlled Q_Keys are of this kind (ipoib_neigh_said()). A Q_Key without bit 31
- * that differs from the link's is the neighbour's own, and stays.
+ * its old Q_Key is deleted. This applies to all controlled Q_Keys (those with bit 31), see ipoib_neigh_said(). A
+ * Q_Key without bit 31 that differs from the link's belongs to the neighbour, and is not deleted.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

@@ -10,7 +10,10 @@
 /* ipoib_path_get() - Find or make the path to @gid; NULL: the table is full */
 struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid);
 void ipoib_path_put(struct ipoib_path *p); /* frees @p if no neighbour uses it */
-/* ipoib_path_resolve() - If the path is NONE, or FAILED with its back-off over, ask the SA for it */
+/*
+ * ipoib_path_resolve() - If the path is NONE, or FAILED and its back-off is over, ask the SA for
+ * the path
+ */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
 /* ipoib_path_verify() - If the path is STALE, ask the SA for it again; packets pass meanwhile */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
@@ -22,7 +25,8 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
  * ipoib_paths_forget() - Hold packets until the SA has answered with the new LIDs, because the
  * subnet was renumbered
  *
- * Until then a packet could reach a node that has been given the old LID of its destination.
+ * Before the answer, a packet could reach a node that has got the old LID of the packet's
+ * destination.
  */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
 void ipoib_paths_reset(struct ipoib_link *l); /* paths become NONE; held packets are dropped */
@@ -41,9 +45,11 @@ void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
 void ipoib_neighs_forget_qkey(struct ipoib_link *l,
 			      uint32_t qkey); /* the link's Q_Key is no longer @qkey */
-void ipoib_neigh_flush(struct ipoib_neigh *n); /* sends the held packets; the path is usable */
+/* sends the packets that were held back, because the path is usable */
+void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*
- * ipoib_neigh_learn() - Note that packets without GRH from LID @lid and the QPN of @n come from @n
+ * ipoib_neigh_learn() - Record that packets without GRH from LID @lid and the QPN of @n come from
+ * @n
  * @which:	0: @lid is the DLID of the path; 1: @lid is the SLID of a received packet
  */
 void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid);

@@ -7,8 +7,9 @@
 #include "text/print.h"
 
 /*
- * A path goes NONE -> QUERY -> AH_WAIT -> READY. While the SA is asked again (STALE, REFRESH) the
- * old address handle stays in use, so that no packet is lost when the SM restarts or a path expires.
+ * A path passes the states NONE -> QUERY -> AH_WAIT -> READY. While the SA is asked again (STALE,
+ * REFRESH) the old address handle stays in use, so that no packet is lost when the SM restarts or a
+ * path expires.
  */
 
 static const struct hash_key path_key = { 0x69706f69622d7061ull, 1 };
@@ -139,7 +140,10 @@ static uint8_t path_sl(const struct ipoib_link *l, const struct ib_path_rec *r)
 	}
 }
 
-/* A GRH is used only where a router needs it (IBTA 13.5.4): HopLimit above 1, or another subnet. */
+/*
+ * A GRH is used only if a router needs it (IBTA 13.5.4): the HopLimit is above 1, or the
+ * destination is in another subnet.
+ */
 static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 {
 	const struct ib_path_rec *r = &p->rec;
@@ -183,8 +187,8 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 	p->status = status;
 	p->ah_refused = false;
 	/*
-	 * A silent SA does not mean that the path is invalid, so the path stays in use. A refusal
-	 * ends its use.
+	 * If the SA is silent, the path may still be valid, so it stays in use. A refusal ends its
+	 * use.
 	 */
 	if (status < 0 && ipoib_path_usable(p))
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);

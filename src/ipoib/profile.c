@@ -42,7 +42,7 @@ static int decode_20_octets(struct nd_port *ret, const struct nd_opt *o)
 #define ND_20_OCTETS \
 	.len = ND_OPT_LLADDR_IPOIB, .encode = encode_20_octets, .decode = decode_20_octets
 
-/* RFC 4391 §7: the octets of the encapsulation count against the IB MTU. */
+/* RFC 4391 §7: the IB MTU includes the octets of the encapsulation. */
 static unsigned int mtu_less_encap(unsigned int group_mtu)
 {
 	return group_mtu - IPOIB_HDR_LEN;
@@ -113,7 +113,7 @@ static bool is_ipv6(uint16_t ethertype)
 	return ethertype == ETH_P_IPV6_;
 }
 
-/* The link's group is FF12:3333::1, whatever the P_Key (§5.1.6), so an IB subnet has one such link. */
+/* The link's group is FF12:3333::1, whatever the P_Key (§5.1.6), so an IB subnet can have only one such link. */
 static int all_hosts_3333(ib_gid *ret, const struct ipoib_map *map)
 {
 	static const uint8_t all_hosts[16] = { 0xff, 0x02, [15] = 1 };
@@ -203,7 +203,7 @@ static int v4mc_ipv4(ib_gid *ret, const uint8_t group[4], const struct ipoib_map
 	return mgid_v4mc_from_ipv4(ret, group, map->subnet, map->scope);
 }
 
-/* The draft does not mention IPv6, so IPv6 groups are those of RFC 4391. */
+/* The draft does not mention IPv6, so IPv6 groups have the MGIDs of RFC 4391. */
 static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
 {
 	if (!mgid_v4mc_to_ipv4(ret, mgid, map->subnet, map->scope))
@@ -263,7 +263,7 @@ static const struct ipoib_profile profiles[] = {
 		.reports = true,
 	},
 	{
-		/* Behaviour of the kernel's ib_ipoib: L1 to L6 in doc/fidelity.md */
+		/* Behaviour of the kernel's ib_ipoib: items L1 to L6 in doc/fidelity.md */
 		.name = "linux",
 		WIRE_RFC4391,
 		.sender = { .creates = true,

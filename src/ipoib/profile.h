@@ -24,14 +24,14 @@ enum ipoib_absent {
 	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
-	 * Send to the group's own MGID, but by the LID of the all-systems group, or by that of the broadcast group if
-	 * that fails. Receivers of a group listen to its MGID on these LIDs, too. This applies to every group that
-	 * cannot be joined, whatever the reason is.
+	 * Send to the group's own MGID, but by the LID of the all-systems group, or, if this fails, by the LID of the
+	 * broadcast group. Receivers of a group listen to its MGID on these LIDs, too. This applies to every group
+	 * that cannot be joined, whatever the reason is.
 	 */
 	IPOIB_ABSENT_LENT,
 };
 
-/* Where the SL of unicast packets comes from. Multicast packets have the SL of their group. */
+/* The source of the SL of unicast packets. Multicast packets have the SL of their group. */
 enum ipoib_sl_from {
 	IPOIB_SL_DEFAULT, /* in a configuration: the profile decides */
 	IPOIB_SL_PATH, /* the PathRecord */
@@ -39,10 +39,7 @@ enum ipoib_sl_from {
 	IPOIB_SL_FIXED, /* the configuration */
 };
 
-/*
- * Where an interface learns the broadcast group of its link, and the values with which packets to
- * this group are sent.
- */
+/* The source of the broadcast group of the link, and of the values with which packets to this group are sent. */
 enum ipoib_group_from {
 	IPOIB_GROUP_MAP, /* the MGID from .mgid_broadcast, the values from the join */
 	IPOIB_GROUP_SIDR, /* both from SIDR, see sidr/sidr.h */
@@ -65,7 +62,7 @@ struct ipoib_sender {
 	ns_t idle; /* time without a packet to the group after which the membership ends */
 };
 
-/* Encapsulation of a payload in a UD packet, and how it tells the ethertype. */
+/* The encapsulation of a payload in a UD packet, and its functions for the ethertype. */
 struct ipoib_encap {
 	uint8_t len; /* octets before the payload; 0: the packet begins with the payload */
 	uint8_t look; /* octets from the start of the packet that .read needs, at least .len */
@@ -110,7 +107,10 @@ struct ipoib_profile {
 	int (*mgid_broadcast)(ib_gid *ret, const struct ipoib_map *map);
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map);
 	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map);
-	/* Reverse map: 4 or 6 and the group of an MGID, or -EINVAL if it is none of this link's */
+	/*
+	 * Reverse map. Return: 4 or 6, and the group of an MGID; -EINVAL if the MGID belongs to no IP group of this
+	 * link
+	 */
 	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
 	bool subnet_numbers; /* links may have a number of their IP subnet, which is in their MGIDs */
@@ -122,17 +122,17 @@ struct ipoib_profile {
 	struct ipoib_sender sender;
 	bool join_first; /* a receiver tries to join a group, and creates it only after a refusal */
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */
-	/* Never create the broadcast group, also where struct ipoib_link_cfg asks for it. */
+	/* Never create the broadcast group, even if struct ipoib_link_cfg requests it. */
 	bool joins_only;
 	/*
-	 * An interface for each P_Key of a port, whose network device exists from the first join of the broadcast group on
-	 * and has the name that this function makes from the CA's number on the host, the port's number and the P_Key.
-	 * With P_Key 0, which no interface has, it writes the beginning that the names of all P_Keys share. NULL: one
-	 * interface, whose name and P_Key the configuration gives.
+	 * If set, a port has an interface for each P_Key. The network device of an interface exists from the first
+	 * join of the broadcast group on. This function makes its name from the CA's number on the host, the port's
+	 * number and the P_Key. With P_Key 0, which no interface has, it writes the common beginning of the names of
+	 * all P_Keys. NULL: there is one interface, whose name and P_Key are configured.
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);
-	/* Whether a name is one that .ifname could write, for some CA, port and P_Key; NULL if .ifname is NULL */
+	/* Tells whether .ifname could write this name for some CA, port and P_Key; NULL if .ifname is NULL */
 	bool (*is_ifname)(const char *name);
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;

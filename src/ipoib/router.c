@@ -3,12 +3,12 @@
 #include "text/print.h"
 
 /*
- * A multicast router must receive every group of a link. An Ethernet interface would be set
- * promiscuous; RFC 4391 §11 emulates that: list the groups of the link (A), join each as NonMember,
- * which does not keep a group alive (B), and follow the creation of groups (C).
+ * A multicast router must receive every group of a link. An Ethernet interface would be set promiscuous. RFC 4391 §11
+ * does this in three steps: list the groups of the link (A), join each as NonMember, which does not keep a group
+ * alive (B), and follow the creation of groups (C).
  *
- * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise a group that is
- * created between the two steps is missed. So a list that was requested too early is requested again soon.
+ * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise the router would miss
+ * a group that is created in between. So if the list was requested too early, it is requested again soon.
  */
 
 static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
@@ -64,7 +64,7 @@ static int all_routers_of(struct ipoib_link *l, enum ipoib_proto proto, ns_t now
 	return ipoib_mcast_add(l, proto, ipoib_all_routers[proto], now);
 }
 
-/* Senders fall back to the all-routers groups (RFC 4391 §10), so a router is a FullMember of these. */
+/* Senders fall back to the all-routers groups (RFC 4391 §10), so a router joins them as FullMember. */
 static int all_routers_add(struct ipoib_link *l, ns_t now)
 {
 	int err = all_routers_of(l, IPOIB_IPV4, now);
@@ -156,8 +156,8 @@ void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		return;
 	ipoib_mcast_leave_non(m, now);
 	/*
-	 * A Report that was lost and repeated can be about an earlier group of this MGID, and
-	 * arrive after the Report of the new group's creation.
+	 * A repeated Report can be about an earlier group with this MGID, and arrive after the Report about the
+	 * creation of the new group.
 	 */
 	doubt_list(l, now);
 }

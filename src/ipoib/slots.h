@@ -3,8 +3,8 @@
 #define IPOIB_SLOTS_H
 
 /*
- * Allocator of indices into a table of fixed size. Indices that were given back are used first, so
- * that memory of the table that was never needed is never touched.
+ * Allocator of indices into a table of fixed size. Freed indices are used first, so that memory of
+ * the table that is not needed is never written.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 struct ipoib_slots {
 	uint32_t *free; /* stack of indices that were given back */
-	uint32_t nfree, top, max; /* indices below .top have been given out at least once */
+	uint32_t nfree, top, max; /* .top: the first index that was never used */
 };
 
 #define IPOIB_NO_SLOT UINT32_MAX

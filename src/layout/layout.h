@@ -5,14 +5,14 @@
 /*
  * DOC: A fabric laid out by levels
  *
- * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of its neighbours. So a fat
- * tree looks like a tree, and the switches of a ring that all have CAs stand side by side. In each level the nodes are put
- * into an order in which they stand near their neighbours above and below, which leaves few crossings (repeated means of
- * the neighbours' places, as Sugiyama, Tagawa and Toda 1981 do it). Then each level is placed as near below or above its
- * neighbours as the order and a smallest distance allow, in the sense of least squares.
+ * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of its neighbours.
+ * So a fat tree looks like a tree, and the switches of a ring that all have CAs stand side by side. In each level the
+ * nodes are put into an order in which they stand near their neighbours above and below, which leaves few crossings
+ * (repeated means of the neighbours' places, as Sugiyama, Tagawa and Toda 1981 do it). Then the nodes of each level
+ * are placed as near below or above their neighbours as the order and a smallest distance allow, by least squares.
  *
- * The CAs of a switch stand below it in a block. In a large fabric those with one cable are folded: the switch has
- * their number instead.
+ * The CAs of a switch stand below it in a block. In a large fabric the CAs with one cable are folded: they are not
+ * drawn, and the switch shows their number.
  *
  * Lengths are in units of one box with the space beside it. The same input gives the same picture.
  */
@@ -44,7 +44,9 @@ struct layout_link {
 	unsigned int a_port, b_port;
 	bool up;
 	char speed[16]; /* "4xQDR" */
-	/* Results: number of this cable among those between the same two nodes, and how many there are */
+	/*
+	 * Results: number of this cable among the cables between the same two nodes, and the number of these cables
+	 */
 	unsigned int nth, of;
 };
 

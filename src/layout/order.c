@@ -9,9 +9,9 @@
  * relative place in its level, from 0 to 1.
  */
 
-#define SWEEPS 8 /* passes upwards and downwards; further passes change little */
+#define SWEEPS 8 /* number of passes upwards and downwards; further passes change little */
 
-/* A switch and the place at which its neighbours would have it */
+/* A switch, and the mean place of its neighbours, which is the best place for the switch */
 struct wish {
 	double x;
 	unsigned int node, was; /* .was is the former place, which orders switches with equal .x */
@@ -26,7 +26,9 @@ static int by_wish(const void *pa, const void *pb)
 	return a->was < b->was ? -1 : a->was > b->was;
 }
 
-/* Mean place of the neighbours at @level; the present place of the node if it has none there */
+/*
+ * Return the mean place of the neighbours at @level; if the node has none there, its present place
+ */
 static double mean_at(const struct layout *l, const struct layout_graph *g, unsigned int n,
 		      unsigned int level)
 {

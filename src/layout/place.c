@@ -5,8 +5,7 @@
 #include "layout/priv.h"
 
 /*
- * Computes coordinates: first of the CAs, which stand in blocks, and of the switches above the blocks, then of the
- * higher levels.
+ * Computes coordinates: first of the CAs (in blocks) and of the switches above the blocks, then of the higher levels.
  */
 
 #define GAP 0.5 /* space between the blocks of two switches */
@@ -106,7 +105,7 @@ static void place_leaves(struct layout *l, const struct layout_order *o, const s
 
 /* Neighbouring switches of a level that stand at the smallest distance from each other */
 struct run {
-	/* sum of the x that its switches would like to have, each less the distance from the first switch */
+	/* sum of the best x of the switches, each less its distance from the first switch */
 	double sum;
 	unsigned int n;
 };
@@ -117,8 +116,8 @@ static double mean(const struct run *r)
 }
 
 /*
- * Place the switches of a level so that the sum of the squares of their distances from the places that they would
- * like to have is smallest. Runs that would overlap are merged (pool adjacent violators).
+ * Place the switches of a level so that the sum of the squares of their distances from their best places is smallest.
+ * Runs that would overlap are merged (pool adjacent violators).
  */
 static void place_level(struct layout *l, const struct layout_order *o, unsigned int level,
 			struct run *run)

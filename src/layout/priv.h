@@ -6,7 +6,7 @@
 
 #include "layout/layout.h"
 
-/* Neighbours of each node, a row of .to for each; parallel cables count once each */
+/* Neighbours of each node, a row of .to for each; parallel cables count as one */
 struct layout_graph {
 	unsigned int *start; /* start of node k's row; start[nnodes] is the end */
 	unsigned int *to;

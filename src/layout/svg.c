@@ -80,7 +80,10 @@ static double x_of(const struct layout_node *n)
 	return MARGIN + n->x * UNIT;
 }
 
-/* Cables between levels are straight, and parallel ones lie beside each other. Cables inside a level are arcs above it. */
+/*
+ * Cables between levels are straight, and parallel cables are drawn beside each other. Cables inside a level are arcs
+ * above it.
+ */
 static void cable(const struct layout *l, const struct layout_link *c, FILE *out)
 {
 	const struct layout_node *a = &l->node[c->a], *b = &l->node[c->b];

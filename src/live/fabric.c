@@ -34,7 +34,11 @@ static bool done(const void *ctx)
 
 /* --- the SA: members of groups, and SLs of paths */
 
-#define SA_PATIENCE_MS 4000 /* the SA may collect many records; repeated once */
+/*
+ * time limit for an answer; it is long, because the SA may have to collect many records. A request
+ * is repeated once
+ */
+#define SA_PATIENCE_MS 4000
 
 static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 {
@@ -68,7 +72,10 @@ static void read_paths(struct live *l, struct chk_fabric *f)
 	}
 }
 
-/* What the SA does not say is not known, and no check concludes anything from it. */
+/*
+ * If the SA does not answer, the data are marked as unknown, and no check concludes anything from
+ * them.
+ */
 static void ask_sa(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 {
 	l->dev.timeout_ms = SA_PATIENCE_MS;

@@ -94,7 +94,10 @@ static int send_all(struct live *l, const struct live_asker *who)
 	while (who->next(who->ctx, &m, now_ns())) {
 		int err = send(l, m.qpn, m.dlid, m.mad);
 
-		/* The device refuses this request, as an HCA refuses a LID before the port has one of its own. */
+		/*
+		 * The device refuses this request, as an HCA refuses a request by LID while its
+		 * port has no LID.
+		 */
 		if (err == -EINVAL)
 			who->lost(who->ctx, m.mad, sizeof(m.mad), now_ns());
 		else if (err)

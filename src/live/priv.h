@@ -4,7 +4,7 @@
 
 #include "live/live.h"
 
-/* A module that asks questions; the functions are those of survey/survey.h and probe/probe.h */
+/* A module that asks questions; the functions are those of survey/survey.h or of probe/probe.h */
 struct live_asker {
 	void *ctx;
 	bool (*next)(void *ctx, struct survey_mad *ret, ns_t now);

@@ -43,8 +43,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * A MAD that arrives inside ops->send waits for a timer, because it may be a response, and done() must not run inside
- * mad_request().
+ * A MAD that arrives inside ops->send is delivered later by a timer. It may be a response, and done() must not run
+ * inside mad_request().
  */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
@@ -133,7 +133,7 @@ static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_clas
 	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
 }
 
-/* The first agent with an id above @after that wants @mad; the list is in the order of the ids. */
+/* Return the first agent with an id above @after that gets @mad; the list is in the order of the ids. */
 static struct mad_agent *agent_after(struct mad_ep *ep, uint32_t after, const struct mad_addr *from,
 				     const void *mad)
 {
@@ -170,7 +170,7 @@ static struct mad_agent *agent_by_tid(struct mad_ep *ep, const void *mad)
 	return NULL;
 }
 
-/* Segments and ACKs are for the RMPP code here only if their agent does not speak RMPP itself (as in ib_mad). */
+/* This file handles segments and ACKs only if their agent does not handle RMPP itself (as in ib_mad). */
 static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	const struct mad_agent *a;
@@ -320,7 +320,7 @@ void mad_agent_del(struct mad_agent *a)
 {
 	/*
 	 * The done() of a request that is cancelled below may call this function again for the same agent. The
-	 * analyzer does not see that list_del() took a freed agent out of mad_ep_destroy()'s list.
+	 * analyzer does not see that list_del() removed a freed agent from mad_ep_destroy()'s list.
 	 */
 	if (!a || a->closing) /* NOLINT(clang-analyzer-unix.Malloc) */
 		return;

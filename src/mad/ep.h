@@ -5,11 +5,10 @@
 /*
  * DOC: MAD endpoints
  *
- * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as
- * management applications see them: agents that register for classes and methods,
- * requests that are retried until their response or time-out, and whole RMPP
- * messages. The owner gives one function that puts 256 octets on the wire, and calls
- * mad_ep_recv() for received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
+ * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as management applications see them:
+ * agents that register for classes and methods, requests that are retried until their response or time-out, and whole
+ * RMPP messages. The owner provides one function that puts 256 octets on the wire, and calls mad_ep_recv() for
+ * received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
  *
  * An RMPP message is passed to the agent as a whole: the headers once (56 octets for SA, 36+4 for vendor classes with
  * OUI), then the data of all segments. So an SA table without records has 56 octets. All other MADs have 256 octets.
@@ -52,7 +51,7 @@ struct mad_tx;
 
 struct mad_ep_ops {
 	/*
-	 * Put one MAD (256 octets) on the wire. The owner runs the SMI on MADs of class 0x81.
+	 * Put one MAD (256 octets) on the wire. For MADs of class 0x81 the owner first applies the rules of the SMI.
 	 * Return: 0, or an error such as -ENETDOWN, which counts as a loss, so that the request is retried
 	 */
 	int (*send)(void *ctx, const struct mad_addr *to, const void *mad, ns_t now);
@@ -111,8 +110,8 @@ struct mad_agent_cfg {
 	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
 	struct mad_quota *quota; /* NULL if only the limits of the endpoint hold */
 	/*
-	 * Other agents may register the same methods. Each of them gets every single MAD, but only the first one gets
-	 * RMPP messages
+	 * Other agents may register the same methods. Each of the agents gets every single MAD, but only the first
+	 * agent gets RMPP messages
 	 */
 	bool shared;
 	/* An unsolicited MAD or RMPP message arrived, @len octets, borrowed. */
@@ -135,8 +134,8 @@ int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad
 /* mad_agent_id() - The upper half of the TIDs of the agent's requests */
 uint32_t mad_agent_id(const struct mad_agent *a);
 /*
- * mad_agent_is_alone() - Tell whether no other agent has registered for unsolicited MADs that @a gets. Agents with
- * the same recv() as @a are not counted as others
+ * mad_agent_is_alone() - Tell whether no other agent has registered for any unsolicited MADs that @a gets. Agents
+ * with the same recv() as @a are ignored
  */
 bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */
@@ -168,7 +167,7 @@ struct mad_req {
  */
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now);
 
-/* mad_cancel() - Forget a request; its done() is not called */
+/* mad_cancel() - Drop an open request; its done() is not called */
 void mad_cancel(struct mad_tx *tx);
 
 /**
@@ -176,8 +175,8 @@ void mad_cancel(struct mad_tx *tx);
  * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent by RMPP: segments
  *		are acknowledged and repeated, and the transfer is aborted after the last retry
  *
- * The TID is not changed. The data of an RMPP message end at @len, also if @len is less than 256. While a message is
- * under way, a second message for the same peer and TID is not sent, because it answers a repetition of the same
+ * The TID is not changed. The data of an RMPP message end at @len, even if @len is less than 256. While a message is
+ * being sent, a second message for the same peer and TID is not sent, because it answers a repetition of the same
  * request.
  * Return: 0; -EBUSY; -ENOMEM; -EINVAL; for a single MAD the result of ops->send
  */

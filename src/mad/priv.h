@@ -11,8 +11,8 @@
  *	rmpp_recv.c	reassembly
  *	addr.c smi.c	addresses; directed routes
  *
- * An object is unlinked before its callback is called, and is not touched afterwards, because
- * callbacks may remove agents and requests.
+ * An object is unlinked before its callback is called, and is not used afterwards, because callbacks may remove
+ * agents and requests.
  */
 
 #include "mad/ep.h"
@@ -25,7 +25,8 @@
 #define RMPP_TX_WINDOW 1024 /* most segments sent ahead of an ACK, as ib_mad may grant */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
 #define RMPP_TX_RETRIES 5
-#define RMPP_RX_TIMEOUT NS_SEC(5) /* silence after which an incomplete message is given up */
+/* time without a segment after which an incomplete message is dropped */
+#define RMPP_RX_TIMEOUT NS_SEC(5)
 #define RMPP_RX_LINGER NS_SEC(10) /* time for which a lost last ACK can be repeated */
 #define RMPP_UNSOLICITED_SOURCE 8 /* most unsolicited messages from one LID at a time */
 #define RMPP_UNSOLICITED_MAX (256 * 1024) /* most octets of an unsolicited message */
@@ -64,7 +65,7 @@ struct mad_agent {
 enum mad_tx_state {
 	/* Segments are sent and ACKs are received. Left on the last ACK, STOP, ABORT, or when no retries are left. */
 	MAD_TX_SEGMENTS,
-	/* The request was sent. Left by a response, by its first segment, or when no retries are left. */
+	/* The request was sent. A response, its first segment, or the end of the last retry ends this state. */
 	MAD_TX_WAIT,
 	/* The response is being reassembled; the timer of .rx runs instead of .timer. */
 	MAD_TX_RECV,
@@ -91,7 +92,7 @@ struct mad_tx {
 	uint8_t msg[]; /* the message, with room for at least MAD_LEN octets */
 };
 
-/* A message that is being received; with .done, a complete message that is kept to repeat its last ACK */
+/* A message that is being received; with .done, a complete message that is stored in order to repeat its last ACK */
 struct rmpp_rx {
 	struct mad_ep *ep;
 	struct list link; /* link in ep->rxs */
@@ -124,7 +125,7 @@ static inline uint32_t mad_oui(const void *mad)
 	return be32_at((const uint8_t *)mad + SA_HDR_OFF) & 0xffffff;
 }
 
-/* rmpp_extra_len() - Octets of the class header in each segment, which PayloadLength counts too */
+/* rmpp_extra_len() - Return the number of octets of the class header in each segment, which PayloadLength includes */
 static inline size_t rmpp_extra_len(uint8_t mgmt_class)
 {
 	return rmpp_hdr_len(mgmt_class) - SA_HDR_OFF;
@@ -166,7 +167,7 @@ void mad_tx_retry(struct mad_tx *tx, ns_t now);
 int mad_rmpp_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 void mad_rmpp_rx_free(struct rmpp_rx *rx);
 
-/* Send a message in segments: begin, go on after an ACK, and repeat when no ACK came in time */
+/* Send a message in segments: begin, continue after an ACK, and repeat when no ACK came in time */
 void mad_rmpp_send_start(struct mad_tx *tx, ns_t now);
 void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now);
 void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now);

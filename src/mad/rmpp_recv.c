@@ -101,8 +101,8 @@ static struct rmpp_rx *rx_find(const struct mad_ep *ep, const struct mad_addr *f
 }
 
 /*
- * Makes room for a new message. Finished messages, which are kept for their last ACK, are removed for this purpose;
- * incomplete messages are not.
+ * Makes room for a new message. If necessary, it removes finished messages, which are stored only for their last ACK,
+ * but never incomplete messages.
  */
 static bool rx_room(struct mad_ep *ep)
 {
@@ -119,8 +119,8 @@ static bool rx_room(struct mad_ep *ep)
 }
 
 /*
- * True if an unsolicited message may begin. Each source may have a few, and a quarter of the room
- * is kept for answers.
+ * True if an unsolicited message may begin. Each source may have a few such messages, and a quarter of the room is
+ * reserved for answers.
  */
 static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
 {

@@ -100,7 +100,10 @@ void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now)
 	}
 	tx->left--;
 	tx->ep->st.retries++;
-	/* Repeat one segment only, because its ACK tells how many of the following segments have arrived. */
+	/*
+	 * Repeat one segment only, because its ACK shows how many of the following segments have
+	 * arrived.
+	 */
 	tx->sent = tx->acked;
 	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
 	if (send_segment(tx, tx->sent + 1, now) == 0)
@@ -127,8 +130,8 @@ static void all_acked(struct mad_tx *tx, ns_t now)
 }
 
 /*
- * The receiver chooses NewWindowLast. Without a limit one ACK would make us send a message of 96
- * MiB at once, which takes every packet descriptor of the pool.
+ * The receiver chooses NewWindowLast. Without a limit, one ACK could make us send a message of 96
+ * MiB at once, which would use up all packet descriptors of the pool.
  */
 static uint32_t ack_win_last(const struct rmpp_hdr *h)
 {

@@ -53,7 +53,10 @@ static enum smi_verdict leave_by_return(struct dr *d, unsigned int ptr, uint8_t 
 	return dr_leave(d, ptr, SMP_OFF_RETURN_PATH, nports, ret_port);
 }
 
-/* The directed part ends here. If the LID after it is not permissive, a switch sends the SMP on by that LID. */
+/*
+ * The directed part ends here. If the LID after the directed part is not permissive, a switch forwards the SMP by
+ * this LID.
+ */
 static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, bool perm)
 {
 	if (!perm && !is_switch)

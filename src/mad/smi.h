@@ -10,7 +10,7 @@
 
 enum smi_verdict {
 	SMI_LOCAL, /* the SMP is for this node: its SMA or its SM */
-	SMI_FORWARD, /* the SMP leaves by *ret_port; its fields are updated */
+	SMI_FORWARD, /* the SMP is to be sent by *ret_port; its fields are updated */
 	SMI_LID_ROUTE, /* the directed part of the route is over; a switch sends the SMP on by DrDLID or DrSLID */
 	SMI_DISCARD,
 };

@@ -5,9 +5,9 @@
 /*
  * DOC: SMP pipelines
  *
- * A pipeline sends the directed-route SMPs of one purpose. A bounded number of them is outstanding,
- * and the others wait until one of these is answered. A sweep fills a pipeline, and goes on when it
- * is empty.
+ * A pipeline sends the directed-route SMPs of one purpose. A bounded number of SMPs is open, and
+ * the others wait until one of these is answered. A sweep fills a pipeline, and continues when the
+ * pipeline is empty.
  */
 
 #include "mad/ep.h"
@@ -35,7 +35,7 @@ struct smp_cmd {
 	uint8_t path[IB_MAX_HOPS + 1]; /* egress ports of the route in [1] to [nhops] */
 	uint8_t data[SMP_DATA_LEN]; /* attribute to be written by a Set */
 	smp_done_fn *done;
-	struct sm_node *node; /* node that the SMP is about, for done() */
+	struct sm_node *node; /* the node to which the SMP refers, for done() */
 	struct sm_port *port;
 	void *arg;
 	uint16_t mad_status; /* status of the response */
@@ -60,7 +60,7 @@ struct smpq {
 	struct smpq_cfg cfg;
 	struct list wait, open;
 	unsigned int nopen;
-	bool failed; /* true after an SMP was given up because it could not be queued or sent */
+	bool failed; /* true after an SMP was dropped because it could not be queued or sent */
 	bool busy; /* true inside done() */
 	unsigned int stuck; /* number of timer expiries in a row at which nothing could be sent */
 	uint64_t sent, timeouts;

@@ -22,7 +22,7 @@ void mad_tx_set_state(struct mad_tx *tx, enum mad_tx_state state, ns_t deadline)
 	timer_arm(tx->ep->timers, &tx->timer, deadline);
 }
 
-/* The method that answers @method (13.4.5); Set is answered by GetResp. */
+/* Return the method of the response to @method (13.4.5); the response to Set is GetResp. */
 static uint8_t response_method(uint8_t method)
 {
 	switch (method) {
@@ -52,7 +52,7 @@ static struct mad_tx *tx_next(const struct mad_tx *tx)
 	return tx_of(htab_next(&tx->by_key));
 }
 
-/* The hash key of a reply has the peer in it, because the peer chose the TID and other peers may use the same one. */
+/* The hash key of a reply includes the peer, because the peer chose the TID, and other peers may use the same TID. */
 static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 {
 	uint64_t k = (tid ^ (uint64_t)peer->lid << 40 ^ peer->qpn) * 0x9e3779b97f4a7c15ull;

@@ -26,7 +26,7 @@
  *	2    uib0            ff020000000000000000000000000001     1 0000000C 0
  */
 
-#define READ_SIZE 4096 /* octets of a piece; the kernel gives no more at once */
+#define READ_SIZE 4096 /* octets of a piece; the kernel returns no more at once */
 #define SHORTEST_LINE 20 /* each line of /proc/net/igmp that has a group is longer */
 
 static_assert(READ_SIZE / SHORTEST_LINE < GROUPS_PIECE,
@@ -122,8 +122,7 @@ static int line_igmp(struct groups_parser *p, const char *s)
 	if (!p->ours)
 		return 0;
 	/*
-	 * The kernel prints the address as it lies in memory, read as an integer of the host's byte
-	 * order.
+	 * The kernel prints the four octets of the address as one integer in the host's byte order.
 	 */
 	host = (uint32_t)be[0] << 24 | (uint32_t)be[1] << 16 | (uint32_t)be[2] << 8 | be[3];
 	memcpy(be, &host, 4);

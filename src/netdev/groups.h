@@ -14,12 +14,12 @@
 
 struct netdev_group {
 	int family; /* AF_INET or AF_INET6 */
-	/* In network order; an IPv4 address takes the first four octets, zeros follow */
+	/* In network order; an IPv4 address is in the first four octets, and the others are zero */
 	uint8_t addr[16];
 };
 
 /**
- * struct groups_parser - Parser of a list that comes in pieces of any length
+ * struct groups_parser - Parser of a list that is read in pieces of any length
  *
  * groups_parser_init() initializes the parser; after groups_parser_end(), @n and @err are the result.
  */
@@ -43,8 +43,8 @@ void groups_parser_feed(struct groups_parser *p, const char *text, size_t len);
 void groups_parser_end(struct groups_parser *p);
 
 /*
- * A list of tens of thousands of groups is read in pieces, so that it does not hold up the caller. The kernel walks
- * the list from its beginning for each read, which takes 0.3 ms at 40,000 groups.
+ * A list of tens of thousands of groups is read in pieces, so that the caller can do other work in between. The
+ * kernel walks the list from its beginning for each read, which takes 0.3 ms at 40,000 groups.
  */
 #define GROUPS_PIECE 256 /* largest number of groups in one piece */
 
@@ -63,7 +63,7 @@ void groups_reader_init(struct groups_reader *r, int family, int ifindex);
  *
  * If entries are added or removed between two reads, other entries may shift, so a list of more than one piece may
  * lack some groups.
- * Return: 1 there may be more; 0 the list has ended; -EBADMSG the text is not such a list; -errno of the read
+ * Return: 1: there may be more; 0: the list has ended; -EBADMSG: the text is no such list; -errno of the read
  */
 int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],
 		       size_t *ret_n);

@@ -167,8 +167,9 @@ static int loopback_up(void)
 }
 
 /*
- * A new namespace has the IPv4 settings of the first one, also where a container engine has made that one a router. Hosts do not
- * forward by default (RFC 1122 section 3.1). A container whose /proc/sys cannot be written keeps the setting.
+ * A new namespace gets the IPv4 settings of the system's first namespace, in which a container engine may have
+ * switched forwarding on. Hosts do not forward by default (RFC 1122 section 3.1). In a container whose /proc/sys
+ * cannot be written, the setting does not change.
  */
 static void no_forwarding(void)
 {

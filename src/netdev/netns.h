@@ -5,13 +5,13 @@
 /*
  * DOC: Network namespaces
  *
- * A namespace lives as long as something refers to it: a process in it, a mount of it,
- * an open descriptor of it, or a socket or TAP made in it. A named namespace is a mount on
- * /run/netns/NAME, as `ip netns` makes it. An anonymous namespace has descriptors only, so
- * it disappears when the process that holds them dies.
+ * A namespace lives as long as something refers to it: a process in it, a mount of it, an open descriptor of it, or a
+ * socket or TAP made in it. A named namespace is a mount on /run/netns/NAME, as `ip netns` makes it. An anonymous
+ * namespace is only referred to by descriptors, so it disappears when the processes that have them end.
  *
- * All calls that visit a namespace do so with the calling thread, which then returns to its own namespace. If the
- * thread cannot return, they abort(), because it would continue in the wrong namespace.
+ * A call that enters a namespace does so with the calling thread, which then returns to its own namespace. If the
+ * thread cannot return, the call ends the process by abort(), because the thread would continue in the wrong
+ * namespace.
  */
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct netns_spec {
 };
 
 /**
- * netns_spec_parse() - Parse a namespace's name as a configuration has it
+ * netns_spec_parse() - Parse the text by which a configuration names a namespace
  * @spec:	a name without '/', an absolute path, or pid:N
  *
  * Return: 0; -EINVAL if it is none of these, or longer than allowed
@@ -64,7 +64,7 @@ int netns_create(int *ret_fd);
  * netns_create_named() - Make a namespace and bind it to /run/netns/NAME, as `ip netns add`
  * @spec:	of kind NETNS_NAME
  *
- * Return: 0; -EEXIST the name is taken; -EINVAL @spec is of another kind; -errno
+ * Return: 0; -EEXIST: another namespace has the name; -EINVAL @spec is of another kind; -errno
  */
 int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 
@@ -111,18 +111,18 @@ int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int 
 /**
  * netns_enter_userns() - Become root of a new user namespace, and of a network namespace in it
  *
- * For callers without privileges: the caller's user and group are mapped to 0, and
- * namespaces made from here on belong to it. The process cannot return to its old namespaces, and may have only one thread.
+ * For callers without privileges: the caller's user and group are mapped to 0, and network namespaces that it makes
+ * later belong to the user namespace. The process cannot return to its old namespaces, and may have only one thread.
  * Return: 0 or -errno; -EPERM, -EUSERS or -ENOSPC where the system forbids it
  */
 int netns_enter_userns(void);
 
 /**
- * netns_enter() - Enter a host's namespaces to stay, as `exec` does before it runs a command
+ * netns_enter() - Enter a host's namespaces for good, as `exec` does before it runs a command
  * @user_fd:	user namespace to enter first; -1 if there is none
  * @net_fd:	network namespace
  *
- * Also gives the caller a mount namespace where /sys shows @net_fd, if it may have one.
+ * Also gives the caller a mount namespace in which /sys shows @net_fd, if the caller is allowed to have one.
  * Return: 0 or -errno
  */
 int netns_enter(int user_fd, int net_fd);
@@ -130,10 +130,10 @@ int netns_enter(int user_fd, int net_fd);
 /*
  * netns_spec_lasts() - True if namespace @fd is mounted on the very file that names it, outside of /proc
  *
- * Such a file may disappear, and a file of the same name may appear later with another namespace. A process number is
- * given to another process when the process has ended, so a namespace that was given by a process number is not
- * looked for again. A symbolic link is refused because it may lead to a process, whose namespace can only be looked
- * at with the privilege to trace the process.
+ * Such a file may disappear, and a file of the same name may appear later with another namespace. When a process has
+ * ended, another process may get its number, so a namespace that was given by a process number is not looked for
+ * again. A symbolic link is refused because it may lead to a process, whose namespace can only be examined with the
+ * privilege to trace the process.
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 
@@ -141,7 +141,8 @@ bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 int netns_watch(int *ret_fd);
 
 /**
- * netns_watch_add() - Make @fd readable whenever a file beside the one that names a namespace is added or removed
+ * netns_watch_add() - Make @fd readable whenever a file is added or removed in the folder of the file that names a
+ * namespace
  *
  * `ip netns add` first makes the file, and then mounts the namespace on it; the descriptor does not report the
  * mount. When @fd was readable, call netns_watch_drain(), then netns_check() for each @spec that was added.

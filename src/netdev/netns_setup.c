@@ -13,7 +13,7 @@
 #include "os/userns.h"
 
 /*
- * Names are made as `ip netns add` makes them, so that both programs see each other's namespaces:
+ * Names are made in the way of `ip netns add`, so that both programs see each other's namespaces:
  * /run/netns is a shared mount point, and a name in it is an empty file on which the namespace is
  * mounted.
  */
@@ -155,7 +155,7 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 }
 
 /*
- * Number of pieces of the queue that one call reads. Everybody may be allowed to write to the
+ * Number of pieces of the queue that one call reads. All users may be allowed to write to the
  * folder, so events may come as fast as they are read.
  */
 #define DRAIN_PIECES 8

@@ -130,7 +130,7 @@ static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb,
 		take_ext_ack(nl, nlh);
 		return rtnl_end_status(nlh);
 	}
-	/* The rest of the answer has to be read even if the caller needs no more of it. */
+	/* The rest of the answer has to be read even if the caller does not need it. */
 	if (cb && !*stop)
 		*stop = cb(nlh, arg);
 	return 1;
@@ -203,7 +203,7 @@ static struct nlmsghdr *begin_addr(void *buf, uint16_t type, uint16_t flags, int
 	ifa->ifa_index = (uint32_t)ifindex;
 	/*
 	 * The kernel finds the scope of an IPv6 address itself; it makes an IPv4 address global
-	 * unless told otherwise.
+	 * unless the request gives another scope.
 	 */
 	if (ip->family == RTNL_V4 && ip->addr[0] == 169 && ip->addr[1] == 254)
 		ifa->ifa_scope = RT_SCOPE_LINK;

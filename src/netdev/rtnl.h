@@ -40,7 +40,7 @@ struct rtnl_ip {
 /* rtnl_open() - Open a socket in the caller's namespace; 0 or -errno */
 int rtnl_open(struct rtnl *ret);
 
-/* rtnl_attach() - Use a socket that another process opened; takes it */
+/* rtnl_attach() - Use a socket that another process opened; takes @fd */
 void rtnl_attach(struct rtnl *ret, int fd);
 void rtnl_close(struct rtnl *nl);
 
@@ -56,8 +56,9 @@ struct rtnl_link {
 	bool has_mac;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
-	char kind[IFNAMSIZ]; /* "tun" for a TAP; "" if there is none, or if it does not fit here */
-	char alias[24]; /* "" if there is none, or if it does not fit here */
+	/* "tun" for a TAP; "" if there is no kind, or if its name is longer than this array */
+	char kind[IFNAMSIZ];
+	char alias[24]; /* "" if there is no alias, or if it is longer than this array */
 };
 
 enum rtnl_link_set {
@@ -88,13 +89,14 @@ struct rtnl_link_conf {
  */
 int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *conf);
 
-/* rtnl_link_alias() - Give a link an alias, which it keeps in other namespaces. 0 or -errno */
+/* rtnl_link_alias() - Set the alias of a link, which moves with the link to other namespaces. Return: 0 or -errno */
 int rtnl_link_alias(struct rtnl *nl, int ifindex, const char *alias);
 
 /*
- * rtnl_link_move() - Move a link to the namespace @ns_fd, where it is down and is called @name
+ * rtnl_link_move() - Move a link to the namespace @ns_fd, in which it is down and has the name @name
  *
- * The link loses its addresses and neighbours, and it may get another index. 0; -ENODEV; -EEXIST @name is taken; -errno
+ * The link loses its addresses and neighbours, and it may get another index. 0; -ENODEV; -EEXIST: another link has
+ * the name; -errno
  */
 int rtnl_link_move(struct rtnl *nl, int ifindex, int ns_fd, const char *name);
 
@@ -125,7 +127,7 @@ int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
 /*
- * rtnl_neigh_use() - Have the kernel resolve an address, as if a packet were to be sent to it. 0 or -errno
+ * rtnl_neigh_use() - Make the kernel resolve an address, as if a packet were to be sent to it. 0 or -errno
  *
  * rtnl_neigh_get() shows the state of the entry.
  */
@@ -139,7 +141,10 @@ struct rtnl_route {
 	struct rtnl_ip gateway;
 };
 
-/* rtnl_route_get() - Ask the kernel for the route to an address. 0; -ENETUNREACH, -EHOSTUNREACH there is none; -errno */
+/*
+ * rtnl_route_get() - Ask the kernel for the route to an address. Return: 0; -ENETUNREACH or -EHOSTUNREACH: there is
+ * no route; -errno
+ */
 int rtnl_route_get(struct rtnl *nl, const struct rtnl_ip *ip, struct rtnl_route *ret);
 
 #define RTNL_HW_MAX 20 /* octets of the longest hardware address, that of InfiniBand */
@@ -147,7 +152,11 @@ int rtnl_route_get(struct rtnl *nl, const struct rtnl_ip *ip, struct rtnl_route 
 struct rtnl_neigh {
 	int ifindex;
 	struct rtnl_ip ip;
-	uint8_t hw_len; /* octets of .hw: 6 for a MAC, 20 for InfiniBand, 0 if the entry has no address that fits here */
+	/*
+	 * octets of .hw: 6 for a MAC, 20 for InfiniBand; 0 if the entry has no address, or one that is longer than
+	 * .hw
+	 */
+	uint8_t hw_len;
 	uint8_t hw[RTNL_HW_MAX];
 	uint16_t state; /* NUD_* */
 };
@@ -159,7 +168,10 @@ struct rtnl_neigh {
  */
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
-/* rtnl_neigh_resolved() - True if the entry has the hardware address of a peer, as the kernel learnt it or the administrator gave it */
+/*
+ * rtnl_neigh_resolved() - True if the entry has a peer's hardware address, which the kernel has learnt or the
+ * administrator has set
+ */
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
 
 /* rtnl_neigh_failed() - True if the kernel has given up resolving the entry */
@@ -180,8 +192,8 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
 /**
  * rtnl_neigh_dump_piece() - Read the next piece of a dump, at most 32 KiB
  *
- * The socket may not be used for anything else until the dump has ended. If the kernel says that the table changed
- * meanwhile, nl->changed is set.
+ * The socket may not be used for anything else until the dump has ended. If the kernel reports that the table changed
+ * during the dump, nl->changed is set.
  * Return: 1 the dump goes on; 0 the dump has ended; -ETIMEDOUT no message came (a non-blocking socket returns this at
  * once); another -errno: the dump failed and has ended
  */
@@ -221,7 +233,7 @@ struct rtnl_event {
  */
 int rtnl_events_open(int *ret_fd);
 
-/* Reader of a socket that rtnl_events_open() made; at first all but .fd is zero. */
+/* Reader of a socket that rtnl_events_open() made. At first all members except .fd are zero. */
 struct rtnl_events {
 	int fd;
 	unsigned int stale; /* mask of the dumps to ask for, because events were lost */
@@ -234,7 +246,7 @@ struct rtnl_events {
  * rtnl_events_read() - Call @cb for the events that are waiting
  * @cb:		may not close @e->fd
  *
- * When the kernel had to drop events, this function asks for all links over the same socket, and later calls report
+ * If the kernel had to drop events, this function requests all links over the same socket, and later calls report
  * each of them as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that
  * exists always has its present state. The event that a link was deleted may be lost.
  *
@@ -252,7 +264,7 @@ void rtnl_events_lost(struct rtnl_events *e);
  * rtnl_event_decode() - Decode one message of the kernel
  * @nlh:	complete message, padded to NLMSG_ALIGNTO, whose length the caller has checked
  *
- * Return: 0; -EBADMSG; -EOPNOTSUPP for a type that is none of enum rtnl_event_type
+ * Return: 0; -EBADMSG; -EOPNOTSUPP if enum rtnl_event_type does not have the message's type
  */
 int rtnl_event_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh);
 

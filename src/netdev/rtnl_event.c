@@ -256,7 +256,7 @@ void rtnl_events_lost(struct rtnl_events *e)
 }
 
 /*
- * Ask for the next dump. The kernel answers through this socket, so answers and events arrive in the order in which
+ * Request the next dump. The kernel answers through this socket, so answers and events arrive in the order in which
  * the kernel made them.
  */
 static int start_dump(struct rtnl_events *e)
@@ -277,7 +277,7 @@ static int start_dump(struct rtnl_events *e)
 }
 
 /*
- * Take one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. The
+ * Process one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. The
  * kernel may refuse the other dumps, for example if it was built without IPv6 or multicast routing.
  */
 static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)

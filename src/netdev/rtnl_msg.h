@@ -34,7 +34,7 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
  * @stop:	set to the value of @cb, or to -EAGAIN if the table changed during the dump. While it is not 0, @cb is
  *		not called
  *
- * Return: 1 the answer goes on; 0 the answer is complete; -errno of the kernel; -ETIMEDOUT
+ * Return: 1: the answer is not complete; 0: the answer is complete; -errno of the kernel; -ETIMEDOUT
  */
 int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
 
@@ -43,7 +43,7 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
  * @ret_got:	number of octets; 0 for a message that did not come from the kernel (port 0), because any process with
  *		CAP_NET_ADMIN in the namespace may send to a netlink socket
  *
- * Return: 0; -EAGAIN no message is there; -errno
+ * Return: 0; -EAGAIN: no message has arrived; -errno
  */
 int rtnl_recv(int fd, void *buf, size_t len, size_t *ret_got);
 

@@ -34,7 +34,10 @@ static int setup(int fd, const char *ifname, const char **ret_what)
 	struct ifreq ifr = { 0 };
 
 	memcpy(ifr.ifr_name, ifname, strlen(ifname));
-	/* IFF_TUN_EXCL, so as never to take over a persistent device that somebody else made. */
+	/*
+	 * With IFF_TUN_EXCL, the call never attaches to a persistent device that another program
+	 * made.
+	 */
 	ifr.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
 	if (ioctl(fd, TUNSETIFF, &ifr))
 		return failed(ret_what, "making the TAP");

@@ -13,15 +13,14 @@
  *
  *	err = tap_read(&tap, &rx, &f);
  *
- * A frame that was read owns only its struct pkt, whose first octet is the
- * link header's. A frame of at most TAP_SMALL octets lies in pkt->hdr. A longer frame
- * is one slice of a buffer that the tap_rx packs full, so that a frame of 2 KiB does not
- * keep a buffer of 68 KiB in use.
+ * A frame that was read owns only its struct pkt, whose first octet is the link header's. A frame of at most
+ * TAP_SMALL octets is in pkt->hdr. A longer frame is one slice of a buffer, which tap_read() fills with many frames,
+ * so that a frame of 2 KiB does not keep a buffer of 68 KiB in use.
  *
- * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace
- * alive, also when rtnl_link_move() has moved the TAP to another one. After `ip netns del` of its namespace, writes
- * still succeed, but nobody receives the frames. No call on the TAP shows this; only netns_check() does. A deleted
- * device is different: reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
+ * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace in
+ * existence, even after rtnl_link_move() has moved the TAP to another namespace. After `ip netns del` of its
+ * namespace, writes still succeed, but the frames are lost. No call on the TAP shows this, only netns_check() does.
+ * If the device was deleted, reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
  */
 
 #include <errno.h>
@@ -45,7 +44,8 @@ enum tap_kind {
 };
 
 /*
- * Mask of offloads: checksums and segmentation that the kernel may leave to us, and that we may leave to the kernel.
+ * Mask of offloads: checksums and segmentation that the kernel may leave to the reader of the TAP, and the writer of
+ * the TAP to the kernel.
  */
 enum tap_offload {
 	TAP_OFFLOAD_CSUM = 1 << 0, /* partial TCP and UDP checksums */
@@ -132,23 +132,23 @@ struct tap_rx {
  *
  * Needs CAP_NET_ADMIN in the namespace; all calls below work without it. The device
  * is deleted when its last descriptor is closed.
- * Return: 0; -EINVAL bad name; -EBUSY the name is taken; -EPERM or -EACCES TAPs are not
- * permitted; -ENOENT or -ENODEV there is no /dev/net/tun
+ * Return: 0; -EINVAL bad name; -EBUSY: another device has the name; -EPERM or -EACCES TAPs are not permitted; -ENOENT
+ * or -ENODEV there is no /dev/net/tun
  */
 int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 
 /**
- * tap_attach() - Take a descriptor made by tap_open(), or by ibtap_open() if @kind is TAP_INFINIBAND, perhaps in another
- * process
+ * tap_attach() - Use a descriptor made by tap_open(), or by ibtap_open() if @kind is TAP_INFINIBAND, perhaps in
+ * another process
  * @fd:		taken on success
- * @offload:	mask of enum tap_offload; t->offload has those that the kernel has granted
+ * @offload:	mask of enum tap_offload; t->offload becomes the offloads that the kernel has granted
  *
  * Return: 0; -errno if @fd is no device of this kind with virtio-net headers
  */
 int tap_attach(struct tap *t, enum tap_kind kind, int fd, uint32_t offload);
 
 /*
- * tap_close() - Close the descriptor, which deletes the device if it is the last one; may be called
+ * tap_close() - Close the descriptor. If it is the last one, this deletes the device. The function may be called
  * again
  */
 void tap_close(struct tap *t);
@@ -186,12 +186,12 @@ void tap_rx_fini(struct tap_rx *rx);
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
 /**
- * tap_vnet_to_pkt() - Note a frame's virtio-net header in the packet's descriptor
+ * tap_vnet_to_pkt() - Store the data of a frame's virtio-net header in the packet's descriptor
  * @p:		packet that begins with the link header of a device of kind @kind
  *
  * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
- * Return: 0; -EBADMSG the frame has a partial checksum and a VLAN tag, or the checksummed part does
- * not begin behind the link header
+ * Return: 0; -EBADMSG the frame has a partial checksum and a VLAN tag, or the checksummed part does not begin after
+ * the link header
  */
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind);
 

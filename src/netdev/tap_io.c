@@ -11,15 +11,15 @@
 /*
  * DOC: Packing of frames that are read
  *
- * The length of a frame is known only after it has been read. So a read is given the
- * rest of the current buffer and, behind it, a spare buffer from that same offset on:
+ * The length of a frame is known only after it has been read. So a read gets two parts: the rest of
+ * the current buffer and, after it, a spare buffer from the same offset on:
  *
  *	cur	|frame|frame|......rest......|
  *	spare	|     gap as long as rest    |.....continued.....|
  *
- * A frame that fits into the rest stays there. A frame that is longer leaves its tail in
- * place in the spare; its head is copied to the gap before the tail, and the spare becomes the
- * current buffer. To keep that copy rare, a rest shorter than the last frame is not used.
+ * A frame that fits into the rest stays in it. The tail of a longer frame stays in the spare
+ * buffer; its head is copied to the gap before the tail, and the spare becomes the current buffer.
+ * To make such copies rare, a rest shorter than the last frame is not used.
  */
 
 #define RX_ALIGN 64u /* frames start at a cache line */
@@ -105,7 +105,7 @@ static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *
 	return got < 0 ? -errno : got;
 }
 
-/* Put the frame of @len octets that rx_readv() has read into @p. */
+/* Make the @len octets that rx_readv() has read the payload of @p. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;

@@ -42,7 +42,10 @@ static void add_part(struct udp_batch *b, struct udp_msg *m, const void *data, s
 	m->nparts++;
 }
 
-/* Adds a copy of some octets, to the part before if this is where its octets end. */
+/*
+ * Adds a copy of some octets. If the part before ends at these octets in the batch, extends this
+ * part.
+ */
 static void add_copy(struct udp_batch *b, struct udp_msg *m, const void *data, size_t len)
 {
 	struct iovec *last = m->nparts ? &b->part[b->nparts - 1] : NULL;

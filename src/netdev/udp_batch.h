@@ -6,8 +6,8 @@
  * DOC: Packets to send, as the messages of one sendmmsg()
  *
  * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel
- * cuts into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied behind each
- * other into the batch, and the payload stays where it is. So a packet in a run has two parts: its payload, and the
+ * cuts into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied one after the
+ * other into the batch, and the payload is not copied. So a packet in a run has two parts: its payload, and the
  * octets between this payload and the payload of the next packet.
  */
 
@@ -28,7 +28,7 @@ struct udp_msg {
 	unsigned int packets;
 	uint32_t octets;
 	uint16_t seg; /* length of each packet but the last */
-	bool closed; /* true after a shorter packet, which is the last one of the message */
+	bool closed; /* true after a shorter packet, which must be the last packet of the message */
 };
 
 struct udp_batch {

@@ -17,7 +17,7 @@
 #define UDP_GRO 104
 #endif
 
-/* A message of this length or more stays in the buffer where it was received */
+/* A message of this length or more is not copied out of the buffer into which it was received */
 #define KEEP_OCTETS (16 * 1024)
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
 	      "what is packed of one udp_sock_recv() fits");
@@ -49,7 +49,7 @@ static void set_options(struct udp_sock *s)
 {
 	bool v6 = s->family == 6;
 
-	/* Let IP fragment packets, because one of 2 KB does not fit an Ethernet path. */
+	/* Allow IP to fragment packets, because an Ethernet path cannot carry a packet of 2 KB. */
 	if (v6)
 		set_int(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	else
@@ -196,7 +196,7 @@ static unsigned int fill_slots(struct udp_rx *rx)
 	return n;
 }
 
-/* Room for @len octets behind the other packed messages; NULL if there is no buffer */
+/* Return room for @len octets after the other packed messages; NULL if there is no buffer */
 static uint8_t *pack(struct udp_rx *rx, size_t len)
 {
 	uint8_t *at;
@@ -218,7 +218,7 @@ static uint8_t *pack(struct udp_rx *rx, size_t len)
 	return at;
 }
 
-/* The size that UDP_GRO gives; 0: none, the message is one datagram */
+/* Return the size of the datagrams, from UDP_GRO; 0: the message is one datagram */
 static int segment_of(struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {

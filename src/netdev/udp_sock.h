@@ -8,11 +8,11 @@
  * Out: one sendmmsg() sends a batch (netdev/udp_batch.h), in which a run of packets of the same
  * length is one message with UDP_SEGMENT (GSO).
  *
- * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams.
- * A message that fills a good part of its buffer stays there. Shorter ones are copied behind each
- * other into one buffer, so that a waiting packet does not keep a whole buffer in use.
+ * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams. A message that
+ * fills a large part of its buffer stays in it. Shorter messages are copied one after the other into one buffer, so
+ * that a waiting packet does not keep a whole buffer in use.
  *
- * ICMP errors mean that a peer is not there. They are counted and have no other effect.
+ * ICMP errors mean that a peer does not exist. The errors are counted and have no other effect.
  */
 
 #include <netinet/in.h>
@@ -33,7 +33,7 @@
 
 struct udp_sock_stats {
 	uint64_t recv_calls, recv_msgs, send_calls, send_msgs;
-	/* number of ICMP errors, which come if there is no peer at the address */
+	/* number of ICMP errors, which arrive if there is no peer at the address */
 	uint64_t icmp_errors;
 	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
 	uint64_t recv_cut;
@@ -62,7 +62,8 @@ struct udp_dgram {
 struct udp_rx {
 	struct pkt_pool *pool;
 	struct pkt_buf *slot[UDP_SOCK_MSGS];
-	struct pkt_buf *packed; /* buffer for short messages, which are put behind each other */
+	/* buffer for short messages, which are stored one after the other */
+	struct pkt_buf *packed;
 	uint32_t used;
 	struct pkt_buf *retired[UDP_RX_RETIRED]; /* full buffers to which .v may refer */
 	unsigned int nretired;
@@ -76,7 +77,7 @@ void udp_rx_destroy(struct udp_rx *rx);
 /**
  * udp_sock_open() - Open a bound, non-blocking socket in this process's network namespace
  * @listen:	address to bind to; port 0 lets the kernel choose
- * @ret_bound:	address that the socket is bound to; may be NULL
+ * @ret_bound:	address to which the socket is bound; may be NULL
  *
  * Buffers larger than net.core.rmem_max need CAP_NET_ADMIN; s->rcvbuf has the granted size.
  * Return: 0; -EADDRINUSE, -EADDRNOTAVAIL and other negative errnos
@@ -84,10 +85,10 @@ void udp_rx_destroy(struct udp_rx *rx);
 int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
 		  struct ip_endpoint *ret_bound);
 /*
- * udp_sock_adopt() - Use a bound UDP socket that another process made, with the buffer sizes that it has
+ * udp_sock_adopt() - Use a bound UDP socket that another process made, without a change of its buffer sizes
  * @fd:	taken; closed on failure
  *
- * Return: 0; -EINVAL @fd is something else; -errno
+ * Return: 0; -EINVAL: @fd is no such socket; -errno
  */
 int udp_sock_adopt(struct udp_sock *s, int fd, struct ip_endpoint *ret_bound);
 /* udp_sock_close() - Close the socket; may be called again */
@@ -115,9 +116,9 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 /**
  * udp_sock_send() - Send the packets of a batch, in order
  *
- * Return: number of packets sent, at least 1; -EAGAIN no room now, wait for EPOLLOUT; -EOPNOTSUPP the kernel, the
- * route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes the batch again without
- * UDP_SEGMENT; another negative errno if the first packet cannot be sent
+ * Return: number of packets sent, at least 1; -EAGAIN: there is no room now, so the caller waits for EPOLLOUT;
+ * -EOPNOTSUPP the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes
+ * the batch again without UDP_SEGMENT; another negative errno if the first packet cannot be sent
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 

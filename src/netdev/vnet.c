@@ -27,7 +27,10 @@ unsigned int vnet_link_len(enum tap_kind kind)
 	return kind == TAP_INFINIBAND ? IB_LINK_LEN : sizeof(struct ether_header);
 }
 
-/* EtherType, in Ethernet that behind up to two VLAN tags; 0 if the frame is too short. */
+/*
+ * Return the EtherType, in an Ethernet frame the one after up to two VLAN tags; 0 if the frame is
+ * too short.
+ */
 static uint16_t inner_ethertype(const uint8_t *frame, size_t len, enum tap_kind kind)
 {
 	uint16_t type = 0;
@@ -136,7 +139,10 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 	}
 }
 
-/* The partial checksum is counted from the Ethernet header, so a tag behind it makes its place uncertain. */
+/*
+ * The place of the partial checksum is an offset from the Ethernet header, so a VLAN tag makes the
+ * place uncertain.
+ */
 static bool has_tag(const uint8_t *eth)
 {
 	return eth[12] == ETHERTYPE_VLAN >> 8 && eth[13] == (ETHERTYPE_VLAN & 0xff);

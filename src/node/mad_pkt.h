@@ -12,23 +12,23 @@
 
 /**
  * mad_pkt_build() - Make the packet of one MAD
- * @port:	the end port that sends the MAD; its LID, P_Key table and GIDs go into the headers
+ * @port:	the end port that sends the MAD; the headers contain its LID, P_Key and GID
  * @vl:		the virtual lane of a GMP
  * @seal:	compute both CRCs; otherwise they are 0, and code that shows or damages the packet computes them first
  *
- * An SMP travels on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed.
- * The P_Key of a GMP is the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if none does.
+ * An SMP is sent on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed. The
+ * P_Key of a GMP is the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if none does.
  * Return: NULL if the pool is exhausted
  */
 struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 			  const struct mad_addr *to, const void *mad, uint8_t vl, bool seal);
 
 /**
- * mad_pkt_parse() - Take the MAD out of a received packet
+ * mad_pkt_parse() - Copy the MAD out of a received packet
  * @ret:	address of the sender, and in .gid_index the index of our GID to which the packet was sent
  * @ret_mad:	the MAD
  * @h:		decoded headers of the packet
- * @end:	end port that the packet is for
+ * @end:	end port to which the packet was sent
  * @in_port:	ingress port
  * @payload:	@len octets after the DETH, without pad octets
  *

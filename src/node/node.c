@@ -110,8 +110,8 @@ static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 	struct mad_addr to = mad_addr_smp_dr();
 
 	/*
-	 * The state of the physical link decides, not PortState, because the answer to a Set(PortInfo) that asks for
-	 * Down must still leave.
+	 * The state of the physical link decides, not PortState, because the answer to a Set(PortInfo) that sets Down
+	 * must still be sent.
 	 */
 	if (!n->port[port].link_up)
 		return -ENETDOWN;

@@ -39,8 +39,8 @@ enum node_event {
 };
 
 /*
- * Reasons for which a received packet counts in PortRcvErrors or PortRcvSwitchRelayErrors, in the
- * order of PortRcvErrorDetails.
+ * Reasons for which a received packet is counted in PortRcvErrors or PortRcvSwitchRelayErrors, in the order of
+ * PortRcvErrorDetails.
  */
 enum node_rcv_reason {
 	NODE_RCV_LOCAL_PHYSICAL, /* wrong CRC */
@@ -52,7 +52,7 @@ enum node_rcv_reason {
 	NODE_RCV_REASONS,
 };
 
-/* Reasons for which a packet counts in PortXmitDiscards, in the order of PortXmitDiscardDetails. */
+/* Reasons for which a packet is counted in PortXmitDiscards, in the order of PortXmitDiscardDetails. */
 enum node_xmit_reason {
 	NODE_XMIT_INACTIVE,
 	NODE_XMIT_MTU,
@@ -61,7 +61,7 @@ enum node_xmit_reason {
 	NODE_XMIT_REASONS,
 };
 
-/* The counters of one port have 64 bits; the PMA cuts them to the widths of its attributes. */
+/* The counters of one port. They have 64 bits; the PMA limits them to the widths of its attributes. */
 struct node_counters {
 	uint64_t xmit_data, rcv_data; /* data in 4-octet words from LRH to ICRC (16.1.3.5) */
 	uint64_t xmit_pkts, rcv_pkts;
@@ -76,7 +76,10 @@ struct node_counters {
 
 struct node;
 
-/* Members that only few ports ever change, so that a fabric of 200,000 ports does not store them for each port. */
+/*
+ * Members that change in few ports only. They are stored apart, so that a fabric of 200,000 ports does not store them
+ * for each port.
+ */
 struct node_rare {
 	struct smp_vlarb_entry vlarb[4][32];
 	/*
@@ -123,8 +126,8 @@ struct node_switch {
 	/* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
 	uint64_t (*mft)[4];
 	/*
-	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL while every pair has the table that
-	 * port 0 has in its .sltovl. See node_switch_vl()
+	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL as long as all pairs of ports have the same table,
+	 * which is port 0's .sltovl. See node_switch_vl()
 	 */
 	uint8_t (*sltovl)[16];
 };
@@ -209,10 +212,7 @@ static inline const uint8_t *node_switch_vl(const struct node *n, uint8_t in, ui
 	return sw->sltovl ? sw->sltovl[in * (n->info.nports + 1u) + out] : n->port[0].sltovl;
 }
 
-/*
- * node_port_rate() - Set the widths and speeds that a port supports and enables, before its link
- * comes up
- */
+/* node_port_rate() - Set the supported and the enabled widths and speeds of a port, before its link comes up */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled);
 
 /* node_rate_enabled() - Return the widths and speeds that a port enables now, after any Set(PortInfo) */
@@ -312,9 +312,9 @@ static inline bool node_port_active(const struct node_port *p)
 }
 
 /*
- * node_oper_vl() - Return the VL that the link of @p uses for a packet that SLtoVL maps to @vl. If
- * the table was not written since OperationalVLs was lowered, it names VLs that the link does not
- * have. VL15, which means discard, stays.
+ * node_oper_vl() - Return the VL that the link of @p uses for a packet that SLtoVL maps to @vl. If the table was not
+ * written after OperationalVLs was lowered, it may contain VLs that the link does not have. VL15, which means
+ * discard, is not changed.
  */
 static inline uint8_t node_oper_vl(const struct node_port *p, uint8_t vl)
 {
@@ -356,7 +356,7 @@ static inline void node_count_discard(struct node_port *p, enum node_xmit_reason
 #define NODE_PMA_DATA_LEN 192
 
 /**
- * node_pma_get() - Encode an attribute of counters as the answer to a Get has it
+ * node_pma_get() - Encode an attribute of counters for the answer to a Get
  * @data:	the attribute, from octet PMA_DATA_OFF of the MAD on
  *
  * Return: MAD status; BAD_ATTR: @attr has no counters; BAD_VALUE: no such port

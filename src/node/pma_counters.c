@@ -14,10 +14,7 @@
 #define ALL_PORTS 0xff
 #define SELECT2_XMIT_WAIT 0x01 /* bit of PortXmitWait in CounterSelect2 */
 
-/*
- * One counter: its place in struct node_counters, and its place and width in the host form of the
- * attribute
- */
+/* One counter: its offset in struct node_counters, and its offset and width in the host form of the attribute */
 struct counter {
 	uint16_t src, dst; /* offsets in struct node_counters and in the host form */
 	uint8_t width; /* bits of the field on the wire */
@@ -173,9 +170,7 @@ struct port_range {
 	unsigned int first, last;
 };
 
-/*
- * AllPortSelect adds up the external ports of a switch, and its port 0 if that is an enhanced one.
- */
+/* AllPortSelect adds up the external ports of a switch and, if the switch has an enhanced port 0, port 0. */
 static bool port_range(struct node *n, uint8_t select, struct port_range *ret)
 {
 	unsigned int lowest = node_is_switch(n) ? 0 : 1;

@@ -125,7 +125,7 @@ static uint16_t result(const struct node_sampler *s, uint8_t *data)
 	return 0;
 }
 
-/* Few ports are ever asked for samples, so a port gets its sampler with the first request. */
+/* Samples are requested from few ports, so a port gets its sampler with the first request. */
 static int sampler_create(struct node_port *port)
 {
 	struct node_sampler *s = calloc(1, sizeof(*s));

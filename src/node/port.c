@@ -40,8 +40,8 @@ static uint32_t cap_default(const struct node_port *p)
 }
 
 /*
- * The table before an SM writes it: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means
- * discard. node_oper_vl() folds VLs above OperationalVLs.
+ * The table before an SM writes it: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means discard.
+ * node_oper_vl() maps VLs above OperationalVLs to lower VLs.
  */
 static void init_vls(struct node_port *p)
 {
@@ -135,7 +135,7 @@ static void set_active(struct smp_port_info *pi, struct node_rate common)
 	pi->speed_ext_active = highest(common.ext);
 }
 
-/* All widths up to the largest that is enabled; 2x only if it is enabled itself */
+/* Return all widths up to the largest enabled width; 2x is among them only if it is enabled itself */
 static uint8_t width_supported(uint8_t enabled)
 {
 	uint8_t best = best_width(enabled & (uint8_t)~WIDTH_2X);
@@ -162,8 +162,8 @@ static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 }
 
 /*
- * A port supports only the widths and speeds that the topology gives it. An SM enables all that a port
- * supports, so otherwise the link would come up faster when it trains again.
+ * A port supports only the widths and speeds that the topology gives it. An SM enables all supported widths and
+ * speeds. If the port supported more, its link would be faster after the next training.
  */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled)
 {

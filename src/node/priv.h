@@ -86,7 +86,7 @@ uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
 uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);
 void pma_samples_fini(struct node_port *end);
 
-/* node_pma(), node_ping() - Answer a GMP request; false: the MAD is of another class */
+/* node_pma(), node_ping() - Answer a GMP request. Return: false if the MAD is of another class */
 bool node_pma(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
 bool node_ping(struct node_port *end, const struct mad_addr *from, void *mad, ns_t now);
 

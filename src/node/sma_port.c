@@ -46,9 +46,7 @@ uint16_t sma_get_port_info(struct sma_req *r)
 	pi.local_port = r->in_port;
 	if (!r->mkey_ok && pi.mkey_protect)
 		pi.mkey = 0;
-	/*
-	 * ClientReregister is not stored; only the answer to the Set that asks for it has the bit.
-	 */
+	/* ClientReregister is not stored. Only the answer to a Set with this bit has the bit. */
 	pi.client_reregister = r->events & NODE_EV_BIT(NODE_EV_CLIENT_REREGISTER);
 	smp_port_info_encode(r->data, &pi);
 	return 0;
@@ -98,8 +96,8 @@ static bool link_ok(const struct node_port *p, const struct smp_port_info *v)
 }
 
 /*
- * LID 0 is accepted, because a port has it before an SM gives it one, and tools write back what
- * they read.
+ * LID 0 is accepted, because a port has it until an SM sets another LID, and tools write back the
+ * value that they read.
  */
 static bool end_ok(const struct node_port *p, const struct smp_port_info *v)
 {

@@ -7,9 +7,10 @@
 /*
  * DOC: Traps
  *
- * Each end port has one slot for each trap number. The trap in a slot is sent to the SM with the same TID until the SM
- * represses it, at most once in an interval that PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again
- * before the TrapRepress, a new trap is sent after it, because the SM may have read the state before the second event.
+ * Each end port has one slot for each trap number. The trap in a slot is sent to the SM with the same TID until the
+ * SM represses it, at most once in an interval that PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again
+ * before the TrapRepress, a new trap is sent after the TrapRepress, because the SM may have read the state before the
+ * second event.
  */
 
 #define INTERVAL_MIN NS_MSEC(100)
@@ -134,7 +135,7 @@ static void trap_raise(struct node_port *end, const struct mad_notice *n, ns_t n
 	struct node_trap *t;
 
 	if (!end->pi.sm_lid)
-		return; /* no SM has set its LID yet, so there is no destination */
+		return; /* no SM has set the port's SM LID yet, so there is no destination */
 	t = slot_of(end, n->trap);
 	if (!t)
 		return;
@@ -219,7 +220,7 @@ uint16_t sma_get_notice(struct sma_req *r)
 	return 0;
 }
 
-/* A Set acknowledges the notice whose trap number it has, as TrapRepress does (13.4.8.2). */
+/* A Set acknowledges the notice that has the same trap number, as TrapRepress does (13.4.8.2). */
 uint16_t sma_set_notice(struct sma_req *r)
 {
 	struct node_trap *t = oldest(r->end);

@@ -19,7 +19,7 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 	}
 	/*
 	 * Of two programs that answer each other, one may run on another CPU and one on this CPU.
-	 * The one on this CPU can run only while this process does not poll.
+	 * The program on this CPU can run only while this process does not poll.
 	 */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;

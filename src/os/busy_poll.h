@@ -5,22 +5,22 @@
 /*
  * DOC: Busy polling
  *
- * A process that sleeps until the next packet comes is woken up late: another CPU has to be interrupted, and perhaps
- * leave its idle state. Where two programs of different hosts ask and answer each other in turn, each question and
- * each answer is delayed by this. So the loop polls its files for a short time instead of sleeping, while it can
+ * A process that sleeps until the next packet comes wakes up late, because its CPU has to be interrupted, and perhaps
+ * has to leave an idle state. If two programs on different hosts send requests and answers in turn, each request and
+ * each answer is delayed by this time. So the loop polls its files for a short time instead of sleeping, while it can
  * expect an answer soon.
  *
- * This file decides when to poll, from times that its owner measures; it makes no system call. The loop polls after
+ * This file decides when to poll, from times that its owner measures, and makes no system call. The loop polls after
  * BUSY_POLL_QUICK waits in a row that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES
  * frames, all of them answers. A frame is an answer if it comes from a network device to which a frame was written
- * since the wait before. So neither a stream of packets nor its acknowledgements make the loop poll: they come in
- * larger numbers, or without an answer.
+ * since the wait before. So the loop does not poll for a stream of packets, which comes in larger numbers, nor for
+ * its acknowledgements, which are no answers.
  *
  * A poll in vain makes the next poll half as long, and after two such polls the loop sleeps again. The owner yields
- * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets it back very late,
- * another program needs the CPU. If it gets the CPU back late and finds a packet several times in a row, all programs
- * run on this CPU, and polling gains nothing. In both cases the loop does not poll for BUSY_POLL_OFF_MIN, which
- * doubles each time up to BUSY_POLL_OFF_MAX, until polls have found answers again.
+ * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets the CPU back very late,
+ * another program needs the CPU. If the process gets the CPU back late several times in a row and finds a packet each
+ * time, all programs run on this CPU, and polling is useless. In both cases the loop does not poll for
+ * BUSY_POLL_OFF_MIN, which doubles each time up to BUSY_POLL_OFF_MAX, until polls have found answers again.
  */
 
 #include <stdbool.h>
@@ -30,9 +30,10 @@
 #define BUSY_POLL_TIME NS_USEC(50)
 #define BUSY_POLL_QUICK 8
 #define BUSY_POLL_FRAMES 2
-/* a CPU that the process gets back later than this after a yield is "late" */
+/* if the process gets the CPU back later than this after a yield, the CPU was "late" */
 #define BUSY_POLL_YIELD NS_USEC(5)
-#define BUSY_POLL_LATE 4 /* number of times in a row that the CPU may be late with a packet */
+/* number of times in a row that the CPU may be late when a packet has come */
+#define BUSY_POLL_LATE 4
 #define BUSY_POLL_OFF_MIN NS_USEC(500)
 #define BUSY_POLL_OFF_MAX NS_MSEC(16)
 
@@ -47,7 +48,8 @@ struct busy_poll {
 	ns_t off_until,
 		/* .off_until: time before which the loop does not poll; .off: length of the last such pause, or 0 */
 		off;
-	unsigned int late; /* number of times in a row that the CPU was late with a packet */
+	/* number of times in a row that the CPU was late when a packet had come */
+	unsigned int late;
 	/* number of polls that found a ready file since the last pause began, up to BUSY_POLL_QUICK */
 	unsigned int hits;
 };
@@ -59,7 +61,7 @@ static inline void busy_poll_frame(struct busy_poll *b, bool answer)
 	b->answers += answer;
 }
 
-/* busy_poll_time() - How long to poll before sleeping; 0: sleep at once */
+/* busy_poll_time() - Return the time to poll before sleeping; 0: sleep at once */
 ns_t busy_poll_time(const struct busy_poll *b, ns_t now);
 
 /*

@@ -26,19 +26,20 @@ union fdpass_control {
 void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n);
 
 /*
- * fdpass_room() - Make room in @m for descriptors, which fdpass_take() takes after @m was received
+ * fdpass_room() - Make room in @m for descriptors. After @m was received, fdpass_take() returns
+ * them
  */
 void fdpass_room(struct msghdr *m, union fdpass_control *c);
 
 /*
- * fdpass_take() - Take the first @max descriptors that came with @m and close the others. Returns
- * the number taken
+ * fdpass_take() - Return the first @max descriptors that came with @m in @ret_fds, and close the
+ * others. Return: their number
  */
 unsigned int fdpass_take(struct msghdr *m, int *ret_fds, unsigned int max);
 
 /*
- * fdpass_send() - Send a message with descriptors, which stay the caller's. 0 or -errno; never
- * raises SIGPIPE
+ * fdpass_send() - Send a message with descriptors, which the caller still has to close. Return: 0
+ * or -errno; the call never raises SIGPIPE
  */
 int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned int n);
 
@@ -52,7 +53,7 @@ int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned 
  */
 int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n);
 
-/* fdpass_close() - Close those of @n descriptors that are not -1 */
+/* fdpass_close() - Close those of @n descriptors that are open (not -1) */
 void fdpass_close(const int *fds, unsigned int n);
 
 #endif

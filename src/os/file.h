@@ -13,7 +13,7 @@
 #define FILE_MAX_OCTETS (64u * 1024 * 1024)
 
 /*
- * file_read() - Read a whole file into memory, with a NUL behind it; free() it
+ * file_read() - Read a whole file into memory, with a NUL after it; the caller frees it by free()
  * Return: 0; -EFBIG above FILE_MAX_OCTETS; -ENOMEM; -errno of open or read
  */
 int file_read(const char *path, char **ret, size_t *ret_len);
@@ -31,7 +31,8 @@ bool file_read_line(char *ret, size_t size, const char *path);
 int file_seal(const char *text, size_t len);
 
 /*
- * file_read_sealed() - Read a memory file that another process sealed by file_seal(); free() the text
+ * file_read_sealed() - Read a memory file that another process sealed by file_seal(); the caller frees the text by
+ * free()
  *
  * Reading such a file never waits, even if an untrusted process sent the descriptor. @fd is borrowed.
  * Return: as file_read(); -EINVAL @fd is no such memory file

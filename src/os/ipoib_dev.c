@@ -85,7 +85,7 @@ static uint16_t pkey_of(const char *name)
 }
 
 /*
- * A child interface has no such file, but its MTU tells the mode, because in datagram mode no MTU is larger than that
+ * A child interface has no such file, but its MTU tells the mode, because in datagram mode the MTU cannot exceed that
  * of a packet.
  */
 static bool is_connected(const char *name)

@@ -25,7 +25,7 @@ struct ipoib_dev {
  * @port:	"mlx5_0/1", as umad_dev_find() returns it
  * @name:	name of the interface; NULL: choose one
  * @pkey:	P_Key of the interface, without regard to bit 15; 0: choose the interface with the
- *	shortest name, which is no child
+ *	shortest name, because children have longer names
  *
  * Return: 0; -ENOENT: there is none
  */

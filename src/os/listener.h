@@ -5,9 +5,10 @@
 /*
  * DOC: Listening sockets
  *
- * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors, accept()
- * fails and the connection stays in the queue, so the socket would wake the loop again at once, for ever. For the time
- * LISTENER_PAUSE the listener then does not watch the socket. Clients that wait are served when descriptors are free again.
+ * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors,
+ * accept() fails and the connection stays in the queue, so the socket would wake the loop again at once, for ever.
+ * Therefore the listener then does not watch the socket for the time LISTENER_PAUSE. Waiting clients are served when
+ * descriptors are free again.
  */
 
 #include "os/loop.h"
@@ -36,11 +37,14 @@ int listener_socket(int *ret, const char *path, int type, int backlog);
 /* listener_init() - Initialize a listener without a socket, for which listener_stop() does nothing */
 void listener_init(struct listener *l);
 
-/* listener_start() - Serve @sock, which listener_stop() closes. 0; -errno: @sock stays the caller's */
+/*
+ * listener_start() - Serve @sock, which listener_stop() closes. Return: 0; -errno, and the caller still has to close
+ * @sock
+ */
 int listener_start(struct listener *l, struct loop *loop, int sock,
 		   void (*take)(struct listener *l, int sock, int pid, ns_t now));
 
-/* listener_stop() - Close the socket; the path is left to the caller. Allowed twice */
+/* listener_stop() - Close the socket, but do not remove its path. May be called twice */
 void listener_stop(struct listener *l);
 
 #endif

@@ -57,7 +57,7 @@ void loop_unwatch(struct loop *l, struct loop_fd *f)
 	if (!f->fn)
 		return;
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
-	f->fn = NULL; /* so that loop_turn() skips this owner's later events of the same wake-up */
+	f->fn = NULL; /* loop_turn() then skips this owner's later events of the same wake-up */
 	f->fd = -1;
 }
 
@@ -93,7 +93,10 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t unt
 	return wait_events(l->epfd, ev, timeout);
 }
 
-/* Polls while an answer can be expected. Returns as epoll_wait(); 0: nothing became ready, or this is no time for polling */
+/*
+ * Polls while an answer can be expected. Returns as epoll_wait(); 0: nothing became ready, or no
+ * answer is expected
+ */
 static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t until)
 {
 	ns_t next = timers_next(&l->timers), end = began + busy_poll_time(&l->poll, began);

@@ -5,9 +5,9 @@
 /*
  * DOC: The main loop
  *
- * One thread, one epoll set, one timer domain. The clock is read once before the events of a wake-up
- * are served. After them the owner's work() runs timers and moves packets until nothing is left
- * to do, or its budget is used up. Then the loop sleeps until a file is ready or until the next deadline.
+ * One thread, one epoll set, one timer domain. The clock is read once before the events of a wake-up are served.
+ * After these events the owner's work() runs timers and moves packets until nothing is left to do, or its budget is
+ * used up. Then the loop sleeps until a file is ready or until the next deadline.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 struct loop;
 
 /*
- * A descriptor that may be watched, embedded in its owner. Before the first loop_watch() it is all
- * zero except for .fd -1.
+ * A descriptor that may be watched, embedded in its owner. Before the first loop_watch(), .fd is -1 and all other
+ * members are zero.
  */
 struct loop_fd {
 	int fd;

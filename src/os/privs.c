@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 
 /*
- * True if the process has any capability, also one that is not effective, as after a change of user with PR_SET_KEEPCAPS.
- * capng_have_capabilities() looks at the effective ones only.
+ * True if the process has any capability, even one that is not effective, as after a change of user with
+ * PR_SET_KEEPCAPS. capng_have_capabilities() checks effective capabilities only.
  */
 static bool any_permitted(void)
 {
@@ -82,6 +82,6 @@ int privs_helper_seal(uint32_t flags)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	err = keep_caps(caps, flags ? 2 : 1);
-	/* AddressSanitizer asks for the signal stack when a process ends, and aborts if it may not. */
+	/* AddressSanitizer queries the signal stack when a process ends, and aborts if this call is forbidden. */
 	return err || PRIVS_SANITIZED ? err : privs_helper_seccomp(flags);
 }

@@ -27,9 +27,12 @@
 #include <sys/types.h>
 
 enum privs_flags {
-	/* Keep CAP_NET_RAW, without which the kernel refuses a controlled Q_Key (bit 31) to a queue pair of libibverbs. */
+	/*
+	 * Keep CAP_NET_RAW, without which the kernel does not allow a controlled Q_Key (bit 31) in a queue pair of
+	 * libibverbs.
+	 */
 	PRIVS_NET_RAW = 1 << 0,
-	/* For privs_isolate(): keep the root directory, and let the user trace the process. */
+	/* For privs_isolate(): keep the root directory, and allow the user to trace the process. */
 	PRIVS_KEEP_ROOT_DIR = 1 << 1,
 	/* Allow new INET sockets, for links over UDP that are made later. */
 	PRIVS_INET = 1 << 2,
@@ -39,8 +42,8 @@ enum privs_flags {
 	 */
 	PRIVS_EXEC = 1 << 3,
 	/*
-	 * Allow the commands of libibverbs on device files that are open. Opening a device, and agents of umad, need
-	 * calls that stay forbidden.
+	 * Allow the commands of libibverbs on device files that are open. Opening a device, and registering agents of
+	 * umad, need other calls, which are not allowed.
 	 */
 	PRIVS_VERBS = 1 << 4,
 	/*
@@ -70,13 +73,13 @@ int privs_drop_bounds(void);
  * privs_isolate() - Become a user who has no rights and sees no files
  * @flags:	mask of PRIVS_KEEP_ROOT_DIR and PRIVS_NET_RAW
  *
- * Root becomes user and group 65534 with no other groups. Another user, and root of a container without user 65534,
- * enters a new user namespace and keeps its user id there. In both cases the root directory is then empty and
+ * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534,
+ * enters a new user namespace, in which it has the same user id. In both cases the root directory is then empty and
  * read-only (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
  * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent
  * dies.
- * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces;
- * -errno. After an error the process must end, because it has changed only in part.
+ * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces; -errno. After
+ * an error the process must end, because some of the changes may have been made.
  */
 int privs_isolate(uint32_t flags);
 
@@ -98,7 +101,7 @@ enum privs_helper_flags {
 };
 
 /**
- * privs_helper_seal() - Drop the helper's privileges for making things, for good
+ * privs_helper_seal() - Drop for good the helper's privileges for making namespaces and TAPs
  * @flags:	mask of enum privs_helper_flags; the helper keeps CAP_SYS_ADMIN unless it is 0
  *
  * The helper keeps CAP_NET_ADMIN and the system calls that its remaining requests need.
@@ -118,7 +121,7 @@ int privs_helper_caps(void);
 
 /**
  * privs_seccomp() - Restrict system calls of all threads to those that the main process needs
- * @flags:	mask of enum privs_flags; PRIVS_LOG wins over PRIVS_KILL
+ * @flags:	mask of enum privs_flags; PRIVS_LOG has precedence over PRIVS_KILL
  *
  * Sets no_new_privs. In a build with AddressSanitizer, leak detection at exit no longer works.
  * Return: 0; -errno; -EOPNOTSUPP the kernel has no seccomp filters

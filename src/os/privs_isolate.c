@@ -15,7 +15,7 @@
 #include "os/userns.h"
 
 #define NOBODY \
-	65534 /* also the kernel's overflow id, which stands for ids that a user namespace does not map */
+	65534 /* also the kernel's overflow id, in place of ids that a user namespace does not map */
 
 /* User who started the instance; -1 if privs_isolate() was not called */
 static uid_t owner = (uid_t)-1;
@@ -37,8 +37,8 @@ bool privs_peer_ok(uid_t uid)
 
 /*
  * A mount on a folder of the new mount namespace becomes the root, and the old root is unmounted
- * (pivot_root(2) explains the two dots). MS_UNBINDABLE also ends propagation, so that no other
- * namespace sees the mount.
+ * (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE also ends propagation, so that
+ * no other namespace sees the mount.
  */
 static int empty_root(void)
 {
@@ -90,7 +90,7 @@ static int new_userns(bool root)
 
 static int become_nobody(bool keep_caps)
 {
-	/* privs_drop_caps() takes all but those that it is told to keep. */
+	/* privs_drop_caps() drops all capabilities except those in its flags. */
 	if (keep_caps && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	if (setgroups(0, NULL) && errno != EPERM)

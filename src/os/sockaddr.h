@@ -32,7 +32,7 @@ static inline socklen_t sockaddr_of(union sockaddr_ip *a, const struct ip_endpoi
 	return sizeof(a->in6);
 }
 
-/* The endpoint of an address; all zeros, if it is none of IP */
+/* Return the endpoint of a socket address; all zeros if it is not an IP address */
 static inline struct ip_endpoint endpoint_of(const union sockaddr_ip *a)
 {
 	struct ip_endpoint e = { 0 };

@@ -3,8 +3,8 @@
 #define OS_UMAD_DEV_H
 
 /*
- * The kernel's ib_umad as a client uses it: /dev/infiniband/umadN by read(), write() and ioctl() (rdma/ib_user_mad.h), and
- * nothing else. In a program that `uipoib exec` starts, libuipoib-umad.so serves these calls.
+ * The kernel's ib_umad as a client uses it: /dev/infiniband/umadN by read(), write() and ioctl() (rdma/ib_user_mad.h)
+ * only. In a program that `uipoib exec` starts, libuipoib-umad.so serves these calls.
  */
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct umad_dev {
 int umad_dev_find(const char *port, unsigned int *ret_n, char ret_name[UMAD_DEV_NAME]);
 
 /*
- * umad_dev_open() - Open a device, non-blocking. Return: 0; -ENOENT: no such port; -errno of open(), as -EACCES
+ * umad_dev_open() - Open a device, non-blocking. Return: 0; -ENOENT: no such port; -errno of open(), such as -EACCES
  *
  * No class is registered yet.
  */

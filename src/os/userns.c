@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One write(), because these files take their content whole or not at all. */
+/* Use one write(), because these files accept their content only as a whole. */
 static int put_text(const char *path, const char *text)
 {
 	ssize_t len = (ssize_t)strlen(text);

@@ -96,7 +96,10 @@ static void child(int from, int out, bool truncate)
 {
 	int null = open("/dev/null", O_RDWR), status;
 
-	/* The writer ends with its socket and not by Ctrl-C, so that everything that was captured is written. */
+	/*
+	 * Ctrl-C does not end the writer, which ends with its socket, so that all captured packets
+	 * are written.
+	 */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

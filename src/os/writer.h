@@ -5,21 +5,24 @@
 /*
  * DOC: Output that must not block
  *
- * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader. O_NONBLOCK does not help,
- * because it belongs to the open file description, which other processes may share and change. Therefore the loop does
- * not write to files. It sends to a socket with MSG_DONTWAIT, which applies to the one call. A writer copies from the
- * other end of the socket to the file. A writer is a process that may wait: a child of this process, or of the client
- * that gave us the socket.
+ * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader. O_NONBLOCK does not
+ * help, because it belongs to the open file description, which other processes may share and change. Therefore the
+ * loop does not write to files. It sends to a socket with MSG_DONTWAIT, which applies to the one call. A writer
+ * copies from the other end of the socket to the file. A writer is a process that may wait: a child of this process,
+ * or of the client that sent the socket.
  *
  * A writer sends reports back by the same socket (writer_report()): 0 when the first octets are in the file, and 0
- * when the socket was shut down and everything is in the file, which is closed then; -errno, as the last report and
- * at any time, if a write to the file fails.
+ * when the socket was shut down, all octets are in the file and the file is closed; -errno, as the last report and at
+ * any time, if a write to the file fails.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* writer_is_socket() - Is @fd a connected SOCK_STREAM socket of this machine, so that MSG_DONTWAIT holds? */
+/*
+ * writer_is_socket() - Tell whether @fd is a connected SOCK_STREAM socket of this machine, for which MSG_DONTWAIT has
+ * its effect
+ */
 bool writer_is_socket(int fd);
 
 /* writer_is_regular() - Is @fd a regular file, so that only a disk can make its writer wait? */

@@ -54,7 +54,10 @@ static void drop_group(struct sm_partition *part, size_t i)
 	memmove(&part->group[i], &part->group[i + 1], (part->ngroups - i) * sizeof(*part->group));
 }
 
-/* Of a group that several definitions of the partition name, only the first definition is kept. */
+/*
+ * If several definitions of a partition contain the same group, only the first of these groups is
+ * used.
+ */
 static bool finish_partition(struct lex *ps, struct sm_partition *part)
 {
 	for (size_t i = 0; i < part->ngroups;) {

@@ -61,8 +61,8 @@ const char *lex_found(struct lex *ps);
 bool lex_number(struct lex *ps, const char *what, const char *word, uint64_t max, uint64_t *ret);
 
 /*
- * lex_value() - Read "=" and a word, which must not be empty. @key is the name before it, for
- * errors
+ * lex_value() - Read "=" and a word, which must not be empty. @key is the name before the "=", for
+ * messages
  */
 bool lex_value(struct lex *ps, const char *key, char *word, size_t size, bool gid);
 

@@ -12,14 +12,14 @@
  *
  * Flags are ipoib, indx0, defmember=full|limited|both, mtu= rate= sl= scope= Q_Key= TClass= and
  * FlowLabel=. Members are port GUIDs, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS and SELF, each with
- * =full, =limited or =both. As an extension of ours, a member may also be a NodeDescription in
- * quotes: either the whole text or its first word. A multicast group is a line mgid=... that is
- * followed by its parameters, as flags. Several definitions of the same P_Key are merged. Comments
- * start with #. Other syntax of OpenSM is an error, whose message names the file, the line and what
- * was expected.
+ * =full, =limited or =both. As an extension to OpenSM's syntax, a member may also be a
+ * NodeDescription in quotes: either the whole text or its first word. A multicast group is a line
+ * mgid=... that is followed by its parameters, as flags. Several definitions of the same P_Key are
+ * merged. Comments start with #. Other syntax of OpenSM is an error, whose message names the file,
+ * the line and what was expected.
  *
- * The default partition 0x7fff always exists. Ports for which it has no rule are limited members,
- * and the SM's own port is always a full member.
+ * The default partition 0x7fff always exists. Ports for which its definitions have no rule are
+ * limited members, and the SM's own port is always a full member.
  */
 
 #include <stdbool.h>
@@ -79,8 +79,9 @@ struct sm_partitions {
 };
 
 /*
- * sm_partitions_default() - Make the table that holds without a file. Its only partition is 0x7fff,
- * of which all ports are full members, with a broadcast group. Return: NULL if out of memory
+ * sm_partitions_default() - Make the table that is used without a file. Its only partition is
+ * 0x7fff, of which all ports are full members, with a broadcast group. Return: NULL if out of
+ * memory
  */
 struct sm_partitions *sm_partitions_default(void);
 

@@ -15,7 +15,7 @@
 
 /*
  * The first function returns NULL if out of memory, the next two return -ENOMEM. Adding a partition
- * may move the others, so pointers to them become invalid.
+ * may move the other partitions in memory, so pointers to them become invalid.
  */
 struct sm_partition *sm_partition_add(struct sm_partitions *ps, const char *name, uint16_t pkey);
 int sm_partition_add_rule(struct sm_partition *part, const struct sm_partition_rule *r);

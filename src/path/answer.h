@@ -14,9 +14,9 @@
 
 /* A whole answer. Begin with zeros, end with path_reply_fini(). */
 struct path_reply {
-	json_t *row; /* the row with the path; NULL: there is none */
+	json_t *row; /* the row that has the path; NULL: there is none */
 	int status; /* exit status for a command line, PROTO_EXIT_* */
-	int err; /* 0; else -errno, the reason why there is no path */
+	int err; /* 0, or -errno for the reason why there is no path */
 	char error[PATH_ERROR_MAX]; /* the reason in words; "" if the instance gave no words */
 };
 
@@ -25,9 +25,9 @@ void path_reply_fini(struct path_reply *r);
 /**
  * path_reply_read() - Parse the text received so far
  * @text:	octets received so far
- * @ret:	as path_reply_fini() or the last call left it
+ * @ret:	unchanged since path_reply_fini() or the last call of this function
  *
- * Return: 1 the answer is not complete; 0 @ret is a whole answer; -EPROTO the text is not an answer
+ * Return: 1: the answer is not complete; 0: @ret is a whole answer; -EPROTO: the text is no answer
  */
 int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 
@@ -35,7 +35,8 @@ int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
 
 /*
- * path_info_fill() - Fill in all members but the address from a PathRecord, which @hex has as 128 hexadecimal digits
+ * path_info_fill() - Fill in all members but the address from a PathRecord, which @hex contains as 128 hexadecimal
+ * digits
  *
  * Return: 0; -EPROTO, and @ret is unchanged
  */

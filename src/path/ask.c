@@ -12,7 +12,10 @@
 
 /* --- who is asked */
 
-/* Translates an error of finding the instance or connecting to it into one of the errors of include/uipoib/path.h. */
+/*
+ * Translates an error of the search for the instance, or of connect(), into one of the errors of
+ * include/uipoib/path.h.
+ */
 static int connect_error(int err)
 {
 	switch (err) {

@@ -3,12 +3,12 @@
 #define PATH_ASK_H
 
 /*
- * DOC: One question
+ * DOC: One question to an instance
  *
- * Each question has a connection of its own, because an instance answers the requests of one connection in their order, and a
- * question whose address has to be resolved would keep the others waiting. The sending side of the connection is shut down after
- * the request. So the instance drops the connection as soon as it has answered, and an answer that the program does not fetch
- * does not take the place of another client.
+ * Each question has a connection of its own, because an instance answers the requests of one connection in their
+ * order, and a question whose address has to be resolved would delay the others. The sending side of the connection
+ * is shut down after the request. So the instance drops the connection as soon as it has answered, and a connection
+ * whose answer the program does not read does not count as a client of the instance.
  */
 
 #include <sys/un.h>
@@ -29,7 +29,7 @@ struct path_text {
 	char octets[4096]; /* an answer is below 3 KiB */
 };
 
-/* path_peer_init() - Look up an instance that runs. 0; -errno, as ipoib_path_open() gives it */
+/* path_peer_init() - Look up an instance that runs. Return: 0; -errno, as ipoib_path_open() returns it */
 int path_peer_init(struct path_peer *ret, const char *instance, const char *dev);
 
 /* path_question() - The arguments of `path get` for @info; NULL: out of memory */
@@ -46,14 +46,14 @@ json_t *path_question(const struct ipoib_path_info *info);
 int path_ask(const struct path_peer *peer, json_t *args, int type);
 
 /*
- * path_take() - Receive some octets of an answer. Return: 0; 1 if there are none yet; -EPIPE: the instance has ended;
- * -EPROTO: the answer is too long; -errno
+ * path_take() - Receive some octets of an answer. Return: 0; 1 if none has arrived yet; -EPIPE: the instance has
+ * ended; -EPROTO: the answer is too long; -errno
  */
 int path_take(int fd, struct path_text *t);
 
 /*
- * path_hang_up() - End a connection, even if a child that was forked meanwhile has a copy of its descriptor.
- * The child itself must only close its copy, because the connection is its parent's.
+ * path_hang_up() - End a connection, even if a forked child has a copy of its descriptor. The child itself must only
+ * close its copy, because the connection is its parent's.
  */
 void path_hang_up(int fd);
 

@@ -86,8 +86,8 @@ static long long now_ms(void)
 /* --- processes */
 
 /*
- * A process number may be used again, and in a new PID namespace parent and child may both be number 1, so
- * forks are counted. The process number reveals children that were made without the handlers of
+ * A process number may be reused, and in a new PID namespace parent and child may both have number 1. So forks are
+ * counted. The process number reveals children that were made without the handlers of
  * pthread_atfork(), as by _Fork().
  */
 static unsigned int forks;
@@ -129,7 +129,7 @@ static void close_copy(int *fd)
 		close(copy);
 }
 
-/* If a parent process used the handle, makes it a handle of this process, without questions and answers. */
+/* If a parent process used the handle, make it a handle of this process, and drop its questions and answers. */
 static void take_over(struct ipoib_path *p)
 {
 	pthread_mutex_lock(&forks_lock);
@@ -242,7 +242,7 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 	*k = (struct kept){ .info = *info, .status = status, .at = now_ms(), .unread = unread };
 }
 
-/* True if a result holds for the address; other failures concern only the moment of the question. */
+/* True if a result stays valid for the address; other failures concern only the moment of the question. */
 static bool lasts(int status)
 {
 	return !status || status == -ENXIO || status == -EHOSTUNREACH;
@@ -264,8 +264,8 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 }
 
 /*
- * Ends a question that has its result. @unread: the program has not got the result, so store it for its next query
- * even if lasts() is false
+ * Ends a question that has its result. @unread: the program has not received the result, so store it for its next
+ * query even if lasts() is false
  */
 static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {

@@ -3,10 +3,10 @@
 #define PATH_QUERY_H
 
 /*
- * The request behind ipoib_path_query(). `uipoib path get` is linked with the library's objects and sends it,
- * too. The command shows more than the 72 octets of struct ipoib_path_info have room for (which interface of
- * which host, whether the path is reversible, the error in words), and it asks for GIDs, too. So path_query()
- * gives the answer as the instance sent it, and ipoib_path_query() fills the structure from it.
+ * The request behind ipoib_path_query(). `uipoib path get` is linked with the library's objects and sends it, too.
+ * The command shows data for which the 72 octets of struct ipoib_path_info have no room (the interface and its host,
+ * whether the path is reversible, the error as text), and it can ask for the path to a GID, too. So path_query()
+ * returns the answer as the instance sent it, and ipoib_path_query() fills in the structure from this answer.
  */
 
 #include "path/answer.h"
@@ -16,7 +16,8 @@
  * @args:	arguments of `path get`, which the function takes: "address" as text, and "ip" if the address is no GID. The
  *		interface comes from @p. NULL: the caller is out of memory
  *
- * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. path_reply_fini() in both cases
+ * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. In both cases the caller has
+ * to call path_reply_fini()
  */
 int path_query(const struct ipoib_path *p, json_t *args, struct path_reply *ret);
 

@@ -9,8 +9,8 @@
 #include "umad/proto.h"
 
 /*
- * Connections to the daemon. No function here is a cancellation point. No wait for the daemon is
- * longer than CONN_PATIENCE_MS, so a daemon that hangs looks like one that has ended.
+ * Connections to the daemon. None of these functions is a cancellation point. No wait for the
+ * daemon is longer than CONN_PATIENCE_MS, so a daemon that hangs is treated as one that has ended.
  */
 
 #define CONN_PATIENCE_MS 30000
@@ -18,7 +18,7 @@
 struct msghdr;
 
 /**
- * conn_open() - Connect to the daemon and open a device there
+ * conn_open() - Connect to the daemon and open a device
  * @kind:	UMAD_KIND_MAD or UMAD_KIND_ISSM
  * @dev:	the N of umadN or issmN
  * Return: the connection (blocking, close-on-exec); -ENODEV if there is no daemon, the -errno with
@@ -49,7 +49,7 @@ struct conn_content {
 
 /**
  * conn_content() - Read a file or a directory of sysfs from the daemon
- * @ret:	the content, to be released with conn_content_free()
+ * @ret:	the content, which the caller frees with conn_content_free()
  * @path:	path relative to /sys, for example "class/infiniband"
  * Return: 0; -ENOENT (also if there is no daemon), -EACCES ...
  */

@@ -17,7 +17,10 @@
 
 #define PARK "/sys/class"
 
-/* A directory that was entered once. Places are never freed, so that readers need no lock. */
+/*
+ * A directory that a program entered once. The structs are never freed, so that readers need no
+ * lock.
+ */
 struct place {
 	struct place *next;
 	char path[FDTAB_PATH_MAX];

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Working directories that are ours, which means directories that this library shows to the program. While a process
- * is in one of them, its working directory in the kernel is PARK (or "/"). A program that it starts finds our
- * directory in PWD, which shells export.
+ * Working directories that are "ours": directories that exist only because this library shows them to the program.
+ * While a process is in one of them, its working directory in the kernel is PARK (or "/"). A program that it starts
+ * finds our directory in PWD, which shells export.
  */
 
 /* Return true while the working directory is one of ours. */

@@ -22,7 +22,7 @@
 
 struct our_dir {
 	int32_t magic;
-	int fd; /* descriptor that dirfd() returns, -1 until it is called */
+	int fd; /* descriptor that dirfd() returns; -1 until dirfd() is called */
 	uint32_t n, at; /* number of names, index of the next name to return */
 	/* .n pointers to names; the strings follow in the same block of memory */
 	const char **names;
@@ -207,7 +207,9 @@ EXPORT int closedir(DIR *dir)
 	return 0;
 }
 
-/* POSIX demands that rewinddir() shows the names that a new opendir() would show. */
+/*
+ * POSIX requires that after rewinddir() a program sees the names that a new opendir() would show.
+ */
 EXPORT void rewinddir(DIR *dir)
 {
 	struct our_dir *d = ours(dir), *fresh = NULL;

@@ -5,10 +5,11 @@
 #include <stddef.h>
 
 /*
- * The table of the descriptors that are ours. An entry holds the inode of the socket or memfd. A descriptor may be
- * closed by functions that this library does not see, and its number may be used again, so an entry is valid only
- * while the descriptor still has that inode, on the file system of our sockets or memfds. Safe in signal handlers;
- * nothing is locked.
+ * The table of the descriptors that are "ours", which means that this library has opened them for a device or file
+ * that it provides. An entry holds the inode of the socket or memfd. A descriptor may be closed by functions that
+ * this library does not see, and its number may be used again, so an entry is valid only while the descriptor still
+ * has that inode, on the file system of our sockets or memfds. The functions are safe in signal handlers, because
+ * they use no locks.
  */
 
 enum fd_kind {
@@ -26,7 +27,7 @@ enum fd_kind {
 /**
  * fdtab_kind() - Return the kind of a descriptor
  * @fd:	any number
- * Return: the kind; FD_OTHER if the descriptor is not ours. errno is left alone
+ * Return: the kind; FD_OTHER if the descriptor is not ours. errno does not change
  */
 enum fd_kind fdtab_kind(int fd);
 
@@ -38,7 +39,7 @@ enum fd_kind fdtab_kind(int fd);
 unsigned int fdtab_dev(int fd);
 
 /**
- * fdtab_add() - Enter a descriptor that was just made
+ * fdtab_add() - Add a descriptor that was just made
  * @fd:		the descriptor
  * @kind:	its kind
  * @dev:	N of umadN or issmN, else 0
@@ -46,11 +47,11 @@ unsigned int fdtab_dev(int fd);
 void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
 
 /**
- * fdtab_copy() - Note that a descriptor was duplicated
+ * fdtab_copy() - Record that a descriptor was duplicated
  * @from:	a descriptor, ours or not
  * @to:		the copy, negative if the duplication failed
  *
- * When @from is not ours, the old entry of @to stays: a child after vfork() shares the parent's
+ * When @from is not ours, the old entry of @to is not removed, because a child after vfork() shares the parent's
  * table, and in the parent the descriptor @to is unchanged. A stale entry does no harm.
  * Return: @to
  */

@@ -22,7 +22,7 @@ static int ret(int fd)
 	return -1;
 }
 
-/* Do the checks of open() that need only the flags and the attributes of the path. */
+/* Do those checks of open() that need only the flags and the attributes of the path. */
 static int may_open(const struct node *n, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;

@@ -12,7 +12,7 @@
 
 enum path_kind {
 	PATH_OTHER, /* a path that is not ours, which is passed on to the C library */
-	PATH_ATTR, /* file or directory in sysfs; only the daemon knows whether it exists */
+	PATH_ATTR, /* file or directory in sysfs; only the daemon can tell whether it exists */
 	PATH_DEVDIR, /* /dev/infiniband itself */
 	PATH_UMAD, /* /dev/infiniband/umadN */
 	PATH_ISSM, /* /dev/infiniband/issmN */

@@ -5,9 +5,9 @@
 /*
  * DOC: How a program sees the daemon's /dev/infiniband
  *
- * The library defines the functions of the C library that take a path or a descriptor. Each of them
- * asks the question below that fits its argument. When the answer is no, it calls the next
- * definition of the same function (usually the C library's), which struct real holds.
+ * The library defines the functions of the C library that take a path or a descriptor. Each of them first checks its
+ * argument: a path by the first question below, a descriptor by the second. If the answer is no, the function calls
+ * the next definition of the same function (usually the C library's), to which struct real points.
  *
  *	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
  *	fd	is it one that open() of such a path returned?						fdtab.c
@@ -22,7 +22,7 @@
  *	scandir.c scandir, glob			node.c	attributes and content of a path
  *	cwd.c	chdir, getcwd
  *
- * Without UIPOIB_UMAD in the environment each function costs one test more than the C library's.
+ * Without UIPOIB_UMAD in the environment, each function makes only one test before it calls the C library's function.
  */
 
 #include <dirent.h>
@@ -101,8 +101,8 @@ extern struct config config;
 /**
  * preload_on() - Tell whether the library serves paths and descriptors at all
  *
- * The first call fills struct real and struct config. The constructor would be too late for that,
- * because constructors of other libraries may call our functions before it runs.
+ * The first call fills struct real and struct config. The constructor would be too late for this, because
+ * constructors of other libraries may call our functions before it runs.
  * Return: true if UIPOIB_UMAD names a socket
  */
 bool preload_on(void);

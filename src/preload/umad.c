@@ -66,8 +66,8 @@ bool umad_is_issm(int fd)
 }
 
 /*
- * Open a device, and try again every 20 ms while another descriptor holds it. In the kernel,
- * opening issmN waits for a semaphore instead.
+ * Open a device, and try again every 20 ms while another descriptor of it is open. (The kernel's
+ * open() of issmN waits for a semaphore instead.)
  */
 static int open_waiting(enum umad_kind kind, unsigned int dev, bool wait)
 {

@@ -24,8 +24,8 @@ void umad_start(void);
  * @dev:	the N of issmN or umadN
  * @flags:	flags of open(), of which O_NONBLOCK and O_CLOEXEC matter
  *
- * While another descriptor holds issmN, a further open waits (a signal ends it with -EINTR), or
- * fails with -EAGAIN if @flags has O_NONBLOCK.
+ * While another descriptor of issmN is open, a further open waits (a signal ends it with -EINTR),
+ * or fails with -EAGAIN if @flags has O_NONBLOCK.
  * Return: a descriptor, or -errno
  */
 int umad_open(bool issm, unsigned int dev, int flags);
@@ -40,7 +40,7 @@ size_t umad_hdr_size(int fd);
 bool umad_is_issm(int fd);
 
 /**
- * umad_read() - Receive a MAD, or get back a request that had no answer
+ * umad_read() - Receive a MAD, or get a request back that had no answer
  * @fd:		a descriptor of kind FD_UMAD
  * @buf:	header and data
  * @count:	octets of @buf
@@ -55,16 +55,15 @@ ssize_t umad_read(int fd, void *buf, size_t count);
 #define UMAD_GONE_PATIENCE 32
 
 /**
- * umad_write() - Send a MAD
- * The result is never -EAGAIN, as in the kernel. This function is a cancellation point only before
- * it has done anything.
+ * umad_write() - Send a MAD The result is never -EAGAIN, as in the kernel. This function is a
+ * cancellation point only before it begins to send.
  * Return: @count; -EINVAL (too short, or no such agent number), -EIO if the daemon is gone, -ENOMEM
  */
 ssize_t umad_write(int fd, const void *buf, size_t count);
 
 /**
  * umad_ioctl() - Register and unregister agents, enable the P_Key index
- * Return: 0, -errno; -ENOTTY for requests that ib_umad does not know
+ * Return: 0; -errno; -ENOTTY for requests that ib_umad does not know
  */
 int umad_ioctl(int fd, unsigned int cmd, void *arg);
 

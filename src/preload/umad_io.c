@@ -20,17 +20,17 @@
 
 #define PREFIX offsetof(struct umad_mad, id)
 #define MAX_AGENTS 32 /* IB_UMAD_MAX_AGENTS */
-/* IB_MGMT_MAD_HDR: number of octets that read() returns of a request which had no answer */
+/* IB_MGMT_MAD_HDR: number of octets that read() returns of a request that had no answer */
 #define MAD_HDR 24
 #define MAD_SIZE 256
 #define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: smallest length of a MAD that can be sent */
 
 /*
- * Looking at the first message and taking it must be one step. The mutex keeps other threads out. A record lock on
- * the socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
- * belongs to a process, so threads need the mutex; flock() belongs to the open file, which these processes share.) A
- * reader never waits for a message while it holds the locks, and signals are blocked meanwhile, because read() is
- * allowed in their handlers.
+ * No other reader may receive the first message between the look at it and its receipt. The mutex keeps other threads
+ * out. A record lock on the socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS.
+ * (A record lock belongs to a process, so threads need the mutex; flock() belongs to the open file, which these
+ * processes share.) A reader never waits for a message while it holds the locks, and signals are blocked meanwhile,
+ * because read() is allowed in their handlers.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -78,8 +78,9 @@ static atomic_int
 	times_gone; /* number of successive reads that failed because the daemon has ended */
 
 /*
- * Result of a read after the daemon has ended: the error of a device that was removed. Some programs then read again
- * at once. After a while they get a SIGTERM, and from then on each read takes 10 ms.
+ * Result of a read after the daemon has ended: the same error as for a device that was removed. Some programs then
+ * read again at once, for ever. After some such reads the program gets a SIGTERM, and from then on each read takes 10
+ * ms.
  */
 static ssize_t gone(void)
 {
@@ -209,8 +210,8 @@ static int read_all(int fd, char *buf, size_t len)
 }
 
 /*
- * The kernel's rules for a buffer with @room octets (copy_recv_mad(), copy_send_mad()). Return: 0
- * if the MAD fits, -ENOSPC if only its first 256 octets are to be copied, -EINVAL
+ * Apply the kernel's rules for a buffer with @room octets (copy_recv_mad(), copy_send_mad()). Return: 0 if the MAD
+ * fits, -ENOSPC if only its first 256 octets are to be copied, -EINVAL
  */
 static int fits(const struct umad_mad *mad, size_t room)
 {
@@ -245,8 +246,8 @@ static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 }
 
 /*
- * Take the first message; the caller holds the lock. Return: 0; -EAGAIN if the queue is empty; -ENOMSG if the message
- * was not a valid MAD, and was dropped; -ENODEV if the daemon is gone; other values as fits()
+ * Receive the first message; the caller holds the lock. Return: 0; -EAGAIN if the queue is empty; -ENOMSG if the
+ * message was not a valid MAD, and was dropped; -ENODEV if the daemon is gone; other values as fits()
  */
 static int take(int fd, struct umad_mad *ret, int *ret_memfd, void *buf, size_t hdr, size_t count)
 {

@@ -35,8 +35,8 @@ bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey)
 }
 
 /*
- * The scope in the MGID is that of the interface's link. If there is no interface, it is
- * link-local, the default of RFC 4391.
+ * The MGID has the scope of the interface's link. Without an interface, the scope is link-local,
+ * the default of RFC 4391.
  */
 ib_gid probe_mgid(const struct probe *p)
 {
@@ -127,7 +127,7 @@ static unsigned int blocks(const struct smp_node_info *i)
 	return (n + SMP_PKEYS_PER_BLOCK - 1) / SMP_PKEYS_PER_BLOCK;
 }
 
-/* A P_Key table of which one block was not answered counts as unknown. */
+/* A P_Key table is unknown if one of its blocks got no answer. */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {
 	return p->block < blocks(i) && p->reply[p->ask].how != LOST &&

@@ -98,7 +98,7 @@ static void judge_mtu_and_rate(struct probe_case *c)
 			    "the broadcast group has %u Mb/s, and the port's link %u", rate, has);
 }
 
-/* All groups of a link are used with the Q_Key of its broadcast group (RFC 4391 §10). */
+/* Every group of a link has to have the Q_Key of the link's broadcast group (RFC 4391 §10). */
 static void judge_qkeys(struct probe_case *c)
 {
 	const struct probe *p = c->p;

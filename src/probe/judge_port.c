@@ -118,8 +118,8 @@ bool probe_judge_port(struct probe_case *c)
 /* --- managers */
 
 /*
- * Tell whether the port at the SM LID answers that it supports neither the class nor the attribute. Then it has no
- * manager.
+ * Tell whether the port at the SM LID answers that it supports neither the class nor the attribute, which means that
+ * the port has no manager.
  */
 static bool is_none(const struct probe_reply *r)
 {

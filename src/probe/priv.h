@@ -20,7 +20,7 @@ enum probe_ask {
 	ASK_LINK_PORT, /* PortInfo of the other end of the link */
 	ASK_SM, /* SMInfo */
 	ASK_SA, /* ClassPortInfo of the SA */
-	ASK_SELF, /* the SA's path from the port to itself, which shows the LID that the SA has for it */
+	ASK_SELF, /* the path from the port to itself, which shows the LID that the SA has stored for the port */
 	ASK_GROUP, /* the broadcast group */
 	ASK_GROUPS, /* all groups of the partition */
 	ASK_MEMBER, /* is the port a member of the broadcast group? */
@@ -93,12 +93,15 @@ uint16_t probe_pkey(const struct probe *p);
 ib_gid probe_mgid(const struct probe *p);
 /* probe_gid() - GID of the port, of index 0 */
 ib_gid probe_gid(const struct probe *p);
-/* probe_own_pkey() - The entry of the port's table with this P_Key, the full one if there are two; 0: none */
+/*
+ * probe_own_pkey() - Return the entry of the port's table with this P_Key, the full member's if there are two; 0:
+ * none
+ */
 uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey);
 /* probe_is_broadcast() - Whether @mgid is the broadcast group of the P_Key, in any scope */
 bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey);
 
-/* --- judging. Each part returns false if nothing behind it can be judged */
+/* --- evaluation of the answers. Each part returns false if the subjects of the later parts cannot be judged */
 
 struct probe_case {
 	const struct probe *p;

@@ -84,8 +84,8 @@ struct probe_if {
 /* State of the kernel's neighbour entry for the peer's IP address */
 enum probe_neigh_state {
 	PROBE_NEIGH_UNASKED, /* the peer was not given by an IP address */
-	PROBE_NEIGH_ABSENT, /* if .has_peer: the text of the address was taken as a GID */
-	PROBE_NEIGH_UNRESOLVED, /* the kernel asks, and has no answer yet, or has given up */
+	PROBE_NEIGH_ABSENT, /* if .has_peer: the address of the peer was a GID */
+	PROBE_NEIGH_UNRESOLVED, /* the kernel has sent its requests, and has no answer yet, or has given up */
 	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
 };
 
@@ -103,7 +103,10 @@ struct probe_cfg {
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
 	/* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
 	uint64_t sm_key;
-	/* time after which a request without answer is lost, even if the transport has not reported this */
+	/*
+	 * time after which a request without an answer counts as lost, even if the transport has not reported the
+	 * loss
+	 */
 	ns_t patience;
 };
 
@@ -140,13 +143,16 @@ void probe_free(struct probe *p);
  */
 bool probe_next(struct probe *p, struct survey_mad *ret, ns_t now);
 /*
- * probe_recv() - Process a received MAD, which may be longer if it comes from the SA. A MAD that does not answer the
- * open request is ignored
+ * probe_recv() - Process a received MAD. If it comes from the SA, it may be longer than 256 octets. A MAD that does
+ * not answer the open request is ignored
  */
 void probe_recv(struct probe *p, const void *mad, size_t len, ns_t now);
 /* probe_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
 void probe_lost(struct probe *p, const void *mad, size_t len, ns_t now);
-/* probe_deadline() - Time at which probe_next() must be called even if nothing arrives; NS_NEVER: none */
+/*
+ * probe_deadline() - Time at which probe_next() must be called even if nothing arrives; NS_NEVER: there is no such
+ * time
+ */
 ns_t probe_deadline(const struct probe *p);
 bool probe_done(const struct probe *p);
 /* probe_judge() - Judge the answers, after probe_done() */

@@ -45,7 +45,7 @@ int proto_dir(char *buf, size_t size, int make)
 		n = snprintf(buf, size, "%s", given);
 	else if (geteuid() == 0)
 		n = snprintf(buf, size, "%s", PROTO_DIR);
-	/* su(1) keeps XDG_RUNTIME_DIR of the user who called it, so the owner is checked. */
+	/* su(1) keeps XDG_RUNTIME_DIR of the user who called it, so check the owner. */
 	else if (run && *run == '/' && is_ours(run))
 		n = snprintf(buf, size, "%s/uipoib", run);
 	else

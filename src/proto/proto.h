@@ -17,9 +17,9 @@
  *	{"end":{"status":0}}
  *	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
  *
- * "status" is the exit status that a command line should have. An end with an error may have "errno" for programs, the name of
- * an error in errno(3): include/uipoib/path.h says what each means for "path get". A connection for which there is no
- * room gets such an end (EBUSY) without a request. These commands are special:
+ * "status" is the exit status that a command line should have. An end with an error may have "errno" for programs,
+ * the name of an error in errno(3): include/uipoib/path.h says what each means for "path get". If there are too many
+ * connections, a new connection gets such an end (EBUSY) without a request. These commands are special:
  *
  * "exec" for a host sends the descriptors of the host's namespaces by SCM_RIGHTS with its end (network
  * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its
@@ -35,8 +35,9 @@
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.
  *
- * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers the commands that change nothing, send nothing
- * and give out neither packets nor descriptors (enum ctl_effect in ctl/req.h). The end of any other command has "errno" EACCES.
+ * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers those commands that
+ * change nothing, send nothing and pass neither packets nor descriptors to the client (enum ctl_effect in ctl/req.h).
+ * The end of any other command has "errno" EACCES.
  *
  * The control socket is DIR/NAME.sock, mode 0600, and serves only root and the owner's user (SO_PEERCRED).
  * DIR is the first of these: $UIPOIB_RUNTIME_DIR; PROTO_DIR for root; $XDG_RUNTIME_DIR/uipoib if the user
@@ -123,12 +124,12 @@ struct proto_client {
 	int fd;
 	char *buf;
 	size_t len, cap;
-	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1 for none */
+	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1: no descriptor */
 	int timeout_ms; /* how long proto_call() waits for each line; -1 after proto_connect(): no limit */
 };
 
 /*
- * proto_connect() - Connect to an instance. 0; -ENOENT, -ECONNREFUSED there is none of that name;
+ * proto_connect() - Connect to an instance. Return: 0; -ENOENT or -ECONNREFUSED: there is no instance with this name;
  * -errno
  */
 int proto_connect(struct proto_client *c, const char *name);
@@ -139,13 +140,13 @@ void proto_close(struct proto_client *c);
 /* proto_send() - Send one request; @args is borrowed and may be NULL. 0 or -errno */
 int proto_send(struct proto_client *c, const char *cmd, json_t *args);
 /*
- * proto_send_fd() - Send one request with a descriptor, which stays the caller's; -1 for none. 0 or
- * -errno
+ * proto_send_fd() - Send one request with a descriptor, which the caller still has to close; -1: without a
+ * descriptor. Return: 0 or -errno
  */
 int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd);
 
 /**
- * proto_recv() - Receive the next line as a JSON object; json_decref() it
+ * proto_recv() - Receive the next line as a JSON object, which the caller frees by json_decref()
  * @timeout_ms:	-1 for no limit
  *
  * Return: 0; -ETIMEDOUT; -EPIPE the instance has ended; -EPROTO the line is no JSON object
@@ -156,7 +157,7 @@ int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret);
  * proto_call() - Send a request, and receive its rows and its end
  * @row:	called for each row (borrowed); may be NULL
  * @err:	text of the error, or ""
- * @ret_end:	the end object, json_decref() it; may be NULL
+ * @ret_end:	the end object, which the caller frees by json_decref(); may be NULL
  *
  * Return: status of the end (PROTO_EXIT_*); PROTO_EXIT_FAILED with @err if the connection broke,
  * PROTO_EXIT_TIMEOUT if nothing came in time
@@ -166,8 +167,8 @@ int proto_call(struct proto_client *c, const char *cmd, json_t *args,
 	       json_t **ret_end);
 
 /*
- * proto_call_fd() - proto_call() with a descriptor in the request, which stays the caller's; -1 for
- * none
+ * proto_call_fd() - proto_call() with a descriptor in the request, which the caller still has to close; -1: without a
+ * descriptor
  */
 int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 		  void (*row)(void *ctx, json_t *row), void *ctx, char *err, size_t err_len,

@@ -239,8 +239,8 @@ int serve_stop(struct serve *s)
 	log_end(s->log);
 	s->log = NULL;
 	/*
-	 * The daemon has no rights to remove its sockets. The helper removes them, unless it was killed; then
-	 * it is done here.
+	 * The daemon has no right to remove its sockets. The helper removes them, unless it was killed. In this case
+	 * the supervisor removes them.
 	 */
 	if (s->clean)
 		s->clean(s->name);

@@ -5,8 +5,8 @@
 /*
  * DOC: Processes
  *
- *	supervisor	the process that the user started: keeps its privileges and its terminal, runs CMD
- *			or the demo, is a client of the control socket like any other
+ *	supervisor	the process that the user started: it keeps its privileges and its terminal, runs CMD or the
+ *	demo, and is an ordinary client of the control socket
  *	  daemon	its child: the instance; drops privileges; ends with the supervisor
  *	    helper	the daemon's child: namespaces, TAPs, addresses (helper/helper.h)
  *
@@ -24,9 +24,9 @@ struct topo;
 
 struct serve_cfg {
 	/*
-	 * Main function of the daemon, which runs in the child. It writes one octet, the exit status,
-	 * and the text of an error to @ready_fd when everything is made or has failed. Returns the
-	 * exit status of the process.
+	 * Main function of the daemon, which runs in the child. When the objects are made, or making them has failed,
+	 * it writes the exit status as one octet, and the text of an error, to @ready_fd. Returns the exit status of
+	 * the process.
 	 */
 	int (*run)(const struct serve_cfg *cfg, int ready_fd);
 	/*
@@ -40,9 +40,9 @@ struct serve_cfg {
 	const struct topo *topo;
 	enum log_level verbosity;
 	/*
-	 * Descriptor of the log; -1 for none. serve_start() takes the supervisor's descriptor. It
-	 * gives .run the end of a socket in its place, from which a thread of the supervisor copies
-	 * to this descriptor, because writing may have to wait.
+	 * Descriptor of the log; -1 for none. serve_start() takes the supervisor's descriptor. In its place .run gets
+	 * one end of a socket. A thread of the supervisor copies from the other end to this descriptor, because
+	 * writing may have to wait.
 	 */
 	int log_fd;
 };
@@ -61,7 +61,7 @@ struct serve {
 int serve_start(struct serve *s, const struct serve_cfg *cfg);
 
 /**
- * serve_ready() - Wait until the daemon has made all objects and listens on its socket
+ * serve_ready() - Wait until the daemon has made all objects and listens at its socket
  * @err:	message of the daemon on failure
  *
  * Links may still be coming up; the command `wait` waits for them.

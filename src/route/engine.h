@@ -3,8 +3,8 @@
 #define ROUTE_ENGINE_H
 
 /*
- * State of a route computation, as routing engines see it. A routing engine is a file of its own with one
- * struct sm_engine, and a row in the table of route.c.
+ * State of a route computation that routing engines use. A routing engine is a file with one struct sm_engine, and a
+ * row in the table of route.c.
  */
 
 #include "route/route.h"
@@ -18,17 +18,15 @@ struct sm_router {
 	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
 	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
 	size_t done; /* number of steps done in this slice */
-	/*
-	 * reason for which .begin chose another engine than the one that was asked for; empty: .begin chose that one
-	 */
+	/* reason why .begin chose another engine than the requested one; empty: .begin chose the requested engine */
 	char why[256];
 };
 
 struct sm_engine {
 	const char *name; /* name for `[fabric] routing =` */
 	/*
-	 * Called first. An engine that does not suit the topology writes the reason to r->why, and makes
-	 * another one r->engine. Return: 0 or -ENOMEM. NULL: the engine has no state
+	 * Called first. An engine that cannot route this topology writes the reason to r->why, and sets r->engine to
+	 * another engine. Return: 0 or -ENOMEM. NULL: the engine has no state
 	 */
 	int (*begin)(struct sm_router *r);
 	/*
@@ -66,13 +64,13 @@ void sm_router_row(struct sm_router *r, uint32_t from);
 int sm_router_rows(struct sm_router *r, uint32_t from);
 /*
  * sm_router_pair() - Set the egress ports of switch @s for all targets on switch @d in @lft
- * @known:	set to false for the blocks of @lft in which an entry changes; NULL: nobody wants to know
+ * @known:	set to false for the blocks of @lft in which an entry changes; may be NULL
  *
  * Return: true if an entry changed
  */
 bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool *known);
 
-/* route_set() - Set an entry of an LFT; @known as above. Return: true if it changed */
+/* route_set() - Set an entry of an LFT; @known as for sm_router_pair(). Return: true if the entry changed */
 static inline bool route_set(uint8_t *lft, bool *known, uint16_t lid, uint8_t port)
 {
 	if (lft[lid] == port)

@@ -26,14 +26,13 @@
  * Where a link or switch is missing, only the destinations that would take it are distributed over the other links. The i-th
  * LID of a port (LMC) takes the links that are i further.
  *
- * Some switches have no way up and down to each other: the topmost ones, and those that lost a link.
- * Nothing but management needs such a path. It goes on the way to one leaf switch, the hub, and leaves it at the first switch
- * that has a way up and down to the destination. So packets that came down go up again only at the hub
- * and at switches above it. If each of these has only one switch below it that leads to the hub, this makes no
- * credit loop: a packet that goes up from there can come down to such a switch only by the link on which it went
- * up, which no packet does.
+ * Some switches have no way up and down to each other: the topmost ones, and those that lost a link. Only management
+ * needs such a path. The path follows the way to one leaf switch, the hub, up to the first switch that has a way up
+ * and down to the destination. So packets that came down go up again only at the hub and at switches above it. If
+ * each of these has only one switch below it that leads to the hub, this makes no credit loop: a packet that goes up
+ * from there can come down to such a switch only by the link on which it went up, which no packet does.
  *
- * If a topology is no fat tree, up-down routing takes over.
+ * If a topology is no fat tree, up-down routing is used instead.
  */
 
 #define HUBS_TRIED 64
@@ -73,7 +72,9 @@ static bool one_below(const struct sm_router *r, const struct ways *w, const uin
 	return true;
 }
 
-/* Tell whether @d can be the hub: all switches have a way to it, and one_below() holds above it. */
+/*
+ * Tell whether @d can be the hub: all switches have a way to it, and one_below() is true for the switches above it.
+ */
 static bool is_hub(struct sm_router *r, const struct ftree *t, uint32_t d)
 {
 	const uint8_t *way = ways_to(&t->w, r, d);

@@ -10,10 +10,11 @@
 
 struct ftree {
 	struct ways w;
-	uint32_t hub; /* switch through which packets turn that have no way up and down */
+	/* switch at which packets change from down to up if no way up and then down exists */
+	uint32_t hub;
 	uint8_t *level; /* level of each switch, from 0 for leaf switches, [nswitches] */
 	unsigned int nlevels;
-	/* number of the slot in which each link is among the links upwards of the switch at its lower end, [edges] */
+	/* slot number of each link among the links upwards of the switch at its lower end, [edges] */
 	uint32_t *slot;
 	/* number of slots for links upwards that each switch has, empty slots included, [nswitches] */
 	uint32_t *nslots;

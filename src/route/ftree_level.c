@@ -6,8 +6,8 @@
 #include "route/ftree.h"
 
 /*
- * Levels of a fat tree. The level of a switch is the number of hops to the nearest leaf switch, and leaf
- * switches are those with channel adapters. Two kinds of trees need more than that:
+ * Levels of a fat tree. The level of a switch is the number of hops to the nearest leaf switch, and leaf switches are
+ * those with channel adapters. Two kinds of trees need more rules:
  *
  * - A few channel adapters are connected to switches above: managers, storage, gateways. If the first attempt
  *   finds no fat tree, leaf switches are those that have at least half as many channel adapters as the switch with most (make()).
@@ -30,7 +30,7 @@ static uint32_t adapters(const struct sm_router *r, uint32_t s)
 	return count;
 }
 
-/* Search from all leaf switches at once. @fewest: channel adapters of a leaf switch */
+/* Search from all leaf switches at once. @fewest is the smallest number of channel adapters of a leaf switch */
 static void search(struct ftree *t, struct sm_router *r, uint32_t fewest)
 {
 	uint32_t head = 0, tail = 0;
@@ -57,7 +57,7 @@ static void search(struct ftree *t, struct sm_router *r, uint32_t fewest)
 }
 
 /*
- * Search from the first neighbour of @s over links below the level of @s. Return: true if that reaches all
+ * Search from the first neighbour of @s over links below the level of @s. Return: true if the search reaches all
  * neighbours of @s, which are all one level below @s
  */
 static bool leads_to_one_part(const struct ftree *t, struct sm_router *r, uint32_t s)

@@ -115,8 +115,8 @@ static void find_parts(struct slots *x)
 }
 
 /*
- * While the sets are families, each switch has two elements: its rank is its role as a child, and this is its role as
- * a parent.
+ * While the sets are families, each switch has two elements: the element with its rank is its role as a child, and
+ * this element is its role as a parent.
  */
 static uint32_t as_parent(const struct slots *x, uint32_t s)
 {

@@ -13,14 +13,13 @@
  *
  * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a routing engine names
  * the ports that lead to each other switch. The destinations on that switch take these ports in turn. Parallel links
- * are ports like any others. Which port is the first depends on the LID of the destinations' switch alone. So the
- * same subnet with the same LIDs gets the same tables, in whatever order it was discovered, and a change of the
- * topology changes the entries for those destinations only to which other ports lead now. A rule that compares the
+ * are treated as any other ports. The first of these ports depends only on the LID of the destinations' switch. So
+ * the same subnet with the same LIDs gets the same tables, in whatever order it was discovered, and a change of the
+ * topology changes the entries only for those destinations to which other ports lead now. A rule that compares the
  * loads of ports would distribute more evenly, but each change of a cable would change nearly every table near it.
  *
- * A thousand switches need tens of millions of decisions. They are made switch by switch, so that
- * the data for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that
- * the event loop is not held up.
+ * A thousand switches need tens of millions of decisions. They are made switch by switch, so that the data for them
+ * (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not delayed.
  */
 
 #define RUN_COPY \
@@ -82,8 +81,8 @@ static bool spread(uint8_t *lft, bool *known, uint8_t cand[256], unsigned int n,
 
 		changed |= run_set(lft, known, t->lid, cand + i, len);
 		/*
-		 * Targets with port 0 are the switches themselves. They take no turn, because they
-		 * get little traffic.
+		 * Targets with port 0 are the switches themselves. They do not count in the distribution, because
+		 * they get little traffic.
 		 */
 		i = t->port ? i + len : i;
 		i = i < n ? i : 0;

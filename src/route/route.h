@@ -20,8 +20,8 @@ const char *sm_engine_name(const struct sm_engine *e);
  */
 int sm_router_create(struct sm_router **ret, struct sm_db *db, const struct sm_engine *e);
 /*
- * sm_router_why() - Return why another engine computes the routes than the one that was asked for: a clause
- * about the topology; "": it does not
+ * sm_router_why() - Return the reason why another engine than the requested one computes the routes, a clause about
+ * the topology; "": the requested engine computes them
  */
 const char *sm_router_why(const struct sm_router *r);
 /* sm_router_engine() - Return the engine that computes the routes */
@@ -45,10 +45,10 @@ bool sm_engine_is_local(const struct sm_engine *e);
  * sm_reroute() - Follow changes of links between switches
  * @db:		database whose .hops and LFTs were right before the links changed
  * @at:		the switches at the ends of the links that came or went, [@n]
- * @changed:	called for each switch of whose LFT entries changed; the blocks are not acknowledged any more
+ * @changed:	called for each switch in whose LFT entries changed; the changed blocks then count as not acknowledged
  *
  * Changes db->hops and the LFTs in place, so that they are what sm_router_run() would compute. Return: 0; -ENOMEM, in
- * which case everything has to be computed anew
+ * this case all routes have to be computed again
  */
 int sm_reroute(struct sm_db *db, const struct sm_engine *e, struct sm_node *const *at, uint32_t n,
 	       void (*changed)(void *ctx, struct sm_node *s), void *ctx);

@@ -73,8 +73,8 @@ static void find_down(const struct ways *w, struct sm_router *r, uint32_t d, uin
 }
 
 /*
- * All other switches go up to the neighbour with the shortest path. Neighbours above are earlier in
- * the order, so their paths are known already.
+ * All other switches send up, to the neighbour with the shortest path. Neighbours above are earlier
+ * in the order, so their paths are known already.
  */
 static void find_up(const struct ways *w, const struct sm_router *r, uint8_t *way)
 {

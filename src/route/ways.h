@@ -5,13 +5,13 @@
 /*
  * DOC: Ways that go up and then down
  *
- * Switches are put in one order. A link goes up if it leads to the switch that is earlier in the
- * order. A path goes up some links, then down some, and never up again. So no links can wait for each
- * other's buffers in a circle (a credit loop).
+ * All switches are arranged in one order. A link leads up if it leads to the switch that is earlier in the order. A
+ * path leads up some links, then down some links, and never up again. So no links can wait for each other's buffers
+ * in a circle (a credit loop).
  *
- * An LFT chooses by destination, not by the link on which a packet came. So a switch that has a
- * path downwards to the destination takes it even if a path upwards is shorter, because a packet
- * that came down to this switch must not go up. All other switches go up.
+ * An LFT chooses by the destination, not by the link on which a packet came. So a switch that has a path downwards to
+ * the destination uses this path even if a path upwards is shorter, because a packet that came down to this switch
+ * must not go up. All other switches send packets up.
  */
 
 #include "route/engine.h"
@@ -36,7 +36,10 @@ struct ways_place {
 /* ways_places() - Make an array of all switches with .rank 0. Return: NULL if memory ran out */
 struct ways_place *ways_places(const struct sm_router *r);
 int ways_place_cmp(const void *a, const void *b); /* for qsort() */
-/* ways_init() - Sort @v, which becomes the order. Return: 0 or -ENOMEM; ways_fini() is due in both cases */
+/*
+ * ways_init() - Sort @v, which becomes the order. Return: 0 or -ENOMEM; in both cases the caller has to call
+ * ways_fini()
+ */
 int ways_init(struct ways *w, const struct sm_router *r, struct ways_place *v);
 void ways_fini(struct ways *w);
 /* ways_row() - Find the ways of all switches to @d */

@@ -17,8 +17,8 @@
 
 /*
  * The reserved flags of an MGID must be zero. An MGID of the form that the SA assigns, with
- * link-local scope, cannot be requested, because only the SA gives those. Any other scope and T = 0
- * are accepted, as by OpenSM and as osmtest expects.
+ * link-local scope, cannot be requested, because only the SA assigns these MGIDs. Any other scope
+ * and T = 0 are accepted; OpenSM accepts them, and osmtest expects it.
  */
 static bool mgid_valid(const ib_gid *mgid)
 {

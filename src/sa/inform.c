@@ -8,10 +8,10 @@
  *
  * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) selects the notices that a port
  * wants. Reports are sent to the address from which the subscription came, and the QPN of a
- * subscription is always the QPN that it came from. An unsubscribing request names the QPN (0: the
- * QPN that the request comes from). Repeating a subscription does not make a second one.
- * Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet, and when the
- * SM is no longer master.
+ * subscription is always the QPN from which it came. A request that ends a subscription names the
+ * QPN (0: the QPN from which the request comes). Repeating a subscription does not make a second
+ * one. Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet, and when
+ * the SM is no longer master.
  *
  * Ports named by GID or LIDs must share a P_Key with the subscriber (o13-14.1.1). Only trusted
  * subscribers get the traps about key violations, 256 to 259.
@@ -132,8 +132,8 @@ static unsigned int last_named(const struct sa_req *r, const struct mad_inform_i
 }
 
 /*
- * Number of ports that info_allowed() will look at, which is charged to the quota. A single port
- * costs nothing.
+ * Number of ports that info_allowed() will check, which is charged to the quota. A check of a
+ * single port is free.
  */
 static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_info *i)
 {
@@ -292,7 +292,7 @@ static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 }
 
 /*
- * Restriction on the subscribers that may receive a notice. If neither .port nor .pkey is set,
+ * A condition for the subscribers that may receive a notice. If neither .port nor .pkey is set,
  * every subscriber may receive it.
  */
 struct audience {

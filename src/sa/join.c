@@ -35,8 +35,8 @@ static void join_free(struct join *j)
 
 /*
  * Tell whether the member is still in the group. It may have left, or lost its P_Key, while the
- * MFTs were written. In this case the join is not answered, and the client learns the result when
- * it repeats its request.
+ * MFTs were written. If it is not in the group, the join is not answered, and the client learns the
+ * result when it repeats its request.
  */
 static bool join_stands(const struct join *j)
 {

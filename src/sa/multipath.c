@@ -65,7 +65,7 @@ static uint16_t ports_find(const struct sa_req *r, struct multi *m)
 	return 0;
 }
 
-/* Sum of the hops of two paths, plus 1; 0: there is no path for one of the pairs. */
+/* Return the sum of the hops of two paths, plus 1; 0: one of the pairs has no path. */
 static unsigned int way_len(const struct sm_db *db, const struct sm_port *s0,
 			    const struct sm_port *d0, const struct sm_port *s1,
 			    const struct sm_port *d1)

@@ -316,7 +316,7 @@ uint16_t sa_path_collect(struct sa_req *r, struct sa_table *t)
 		r->sa->stats.paths++;
 	if (ib_path_rec_decode(&q.want, r->m.data, r->m.data_len))
 		return SA_MALFORMED;
-	/* NumbPath does not matter for Get, which is answered with one path. */
+	/* NumbPath has no effect on Get, which is answered with one path. */
 	if (!sa_path_codes_valid(&q))
 		return SA_STATUS_REQ_INVALID;
 	q.max = has(&q, PATH_COMP_NUMB_PATH) && r->m.mad.method != MAD_METHOD_GET ? q.want.numb_path

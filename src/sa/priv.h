@@ -27,8 +27,8 @@
 #include "wire/records_sm.h"
 
 /*
- * Records of one answer, with room for its headers before them. The buffer is kept and used for the
- * next answer too.
+ * Records of one answer, with room for its headers before them. The buffer is not freed, because
+ * the next answer uses it, too.
  */
 struct sa_table {
 	uint8_t *buf;
@@ -122,7 +122,7 @@ struct sa_job {
 	struct mad_addr from;
 	uint8_t mad[MAD_LEN];
 	size_t len;
-	uint64_t generation; /* generation of the database that .table, .src and .dst belong to */
+	uint64_t generation; /* generation of the database to which .table, .src and .dst belong */
 	uint64_t learnt; /* generation of the database whose tables were read for this request */
 	unsigned int restarts;
 	bool learning;
@@ -192,8 +192,8 @@ uint16_t sa_req_handle(struct sa_req *r);
 
 /*
  * sa_quota_take() - Charge @units records to the accounts of the requester and of all ports.
- * Handlers that go over the whole database call it first. Return: false if an account is overdrawn;
- * answer SA_QUOTA then
+ * Handlers that go over the whole database call it first. Return: false if an account is overdrawn.
+ * The handler then answers SA_QUOTA
  */
 bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
 /*

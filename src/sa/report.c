@@ -8,7 +8,7 @@
  * DOC: Reports
  *
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
- * most 256 Reports are open at a time. Subscribers that never answer must not take places from
+ * most 256 Reports are open at a time. Subscribers that never answer must not use up the places of
  * subscribers that answer, however many subscriptions they have. So a subscription is called
  * "proven" while its last Report was answered. All subscriptions of a port that are not proven
  * share 4 places, and Reports that find no free place are held until there is one. While the last

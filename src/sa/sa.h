@@ -11,11 +11,10 @@
  * arbitration and GUID tables, ServiceRecord, InformInfo with its Reports, InformInfoRecord,
  * ClassPortInfo.
  *
- * Silence. A request is answered only by a master that has published a database, and only if it
- * comes from a port of that database. All other requests are dropped and counted, as OpenSM does,
- * because clients repeat an unanswered request after a few hundred milliseconds, but give up when
- * they are answered with Busy (0x0001). Requests beyond a bound of this SA are dropped for the same
- * reason.
+ * Requests without an answer. A request is answered only by a master that has published a database, and only if it
+ * comes from a port of that database. All other requests are dropped and counted, as OpenSM does, because clients
+ * repeat an unanswered request after a few hundred milliseconds, but give up when they are answered with Busy
+ * (0x0001). Requests beyond a bound of this SA are dropped for the same reason.
  *
  * Trust. A request with the SM_Key of the SM is trusted. A request without one (0) sees only ports
  * and groups with which its port shares a P_Key, and no M_Keys, ServiceKeys or members of groups. A
@@ -66,7 +65,8 @@ int sa_create(struct sa **ret, struct sm *sm);
 void sa_destroy(struct sa *sa);
 
 /*
- * sa_sidr_start() - Let the node of the subnet manager give out the broadcast groups of all partitions by SIDR, under
+ * sa_sidr_start() - Let the node of the subnet manager answer SIDR requests for the broadcast groups of all
+ * partitions, under
  * @service_id. Call it before sm_start(). The owner of the port sets the capability bit IsCommunicationManagementSupported,
  * and clears it after sa_destroy()
  *

@@ -9,11 +9,11 @@
  * IBTA 15.2.5.14: ports register the addresses of their services for a lease time. ServiceID, GID
  * and P_Key identify a record. A record that was registered with a ServiceKey can be changed and
  * deleted only by requests with this key, by the port whose GID is in the record, and by trusted
- * requests. Only trusted requests see the keys, but any request may select by a key that it knows.
- * A record with a P_Key is visible to members of that partition only.
+ * requests. Only trusted requests see the keys, but any request may contain a key to select the
+ * records that have this key. A record with a P_Key is visible to members of that partition only.
  *
  * Delete identifies the record by these three fields whatever the component mask says, as OpenSM
- * does, because osmtest deletes with a mask that has only the name.
+ * does. osmtest relies on this: it deletes with a mask that has only the name.
  */
 
 #define COMPS_SET (SERVICE_COMP_ID | SERVICE_COMP_GID)
@@ -98,7 +98,7 @@ static struct sa_service *service_find(const struct sa *sa, const struct ib_serv
 	return NULL;
 }
 
-/* Return the record of @s as @r may see it, with the time that remains of its lease. */
+/* Return the record of @s in the form that @r may see, with the rest of its lease time. */
 static struct ib_service_rec service_show(const struct sa_req *r, const struct sa_service *s)
 {
 	struct ib_service_rec rec = s->rec;

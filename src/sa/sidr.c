@@ -7,10 +7,10 @@
 /*
  * DOC: The SIDR server of the subnet manager's node
  *
- * It gives out the broadcast groups of all partitions, under one ServiceID (draft-pelissier-ipoib-encaparp-00 §6.2).
- * Each group has a ServiceRecord with the P_Key of its partition and the GID of the subnet manager's port. The records
- * have no lease, nobody else can change them, and they come before those that ports have registered. After each sweep
- * they are made anew from the groups that exist.
+ * The server answers with the broadcast groups of all partitions, under one ServiceID
+ * (draft-pelissier-ipoib-encaparp-00 §6.2). Each group has a ServiceRecord with the P_Key of its partition and the
+ * GID of the subnet manager's port. The records have no lease, cannot be changed by requests, and come before records
+ * that ports have registered. After each sweep they are replaced by records of the groups that exist.
  *
  * The values contain the Q_Key of the group, so only a port that is a member of the partition gets them; other
  * requests are refused with Status 2. The node itself need not be a member.

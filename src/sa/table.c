@@ -96,7 +96,7 @@ bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uin
 	return true;
 }
 
-/* Codes have 6 bits. @order returns 0 for those that are not defined. */
+/* Codes have 6 bits. @order returns 0 for undefined codes. */
 uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want)
 {
 	unsigned int max = order(cap), most = 0;

@@ -9,8 +9,7 @@
 #include "util/prng.h"
 
 /*
- * One request to the SA. It is queued until fewer than SAC_MAX_OPEN requests are open, and then open until done() is
- * called.
+ * One request to the SA. It is queued while SAC_MAX_OPEN requests are open; then it is open until done() is called.
  */
 struct sac_op {
 	struct list link;
@@ -44,9 +43,9 @@ struct sac_inform {
 
 /* A time without an SA, see outage.c */
 struct sac_outage {
-	unsigned int failed; /* requests that failed in the outage; 0: there is no outage */
+	unsigned int failed; /* requests that failed in the present outage; 0: there is no outage */
 	bool silent,
-		busy; /* the log has a line that the SA is silent, and one that it answers Busy */
+		busy; /* the log has a line that the SA is silent, or a line that the SA answers Busy */
 	bool absent; /* the log has a line that no SA runs at the SM LID */
 	ns_t since;
 };
@@ -120,8 +119,8 @@ void sac_restart(struct sac *s, ns_t now);
 void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now);
 
 /*
- * Creation, restart and destruction of the client's parts. Each part is one file: op.c, path.c, group.c, ask.c, service.c,
- * inform.c
+ * Creation, restart and destruction of the client's parts, each of which is a file: op.c, path.c, group.c, ask.c,
+ * service.c, inform.c
  */
 void sac_ops_init(struct sac *s);
 void sac_ops_fini(struct sac *s);

@@ -7,10 +7,10 @@
 
 /*
  * The SA sees one membership of this port in a group, with one set of JoinState bits, even if the group has many
- * references. There are three such sets: `want` is the union of the references, `have` is what the SA has granted,
- * and `may` is what the SA may have recorded, granted or not, because the answer to a join can get lost or come after
- * a restart. group_step() sends the request that brings `have` and `may` closer to `want`; this function is called
- * after each change of one of the sets.
+ * references. The client stores three sets of JoinState bits: `want` is the union of the references, `have` is what
+ * the SA has granted, and `may` is what the SA may have recorded, granted or not, because the answer to a join can
+ * get lost or come after a restart. group_step() sends the request that brings `have` and `may` closer to `want`;
+ * this function is called after each change of one of the sets.
  */
 
 /*
@@ -31,7 +31,7 @@ struct sac_group {
 	struct hlink by_mgid;
 	struct list all;
 	struct list refs;
-	struct list calling; /* references that group_call() has still to look at */
+	struct list calling; /* references to which group_call() has not come yet */
 	bool pinned; /* group_call() runs, so the group must not be freed */
 	struct sac *sac;
 	ib_gid mgid;
@@ -52,10 +52,7 @@ struct sac_group {
 	struct ib_mcmember_rec rec;
 };
 
-/*
- * tries of a Delete; an SA that stays silent longer has lost the membership, or will ask us to
- * register again
- */
+/* tries of a Delete; after so many tries, the SA has lost the membership, or will ask us to register again */
 #define LEAVE_TRIES 3
 
 static void group_step(struct sac_group *g, ns_t now);
@@ -306,7 +303,10 @@ static bool join_splits(struct sac_group *g, int status)
 	return true;
 }
 
-/* A join without parameters was refused because there is no group. Tell whether to join again with the parameters, which creates it. */
+/*
+ * A join without parameters was refused because there is no group. Tell whether to join again with the parameters, so
+ * that the join creates the group.
+ */
 static bool join_goes_on(struct sac_group *g, int status)
 {
 	const struct sac_join *j = group_template(g, g->asked);
@@ -404,7 +404,7 @@ static uint8_t group_lacks(const struct sac_group *g, uint8_t want)
 	return want & (uint8_t)~g->have & (uint8_t)~g->refused;
 }
 
-/* Send the next request. @due: some references wait for a callback, which the timer then makes */
+/* Send the next request. @due: some references wait for a callback, which the timer has to make */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
 	uint8_t join = group_lacks(g, want);
@@ -525,7 +525,11 @@ void sac_groups_restart(struct sac *s, ns_t now)
 
 		sac_op_cancel(&g->op);
 		g->have =
-			0; /* `may` stays, because a restart of the client does not mean that the SA has lost the membership */
+			/*
+			 * `may` keeps its bits, because a restart of the client does not mean that the SA has lost
+			 * the membership
+			 */
+			0;
 		g->failures = g->leave_failures = 0;
 		g->apart = g->creating = false;
 		g->refused = 0;
@@ -548,7 +552,7 @@ void sac_groups_hurry(struct sac *s, ns_t now)
 	}
 }
 
-/* The SA may have ended the membership. `may` stays, because it is not known whether the membership has ended. */
+/* The SA may have ended the membership. `may` keeps its bits, because the end is not certain. */
 static void group_doubt(struct sac_group *g)
 {
 	struct sac_group_ref *r;
@@ -567,7 +571,10 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 		group_doubt(g);
 }
 
-/* A group ends when its last FullMember leaves. So while this port is a FullMember, the group cannot have been replaced, and needs no question. */
+/*
+ * A group ends when its last FullMember leaves. So while this port is a FullMember, the group cannot have been
+ * replaced, and the SA need not be asked.
+ */
 void sac_groups_verify(struct sac *s, ns_t now)
 {
 	struct sac_group *g, *tmp;

@@ -210,8 +210,8 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 		break;
 	case MAD_TRAP_MC_DELETED:
 		/*
-		 * Users are told before the group is joined again, so that a sender gives up the deleted group and
-		 * not its successor.
+		 * Users are told before the group is joined again, so that a sender drops the deleted group and not
+		 * the group that replaces it.
 		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);

@@ -5,9 +5,9 @@
 
 /*
  * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is too busy or that
- * no SA runs on that port (Linux answers so for a class that no program serves). Such answers are not refusals:
- * memberships and paths stay, and requests are repeated. The log has one line when an outage begins and one when it
- * is over, with the number of failed requests, instead of a line for each request.
+ * no SA runs on that port (Linux gives this answer for a class that no program serves). Such answers are not
+ * refusals: memberships and paths stay, and requests are repeated. The log has one line when an outage begins and one
+ * when it is over, with the number of failed requests, instead of a line for each request.
  */
 
 bool sac_status_is_outage(int status)

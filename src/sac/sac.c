@@ -117,8 +117,8 @@ void sac_restart(struct sac *s, ns_t now)
 {
 	s->stats.restarts++;
 	/*
-	 * Users call sac_subscribed() as soon as they are told, so the subscriptions at the
-	 * previous SA are forgotten first.
+	 * Users call sac_subscribed() in this callback, so the subscriptions at the previous SA are
+	 * dropped first.
 	 */
 	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);

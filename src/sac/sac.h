@@ -8,19 +8,19 @@
  * The SA client sends the requests of one port to the subnet administrator. All interfaces on the port share it,
  * because the SA knows ports and not interfaces: it identifies members by (MGID, PortGID) and paths by GIDs. Paths
  * are cached, and one query serves all callers that wait for the path. Interfaces hold references to groups; the SA
- * sees the union of them. Traps 64 to 67 are subscribed to once. At most SAC_MAX_OPEN requests are open at a time;
- * joins go first.
+ * sees the union of them. The port has one subscription for each of the traps 64 to 67. At most SAC_MAX_OPEN requests
+ * are open at a time, and joins come first.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno. -ETIMEDOUT: no answer after
  * all retries; -ENXIO: the port of the SM answers that no SA runs there; -EBUSY: the SA is too busy; -ENETDOWN: the
- * port is not usable; -ECANCELED; -EBADMSG: the answer does not fit the request. sac_status_print() makes text of
- * a status. Only a MAD status is a refusal of the request.
+ * port is not usable; -ECANCELED; -EBADMSG: the answer does not fit the request. sac_status_print() makes text of a
+ * status. Only a MAD status means that the SA refused the request.
  *
  * After a change of LID, GID or SM, and on ClientReregister, users first get SAC_EV_RESTART; then the
  * client joins every referenced group again, subscribes again and forgets all paths.
  *
- * A callback is never called inside the call that asked for it, and may call any function here.
- * Nothing here reads a clock; retries and back-off run on the timers of the owner.
+ * A callback is never called inside the call that requested it, and may call any function of this header. The client
+ * never reads a clock; retries and back-off run on the timers of the owner.
  */
 
 #include "mad/ep.h"
@@ -60,11 +60,11 @@ struct sac_cfg {
 	struct timers *timers; /* borrowed */
 	const struct log_sink *log; /* borrowed; NULL: nothing is logged */
 	uint64_t seed; /* seed of the random part of back-offs */
-	/* secret for ServiceKeys and sac_secret(); not known outside of this machine */
+	/* secret for ServiceKeys and sac_secret(); never sent outside this machine */
 	struct hash_key secret;
 	/*
-	 * The kernel's IPoIB uses the same port. The SA cannot tell the two apart, so the client sends no
-	 * Delete and does not unsubscribe, and joins its groups again every 60 s.
+	 * True if the kernel's IPoIB uses the same port. The SA cannot tell the two users apart, so the client sends
+	 * no Delete and does not unsubscribe, and joins its groups again every 60 s.
 	 */
 	bool shared;
 };
@@ -72,10 +72,7 @@ struct sac_cfg {
 /* sac_create() - Make a client. Return: 0; -ENOMEM; -EBUSY: another agent handles SA Reports */
 int sac_create(struct sac **ret, const struct sac_cfg *cfg);
 
-/*
- * sac_destroy() - Free the client without any callback; references and waits that are left are
- * forgotten. NULL is accepted
- */
+/* sac_destroy() - Free the client, and drop remaining references and waits without a callback. NULL is accepted */
 void sac_destroy(struct sac *s);
 
 struct sac_port {
@@ -181,7 +178,7 @@ struct sac_path_info {
 	enum sac_path_state state;
 	int status; /* result of the last query */
 	struct ib_path_rec rec; /* the path, in SAC_PATH_VALID */
-	ns_t until; /* end of the time for which the state holds */
+	ns_t until; /* time at which the state ends */
 	unsigned int waiters;
 };
 void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
@@ -192,8 +189,8 @@ void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_p
 struct sac_join {
 	/*
 	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); port_gid is filled in. With @create the caller also
-	 * sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA uses these for a group that does not
-	 * exist yet, and compares them with those of an existing group.
+	 * sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA creates a missing group with these
+	 * parameters, and compares them with the parameters of an existing group.
 	 */
 	struct ib_mcmember_rec rec;
 	bool create;
@@ -236,8 +233,8 @@ int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join
 void sac_group_leave(struct sac *s, struct sac_group_ref *r, ns_t now);
 
 /*
- * A question whether a group exists: Get(MCMemberRecord); or which groups there are. The caller zeroes
- * the struct and sets @done.
+ * A question to the SA: whether a group exists (Get(MCMemberRecord)), or which groups exist. The caller zeroes the
+ * struct and sets @done.
  */
 struct sac_group_query;
 typedef void sac_group_query_fn(struct sac_group_query *q, int status,
@@ -293,13 +290,13 @@ struct sac_service_query {
 	uint64_t id; /* ServiceID */
 	uint16_t pkey;
 	/*
-	 * Called for each record of the answer that has this ServiceID and P_Key and a unicast GID, in the order of the SA.
-	 * Must not call any function here.
+	 * Called for each record of the answer that has this ServiceID and P_Key and a unicast GID, in the order of
+	 * the SA. It must not call any function of this header.
 	 */
 	void (*record)(struct sac_service_query *q, const struct ib_service_rec *rec);
 	/*
 	 * Called once, after all records. 0: there was a record; SA_STATUS_NO_RECORDS: there is none; -ENETDOWN: the
-	 * client started over, ask again
+	 * client was restarted, so the caller should ask again
 	 */
 	void (*done)(struct sac_service_query *q, int status, ns_t now);
 };
@@ -317,16 +314,16 @@ struct sac_service;
  * sac_service_register() - Register a service of this port, and keep it registered
  * @name:	ServiceName, at most 64 octets
  *
- * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it. It is registered
- * when the port is usable, its lease is renewed, and it is registered again after each restart. Failures are repeated with the
- * client's back-off.
- * Return: 0; -ENOMEM; -EEXIST: this client has registered it already
+ * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it. It
+ * is registered when the port is usable, its lease is renewed, and it is registered again after each restart. A
+ * request that failed is repeated with the client's back-off.
+ * Return: 0; -ENOMEM; -EEXIST: this client has registered the service already
  */
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
 			 struct sac_service **ret, ns_t now);
 /*
- * sac_service_withdraw() - End a registration, with a Delete at the SA that is repeated a few times. @v is no longer the
- * caller's. The service may be registered again at once. NULL is accepted
+ * sac_service_withdraw() - End a registration by a Delete, which is repeated a few times. The caller must not use @v
+ * any more. The service may be registered again at once. NULL is accepted
  */
 void sac_service_withdraw(struct sac_service *v, ns_t now);
 /* sac_service_registered() - Whether the SA has confirmed the record since the last restart */
@@ -342,8 +339,8 @@ bool sac_service_registered(const struct sac_service *v);
 char *sac_status_print(char *buf, size_t size, int status);
 
 /*
- * sac_status_is_outage() - Whether @status means that no SA works at the moment; the client logs
- * that, and retries
+ * sac_status_is_outage() - Whether @status means that no SA works at the moment. The client logs such an outage
+ * itself, and retries
  */
 bool sac_status_is_outage(int status);
 

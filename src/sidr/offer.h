@@ -17,7 +17,7 @@
 #include "cm/cm.h"
 #include "sac/sac.h"
 
-/* Time until the next try if the port serves the ServiceID already, or there is no memory; doubled after each failure */
+/* Time until the next try if the port serves the ServiceID already, or memory ran out; doubled after each failure */
 #define SIDR_OFFER_RETRY_MIN NS_SEC(1)
 #define SIDR_OFFER_RETRY_MAX NS_SEC(16)
 
@@ -49,7 +49,7 @@ struct sidr_offer {
  */
 int sidr_offer_start(struct sidr_offer *o, struct cm *cm, struct sac *sac, uint64_t service_id,
 		     uint16_t pkey, const ib_gid *mgid, ns_t now);
-/* sidr_offer_stop() - Withdraw the ServiceRecord and leave the group. No effect if it was not started */
+/* sidr_offer_stop() - Withdraw the ServiceRecord and leave the group. No effect if the offer was not started */
 void sidr_offer_stop(struct sidr_offer *o, ns_t now);
 bool sidr_offer_serves(const struct sidr_offer *o);
 

@@ -14,7 +14,10 @@ void sidr_order_offer(struct sidr_order *o, const ib_gid *gid)
 		o->begun = true;
 		o->turn = place;
 	}
-	/* After a failure, distances count from the place behind the server that failed, so this server comes last. */
+	/*
+	 * After a failure, distances are measured from the place after the server that failed, so
+	 * this server comes last.
+	 */
 	distance = place - o->turn - o->failed;
 	if (!o->offers || distance < o->near) {
 		o->second = o->near;

@@ -8,8 +8,9 @@
  * Every member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
  * servers are arranged on a ring, each at the hash of its GID, and are asked in the order of the ring: after a
  * failure the next server is asked. So in a round each server is asked once, a server that failed comes last, and
- * only places on the ring have to be remembered. The hash has a secret key. Otherwise an attacker could register
- * servers whose places are always right behind the current server, and the servers behind these would never be asked.
+ * only places on the ring have to be remembered. The hash has a secret key. Without a secret, an attacker could
+ * register servers whose places always directly follow the current server, and the other servers would never be
+ * asked.
  *
  * The first round begins with the first record of the SA, because a subnet manager that answers SIDR_REQs itself has its own
  * record there. A later round, after a restart of the SA client, begins with the server whose values were right.
@@ -36,7 +37,10 @@ struct sidr_order {
 	ib_gid gid; /* GID of the nearest server */
 };
 
-/* sidr_order_init() - Initialize: no server has been asked. The two random numbers make the key */
+/*
+ * sidr_order_init() - Initialize the state: no server has been asked. The two random numbers become the key of the
+ * hash
+ */
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 
 /*

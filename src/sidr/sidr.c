@@ -60,7 +60,7 @@ static void fail_with(struct sidr_ask *a, enum sidr_why why, int status, ns_t no
 
 /*
  * The Q_Key is in a SIDR_REP twice, in its own field and in the private data. The private data decide, because the
- * draft's drawing shows all values there.
+ * draft's drawing shows all values in this place.
  */
 static enum sidr_why judge(const struct sidr_ask *a, const struct sidr_rep *rep,
 			   struct sidr_group *ret, int *ret_status)
@@ -249,7 +249,7 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->sac = sac;
 	a->service_id = service_id;
 	a->pkey = pkey;
-	if (!a->order.made) /* a link that comes up again still knows the server that was right */
+	if (!a->order.made) /* after the link was down, the right server is still known */
 		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };

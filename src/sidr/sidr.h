@@ -3,7 +3,7 @@
 #define SIDR_SIDR_H
 
 /*
- * DOC: The addresses of an IBARP group, from the service that gives them out
+ * DOC: A client that learns the addresses of an IBARP group by SIDR
  *
  * Draft-pelissier-ipoib-encaparp-00 §6.2: SIDR gives the SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key
  * with which an IBARP request is multicast. A question has three steps, and each step needs the answer to the
@@ -13,10 +13,11 @@
  *	PATH		the SA returns the path to this port (PathRecord)
  *	REQUEST		that port answers a SIDR_REQ
  *
- * A question is asked until it is answered, and once more when the SA client has started over (ClientReregister,
+ * A question is repeated until it is answered, and asked again when the SA client was restarted (ClientReregister,
  * another SM or LID), because then another server may answer, or the group may have another MLID. If several ports
- * offer the service, each attempt goes to the next one (sidr/order.h), 1 s after the failure of the one before. When
- * all of them have failed, the next round begins 1 s later; this time doubles with each further round, up to 16 s.
+ * offer the service, each attempt asks the next port (sidr/order.h), 1 s after the failure of the attempt before.
+ * When all of them have failed, the next round begins 1 s later; this time doubles with each further round, up to 16
+ * s.
  *
  * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key, the SIDR_REQ is sent
  * with the default P_Key, because a subnet manager that answers need not be a member of the partition. Redirection
@@ -54,8 +55,8 @@ struct sidr_result {
 
 enum sidr_state {
 	SIDR_STATE_IDLE, /* not asked */
-	SIDR_STATE_WAIT_PORT, /* the port has no SA in reach; left by SAC_EV_RESTART */
-	SIDR_STATE_START, /* the first step is due; left by the timer */
+	SIDR_STATE_WAIT_PORT, /* the port cannot reach an SA; SAC_EV_RESTART ends this state */
+	SIDR_STATE_START, /* the timer will begin the first step, which ends this state */
 	SIDR_STATE_SERVICE,
 	SIDR_STATE_PATH,
 	SIDR_STATE_REQUEST,
@@ -93,11 +94,11 @@ struct sidr_ask {
  */
 void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t service_id,
 		uint16_t pkey, ns_t now);
-/* sidr_stop() - Forget the question; no effect if there is none */
+/* sidr_stop() - Drop the question; no effect if there is none */
 void sidr_stop(struct sidr_ask *a);
 /*
- * sidr_again() - The values of the last answer turned out to be wrong, such as a DLID that is not the group's MLID: ask the next
- * server after the back-off, as after a failure. Only in SIDR_STATE_DONE; else without effect
+ * sidr_again() - Report that the values of the last answer are wrong, such as a DLID that is not the group's MLID.
+ * The next server is asked after the back-off, as after a failure. No effect except in SIDR_STATE_DONE
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
 /*
@@ -108,7 +109,7 @@ void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
  * sidr_good() - Report that the values of the last answer are right, so that the next back-off begins with 1 s again.
  * If sidr_again() was called before, this cancels it. To be called only if an answer has come since sidr_start() and
- * since the SA client started over
+ * since the last restart of the SA client
  */
 void sidr_good(struct sidr_ask *a);
 

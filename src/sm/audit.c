@@ -18,8 +18,8 @@
  * instance sleeps in between. The audit pauses during a heavy sweep, which may be writing the
  * tables, and continues at the same place afterwards.
  *
- * While everything uses SL 0 the SM writes no SLtoVL table (sm/qos.c). Then a table is wrong if it
- * maps SL 0 to a VL that the link does not have.
+ * If all partitions use SL 0, the SM writes no SLtoVL table (sm/qos.c). In this case a table is
+ * wrong if it maps SL 0 to a VL that the link does not have.
  *
  * Joins write MFTs at any time. Therefore sm/mcast.c judges and repairs them, so that a repair never
  * overtakes the write of a join.
@@ -48,8 +48,8 @@ static void repair_log(struct sm *sm, const struct smp_cmd *cmd, const char *tab
 }
 
 /*
- * If a repair fails, mark the table as unknown and request a sweep, which knows how to handle the
- * node.
+ * If a repair fails, mark the table as unknown and request a sweep, which handles the node's
+ * failure.
  */
 static void on_repaired(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)

@@ -53,7 +53,7 @@ struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uin
 	return c;
 }
 
-/* Note that @n did not answer, and continue this sweep without it. */
+/* Record that @n did not answer, and continue this sweep without it. */
 static void lost(struct sm *sm, struct sm_node *n, const char *what)
 {
 	if (n->lost)
@@ -108,8 +108,8 @@ static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const
 		return;
 	p->known = true;
 	/*
-	 * A CA's other ports are found from the other ends of their links, if those are in this
-	 * subnet.
+	 * A CA's other ports are found from the other ends of their links, if the other ends are in
+	 * this subnet.
 	 */
 	if (p->num && link_trained(p) && !p->peer)
 		visit(sm, p, now);
@@ -285,7 +285,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 			 ns_t now)
 {
 	struct sm *sm = ctx;
-	/* port behind which the node is; NULL: it is our own node */
+	/* port in front of the node; NULL: the node is our own */
 	struct sm_port *from = cmd->port;
 	struct smp_node_info info;
 	struct sm_node *n;
@@ -358,7 +358,7 @@ static uint8_t port_rate(const struct smp_port_info *pi)
 {
 	unsigned int rate = ib_rate_code(pi->width_active, pi->speed_active, pi->speed_ext_active);
 
-	/* A link whose width and speed have no rate code is taken for the slowest one, 2.5 Gb/s. */
+	/* A link whose width and speed have no rate code counts as the slowest link, 2.5 Gb/s. */
 	return (uint8_t)(rate ? rate : 2);
 }
 
@@ -394,8 +394,8 @@ static void db_measure(struct sm *sm, struct sm_db *db)
 }
 
 /*
- * Complete the database. Return: 0; -EIO our own node does not answer; -EACCES it has another
- * M_Key; -ENOMEM
+ * Complete the database. Return: 0; -EIO: our own node does not answer; -EACCES: our own node has
+ * another M_Key; -ENOMEM
  */
 int sm_discover_finish(struct sm *sm)
 {

@@ -22,8 +22,8 @@
  *	             (IBTA; OpenSM never does) acknowledged    -> STANDBY
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
- * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority hands
- * over to this SM when its own sweep finds this SM, which is STANDBY until then.
+ * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority sends
+ * HANDOVER when its own sweep finds this SM, which is STANDBY until then.
  */
 
 static const char *const state_name[] = {
@@ -88,8 +88,8 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 		sm->light_open = 0;
 		db_drop(sm, now);
 		/*
-		 * The new master may assign other LIDs. The next sweep as master keeps those that it finds
-		 * on the ports.
+		 * The new master may assign other LIDs. The next sweep as master keeps the LIDs that it finds on the
+		 * ports.
 		 */
 		sm_lid_book_forget(&sm->lids);
 	}
@@ -207,8 +207,8 @@ void sm_elect_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Note which SM is to be polled, and copy the directed route to it from the database of this sweep,
- * which may be freed before the polls.
+ * Store the SM that is to be polled. Copy the directed route to it from the database of this sweep, because the
+ * database may be freed before the polls.
  */
 static void remember_master(struct sm *sm, const struct sm_other *o)
 {
@@ -315,8 +315,8 @@ bool sm_elect_finish(struct sm *sm, ns_t now)
 		return true;
 	}
 	/*
-	 * A better SM that is still DISCOVERING accepts no HANDOVER. No trap tells when it has become
-	 * STANDBY, so another sweep will read its SMInfo again.
+	 * A better SM that is still DISCOVERING accepts no HANDOVER. No trap reports that it has become STANDBY, so
+	 * another sweep will read its SMInfo again.
 	 */
 	o = best_of(sm, 1u << SMP_SM_DISCOVERING);
 	sm->better_to_come = o && better(&o->info, &self);
@@ -406,7 +406,7 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 /*
  * Tell whether the sender of a request may know our SM_Key: it may if the request has our M_Key, or if we have no
  * M_Key. Such a sender could change our ports anyway. OpenSM also discloses its SM_Key to such senders, and ignores
- * SMs that do not disclose theirs (14.4.6). So the SM_Key is as secret as the M_Key.
+ * SMs that do not disclose their SM_Key (14.4.6). So the SM_Key is as secret as the M_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {

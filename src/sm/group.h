@@ -6,10 +6,10 @@
  * DOC: Multicast groups
  *
  * Groups, their members and their MLIDs. The SA judges requests (component masks, matching
- * parameters, rights to change a membership) and calls the functions here. The SM updates the MFTs
- * of all switches: the tree of a group carries packets to its receivers; from its send-only members
- * packets only enter the tree. A group exists while it has a FullMember or a SendOnlyFullMember;
- * groups of the administrator (partitions.conf) exist even without members.
+ * parameters, rights to change a membership) and calls the functions of this header. The SM updates
+ * the MFTs of all switches. The tree of a group leads packets to its receivers, and from its
+ * send-only members into the tree. A group exists while it has a FullMember or a
+ * SendOnlyFullMember; groups of the administrator (partitions.conf) exist even without members.
  *
  * Groups survive sweeps. They end when this SM stops being master.
  */
@@ -31,8 +31,8 @@ unsigned int sm_groups_max(const struct sm *sm);
 
 /*
  * sm_group_reaches() - Tell whether the port can get the packets of @g. Return: false if the switch
- * that it is attached to has no room for the group in its MFT, or if switches without room separate
- * it from the other members
+ * to which it is attached has no room for the group in its MFT, or if switches without room
+ * separate it from the other members
  */
 bool sm_group_reaches(const struct sm *sm, const struct sm_group *g, uint64_t port_guid);
 
@@ -71,7 +71,7 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
 		  bool proxy, sm_group_done_fn *done, void *ctx, ns_t now);
 
 /**
- * sm_group_leave() - Clear JoinState bits
+ * sm_group_leave() - Clear JoinState bits of a membership
  *
  * When the last FullMember or SendOnlyFullMember leaves, a group that is not the administrator's
  * ends: group(deleted) of the listeners is called, and @g is freed.

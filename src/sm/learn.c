@@ -8,8 +8,8 @@
 
 /*
  * All reads share one queue of SMPs. A walk over the ports puts a few reads into the queue at a
- * time, because a big subnet has a million SLtoVL tables. When the queue is empty and no walk is
- * left, all waiting requests are completed.
+ * time, because a big subnet has a million SLtoVL tables. When the queue is empty and all walks
+ * have ended, all waiting requests are completed.
  */
 
 #define QUEUED 256 /* most SMPs in the queue */
@@ -209,7 +209,7 @@ static struct sm_port *walk_port(struct sm *sm, struct learn_walk *w)
 	return NULL;
 }
 
-/* Queue reads of one more port, as far as there is room. Return: false at the end of the walk */
+/* Queue reads of the next port while the queue has room. Return: false at the end of the walk */
 static bool walk_step(struct sm *sm, struct learn_walk *w, ns_t now)
 {
 	struct sm_port *p = walk_port(sm, w);
@@ -318,7 +318,7 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	learn_fill(sm, now);
 	/*
 	 * None of the blocks exists, so nothing was sent and no answer will end the wait. Return at
-	 * once, because done() must not be called from here.
+	 * once, because done() must not be called inside sm_learn().
 	 */
 	if (smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks)) {
 		list_del(&wait->link);

@@ -38,8 +38,8 @@ typedef void sm_learn_fn(void *ctx, ns_t now);
  * @all_ports:	read the tables of all other ports of @p's node too
  * @done:		called once, if -EINPROGRESS is returned
  *
- * Return: 0 all tables are there, done() is not called; -EINPROGRESS; -ENOMEM; -EAGAIN there is no
- * database
+ * Return: 0 if all tables are known, and done() is not called; -EINPROGRESS; -ENOMEM; -EAGAIN there
+ * is no database
  */
 int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool all_ports,
 	     sm_learn_fn *done, void *ctx, ns_t now);

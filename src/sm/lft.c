@@ -112,7 +112,7 @@ int sm_route_more(struct sm *sm, ns_t now)
 	return err;
 }
 
-/* Note which engine computes the routes, and log it when it becomes or ceases to be another one than configured. */
+/* Record which engine computes the routes. Log when it begins or ceases to differ from the configured engine. */
 static void engine_note(struct sm *sm)
 {
 	const char *why = sm_router_why(sm->router), *name = sm_engine_name(sm->cfg.routing);

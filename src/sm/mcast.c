@@ -106,8 +106,8 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 }
 
 /*
- * Log how many members are not reached, but only if their number has grown, so that not every sweep
- * logs it.
+ * Log how many members are not reached. Do so only if their number has grown, because otherwise
+ * every sweep would log it.
  */
 static void say_unreached(struct sm *sm, struct sm_group *g, uint32_t unreached)
 {
@@ -220,8 +220,8 @@ static void job_free(struct mft_job *j)
 }
 
 /*
- * Mark a block as unknown because its write failed, and request a sweep, which knows how to handle
- * the switch.
+ * Mark a block as unknown because its write failed, and request a sweep, which handles the switch's
+ * failure.
  */
 static void job_fail(struct sm *sm, struct mft_job *j, const struct smp_cmd *cmd, int status,
 		     ns_t now)
@@ -332,7 +332,7 @@ bool sm_mcast_idle(const struct sm *sm)
 	return list_empty(&sm->mft_jobs);
 }
 
-/* Add jobs for blocks of switches that were reset, or that did not acknowledge them. */
+/* Add jobs for blocks that were not acknowledged, or whose switch was reset. */
 static void requeue_dirty(struct sm *sm)
 {
 	for (uint32_t s = 0; s < sm->routed->nswitches; s++) {

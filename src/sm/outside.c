@@ -8,20 +8,20 @@
 /*
  * DOC: Nodes behind external ports
  *
- * A port that leads out of the fabric (a UDP link) shows whatever its other end claims. That may be
- * an endless chain of nodes, as each SMP one hop further can be answered by another switch of 254
- * ports. A legal subnet may have as many nodes as there are LIDs. So if the only limit were one for
- * all nodes together, one such peer could use up memory and LIDs, and leave no room for nodes
- * elsewhere.
+ * A port that leads out of the fabric (a UDP link) shows the nodes that its other end claims to
+ * have. These may be an endless chain, in which each SMP one hop further is answered by another
+ * switch of 254 ports. A legal subnet may have as many nodes as there are LIDs. If there were only
+ * one limit for all nodes together, one such peer could use up memory and LIDs, and leave no room
+ * for nodes elsewhere.
  *
  * The owner of the SM knows which ports are external (sm_cfg.is_external). A node belongs to the
- * external port that the directed route to it crossed last. Behind each external port a sweep takes
- * in at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because memory and SMPs depend
- * on ports. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep takes in no
- * more. Nodes taken in until then belong to the subnet like any other, if they answer in time; the
- * rest of the fabric comes up as if the nodes left out did not exist. Lines in the log about faults
- * of such nodes have an allowance for each external port, so that they neither fill the log nor
- * hide faults elsewhere.
+ * external port that the directed route to it crossed last. Behind each external port a sweep
+ * accepts at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because memory and SMPs
+ * depend on ports. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep
+ * accepts no further nodes. Nodes accepted until then belong to the subnet if they answer in time.
+ * The rest of the fabric comes up as if the other nodes did not exist. Lines in the log about
+ * faults of such nodes have an allowance for each external port, so that they neither fill the log
+ * nor hide faults elsewhere.
  */
 
 static struct sm_outside *outside_at(struct sm *sm, uint16_t number)
@@ -152,7 +152,7 @@ void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
 }
 
 /*
- * Tell whether the sweep takes in no more nodes behind an external port. Without this limit such
+ * Tell whether the sweep accepts no more nodes behind an external port. Without this limit such
  * nodes could make the sweep last for ever.
  */
 static bool used_up(struct sm *sm, struct sm_outside *o, ns_t now)

@@ -7,25 +7,25 @@
 /*
  * DOC: Partial sweeps
  *
- * A trap 128, or PortStateChange in a light sweep, names a switch of which a port changed. If only links between
+ * A trap 128, or PortStateChange in a light sweep, names a switch that has a changed port. If only links between
  * known switches have changed, a partial sweep reads only these switches. Apart from that it has the stages of a
  * heavy sweep, restricted to the ports whose links came up, and in another order: it makes these links Active before
  * routes lead over them.
  *
- * It changes the published database in place, but the SA sees the change as a whole. The sweep notes what it found at
- * the links (enum sm_link_change), and the SA and the multicast trees go on using the links that the routes were
- * computed with. When all links are Active, links and routes change in one step (sm_part_route()). From then on the
- * SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT. Keeping the old
- * tables until then would require copies of the tables of half the switches.
+ * It changes the published database in place, but the SA sees the change as a whole. The sweep records the changes
+ * that it found at the links (enum sm_link_change), and the SA and the multicast trees still use the links with which
+ * the routes were computed. When all links are Active, links and routes change in one step (sm_part_route()). From
+ * then on the SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT.
+ * Keeping the old tables until then would require copies of the tables of half the switches.
  *
- * The switches are asked one after the other, the nearest first. From the near end of a cable that
- * was pulled the sweep learns that the link is gone, so it gives the nodes behind it other directed
- * routes before it asks the far end.
+ * The switches are asked one after the other, the nearest first. From the near end of a cable that was pulled the
+ * sweep learns that the link is gone, so it finds other directed routes to the nodes behind the cable before it asks
+ * the far end.
  *
- * A partial sweep gives up at anything else: a node that is new, is gone, is silent or was reset, a changed link of a
- * CA, an external port, a cable that leads to another port than before, a refused Set. A heavy sweep, which handles
- * all of these, then follows at once. Until it replaces the published database, the links keep their notes, and the
- * SA its answers.
+ * A partial sweep ends if it finds any other change: a node that is new, is gone, is silent or was reset, a changed
+ * link of a CA, an external port, a cable that leads to another port than before, a refused Set. A heavy sweep, which
+ * handles all of these changes, then follows at once. Until it replaces the published database, the recorded changes
+ * stay in the links, and the SA answers as before.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)
@@ -74,7 +74,7 @@ static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
 }
 
-/* State of the sweep for @n. If look_at() had no room for @n and gave up, this is the spare entry behind the array */
+/* Return the state of the sweep for @n. If look_at() had no room for @n, this is the spare entry behind the array */
 static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
 {
 	unsigned int i = 0;

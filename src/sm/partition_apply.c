@@ -171,9 +171,9 @@ static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 
 /*
  * Handle a port that cannot join because its link has a lower MTU than the group. A group without
- * members is deleted, so that it can be made again with that MTU. A group with members is left
- * alone, because the administrator has to decide whether they lose their memberships. Return: true
- * if the group was deleted
+ * members is deleted, so that it can be created again with the port's MTU. A group with members is
+ * not changed, because the administrator has to decide whether they lose their memberships. Return:
+ * true if the group was deleted
  */
 static bool too_big(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 		    const struct sm_partition_group *pg, ns_t now)
@@ -309,7 +309,10 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
 }
 
-/* If the file gives a group other parameters than before, end it. Return: true if it ended */
+/*
+ * If the file gives other parameters to a group than before, end the group. Return: true if it
+ * ended
+ */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)
 {

@@ -7,11 +7,11 @@
 /*
  * DOC: P_Key tables
  *
- * End ports get the P_Keys of their partitions. An entry keeps its index while its P_Key is wanted,
- * because QPs are bound to indices. Index 0 has the P_Key of the default partition, or of the one
- * with the flag indx0. Switch ports that lead to a CA check the P_Keys of this CA in both
- * directions. Their tables hold the full P_Keys, because a packet of a limited member matches no
- * limited entry (10.9.3).
+ * End ports get the P_Keys of their partitions. An entry keeps its index as long as the port
+ * belongs to the partition, because QPs are bound to indices. Index 0 has the P_Key of the default
+ * partition, or of the partition with the flag indx0. Switch ports that lead to a CA check the
+ * P_Keys of this CA in both directions. Their tables hold the full P_Keys, because a packet of a
+ * limited member matches no limited entry (10.9.3).
  */
 
 static unsigned int table_size(const struct sm_port *p)
@@ -67,8 +67,8 @@ static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint
 }
 
 /*
- * Take over the table that the last sweep wrote, which the port still has if it stayed up. Return:
- * false if the table has to be read
+ * Copy the table that the last sweep wrote, which the port still has if it stayed up. Return: false
+ * if the table has to be read
  */
 static bool table_copy_old(const struct sm *sm, struct sm_port *p)
 {
@@ -136,7 +136,7 @@ static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const u
 
 	/*
 	 * The block may not have been written. It is recorded as empty, so that none of its P_Keys
-	 * counts and the next sweep writes it again.
+	 * is used and the next sweep writes it again.
 	 */
 	if (sm_failed(ctx, cmd, status, "Set(P_KeyTable)", now))
 		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));

@@ -36,8 +36,8 @@ static bool port_linked(const struct sm_port *p)
 
 /*
  * Tell whether a port has to register again. It has to if it lost its memberships and
- * subscriptions, or is new to this SM. The bit is set until the port has acknowledged it, because a
- * sweep may fail to reach the port.
+ * subscriptions, or is new to this SM. The bit is sent in each sweep until the port has
+ * acknowledged it, because a sweep may fail to reach the port.
  */
 static bool port_needs_reregister(struct sm *sm, const struct sm_port *p)
 {

@@ -8,10 +8,10 @@
  *	sm.c       creation, listeners, incoming SMPs and traps
  *	sweep.c    heavy sweeps, stage by stage    light.c light sweeps
  *	elect.c    SMInfo: election of the master
- *	partial.c  sweeps that look at changed links only
+ *	partial.c  sweeps that read changed links only
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	outside.c  limits of the nodes behind external ports
- *	lid.c      LIDs, of the book in subnet/lid_book.h
+ *	lid.c      LIDs, stored in subnet/lid_book.h
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	lft.c      LFT writes
@@ -52,7 +52,8 @@
 #define SM_DOWN_INTERVAL NS_SEC(1)
 /* time after which a join is answered even if MFT writes are not acknowledged */
 #define SM_JOIN_TIMEOUT NS_MSEC(200)
-#define SM_NODES_MAX SM_LID_TOP_MAX /* most nodes that a sweep takes in, as each needs a LID */
+/* largest number of nodes that a sweep accepts, because each node needs a LID */
+#define SM_NODES_MAX SM_LID_TOP_MAX
 /* most ports of all nodes that a sweep takes in, as memory and SMPs depend on ports */
 #define SM_PORTS_MAX (1u << 20)
 /* most ports behind one external port, as a multiple of sm_cfg.outside_nodes */
@@ -73,11 +74,11 @@
 #define SM_ORDERS_BURST 8 /* most Set(SMInfo) obeyed in a burst; after that, one a second */
 #define SM_KEY_SAID_EVERY NS_SEC(10) /* interval of log lines about wrong SM_Keys */
 
-/* Counts of one external port, and of the nodes behind it that this sweep found. */
+/* Counts of one external port and of the nodes behind this port that the sweep found. */
 struct sm_outside {
 	uint64_t node_guid; /* node GUID of the switch or CA that has the external port */
 	uint8_t port;
-	uint32_t nodes, ports; /* nodes, and ports of these nodes, that this sweep has taken in */
+	uint32_t nodes, ports; /* nodes, and ports of these nodes, that this sweep has accepted */
 	uint32_t lost; /* SMPs of this sweep that were not answered */
 	ns_t since; /* time of the first SMP that this sweep sent through the port; 0: none yet */
 	bool full; /* true if this sweep left nodes out */
@@ -103,8 +104,8 @@ struct sm_part_switch {
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
 	bool on; /* the running sweep is a partial one: .next is .db, which it changes in place */
-	bool failed; /* something does not fit, so a sweep of everything has to follow */
-	bool cut; /* a link went, so directed routes may lead over it */
+	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
+	bool cut; /* a link went down, so directed routes over it may fail */
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
 	uint64_t suspect[SM_PART_MAX];
 	unsigned int nsuspects;
@@ -126,13 +127,14 @@ struct sm {
 	struct smpq sweepq; /* SMPs of the heavy sweep */
 	struct smpq bgq; /* SMPs of light sweeps and polls, MFT writes of joins */
 	struct smpq learnq; /* SMPs that read tables for clients of the SA */
-	enum sm_stage stage; /* stage of the heavy sweep; SM_STAGE_IDLE: none runs */
+	/* stage of the heavy sweep; SM_STAGE_IDLE: no heavy sweep is running */
+	enum sm_stage stage;
 	struct sm_sweep sweep, last;
 	uint64_t sweeps; /* number of the last sweep; partial sweeps are counted, too */
 	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
 	/* start of the next slice of .router, armed while no SMP is in flight */
 	struct timer slice;
-	bool whole; /* the next sweep has to look at everything */
+	bool whole; /* the next sweep has to read the whole subnet */
 	struct sm_part part;
 	bool advancing; /* true inside sm_sweep_advance(), which must not run recursively */
 	/* true if something changed during the running sweep, so that another sweep has to follow */
@@ -186,7 +188,8 @@ struct sm {
 	/* .db or .next: the database that the LFTs and MFTs of the switches follow */
 	struct sm_db *routed;
 	uint64_t generation;
-	const struct sm_engine *routed_by; /* engine of the last routes; NULL: none were computed */
+	/* engine of the last routes; NULL: no routes were computed */
+	const struct sm_engine *routed_by;
 	/* reason why .routed_by is not sm_cfg.routing; "": it is sm_cfg.routing */
 	char not_routed[256];
 	struct sm_lid_book lids;
@@ -270,7 +273,7 @@ void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
 
 /* partial.c */
-/* sm_part_suspect() - Have the next sweep look at a switch of which a port changed */
+/* sm_part_suspect() - Have the next sweep read a switch, because one of its ports changed */
 void sm_part_suspect(struct sm *sm, uint64_t node_guid);
 /* sm_part_possible() - Tell whether the next sweep may be a partial one */
 bool sm_part_possible(const struct sm *sm);
@@ -307,8 +310,8 @@ void sm_outside_fini(struct sm *sm);
  */
 uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
 /*
- * sm_outside_admit() - Tell whether the sweep may take in a node with @nports, and count it. A node
- * that is left out is counted too, and the log gets one line about it
+ * sm_outside_admit() - Tell whether the sweep may accept a node with @nports, and count the node. A node that is left
+ * out is counted, too, and the log gets one line about such nodes
  */
 bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int nports);
 /*
@@ -317,8 +320,8 @@ bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int np
  */
 bool sm_outside_lost(struct sm *sm, uint16_t outside);
 /*
- * sm_fault() - Count a fault of a node, and log it unless the log has had too many lines about
- * faults behind the same external port
+ * sm_fault() - Count a fault of a node, and log it unless the log has too many lines about faults behind the same
+ * external port already
  */
 void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -340,10 +343,13 @@ void sm_sweep_request(struct sm *sm, ns_t at);
  * not before @at
  */
 void sm_sweep_again(struct sm *sm, ns_t at);
-/* sm_sweep_suspect() - As sm_sweep_again(), but the sweep need only look at the switch @node_guid */
+/* sm_sweep_suspect() - As sm_sweep_again(), but the sweep need only read the switch @node_guid */
 void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at);
 void sm_sweep_advance(struct sm *sm, ns_t now);
-/* sm_light_over() - A light sweep has all its answers; start the sweep that it calls for, if any */
+/*
+ * sm_light_over() - End a light sweep, all of whose answers have come. Start the sweep that the answers require, if
+ * any
+ */
 void sm_light_over(struct sm *sm, ns_t now);
 /* light.c */
 void sm_light_start(struct sm *sm, ns_t now);
@@ -366,9 +372,7 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 /* learn.c */
 void sm_learn_init(struct sm *sm);
 void sm_learn_fini(struct sm *sm);
-/*
- * sm_learn_reset() - End all reads before the database is freed, and call done() of all that wait
- */
+/* sm_learn_reset() - End all reads before the database is freed, and call done() of all waiting requests */
 void sm_learn_reset(struct sm *sm, ns_t now);
 
 /* audit.c */
@@ -383,8 +387,8 @@ void sm_audit_published(struct sm *sm, ns_t now);
 /* sm_mkey_sort_out() - Leave out ports with another M_Key. Return: false if our own port has another M_Key */
 bool sm_mkey_sort_out(struct sm *sm);
 /*
- * sm_mkey_blamed() - Tell whether @n does not answer because it has another M_Key. If so, this is
- * counted and logged
+ * sm_mkey_blamed() - Tell whether @n does not answer because it has another M_Key. If so, the function counts and
+ * logs the fault
  */
 bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n);
 /*
@@ -406,10 +410,10 @@ void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
  */
 bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
 /*
- * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new
- * database. Their paths may be wrong, and a client like Linux's, which has no subscriptions, learns
- * of it only by ClientReregister, upon which it queries its paths again. This is done after the new
- * database is published, since the SA would answer with old LIDs before.
+ * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new database. Their
+ * paths may be wrong. A client without subscriptions, such as Linux's, notices a changed LID only by
+ * ClientReregister, after which it queries its paths again. The function is called after the new database is
+ * published, because before that the SA would answer with old LIDs.
  */
 void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 

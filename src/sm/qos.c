@@ -6,11 +6,11 @@
 /*
  * DOC: Service levels
  *
- * While everything uses SL 0, the SLtoVL tables that ports have at power-up are right (SL 0 is VL
- * 0), and none is written. OpenSM without -Q does the same. As soon as a partition or the SM uses
- * another SL, SLtoVL tables are written that distribute the SLs over the operational VLs, so that
- * no SL is mapped to a VL that the link does not have. A CA port has one table, a switch has one
- * for each pair of linked ports. VL arbitration tables are not written.
+ * While all partitions and the SM use SL 0, the SLtoVL tables that ports have at power-up are right
+ * (SL 0 is VL 0), and none is written. OpenSM without -Q does the same. As soon as a partition or
+ * the SM uses another SL, SLtoVL tables are written that distribute the SLs over the operational
+ * VLs, so that no SL is mapped to a VL that the link does not have. A CA port has one table, a
+ * switch has one for each pair of linked ports. VL arbitration tables are not written.
  */
 
 static bool sls_used(const struct sm *sm)
@@ -71,7 +71,10 @@ static void map_switch(struct sm *sm, struct sm_node *n, ns_t now)
 	}
 }
 
-/* VLs for which an earlier sweep wrote the table, if the port was not reset since; 0: none */
+/*
+ * Return the number of VLs for which an earlier sweep wrote the table, if the port was not reset
+ * since then; 0: none
+ */
 static uint8_t mapped_before(const struct sm *sm, const struct sm_port *p)
 {
 	const struct sm_node *old = sm->db ? sm_db_node(sm->db, p->node->info.node_guid) : NULL;

@@ -74,8 +74,8 @@ static ns_t trap_interval(const struct sm *sm)
 }
 
 /*
- * Request the sweep that a trap calls for. Trap 128 names a switch of which a port changed; after
- * any other trap, anything may have changed.
+ * Request the sweep that a trap requires. Trap 128 names a switch that has a changed port. After
+ * any other trap, the whole subnet may have changed.
  */
 static void kick_by_trap(struct sm *sm, struct sm_source *src, uint16_t trap, uint16_t lid,
 			 ns_t now)
@@ -323,7 +323,10 @@ static uint64_t smps_sent(const struct sm *sm)
 	return sm->smps_total + sm->sweepq.sent + sm->bgq.sent + sm->learnq.sent + sm->auditq.sent;
 }
 
-/* ActCount of SMInfo, by which other SMs see that this SM is alive (14.4.1). It counts our SMPs. */
+/*
+ * ActCount of SMInfo, by which other SMs see that this SM works (14.4.1). It is the number of our
+ * SMPs.
+ */
 uint32_t sm_act_count(const struct sm *sm)
 {
 	return sm->act_count + (uint32_t)smps_sent(sm);

@@ -5,11 +5,11 @@
 /*
  * DOC: The subnet manager
  *
- * The SM is an ordinary management application at one end port, and uses MADs only. It discovers
- * the subnet by directed-route SMPs, assigns LIDs, computes and writes LFTs and MFTs, P_Key tables
- * and port parameters, arms and activates the ports, and sweeps again when something changed.
- * Several SMs of a subnet elect one master by SMInfo (the highest priority, then the lowest GUID;
- * IBTA 14.4).
+ * The SM is an ordinary management application at one end port, and works by MADs alone. It
+ * discovers the subnet by directed-route SMPs, assigns LIDs, computes and writes LFTs and MFTs,
+ * P_Key tables and port parameters, arms and activates the ports, and sweeps again when something
+ * changed. Several SMs of a subnet elect one master by SMInfo (the highest priority, then the
+ * lowest GUID; IBTA 14.4).
  *
  * The SA and other modules register as listeners. They are called when this SM becomes master or
  * stops being master, when a new database is published, and when ports and groups appear and
@@ -31,7 +31,7 @@ struct sm_group;
 struct sm_partitions;
 struct sm_engine;
 
-/* LID that a port gets again when it comes up without one. */
+/* LID of a port, which the port gets again when it comes up without a LID. */
 struct sm_lid_entry {
 	uint64_t port_guid;
 	uint16_t lid;
@@ -43,7 +43,7 @@ struct sm_lid_entry {
  */
 #define SM_KEY_DEFAULT 1
 
-/* Configuration of an SM. Take sm_cfg_default() and change the values that differ. */
+/* Configuration of an SM. Callers start from sm_cfg_default() and change some values. */
 struct sm_cfg {
 	uint8_t priority; /* priority in the election of the master, 0 .. 15 */
 	uint8_t lmc; /* LMC of CA ports, 0 .. 7 */
@@ -64,10 +64,11 @@ struct sm_cfg {
 	ns_t sweep_interval; /* interval of light sweeps; NS_NEVER: none */
 	ns_t poll_interval; /* interval at which a standby SM polls the master */
 	unsigned int poll_misses; /* unanswered polls after which a standby SM discovers again */
-	/* most SMPs a second that read tables back (sm/audit.c); 0: no audit */
+	/* largest number of SMPs a second that read tables back (sm/audit.c); 0: no audit */
 	unsigned int audit_rate;
 	uint16_t max_mlids; /* most groups, further limited by the MFTs of the switches */
-	const struct sm_lid_entry *lids; /* LIDs of ports known before; copied by sm_create() */
+	/* LIDs of ports that were known before; copied by sm_create() */
+	const struct sm_lid_entry *lids;
 	size_t nlids;
 	/*
 	 * is_external() tells whether a port is external, which means that another party controls
@@ -115,7 +116,7 @@ struct sm_sweep {
 	uint32_t nodes, switches, end_ports, links, sms;
 	/* number of end ports that got another LID than the sweep found on them */
 	uint32_t lids_assigned;
-	/* .smps: requests that the sweep sent; .timeouts: those that were not answered */
+	/* .smps: requests that the sweep sent; .timeouts: requests that were not answered */
 	uint32_t smps, timeouts;
 	uint32_t lft_blocks, mft_blocks, pkey_blocks, ports_set, armed, activated;
 	/* number of end ports that were not changed because they have another M_Key */
@@ -180,8 +181,8 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
 /**
  * sm_set_lid() - Give an end port another LID
  *
- * A sweep writes the LID, and makes all CAs register again, because otherwise they would not learn
- * that their paths to the port have changed.
+ * A sweep writes the LID, and requests ClientReregister from all CAs, because this is how they
+ * notice that their paths to the port have changed.
  *
  * Return: 0; -EAGAIN not master, or no database yet; -EINVAL no unicast LID, or not aligned for the
  * port's LMC; -ENOENT no such end port; -EEXIST another port has the LID, or had it and is absent;
@@ -193,9 +194,9 @@ int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
  * sm_set_partitions() - Replace the partition table (before sm_start() or at run time)
  * @ps:		taken over
  *
- * At run time, a group that @ps does not name is deleted (trap 67) as soon as it has no FullMember
- * or SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the
- * memberships of ports that have lost the P_Key of the group.
+ * At run time, a group that is not in @ps is deleted (trap 67) as soon as it has no FullMember or
+ * SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the memberships
+ * of ports that have lost the P_Key of the group.
  */
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now);
 const struct sm_partitions *sm_partitions(const struct sm *sm);
@@ -216,7 +217,10 @@ struct sm_status {
 	enum sm_stage stage; /* stage of the running sweep, or SM_STAGE_IDLE */
 	uint64_t master_guid; /* port GUID of the master as far as known, or 0 */
 	uint64_t generation;
-	/* engine of the last routes, which is another than sm_cfg.routing if that does not suit the topology */
+	/*
+	 * engine of the last routes, which differs from sm_cfg.routing if that engine cannot route
+	 * the topology
+	 */
 	const char *routing;
 	struct sm_sweep last; /* last complete heavy sweep */
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;

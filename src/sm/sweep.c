@@ -71,8 +71,8 @@ void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at)
 }
 
 /*
- * Pause after a sweep, before a trap may start the next one. It limits the share of time that sweeps take, however
- * many traps arrive.
+ * Return the time after a sweep in which traps start no other sweep. It limits the share of time that sweeps take,
+ * even if traps arrive all the time.
  */
 static ns_t rest(ns_t took)
 {
@@ -297,7 +297,7 @@ static int stage_start(struct sm *sm, ns_t now)
 	}
 }
 
-/* Complete a stage that has all its answers. Return: false if the sweep ends here */
+/* Complete a stage that has all its answers. Return: false if the sweep ends with this stage */
 static bool stage_finish(struct sm *sm, ns_t now)
 {
 	int err = sm->sweepq.failed ? -ENOMEM : 0;
@@ -349,7 +349,7 @@ static void discover(struct sm *sm, ns_t now)
 
 /*
  * A partial sweep reads no end ports, so it finds no other SMs to ask. It makes links Active before routes lead over
- * them, because the switches already forward data, and packets that they send to a link that is not Active are lost.
+ * them, because the switches already forward data. Packets to a link that is not Active would be lost.
  */
 static enum sm_stage next_stage(const struct sm *sm)
 {
@@ -382,8 +382,9 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 
 		if (sm_part_gave_up(sm)) {
 			/*
-			 * The partial sweep may have given its number to the published database, and members
-			 * and trees keep indices of switches by this number. The next database has others.
+			 * The partial sweep may have given its number to the published database, and members and
+			 * trees keep indices of switches by this number. The next database has other indices, so it
+			 * needs another number.
 			 */
 			sm->sweep.number = ++sm->sweeps;
 			discover(sm, now);

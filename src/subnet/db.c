@@ -9,8 +9,8 @@
 #include "util/list.h"
 
 /*
- * The hash may have a fixed key although nodes choose their GUIDs, because an attacker needs as
- * many nodes as he wants collisions.
+ * The hash needs no secret key although nodes choose their GUIDs: an attacker needs a node for each
+ * collision.
  */
 uint64_t sm_guid_hash(uint64_t guid)
 {
@@ -143,9 +143,9 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 }
 
 /*
- * Note that @p lost its link. A further port of a CA is reached only through its own link, because
- * an SMP to a CA is about the port at which it arrives. So a further port without a link becomes
- * unknown.
+ * Record that @p lost its link. A further port of a CA is reached only through its own link,
+ * because an SMP to a CA is about the port at which it arrives. So a further port without a link
+ * becomes unknown.
  */
 static void port_cut(struct sm_db *db, struct sm_port *p)
 {
@@ -310,8 +310,8 @@ uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b)
 
 /*
  * Cross the link at @p. Return: the port at the other end; NULL if no data packet gets through. If
- * a partial sweep has noted a change of the link, the state of the port does not count until the
- * routes follow the change.
+ * a partial sweep has recorded a change of the link, the state of the port is ignored until the
+ * routes have changed, too.
  */
 static struct sm_port *path_cross(const struct sm_port *p, struct sm_path *path)
 {

@@ -7,7 +7,7 @@
  *
  * A database has the results of one sweep and the decisions of the SM: nodes, ports, links, LIDs, P_Keys, forwarding
  * tables. A sweep fills a new database, which replaces the old one when the subnet is programmed, so a reader never
- * sees half a sweep. Pointers into a database are invalid after the next sweep; keep GUIDs instead.
+ * sees half a sweep. Pointers into a database are invalid after the next sweep, so callers store GUIDs instead.
  *
  * Multicast groups outlive sweeps, so the SM keeps them elsewhere (sm/group.h).
  */
@@ -39,14 +39,14 @@ struct sm_tables {
 };
 
 /*
- * Result of the running partial sweep for a link. The routes of the published database do not follow from it yet. In
- * a database that a sweep of everything fills, every link is SM_LINK_KEPT
+ * Result of the running partial sweep for a link. The routes of the published database were computed without it. In
+ * the database of a heavy sweep, every link is SM_LINK_KEPT
  */
 enum sm_link_change {
 	SM_LINK_KEPT,
 	SM_LINK_CAME, /* the link is new, and no route leads over it */
 	SM_LINK_BACK, /* the link was down for a while; routes lead over it */
-	SM_LINK_GONE, /* the link is gone; routes lead over it */
+	SM_LINK_GONE, /* the link is down, but routes still lead over it */
 };
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
@@ -133,19 +133,16 @@ struct sm_db {
 
 #define SM_HOPS_NONE 255
 
-/* The look-ups return NULL if there is no such object. Those of ports find end ports only. */
+/* The look-ups return NULL if there is no such object. The look-ups of ports find end ports only. */
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
-/*
- * The prefix of @gid may be the subnet's own, or any prefix whose first 9 bits are those of
- * fe80::/64, as in OpenSM.
- */
+/* @gid may have the subnet's own prefix, or any prefix whose first 9 bits are those of fe80::/64, as in OpenSM. */
 struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
 
 /*
- * sm_db_end_port() - Iterate over all end ports that were reached: start with NULL. The physical
- * ports of a switch are node->port[1 .. nports]; those that were reached have ->known
+ * sm_db_end_port() - Return the end port after @p among those that the sweep reached; with NULL, the first one. The
+ * physical ports of a switch are node->port[1 .. nports]; ->known marks those that were reached
  */
 struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
 
@@ -188,8 +185,8 @@ static inline bool sm_port_has_lid(const struct sm_port *p, unsigned int lid)
 }
 
 /*
- * sm_port_pkey() - Return the table entry of @p with the low 15 bits of @pkey, preferably the full
- * one; 0: none
+ * sm_port_pkey() - Return the table entry of @p with the low 15 bits of @pkey, preferably a full member's entry; 0:
+ * there is none
  */
 uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey);
 
@@ -256,13 +253,13 @@ static inline struct sm_port *sm_port_peer_now(const struct sm_port *p)
 }
 
 /*
- * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if there
- * is none that the routes count on, or if the cable leads back to the same switch
+ * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if the routes use no
+ * such switch, or if the cable leads back to the same switch
  */
 struct sm_node *sm_port_switch_behind(const struct sm_port *p);
 /*
- * sm_port_attachment() - Return the switch to which packets for a port's LIDs are routed: the port's
- * own node, or the switch that a CA port is connected to
+ * sm_port_attachment() - Return the switch to which packets for a port's LIDs are routed: the port's own node, or the
+ * switch to which a CA port is connected
  * @p:		NULL is accepted
  * @ret_port:	port of the switch that leads to the LIDs; 0 for the switch's own
  *
@@ -291,8 +288,8 @@ struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *inf
 /* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
 /*
- * sm_db_drop_port() - Leave out a CA port that belongs to another SM. A node without other known
- * ports becomes lost
+ * sm_db_drop_port() - Remove a CA port that belongs to another SM. If the node has no other known port, it counts as
+ * lost
  */
 void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
 /* sm_node_forget_tables() - Free the tables of all ports that were read for clients of the SA */

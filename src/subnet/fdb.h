@@ -3,9 +3,9 @@
 #define SUBNET_FDB_H
 
 /*
- * Entries of a switch's forwarding tables that the switch has acknowledged, and the entries that
- * its tables should have. The databases of successive sweeps share them, so that only differences
- * are written, and a table that did not change is held once.
+ * Entries of a switch's forwarding tables that the switch has acknowledged, and the entries that its tables should
+ * have. The databases of successive sweeps share them, so that only differences are written, and a table that did not
+ * change is stored only once.
  */
 
 #include <stdbool.h>
@@ -33,7 +33,9 @@ void sm_lft_put(struct sm_lft *t); /* NULL is accepted */
 struct sm_mft_block {
 	uint64_t want[SMP_MFT_PER_BLOCK][4];
 	uint64_t have[SMP_MFT_PER_BLOCK][4];
-	/* a bit for each position of the mask (16 ports each): 1 if have[] has the entries of the switch there */
+	/*
+	 * a bit for each position of the mask (16 ports each): 1 if have[] has the switch's entries at this position
+	 */
 	uint16_t known;
 };
 
@@ -42,7 +44,7 @@ struct sm_fdb {
 	uint64_t guid; /* node GUID of the switch */
 	uint8_t nports;
 	uint16_t mft_cap; /* number of MLIDs that the MFT holds */
-	struct sm_lft *lft; /* LFT that the switch should have; NULL: none was computed yet */
+	struct sm_lft *lft; /* LFT that the switch should have; NULL: not computed yet */
 	/* true for blocks of .lft that the switch has acknowledged, [lft_room], at least .lft->blocks */
 	bool *lft_known;
 	uint32_t lft_room;
@@ -58,8 +60,8 @@ void sm_fdb_put(struct sm_fdb *f);
 void sm_fdb_forget(struct sm_fdb *f);
 
 /*
- * sm_fdb_lft_set() - Let @t be the LFT that the switch should have. Blocks that differ from the previous table are
- * not acknowledged any more
+ * sm_fdb_lft_set() - Set the LFT that the switch should have to @t. Blocks that differ from the previous table then
+ * count as not acknowledged
  * @t:	if the previous table is equal, @t is freed and the previous table is returned in its place
  *
  * Return: 0, and the fdb has a reference of its own; -ENOMEM

@@ -16,8 +16,8 @@ struct sm_mcmember {
 	uint8_t join_state; /* JoinState bits, MCM_JOIN_* */
 	bool proxy;
 	/*
-	 * Switch and port that the member is attached to, looked up once per sweep (.at_sweep),
-	 * because a join walks all members. For subnet/tree.c
+	 * Switch and port to which the member is attached. They are looked up once per sweep
+	 * (.at_sweep), because a join visits all members. For subnet/tree.c
 	 */
 	uint8_t at_port;
 	uint32_t at_switch;

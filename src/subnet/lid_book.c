@@ -59,7 +59,10 @@ void sm_lid_book_fini(struct sm_lid_book *b)
 	htab_fini(&b->slots);
 }
 
-/* Tell whether a slot may be freed. It may not while Reports are open (.source.unproven), because they point to its .source. */
+/*
+ * Tell whether a slot may be freed. Open Reports (.source.unproven) prevent this, because they
+ * point to the slot's .source.
+ */
 static bool may_forget(const struct sm_db *db, const struct sm_lid_slot *s)
 {
 	return (s->outside || !s->lid) && !s->configured && !s->source.unproven &&
@@ -123,7 +126,7 @@ static unsigned int find_new(const struct sm_db *db, const uint8_t *reserved, un
 {
 	unsigned int lid = sm_lids_find(db, reserved, n, hint);
 
-	/* if only LIDs of absent ports are free, take one of these */
+	/* if only LIDs of absent ports are free, use one of these */
 	return lid ? lid : sm_lids_find(db, NULL, n, &(unsigned int){ 1 });
 }
 
@@ -188,7 +191,7 @@ bool sm_lid_book_taken(const struct sm_lid_book *b, const struct sm_db *db, cons
 		const struct sm_lid_slot *s = container_of(h, struct sm_lid_slot, by_guid);
 
 		/*
-		 * An absent port is taken to be a CA port, which has 2^LMC LIDs. The ports that are
+		 * An absent port counts as a CA port, which has 2^LMC LIDs. The ports that are
 		 * present were checked above.
 		 */
 		if (s->guid != p->guid && !sm_db_port_by_guid(db, s->guid) && s->lid < lid + n &&

@@ -35,18 +35,18 @@ struct sm_lid_book {
 struct sm_lid_slot *sm_lid_slot(const struct sm_lid_book *b, uint64_t port_guid);
 /* sm_lid_note() - Remember that a port has @lid. Return: NULL if memory ran out */
 struct sm_lid_slot *sm_lid_note(struct sm_lid_book *b, uint64_t port_guid, uint16_t lid);
-/* sm_lid_book_forget() - Forget all LIDs but configured ones; allowances and notes of the ports stay */
+/* sm_lid_book_forget() - Remove all LIDs except configured LIDs; the other data about the ports stay */
 void sm_lid_book_forget(struct sm_lid_book *b);
 /*
- * sm_lid_book_purge() - Forget ports that are not in @db and were behind external ports or got no LID, if
- * there are more than @max of them
+ * sm_lid_book_purge() - Remove the ports that are not in @db and were behind external ports or got no LID, if there
+ * are more than @max of them
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);
 
 /**
  * sm_lid_book_assign() - Give every end port of @db a LID, and its LMC
- * @assigned:	is increased by the number of ports whose LID is not the one that was found on them
+ * @assigned:	is increased by the number of ports whose new LID differs from the LID that was found on them
  * @none:	called for each port for which no LID is left
  *
  * Return: 0 or -ENOMEM

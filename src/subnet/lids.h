@@ -15,8 +15,8 @@ bool sm_lids_free(const struct sm_db *db, const uint8_t *reserved, unsigned int 
 /* sm_lids_claim() - Give @p the range from @lid, by its LMC */
 void sm_lids_claim(struct sm_db *db, struct sm_port *p, unsigned int lid);
 /*
- * sm_lids_find() - Return the first LID of the lowest free range of @n LIDs from @hint on, which advances;
- * 0: there is none
+ * sm_lids_find() - Return the first LID of the lowest free range of @n LIDs from @hint on, and advance @hint; 0:
+ * there is none
  */
 unsigned int sm_lids_find(const struct sm_db *db, const uint8_t *reserved, unsigned int n,
 			  unsigned int *hint);

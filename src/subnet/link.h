@@ -3,8 +3,8 @@
 #define SUBNET_LINK_H
 
 /*
- * Links that come up and go down in a published database (enum sm_link_change). A change is noted first, and applied
- * when the routes are computed with it.
+ * Links that come up and go down in a published database (enum sm_link_change). A change is first recorded. It takes
+ * effect when the new routes have been computed.
  */
 
 #include "subnet/db.h"
@@ -12,8 +12,8 @@
 /* sm_link_gone() - Note that the link at @p no longer exists */
 void sm_link_gone(struct sm_port *p);
 /*
- * sm_link_came() - Note that there is a link from @p to @q that has trained; both are connected with each other or
- * with nothing. Return: true if the routes do not use the link
+ * sm_link_came() - Record that a link from @p to @q has trained. Before the call, the two ports are connected with
+ * each other or not at all. Return: true if the routes do not use the link
  */
 bool sm_link_came(struct sm_port *p, struct sm_port *q);
 /* sm_links_apply() - Apply the noted changes of the links at a switch */

@@ -3,8 +3,8 @@
 #define SUBNET_MEMBERSHIP_H
 
 /*
- * Decides which ports are members of a partition, by the rules of partitions.conf, and where their
- * P_Keys are in a table.
+ * Decides by the rules of partitions.conf which ports are members of a partition, and arranges the
+ * P_Keys in their tables.
  */
 
 #include "partition/partition.h"
@@ -19,7 +19,8 @@ enum sm_membership sm_partition_membership(const struct sm_partition *part, cons
 
 bool sm_pkeys_contain(const uint16_t *v, size_t n, uint16_t pkey);
 /*
- * sm_pkeys_arrange() - Put @want into a table of @n entries, keeping those that @old has at their index
+ * sm_pkeys_arrange() - Put @want into a table of @n entries, so that P_Keys in @old keep their
+ * index
  * @index0:	P_Key of index 0; 0: any
  *
  * Return: false if they do not fit

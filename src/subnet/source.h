@@ -6,10 +6,10 @@
  * DOC: Limits of the work that one port can cause
  *
  * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a compliant port
- * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more,
- * by fault or by malice, is limited by allowances of its own, so that it does not affect other
- * ports. Sweeps beyond its allowance are delayed, never forgotten. Reports beyond its allowance are
- * not sent: the trap is repressed and counted, but not passed on.
+ * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more
+ * traps, by fault or by malice, has its own allowances, so that it does not affect other ports.
+ * Sweeps beyond its allowance are delayed, never forgotten. Reports beyond its allowance are not
+ * sent: the trap is repressed and counted, but not passed on.
  *
  * A source is identified by the LID from which its traps come, not by their content. All LIDs that
  * no port has share one allowance.

@@ -8,18 +8,16 @@
 /*
  * DOC: Multicast trees
  *
- * The root of a group's tree is the switch with the least sum of hops to the members' switches, and of
- * several the one with the lowest GUID. The
- * tree consists of the paths from each member's switch to the root, always by the lowest port that
- * leads one hop nearer, so that all paths through a switch continue in the same way. A link of the
- * tree carries packets downwards if receivers are below it, and upwards if receivers are elsewhere.
- * So send-only members can send, and nothing is sent to them. The root stays while the topology
- * does, so that a join changes only the branch to the new member.
+ * The root of a group's tree is the switch with the least sum of hops to the members' switches, and of several such
+ * switches the one with the lowest GUID. The tree consists of the paths from each member's switch to the root, always
+ * by the lowest port that leads one hop nearer, so that all paths through a switch continue in the same way. A link
+ * of the tree carries packets downwards if receivers are below it, and upwards if receivers are elsewhere. So
+ * send-only members can send, and nothing is sent to them. The root does not change unless the topology does, so that
+ * a join changes only the branch to the new member.
  *
- * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree.
- * Paths lead around such switches. Members that are attached to one, or that are reached only
- * through such switches, do not get packets. Where these switches separate the others into parts,
- * the tree is in the part with most members.
+ * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree. Paths lead around such
+ * switches. Members at such a switch, or behind such switches only, do not get packets. If these switches divide the
+ * other switches into parts, the tree is in the part with most members.
  */
 
 #define NOWHERE UINT32_MAX /* index for "no switch", and number for "no part" */
@@ -57,8 +55,8 @@ static uint32_t attached_at(const struct sm_port *p, uint8_t *ret_port)
 }
 
 /*
- * Return the index of the switch that a member is attached to, or NOWHERE. The result is stored for
- * as long as the database of this sweep is in use.
+ * Return the index of the switch to which a member is attached, or NOWHERE. The result is stored as long as the
+ * database of this sweep is in use.
  */
 static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
 {
@@ -139,9 +137,9 @@ static void members_count(const struct sm_db *db, const struct sm_group *g, uint
 }
 
 /*
- * Return the switch with the least sum of hops to all members, and of several the one with the lowest
- * GUID, except switches that @part excludes (NULL: none). @members has the number of members at each switch, @with is memory for the switches
- * that have some.
+ * Return the switch with the least sum of hops to all members, and of several such switches the one with the lowest
+ * GUID, but no switch that @part excludes (NULL: it excludes none). @members has the number of members at each
+ * switch; @with is memory for a list of the switches with members.
  */
 static uint32_t root_central(const struct sm_db *db, const uint32_t *members, const uint32_t *part,
 			     uint32_t *with)
@@ -230,10 +228,7 @@ static int row_around(const struct sm_db *db, uint32_t root, uint16_t mlid, uint
 	return 0;
 }
 
-/*
- * Return the lowest port of @n that leads one hop nearer to the root; 0 at the root or if there is
- * none.
- */
+/* Return the lowest port of @n that leads one hop nearer to the root; 0 at the root, or if there is no such port. */
 static uint8_t uplink(const struct sm_tree *t, const struct sm_node *n)
 {
 	uint8_t here = t->to_root[n->sw->index];
@@ -250,8 +245,8 @@ static uint8_t uplink(const struct sm_tree *t, const struct sm_node *n)
 }
 
 /*
- * Add a member and its path to the root. If it is a receiver, open the port that it is attached to,
- * and count it on every switch of the path.
+ * Add a member and its path to the root. If it is a receiver, open the port to which it is attached, and count it on
+ * every switch of the path.
  */
 static void tree_add(struct sm_tree *t, struct sm_mcmember *m)
 {

@@ -22,7 +22,7 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 }
 
 /*
- * Note that another node has the GUID of a known node. Its link is not recorded, because the port number in its
+ * Record that another node has the GUID of a known node. Its link is not recorded, because the port number in its
  * answer does not refer to the known node, which may have fewer ports.
  */
 static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
@@ -32,8 +32,8 @@ static void twin(struct survey *s, const struct chk_node *first, struct chk_node
 }
 
 /*
- * Note that a known node is behind a port. Only switches are asked for the nodes behind their ports, so the other end
- * of a CA's link is set here.
+ * Record that a known node is behind a port. Only switches are asked for the nodes behind their ports, so the other
+ * end of a CA's link is set here.
  */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)
@@ -129,7 +129,7 @@ void answer_twins(struct survey *s)
 			const struct chk_port *q = m ? &m->port[n->port[k].peer_port] : NULL;
 
 			/*
-			 * This port of the node has another link already, so the node behind @p is another one with
+			 * This port of the node already has another link, so the node behind @p is another node with
 			 * the same GUID.
 			 */
 			if (q && m->sw && q->known && !q->mute &&
@@ -285,7 +285,10 @@ void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port)
 {
 	struct chk_node *n = s->f->node[node];
 
-	/* If the PortInfo of a switch port was not answered, nothing looks for a node behind this port. */
+	/*
+	 * If the request for the PortInfo of a switch port got no answer, the node behind this port is not looked
+	 * for.
+	 */
 	if (ask == ASK_NODE_INFO || (ask == ASK_PORT_INFO && n->sw))
 		n->port[port].mute = true;
 	if (ask == ASK_LFT)

@@ -4,7 +4,10 @@
 
 #include "survey/priv.h"
 
-/* Most tasks that wait. The largest fabric has one for each port and one for each of its tables. */
+/*
+ * Largest number of waiting tasks. The largest fabric has a task for each port and for each of its
+ * tables.
+ */
 #define TASKS_MAX (1u << 20)
 
 void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,

@@ -5,7 +5,8 @@
 #include "survey/survey.h"
 
 enum ask {
-	ASK_NODE_INFO, /* NodeInfo of the node behind .port of .node; of the own node if .node is CHK_NO_NODE */
+	/* NodeInfo of the node behind .port of .node; NodeInfo of our own node if .node is CHK_NO_NODE */
+	ASK_NODE_INFO,
 	ASK_NODE_DESC,
 	ASK_SWITCH_INFO,
 	ASK_PORT_INFO, /* .port is the first port */
@@ -31,7 +32,7 @@ struct task {
 	uint32_t blocks; /* number of blocks of a position of an MFT */
 };
 
-/* A request that was sent, with the members of its task that the answer needs */
+/* A request that was sent, with those members of its task that the answer needs */
 struct open {
 	bool used;
 	uint32_t tid;
@@ -43,7 +44,7 @@ struct open {
 	uint8_t qpn;
 	ns_t until;
 	unsigned int busy; /* number of answers that the agent is busy */
-	ns_t again; /* time at which a busy agent is asked again; 0: the request is under way */
+	ns_t again; /* time at which a busy agent is asked again; 0: the request was sent and has no answer yet */
 };
 
 enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, LANES, DONE };
@@ -57,7 +58,7 @@ struct survey {
 	struct open open[SURVEY_WINDOW_MAX];
 	unsigned int nopen;
 	uint32_t seq;
-	ns_t end; /* time at which nothing more is asked; 0: nothing was asked yet */
+	ns_t end; /* time after which no request is sent; 0: no request was sent yet */
 	ns_t not_before; /* time at which the rate allows the next request */
 	ns_t counted; /* end of the first reading of counters */
 	ns_t now; /* time of the answer that is being read */
@@ -68,7 +69,7 @@ struct survey {
 
 /*
  * ask_fill() - Write the request of @o, whose .ask, .node, .port, .step and .blocks are set; sets .attr, .mod and
- * .qpn. Return: false: the request cannot be sent, and this does not count as a loss
+ * .qpn. Return: false if the request cannot be sent; this does not count as a loss
  */
 bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret);
 /* ask_add() - Queue a task. A task for which there is no memory marks the fabric as cut */
@@ -81,14 +82,14 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
  */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
-/* answer_none() - There was no answer, or one with this status */
+/* answer_none() - Process that no answer came, or an answer with this status */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
 /*
  * answer_unknown() - Mark the data that are missing in the fabric because a request of this kind has no answer, or
  * was not sent
  */
 void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port);
-/* answer_unasked() - The same for all that is left of a task */
+/* answer_unasked() - As answer_none(), for all the remaining requests of a task */
 void answer_unasked(struct survey *s, const struct task *t);
 /* answer_twins() - Find the links whose ends contradict each other, after all links were followed */
 void answer_twins(struct survey *s);

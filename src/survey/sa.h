@@ -10,11 +10,13 @@
 /* survey_sa_header() - Header of a request to the SA */
 struct mad_hdr survey_sa_header(uint8_t method, uint16_t attr, uint32_t tid);
 
-/* survey_sa_lid() - Return the LID of the SA, which the port that reads the fabric knows; 0: it knows none */
+/*
+ * survey_sa_lid() - Return the LID of the SA that is set in the port through which the fabric is read; 0: none is set
+ */
 uint16_t survey_sa_lid(const struct chk_fabric *f);
 
 /*
- * survey_ask_members() - Write a GetTable(MCMemberRecord) for all members of all groups. An SA names members only in
+ * survey_ask_members() - Write a GetTable(MCMemberRecord) for all members of all groups. An SA lists members only in
  * answers to requests with its SM_Key
  */
 void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
@@ -23,8 +25,8 @@ void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
  * survey_take_members() - Add the members in an answer to the fabric
  * @mad:	the message with the segments of RMPP put together: 56 octets of headers, then records
  *
- * Sets f->members. Return: 0, also if there is no group; -EBADMSG: @mad is no answer to this request; -EACCES: the
- * answer names groups but no members; -EPROTO: the SA refuses; -ENOMEM, -ENOSPC
+ * Sets f->members. Return: 0, even if there is no group; -EBADMSG: @mad is no answer to this request; -EACCES: the
+ * answer lists groups without members; -EPROTO: the SA refused; -ENOMEM, -ENOSPC
  */
 int survey_take_members(struct chk_fabric *f, const void *mad, size_t len);
 

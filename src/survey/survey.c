@@ -126,8 +126,8 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 }
 
 /*
- * Queue reads of SLtoVL tables. The tables of a large switch have a thousand parts, so only those that matter for a
- * credit loop are read.
+ * Queue reads of SLtoVL tables. The tables of a large switch have a thousand parts, so only the parts that decide
+ * about a credit loop are read.
  */
 static void add_lanes(struct survey *s)
 {
@@ -264,7 +264,7 @@ static void expire(struct survey *s, ns_t now)
 	}
 }
 
-/* Build a repetition of a request that a busy agent has discarded. Return: false: none is due */
+/* Build a repetition of a request that a busy agent has discarded. Return: false if no repetition is due yet */
 static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 {
 	for (unsigned int i = 0; s->nopen && i < s->cfg.window; i++) {
@@ -281,7 +281,7 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 }
 
 /*
- * Charge a request to the rate limit. After a delay, at most one window of requests may leave at once. Return: true
+ * Charge a request to the rate limit. After a delay, at most one window of requests may be sent at once. Return: true
  */
 static bool paced(struct survey *s, ns_t now)
 {
@@ -332,7 +332,7 @@ ns_t survey_deadline(const struct survey *s)
 
 /* --- answers */
 
-/* The open request that a MAD answers; NULL: none */
+/* Return the open request that a MAD answers; NULL: there is none */
 static struct open *find_open(struct survey *s, const uint8_t *mad)
 {
 	uint32_t tid = (uint32_t)mad_tid(mad);

@@ -6,19 +6,21 @@
  * DOC: Reading a fabric by Gets
  *
  * A survey reads a live fabric into the model of check/model.h, by Get requests of subnet management (directed
- * routes) and of performance management (by LID). It changes nothing. It sends nothing itself: survey_next() gives
- * out requests, at most a window of them at once and at most so many a second, and survey_recv() takes the answers.
- * The caller moves both. It repeats requests, and reports a request as lost when it has given up.
+ * routes) and of performance management (by LID). Gets change nothing in the fabric. The survey does no I/O itself:
+ * survey_next() returns requests, limited by a window and by a rate, and survey_recv() processes the answers. The
+ * caller sends and receives. It also repeats requests, and reports a request as lost when all repetitions have
+ * failed.
  *
- *	discover	NodeInfo and PortInfo, breadth first; a port whose link is up is followed
+ *	discover	NodeInfo and PortInfo, breadth first; behind each port whose link is up follows the next node
  *	first count	PortCounters of all ports that are up
- *	tables		LFTs, P_Key tables, SMInfo of the ports that say that a subnet manager is there
+ *	tables		LFTs, P_Key tables, SMInfo of the ports that report a subnet manager (IsSM)
  *	second count	PortCounters again, not sooner than .counter_ms after the first
  *	groups		MFTs: at the end, so that the SA can be asked for the members at nearly the same time (survey/sa.h)
- *	lanes		if there is a credit loop, the SLtoVL tables that it depends on
+ *	lanes		if there is a credit loop, the SLtoVL tables on which the loop depends
  *
- * Requests that were lost or refused end up in the fabric's list of silences. An agent that is busy is asked again three
- * times. Memory is bounded by the fabric's bound, and the time by .within, however many switches a device pretends to have.
+ * Requests that were lost or refused are added to the fabric's list of silences. An agent that is busy is asked again
+ * three times. Memory is bounded by the fabric's bound, and the time by .within, however many switches a device
+ * pretends to have.
  */
 
 #include "check/model.h"
@@ -30,9 +32,12 @@
 struct survey_cfg {
 	unsigned int window; /* requests open at once, 1 to SURVEY_WINDOW_MAX */
 	unsigned int per_second; /* most requests a second, from 1 on */
-	/* time after which a request without answer is lost, even if the transport has not reported this */
+	/*
+	 * time after which a request without an answer counts as lost, even if the transport has not reported the
+	 * loss
+	 */
 	ns_t patience;
-	ns_t within; /* time after the first request at which nothing more is asked */
+	ns_t within; /* time after the first request after which no more requests are sent */
 	uint64_t mkey; /* M_Key of the requests */
 	bool counters; /* read counters twice */
 	unsigned int counter_ms; /* least time between both readings */
@@ -41,8 +46,8 @@ struct survey_cfg {
 struct survey_cfg survey_cfg_default(void);
 /*
  * survey_cfg_again() - Return the configuration for a second reading, which confirms the findings of the first.
- * Counters are read without a wait between the two counts, because the second reading confirms only the silence of
- * agents and not the growth of counters
+ * Counters are read without a wait between the two counts, because the second reading confirms only that agents are
+ * silent, not that counters grow
  */
 struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 
@@ -87,12 +92,15 @@ bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now);
 void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now);
 /* survey_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
 void survey_lost(struct survey *s, const void *mad, size_t len, ns_t now);
-/* survey_deadline() - Time at which survey_next() must be called even if nothing arrives; NS_NEVER: none */
+/*
+ * survey_deadline() - Time at which survey_next() must be called even if nothing arrives; NS_NEVER: there is no such
+ * time
+ */
 ns_t survey_deadline(const struct survey *s);
 
 bool survey_done(const struct survey *s);
 const struct survey_stats *survey_stats(const struct survey *s);
-/* survey_take() - The fabric as far as it was read; the caller frees it with chk_fabric_free() */
+/* survey_take() - Return the part of the fabric that was read; the caller frees it with chk_fabric_free() */
 struct chk_fabric *survey_take(struct survey *s);
 
 #endif

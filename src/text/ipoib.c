@@ -122,7 +122,10 @@ static void add_ibarp_hw(struct text *t, const struct nd_port *a)
 		 a->qkey, print_gid(s, sizeof(s), &a->lladdr.gid));
 }
 
-/* Forms of link-layer address options: with the header of RFC 4391, without a header (v6ib00), with that of encaparp00 */
+/*
+ * Forms of link-layer address options: with the header of RFC 4391, without a header (v6ib00), with the header of
+ * encaparp00
+ */
 enum nd_form {
 	ND_FORM_RFC4391,
 	ND_FORM_LINK_INFO,
@@ -281,7 +284,7 @@ static void add_arp(struct text *t, const char *name, const uint8_t *p, size_t l
 	}
 }
 
-/* A request carries the sender's link-layer address and asks for the target's; a reply carries the target's. */
+/* A request carries the sender's link-layer address and asks for the target's address, which the reply carries. */
 static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 {
 	struct ibarp_pkt a;
@@ -305,7 +308,10 @@ static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 	add_ibarp_hw(t, a.op == ARP_OP_REQUEST ? &a.sender : &a.target);
 }
 
-/* Packets of profile encaparp00 begin with two zero octets, then the ethertype. Returns false if it is none of that profile. */
+/*
+ * Packets of profile encaparp00 begin with two zero octets, then the ethertype. Returns false if the packet does not
+ * have this form.
+ */
 static bool add_reserved_type(struct text *t, const uint8_t *p, size_t len)
 {
 	uint16_t type = be16_at(p + 2);
@@ -329,7 +335,10 @@ char *print_ipoib(char *buf, size_t size, const void *p, size_t len)
 	const uint8_t *o = (const uint8_t *)p + IPOIB_HDR_LEN;
 	int type = ipoib_hdr_decode(p, len);
 
-	/* profile v6ib00: there is no header, and the first nibble says what the packet is. No IPoIB ethertype begins with 6. */
+	/*
+	 * profile v6ib00: there is no header, and the first nibble tells the kind of packet. No IPoIB ethertype
+	 * begins with 6.
+	 */
 	if (len >= IPV6_LEN && *(const uint8_t *)p >> 4 == 6) {
 		add_ip6(&t, p, len, ND_FORM_LINK_INFO);
 		return buf;

@@ -8,8 +8,8 @@
 #include "util/text.h"
 
 /*
- * Find the run of zero groups that "::" replaces: the longest one, the first of equals, and at
- * least two groups (RFC 5952 §4.2). Return: length of the run, 0 if there is none
+ * Find the run of zero groups that "::" replaces: the longest run of at least two groups; of
+ * equally long runs, the first (RFC 5952 §4.2). Return: length of the run, 0 if there is none
  */
 static unsigned int zero_run(const ib_gid *g, unsigned int *ret_at)
 {

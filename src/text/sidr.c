@@ -25,8 +25,8 @@ static void add_req(struct text *t, const void *mad, size_t len)
 }
 
 /*
- * The private data belong to the service, and nothing says which service it is. Where they can be the addresses
- * of an IBARP group, they are printed as such.
+ * The format of the private data depends on the service, and the message does not tell the service.
+ * If the data can be the addresses of an IBARP group, they are printed as these.
  */
 static void add_rep(struct text *t, const void *mad, size_t len)
 {

@@ -177,7 +177,7 @@ static void ctl_ready(struct loop_fd *fd, uint32_t events, ns_t now)
 		;
 }
 
-/* Clients that are connected stay: they are in the namespace themselves, and keep it alive. */
+/* Clients that are connected are not closed: they are in the namespace themselves, and keep it in existence. */
 static void close_sockets(struct ibsim_place *p)
 {
 	ibsim_drop_fd(p->net, &p->ctl);
@@ -201,7 +201,7 @@ static void place_close(struct ibsim_place *p)
 	free(p);
 }
 
-/* Make a socket the control socket of a namespace; takes it. 0 or -errno */
+/* Make @fd the control socket of a namespace; takes @fd. Return: 0 or -errno */
 static int ctl_listen(struct ibsim_place *p, int fd)
 {
 	struct ibsim_addr a = ibsim_addr(p->net, "ctl", "");
@@ -271,7 +271,7 @@ static int place_add(struct ibsim_net *n, struct inst_host *h, bool own, uint32_
 	return status;
 }
 
-/* Hosts may share a namespace. Clients in it sit at the first of these hosts. */
+/* Hosts may share a namespace. Clients in it belong to the first of these hosts. */
 static int host_place(struct ibsim_net *n, struct inst_host *h, char err[INST_ERR_MAX])
 {
 	struct ibsim_place *p;

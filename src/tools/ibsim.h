@@ -13,8 +13,8 @@
 struct ibsim_net;
 
 /*
- * ibsim_open() - Serve clients of @f under @name, in the daemon's namespace and those of all hosts, which
- * must be there already
+ * ibsim_open() - Serve clients of @f under @name, in the network namespaces of the daemon and of
+ * all hosts, which must exist already
  *
  * Return: 0; -EADDRINUSE, -errno, with @err
  */

@@ -70,7 +70,10 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 										     : -EAGAIN;
 }
 
-/* Connecting again changes nothing while the client's socket exists, and fails once it is gone. */
+/*
+ * If the client's socket still exists, connecting again changes nothing; if it is gone, connecting
+ * fails.
+ */
 static void probe(struct ibsim_conn *c, const char *why, ns_t now)
 {
 	if (connect_to(c->mads.fd, &c->peer) == -ECONNREFUSED)
@@ -210,7 +213,7 @@ static struct node_port *port_named(struct fabric *f, const char *name, struct f
 	return np->ep ? np : NULL;
 }
 
-/* The port of the host's CA; where there is no host, the first CA of the fabric, as in ibsim */
+/* Return the port of the host's CA; without a host, the first CA of the fabric, as ibsim does */
 static struct node_port *port_default(const struct ibsim_place *p, struct fabric_node **ret)
 {
 	struct fabric *f = p->net->f->fabric;

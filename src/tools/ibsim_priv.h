@@ -3,8 +3,7 @@
 #define TOOLS_IBSIM_PRIV_H
 
 /*
- * Shared by ibsim.c, which has the control sockets, and ibsim_client.c, which has the sockets for
- * MADs.
+ * Declarations that ibsim.c (the control sockets) and ibsim_client.c (the sockets for MADs) share.
  */
 
 #include <sys/socket.h>
@@ -23,7 +22,7 @@
 struct ibsim_place {
 	struct list link; /* link in ibsim_net.places */
 	struct ibsim_net *net;
-	struct inst_host *host; /* host whose namespace this is; NULL if it is no host's */
+	struct inst_host *host; /* host whose namespace this is; NULL if it belongs to no host */
 	bool own; /* true for the daemon's own network namespace */
 	uint32_t ns; /* the helper's handle of the namespace */
 	struct loop_fd ctl;
@@ -64,7 +63,10 @@ static inline struct loop *ibsim_loop(const struct ibsim_net *n)
 struct ibsim_addr ibsim_addr(const struct ibsim_net *n, const char *what, const char *id);
 /* ibsim_bind() - 0 or -errno */
 int ibsim_bind(int fd, const struct ibsim_addr *a);
-/* ibsim_socket() - Take a socket in the namespace of @p. 0; -EAGAIN none is ready; -errno */
+/*
+ * ibsim_socket() - Get a socket in the namespace of @p. Return: 0; -EAGAIN: no socket is ready;
+ * -errno
+ */
 int ibsim_socket(struct ibsim_place *p, int *ret_fd);
 /* ibsim_drop_fd() - Unwatch and close a descriptor, if it is open */
 void ibsim_drop_fd(struct ibsim_net *n, struct loop_fd *f);

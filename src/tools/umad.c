@@ -16,7 +16,9 @@
 #include "os/listener.h"
 
 #define MSG_MAX (sizeof(struct umad_mad) + UMAD_INLINE_MAX)
-/* Messages that are read from one client in a wake-up, so that a flood does not delay others */
+/*
+ * Number of messages that are read from one client at a time, so that a flood does not delay others
+ */
 #define READS_MAX 32
 
 struct umad_net {

@@ -42,7 +42,9 @@ static int memfd_of(const uint8_t *data, size_t len)
 	return err;
 }
 
-/* A MAD that is too long for a message is sent as a memfd beside its header. */
+/*
+ * A MAD that is too long for a message is sent in a memfd, together with its header in a message.
+ */
 static int send_big(int sock, const struct umad_mad *m, const void *data, int *big)
 {
 	struct umad_mad hdr = *m;

@@ -2,7 +2,7 @@
 #ifndef TOOLS_UMAD_MSG_H
 #define TOOLS_UMAD_MSG_H
 
-/* Messages of umad/proto.h on sockets, and the descriptors that travel with them. Nothing here blocks. */
+/* Messages of umad/proto.h on sockets, and the descriptors that are sent with them. No function blocks. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -107,7 +107,7 @@ out:
 	return t;
 }
 
-/* Find a switch that has a free port, starting at a random one. Return: -1 if there is none */
+/* Find a switch that has a free port, starting at a random switch. Return: -1 if there is none */
 static int pick_switch(const struct plan *g, struct prng *r, int other_than)
 {
 	unsigned int at = prng_below(r, g->nsw);

@@ -11,7 +11,8 @@
 
 #define MAX_INCLUDES 9 /* nesting depth of include, as in ibsim */
 #define MAX_FILES 1024 /* most files in all */
-#define MAX_LEFT_OUT 1000 /* most lines left out; a text with more is not a topology at all */
+/* largest number of lines left out; a text with more such lines is no topology */
+#define MAX_LEFT_OUT 1000
 
 static int fail(struct topo_parser *p, const char *file, unsigned int line, const char *fmt,
 		va_list ap)
@@ -315,7 +316,7 @@ static int parse_keyword(struct topo_parser *p, const struct keyword *k, struct 
 	err = k->parse(p, c);
 	if (err != -EINVAL || !is_node(k))
 		return err;
-	/* A lenient parser leaves the node out and goes on, so it skips the node's port lines. */
+	/* A lenient parser leaves the node out and continues, so it skips the node's port lines. */
 	p->node = TOPO_NO_PEER;
 	p->skipping = true;
 	topo_next_node(p);
@@ -344,7 +345,10 @@ static int parse_line(struct topo_parser *p, struct topo_cur *c)
 	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
 		if (topo_take_word(c, keywords[i].word))
 			return parse_keyword(p, &keywords[i], c);
-	/* The node stays open, because a tool's error message may interrupt its port lines. */
+	/*
+	 * The node's port lines may still follow, because a tool's error message may interrupt
+	 * them.
+	 */
 	return topo_fail_expected(p, c, "Switch, Ca, Hca, a port in brackets or a setting");
 }
 

@@ -128,8 +128,8 @@ void topo_comment_lid(const struct topo_cur *c, uint16_t *ret_lid, uint8_t *ret_
 
 /*
  * Read the comment of a port line: lid 2 lmc 0 "Switch1" lid 5 4xQDR. The LID before the
- * description is that of this port (CAs only). The LID after it is that of the other end, and the
- * rate follows.
+ * description belongs to this port (CAs only). The LID after the description belongs to the other
+ * end. The rate comes last.
  */
 static int parse_comment(struct topo_parser *p, struct topo_cur *c, struct topo_port *port,
 			 struct topo_plink *l)
@@ -210,7 +210,7 @@ static int take_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)
 }
 
 /*
- * Read a port GUID after a space, as it is printed where a CA is connected to a CA: "[1]
+ * Read a port GUID after a space, which ibnetdiscover prints where a CA is connected to a CA: "[1]
  * (2c90300000201)"
  */
 static int take_guid_apart(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)

@@ -76,7 +76,7 @@ static void print_node(const struct printer *p, uint32_t index)
 
 /*
  * Tell whether a file can contain the names of all nodes. Names with '#' got a module's prefix when
- * they were read, and the grammar does not allow them in a node's line.
+ * the file was read, and the grammar does not allow such names in a node's line.
  */
 static bool names_are_plain(const struct topo *t)
 {

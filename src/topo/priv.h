@@ -55,8 +55,8 @@ int topo_fail_at(struct topo_parser *p, const char *file, unsigned int line, con
 
 int topo_fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what);
 /*
- * topo_left_out() - Turn the error that topo_fail() wrote into a remark, because a lenient parser
- * only leaves the line out. Return: false if it stays an error
+ * topo_left_out() - If the parser is lenient, make the error that topo_fail() wrote a remark, and
+ * skip the line. Return: false if it remains an error
  */
 bool topo_left_out(struct topo_parser *p);
 void topo_note(struct topo_parser *p, enum topo_note kind, const char *fmt, ...)

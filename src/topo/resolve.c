@@ -13,10 +13,7 @@ static int fail_plink(struct topo_parser *p, const struct topo_plink *l, const c
 			    p->t->node[l->node]->name, what);
 }
 
-/*
- * Return the first line that gives a cable of @port of @node, at this or the other end; 0 if none
- * does.
- */
+/* Return the first line that lists a cable of @port of @node, at either end; 0 if there is none. */
 static unsigned int said_on_line(const struct topo_parser *p, uint32_t node, uint8_t port)
 {
 	for (size_t i = 0; i < p->nlinks; i++) {
@@ -87,7 +84,10 @@ static int connect_link(struct topo_parser *p, const struct topo_plink *l, uint3
 		return fail_other(p, l, peer, l->peer_port);
 	if (l->node == peer && l->port == l->peer_port)
 		return fail_plink(p, l, "connected to itself");
-	/* If the file has no line for the other end, this line gives that end's rate and LID, too. */
+	/*
+	 * If the file has no line for the other end, take that end's rate and LID from this line,
+	 * too.
+	 */
 	if (!b->line && l->has_rate)
 		b->rate = a->rate;
 	if (!b->line && p->t->node[peer]->type == IB_NODE_CA)
@@ -231,7 +231,7 @@ static int check_lids(struct topo_parser *p)
 						IB_LID_MCAST_MIN - 1);
 }
 
-/* Allocate given[node][port], the port GUIDs that port lines give, 0 without one. */
+/* Allocate given[node][port] for the port GUIDs in port lines; 0 means a port without a GUID. */
 static uint64_t **given_alloc(const struct topo *t)
 {
 	uint64_t **given = calloc(t->n + 1u, sizeof(uint64_t *)), *all;

@@ -2,7 +2,7 @@
 #ifndef TOPO_STATS_H
 #define TOPO_STATS_H
 
-/* Counts of the objects in a topology, for administrators who have imported it. */
+/* Counts of the objects in a topology, for administrators who have imported the topology. */
 
 #include "topo/topo.h"
 
@@ -11,7 +11,7 @@
 struct topo_stats {
 	uint32_t switches, cas, links;
 	uint32_t ends; /* ports that need a LID: port 0 of switches, cabled ports of CAs */
-	uint32_t lids; /* number of ports among .ends whose LID is given */
+	uint32_t lids; /* number of the ports in .ends whose LID is given */
 	uint16_t top_lid;
 	uint32_t notes[TOPO_NOTE_MAX]; /* remarks of topo_stats_get(); TOPO_NOTE_LEFT_OUT stays 0 */
 	unsigned int nrates;

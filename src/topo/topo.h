@@ -16,10 +16,11 @@
  *	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
  *
  * A cable may be given at one of its ends or at both, which must agree. A peer without a port
- * number means port 1 of the peer, as in ibsim. GUIDs that are not given are counted as in ibsim:
- * from 0x100000 for CAs (one for the node and one for each port), and from 0x200000 for switches
- * (one each). `module "M"` puts "M#" before the names that follow; `include "FILE"` needs a reader.
- * Console commands (`do`), port aliases (`@`) and routers are refused.
+ * number means port 1 of the peer, as in ibsim. Nodes without a GUID get consecutive GUIDs as in
+ * ibsim: from 0x100000 for CAs (one for the node and one for each port), and from 0x200000 for
+ * switches (one each). `module "M"` puts "M#" before the names that follow. `include "FILE"` is
+ * allowed only with a struct topo_reader. Console commands (`do`), port aliases (`@`) and routers
+ * are refused.
  *
  * topo_parse_found() is lenient, because the output of tools on a production fabric may contain
  * error messages, routers, and cables that contradict each other. It leaves these lines out and
@@ -41,8 +42,8 @@
 /*
  * Masks of bits, as in PortInfo. Width: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. Speed: 1 is
  * SDR, 2 is DDR, 4 is QDR. Ext: 1 is FDR, 2 is EDR, 4 is HDR, 8 is NDR. PortInfo has no bits for
- * FDR10, which runs as QDR here, and for XDR, which runs as NDR. They are kept in .also, so that
- * they can be printed.
+ * FDR10, which runs as QDR on our fabric, and for XDR, which runs as NDR. The member .also stores
+ * both, so that they can be printed.
  */
 struct topo_rate {
 	uint8_t width, speed, ext;
@@ -59,7 +60,7 @@ struct topo_port {
 	uint16_t lid; /* LID of the port; 0: not given */
 	uint64_t guid; /* GUID of the port; 0 for ports of a switch other than port 0 */
 	struct topo_rate rate; /* widths and speeds that this end enables */
-	unsigned int line; /* line of the file that describes the port; 0: none does */
+	unsigned int line; /* line of the file that describes the port; 0: no line does */
 };
 
 struct topo_node {
@@ -120,7 +121,7 @@ void topo_free(struct topo *t);
 
 /**
  * topo_parse() - Read a topology
- * @ret:	the topology, written only on success; to be released with topo_free()
+ * @ret:	the topology, written only on success; the caller frees it with topo_free()
  * @name:	name of the file, for messages
  * @text:	@len octets, not necessarily terminated
  * @reader:	reader of included files; NULL: `include` is refused
@@ -157,15 +158,15 @@ char *topo_print(const struct topo *t, bool keep_names, size_t *ret_len);
  * @ret:	index of the node
  *
  * The node gets the next free GUIDs; topo_set_guids() changes them.
- * Return: 0; -EEXIST: the name or the GUID is taken; -EINVAL: wrong name, description, type or
- * number of ports (1 to 254); -ENOSPC; -ENOMEM
+ * Return: 0; -EEXIST: another node has the name or the GUID; -EINVAL: wrong name, description, type
+ * or number of ports (1 to 254); -ENOSPC; -ENOMEM
  */
 int topo_add_node(struct topo *t, enum ib_node_type type, unsigned int nports, const char *name,
 		  const char *desc, uint32_t *ret);
 
 /*
  * topo_set_guids() - Give a node a GUID; port n of a CA gets @node_guid + n. Return: 0; -EEXIST:
- * another node has that GUID; -EINVAL: it is 0, or no such node; -ENOMEM
+ * another node has that GUID; -EINVAL: the GUID is 0, or there is no such node; -ENOMEM
  */
 int topo_set_guids(struct topo *t, uint32_t node, uint64_t node_guid);
 
@@ -184,8 +185,8 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret);
 
 /*
  * topo_rate() - Return the rate at which the link of a port runs: the highest width and speed that
- * both ends enable, one bit each, with .ext 0 below FDR. For an unconnected port, return the port's
- * own highest rate.
+ * both ends enable. One bit of each mask is set; .ext is 0 below FDR. For an unconnected port,
+ * return the port's own highest rate.
  */
 struct topo_rate topo_rate(const struct topo *t, uint32_t node, unsigned int port);
 

@@ -31,7 +31,7 @@ static bool resolves(const struct trace_match *m)
 
 /* --- IP packets */
 
-/* What stands behind the IP header and its extension headers */
+/* The protocol and offset of the part after the IP header and its extension headers */
 struct l4 {
 	uint8_t proto;
 	bool first; /* the first or only fragment, so .p is at the protocol's header */

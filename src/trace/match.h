@@ -2,7 +2,7 @@
 #ifndef TRACE_MATCH_H
 #define TRACE_MATCH_H
 
-/* Which packets of a fabric belong to what a trace shows. */
+/* Decides which packets of a fabric a trace shows. */
 
 #include "ipoib/profile.h"
 #include "util/pkt.h"
@@ -13,7 +13,7 @@ enum trace_what {
 	TRACE_TCP, /* a connection */
 	TRACE_UDP, /* a datagram */
 	TRACE_ARP, /* ARP, IBARP or Neighbour Discovery resolves an address */
-	TRACE_PATH, /* the same, and the SA is asked for the path */
+	TRACE_PATH, /* as TRACE_NEIGH, and the SA is asked for the path */
 	TRACE_JOIN, /* a group is joined */
 	TRACE_WHATS
 };
@@ -25,18 +25,19 @@ struct trace_match {
 	enum trace_what what;
 	uint16_t port; /* of TCP or UDP, at either end */
 	bool group; /* the other end is a multicast group */
-	bool all_mads; /* also the MADs on QP1 that are neither about paths nor about groups */
+	bool all_mads; /* all MADs on QP1, not only those about paths and groups */
 };
 
-/* trace_what_of() - The value with this name, as "tcp"; -1: there is none */
+/* trace_what_of() - Return the value with this name, such as "tcp"; -1: there is none */
 int trace_what_of(const char *name);
 
 /**
  * trace_match() - Whether a packet belongs to the trace
  *
- * These are packets between the two ports, or multicast by either: address resolution, ICMP, and what trace_what names. A
- * fragment that is not the first has no port, and belongs to the trace by its protocol. MADs are those on QP1 about paths and,
- * where groups play a part, groups. Packets on VL 15 do not belong to it.
+ * Packets of the trace are unicasts between the two ports and multicasts from either of them: address resolution,
+ * ICMP, and the kind of packet that trace_what names. A fragment that is not the first has no port, and belongs to
+ * the trace by its protocol. Of the MADs, those on QP1 about paths belong to the trace, and, if the traced packet
+ * goes to a group, those about groups. Packets on VL 15 do not belong to the trace.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

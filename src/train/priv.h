@@ -50,8 +50,8 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 /* --- from the headers of a train to those of one packet */
 
 /*
- * train_advance() - Take the first @k packets off: the headers become those of the next packet, and the count of packets is
- * lowered
+ * train_advance() - Remove the first @k packets: the headers become those of the next packet, and the count of
+ * packets is lowered
  */
 void train_advance(struct pkt *t, unsigned int k);
 void train_advance_psn(struct pkt *t, unsigned int k);
@@ -66,8 +66,8 @@ void train_make_csum(struct pkt *p);
 /* --- the packets of a train, one after the other (walk.c) */
 
 /*
- * train_walk_next() - Go on to the next packet, or to the first packet: make its headers and payload, but neither
- * checksum nor CRCs. False: there is no further packet
+ * train_walk_next() - Make the headers and the payload of the next packet (at first, of the first packet), without
+ * checksum and CRCs. False: there is no further packet
  */
 bool train_walk_next(struct train_walk *w);
 

@@ -8,9 +8,10 @@
 /*
  * DOC: Seals
  *
- * With crc = full or icrc a train carries a seal for each of its packets. The seal has the octets in which the tails of the
- * packets differ (the CRCs), and the TCP or UDP checksum, which the CRCs cover. The seals of a train lie one behind the
- * other in a small buffer. When a train is split, both parts refer to this buffer, each from its first packet on.
+ * With crc = full or icrc a train carries a seal for each of its packets. The seal has the octets in which the tails
+ * of the packets differ (the CRCs), and the TCP or UDP checksum, which the CRCs cover. The seals of a train are
+ * stored one after the other in a small buffer. When a train is split, both parts refer to this buffer, each from its
+ * first packet on.
  *
  * The CRCs are those of the packets that the train represents. To make or verify a CRC, the headers of the packet are
  * derived from the headers of the train again, and the payload is read from its original place. So damage to the

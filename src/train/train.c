@@ -208,7 +208,7 @@ void train_make_csum(struct pkt *p)
 	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
 }
 
-/* Give the only packet of a train its lengths and checksums. Then it is a packet like any other, and not a train. */
+/* Give the only packet of a train its lengths and checksums. It is then an ordinary packet and no train. */
 static void become_packet(struct pkt *p)
 {
 	train_mend_lengths(p);

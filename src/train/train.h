@@ -51,9 +51,10 @@
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
 /*
- * train_may_travel() - Tell whether hosts get the same from the train, even if it is delivered whole, as from its packets.
- * There must be TCP or UDP directly behind an IP header without options or extension headers, no fragment, and only flags
- * and lengths that super-frames have. Any other train must be cut where it was made
+ * train_may_travel() - Tell whether the fabric may deliver the train as a whole, because hosts then get the same data
+ * as from its packets. TCP or UDP must directly follow an IP header without options or extension headers. The packet
+ * must not be a fragment, and must have only flags and lengths that super-frames have. Any other train must be split
+ * by the host that made it
  */
 bool train_may_travel(const struct pkt *t);
 
@@ -100,9 +101,9 @@ void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
  * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
  * train_seal() - Make the CRCs, and set PKT_CRC or PKT_ICRC (@vcrc); after train_take_seals(), with headers LRH to DETH
  * train_check(), train_check_vcrc() - Verify what crc_pkt_check() or crc_pkt_check_icrc(), and what crc_pkt_check_vcrc(), would
- *	verify of each packet. Anything but CRC_OK is the verdict on one of them; the others may be good
+ *	verify of each packet. A verdict other than CRC_OK is about one of the packets; the others may be good
  * train_set_vl() - As crc_pkt_set_vl(), of a train or a packet
- * train_unseal() - Give the memory for seals back, if there is any; the flags are the caller's
+ * train_unseal() - Free the memory for seals, if there is any; the caller has to clear the flags
  */
 int train_take_seals(struct pkt *t);
 void train_seal(struct pkt *t, bool vcrc);
@@ -128,8 +129,8 @@ struct train_walk {
 void train_walk_begin(struct train_walk *w, const struct pkt *t);
 
 /*
- * train_out_next() - Go on to the next packet as it leaves the process, with checksums, ICRC and VCRC. The CRCs are
- * those that the train has (PKT_CRC), or are computed here
+ * train_out_next() - Make the next packet in the form in which it leaves the process, with checksums, ICRC and VCRC.
+ * The CRCs come from the seals of the train (PKT_CRC), or are computed
  *
  * Return: the packet, valid until the next call; NULL after the last one
  */

@@ -47,7 +47,7 @@ static void walk_payload(struct train_walk *w, uint32_t n)
 
 /*
  * Corrects the checksum of an IPv4 header whose identification has grown by 1: HC' = ~(~HC + ~m + m'), where the
- * field had the value m and has m' now (RFC 1624, section 3). The result is the same as that of a new sum, because
+ * field had the value m and has m' now (RFC 1624, section 3). The result equals a newly computed checksum, because
  * the sum of a header is never 0.
  */
 static void mend_ip_csum(uint8_t *ip)

@@ -76,7 +76,7 @@ static void keepalive_due(struct timer *t, ns_t now)
 	keep_alive(container_of(t, struct udp_link, keepalive_timer), now);
 }
 
-/* Enter POLLING if the silence has been long enough, else SILENT until it has. */
+/* Enter POLLING if the silence has been long enough; otherwise stay in SILENT until then. */
 static void try_listen(struct udp_link *l, ns_t now)
 {
 	ns_t until = l->silent_since + UDP_LINK_SILENCE;
@@ -91,11 +91,11 @@ static void try_listen(struct udp_link *l, ns_t now)
 }
 
 /*
- * End UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard, and the
- * timer is armed again here, once for each time-out instead of once for each datagram. After UP
+ * End UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard, and this
+ * function arms the timer again, once for each time-out instead of once for each datagram. After UP
  * this side is silent, so that the other end goes down, too, even if the loss is in one direction
- * only. Otherwise the SM would not bring up this port, because the port at the other end never left
- * Active.
+ * only. If the other end stayed up, its port would not leave Active, and the SM would not bring up
+ * this port.
  */
 static void check_heard(struct udp_link *l, ns_t now)
 {
@@ -210,7 +210,10 @@ static void came_up(struct udp_link *l, const struct ip_endpoint *from, ns_t now
 	if (l->state != UDP_LINK_UP)
 		return;
 	timer_arm(l->timers, &l->state_timer, now + UDP_LINK_TIMEOUT);
-	/* Send a keepalive at once, so that the peer goes up without waiting up to a second. */
+	/*
+	 * Send a keepalive at once, so that the peer's link need not wait up to a second until it
+	 * goes up.
+	 */
 	keep_alive(l, now);
 }
 

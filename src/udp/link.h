@@ -89,20 +89,23 @@ struct udp_link {
 	const struct udp_link_ops *ops;
 	void *ctx;
 	bool has_peer; /* true if .peer is set, by configuration or by learning */
-	bool learn; /* true if no peer is configured, so that it is learnt */
+	bool learn; /* true if no peer is configured, so that the link learns its address */
 	struct ip_endpoint peer;
 	/* start of the silence; time of the last valid datagram; time when the state was entered */
 	ns_t silent_since, heard, changed;
 	struct timer state_timer; /* end of SILENT, and of UP when nothing is received */
 	struct timer keepalive_timer;
-	/* The ICRC of the packet that udp_link_rx() saw last was found right. The link does not ask for it, but one pass computes both */
+	/*
+	 * The ICRC of the last packet that udp_link_rx() checked was right. The link does not need the ICRC, but one
+	 * pass computes both CRCs
+	 */
 	bool icrc_right;
 	struct udp_link_stats stats;
 };
 
 /**
  * udp_link_init() - Start a link, in state SILENT
- * @peer:	address of the peer, which is copied; NULL: it is learnt
+ * @peer:	address of the peer, which is copied; NULL: the link learns it
  *
  * The other pointers are borrowed.
  */
@@ -112,8 +115,8 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 /*
  * udp_link_fresh() - Enter POLLING at once, after udp_link_init()
  *
- * The other end must be new, too: then it has no old session, so no silence is needed to make it notice the end of one.
- * Every later silence has its full length.
+ * The other end must be new, too, so that it has no old session whose end it could only notice by a silence. Every
+ * later silence has its full length.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 
@@ -123,9 +126,8 @@ void udp_link_fini(struct udp_link *l);
 /**
  * udp_link_want() - Let this side take part in the link, or not
  *
- * A node whose port is disabled or set to PortState Down does not take part. When it takes part
- * again, it stays silent for the rest of UDP_LINK_SILENCE. So switching off and on retrains the
- * link.
+ * A node whose port is disabled or set to PortState Down does not take part. When the node takes part again, it is
+ * first silent for the rest of UDP_LINK_SILENCE. So switching the port off and on retrains the link.
  */
 void udp_link_want(struct udp_link *l, bool on, ns_t now);
 
@@ -134,8 +136,8 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now);
  * @data:	@len octets; the owner may cut a datagram after IB_PKT_MAX + 1 octets
  *
  * ops->carrier() may be called before the function returns.
- * Return: UDP_DROP_NONE if @len is 0 (a keepalive) or the packet is to be delivered; else the
- * reason to discard the datagram
+ * Return: UDP_DROP_NONE if @len is 0 (a keepalive) or the packet is to be delivered; otherwise the reason to discard
+ * the datagram
  */
 enum udp_drop udp_link_rx(struct udp_link *l, const struct ip_endpoint *from, const void *data,
 			  size_t len, ns_t now);

@@ -6,7 +6,8 @@
  * DOC: Packets that wait to be sent
  *
  * Management packets (on VL15, or to QP1) precede all others; each of the two classes is first in, first out, and has
- * its own bound. All packets have CRCs, except those of trains, which get them when they are sent (train/train.h).
+ * its own bound. All packets have CRCs, except the packets of trains, which get their CRCs when they are sent
+ * (train/train.h).
  */
 
 #include "util/pkt.h"
@@ -18,7 +19,9 @@ struct udp_queue {
 	struct pkt_queue mgmt, data;
 };
 
-/* udp_queue_add() - Add a packet or a train, which is taken. Return: number of packets discarded, because the queue is full */
+/*
+ * udp_queue_add() - Add a packet or a train; takes it. Return: number of packets discarded, because the queue is full
+ */
 unsigned int udp_queue_add(struct udp_queue *q, struct pkt *p);
 
 /*

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Finds a path in the table umad_attr_rows. Each row is the path of a file. A path that is the
- * beginning of rows is a directory, and the next components of these rows are its names.
+ * Finds a path in the table umad_attr_rows. Each row is the path of a file. If a path is the
+ * beginning of rows, it is a directory, and the next components of these rows are the names in it.
  */
 
 struct word {

@@ -50,7 +50,7 @@ struct umad_agent {
 	struct umad_conn *conn;
 	struct mad_agent *mad; /* registration at the port's endpoint; NULL: the id is free */
 	uint8_t qp;
-	bool rmpp; /* true if RMPP is done here, false if the program does it */
+	bool rmpp; /* true if the daemon handles RMPP, false if the program does */
 	bool rmpp_only; /* true if the agent may send only classes that have RMPP, as in ib_mad */
 };
 
@@ -89,7 +89,7 @@ int umad_agent_del(struct umad_conn *c, uint32_t id);
  *
  * If @m has a time-out, so that the program waits for an answer, a refusal is also queued for the
  * program as a returned MAD with the error as its status.
- * Return: 0; -EINVAL; -EBUSY; -ENOMEM; else the error with which a single MAD could not be sent
+ * Return: 0; -EINVAL; -EBUSY; -ENOMEM; or the error with which a single MAD could not be sent
  */
 int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data, size_t len,
 	      ns_t now);

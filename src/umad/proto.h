@@ -17,10 +17,10 @@
  *	UMAD_KIND_ISSM	hello			nothing; IsSM is set while the connection is open
  *	UMAD_KIND_ATTR	hello			one path ->   <- its content; both close
  *
- * Every message starts with struct umad_msg. Integers are in host byte order, because both sides
- * run on the same machine. The answer to the hello is the first message from the daemon. Afterwards
- * MADs may arrive at any time, so a register or unregister request carries a socket (SCM_RIGHTS),
- * and its answer is sent there. So the library needs no state for ioctl().
+ * Every message starts with struct umad_msg. Integers are in host byte order, because both sides run on the same
+ * machine. The answer to the hello is the first message from the daemon. Afterwards MADs may arrive at any time, so a
+ * register or unregister request carries a socket (SCM_RIGHTS), to which its answer is sent. So the library needs no
+ * state for ioctl().
  *
  * A MAD is the kernel's struct ib_user_mad, in the layout with pkey_index (Documentation/
  * infiniband/user_mad.rst). Its data follow in the message, or, if they are longer than
@@ -69,7 +69,8 @@ struct umad_hello {
 	uint32_t kind; /* enum umad_kind */
 	uint32_t dev; /* N of umadN or issmN, counted through all CAs; unused for kind ATTR */
 	char host[UMAD_NAME_MAX]; /* zero-terminated, may be "" */
-	char node[UMAD_NAME_MAX]; /* zero-terminated, may be "" */
+	/* --- its SMA and PMA give the same answers as those of src/node: the same suite tests both */
+	char node[UMAD_NAME_MAX];
 };
 
 struct umad_result {

@@ -277,7 +277,7 @@ static int on_mad(struct umad_conn *c, const struct umad_in *in, ns_t now)
 		else
 			c->st.drops[UMAD_DROP_BUSY]++;
 	}
-	return 0; /* if umad_send() refused the MAD, it has counted it */
+	return 0; /* if umad_send() refused the MAD, umad_send() has counted the refusal */
 }
 
 static int on_attr(struct umad_conn *c, const struct umad_in *in, struct umad_answer *ret)

@@ -6,10 +6,10 @@
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
  * The daemon's side of umad/proto.h without the sockets. It keeps the connections, each of which represents an open
- * device file of ib_umad, and makes the content of sysfs. The owner passes messages in by umad_conn_recv() and takes
- * MADs out by umad_conn_next(). A device file behaves like that of the kernel: agents register for methods, the high
- * half of a TID belongs to the agent, RMPP works in both directions, requests that time out are returned, and IsSM is
- * set while an issm file is open.
+ * device file of ib_umad, and makes the content of sysfs. The owner passes received messages to umad_conn_recv(), and
+ * gets MADs to send from umad_conn_next(). A device file behaves like that of the kernel: agents register for
+ * methods, the high half of a TID belongs to the agent, RMPP works in both directions, requests that time out are
+ * returned, and IsSM is set while an issm file is open.
  *
  * The queue of a connection that is not read is bounded, and so is the number of requests that a connection may have
  * open. MADs over these limits are dropped and counted, and other connections are not affected.
@@ -49,12 +49,12 @@ struct umad_conn;
 
 struct umad_srv_ops {
 	/*
-	 * Find the CAs that a hello asks for. Return: 0; -ENOENT: there is no such host or node, or
-	 * the hello names neither although there are several hosts
+	 * Find the CAs that a hello requests. Return: 0; -ENOENT: there is no such host or node, or the hello names
+	 * neither although there are several hosts
 	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
 	/*
-	 * The empty queue of a connection has got a MAD. The callback may take it at once, by
+	 * A connection whose queue was empty has a MAD now. The callback may take the MAD at once, by
 	 * umad_conn_next().
 	 */
 	void (*ready)(void *ctx, void *conn_ctx);
@@ -93,7 +93,7 @@ struct umad_in {
 	size_t len;
 	const void *big; /* content of the memfd with the message; NULL: none, or it was not read */
 	size_t big_len; /* octets in the memfd, 0 without one */
-	bool has_socket; /* true if the message came with a socket, to which the answer may go */
+	bool has_socket; /* true if the message came with a socket for the answer */
 };
 
 enum umad_to {

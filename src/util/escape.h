@@ -5,9 +5,9 @@
 /*
  * DOC: Escaping untrusted text
  *
- * A NodeDescription, a name in a file or a message of another program may hold anything: sequences that move the cursor
- * or change the title of a terminal, line ends that fake a line of a log, octets that are not UTF-8, which JSON does not
- * allow. Such text is escaped once, at the place where it is printed or logged or becomes JSON.
+ * A NodeDescription, a name in a file or a message of another program may contain sequences that move the cursor or
+ * change the title of a terminal, line ends that fake a line of a log, and octets that are not UTF-8, which JSON does
+ * not allow. Such text is escaped once, at the place where it is printed or logged or becomes JSON.
  *
  * Escaped octets are written as \xNN. A backslash stays as it is, so text that is already escaped does not change, and
  * text can pass through several programs.
@@ -20,7 +20,8 @@
 #include "util/text.h"
 
 /*
- * text_add_escaped() - Append @s for a terminal or a log, on one line and without effects on either
+ * text_add_escaped() - Append @s for a terminal or a log, on one line, so that it has no effect on the terminal or on
+ * other lines
  *
  * Escapes control characters (also DEL and U+0080 to U+009F), characters that change the direction or the lines of
  * a text (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and octets that are not UTF-8.
@@ -30,7 +31,10 @@ void text_add_escaped(struct text *t, const char *s);
 /* text_print_escaped() - Write the escaped @s, of any length, to a file */
 void text_print_escaped(FILE *f, const char *s);
 
-/* text_utf8() - A copy of @s in which only octets that are not UTF-8 are escaped; free() it. NULL: out of memory */
+/*
+ * text_utf8() - A copy of @s in which only octets that are not UTF-8 are escaped; which the caller frees by free().
+ * NULL: out of memory
+ */
 char *text_utf8(const char *s);
 
 /* text_is_plain() - True if text_add_escaped() would change nothing */

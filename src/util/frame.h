@@ -3,8 +3,8 @@
 #define UTIL_FRAME_H
 
 /*
- * Notes of an interface's Ethernet side about a packet: the checksum and segmentation that the
- * virtio-net header of a TAP describes, and the sender. The notes lie in the private octets of the
+ * Data of an interface's Ethernet side about a packet: the checksum and segmentation that the
+ * virtio-net header of a TAP describes, and the sender. The data are in the private octets of the
  * descriptor, so that the fabric, which carries the same descriptors, need not know of TCP or TAPs.
  */
 
@@ -30,7 +30,8 @@ struct frame_info {
 	uint32_t station;
 	/* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
 	uint16_t csum_start;
-	uint16_t csum_offset; /* FRAME_CSUM_PARTIAL: octets from there to the checksum field */
+	/* FRAME_CSUM_PARTIAL: octets from .csum_start to the checksum field */
+	uint16_t csum_offset;
 	uint16_t hlen; /* in a train: octets from the IP header to the payload */
 	uint16_t gso_size; /* payload octets per segment of a super-frame */
 	uint8_t gso; /* enum frame_gso: the kind of segments into which a super-frame is cut */
@@ -38,7 +39,7 @@ struct frame_info {
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");
 
-/* The notes of a new packet are zero; pkt_clone() copies them. */
+/* The data of a new packet are zero; pkt_clone() copies them. */
 static inline struct frame_info *frame_info(struct pkt *p)
 {
 	return (struct frame_info *)p->priv;

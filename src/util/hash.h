@@ -23,7 +23,7 @@ struct hlink {
 };
 
 struct htab {
-	/* Buckets, whose number is a power of two and grows when there are as many entries as buckets */
+	/* Buckets; their number is a power of two, and grows when there are as many entries as buckets */
 	struct hlink **bucket;
 	size_t nbuckets, n;
 };

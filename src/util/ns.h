@@ -4,7 +4,7 @@
 
 /*
  * Monotonic time in nanoseconds. Modules that do no I/O read no clock, but get the time from their
- * callers. The daemon reads it by loop_clock().
+ * callers. The daemon reads the time by loop_clock().
  */
 
 #include <stdint.h>
@@ -28,7 +28,7 @@ static inline ns_t ns_max(ns_t a, ns_t b)
 
 /*
  * ns_backoff() - Time to wait after a failure: @min after the first failure in a row, and twice as
- * long after each further one, at most @max. @failures includes the last failure, so it is 1 or
+ * long after each further failure, up to @max. @failures includes the last failure, so it is 1 or
  * more.
  */
 static inline ns_t ns_backoff(unsigned int failures, ns_t min, ns_t max)

@@ -40,7 +40,7 @@ bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 ns_t pace_promise(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 
 /*
- * pace_line() - Tell whether a line may be logged, by the allowance of pace_take()
+ * pace_line() - Tell whether a line may be logged, by an allowance like that of pace_take()
  * @ret:	end of the line, "; N such lines were left out", or ""
  *
  * A line that may not be logged is counted.

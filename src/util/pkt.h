@@ -11,15 +11,15 @@
  *	hdr[head .. PKT_HDR_MAX)  |  slice[0]  |  slice[1]  |  tail[0 .. tail_len)
  *
  * Headers are pushed downwards: the code that makes a packet puts the innermost headers (encapsulation, IP, TCP)
- * against the end of hdr[], and the HCA puts DETH, BTH, GRH and LRH before them. The tail holds what follows the
- * payload on an InfiniBand link: pad octets, ICRC and VCRC. Small packets live in hdr[] alone. Segmentation makes
- * slices of one buffer, multicast clones descriptors.
+ * against the end of hdr[], and the HCA puts DETH, BTH, GRH and LRH before them. The tail holds the octets that
+ * follow the payload on an InfiniBand link: pad octets, ICRC and VCRC. Small packets are in hdr[] alone. Segmentation
+ * makes slices of one buffer, multicast clones descriptors.
  *
  * A descriptor may represent several packets of one flow, a train (train/train.h). Limits and counters in packets (of
  * queues, rings, batches, budgets) count pkt_count() of each descriptor.
  *
- * A pool belongs to one thread. Descriptors and buffers come from a few large
- * arenas made at start; when they run out pkt_alloc() fails and the caller drops.
+ * A pool belongs to one thread. Descriptors and buffers come from a few large arenas that are allocated at the start.
+ * When they run out, pkt_alloc() fails, and the caller drops the packet.
  */
 
 #include <stdbool.h>
@@ -55,7 +55,7 @@ enum pkt_flags {
 	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
 	PKT_ICRC = 1 << 1, /* the tail holds an ICRC, but no VCRC; not together with PKT_CRC */
 	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and gets a new hop budget */
-	/* With PKT_CRC: the VCRC was found right, and needs no check before octets change */
+	/* With PKT_CRC: the VCRC was verified, and needs no check until octets change */
 	PKT_VCRC_OK = 1 << 3,
 	PKT_ICRC_OK =
 		1 << 4, /* the same for the ICRC, which covers no octets that switches change */
@@ -77,10 +77,7 @@ struct pkt {
 	uint16_t seals_at; /* in a train with .seals: index in .seals of the first packet's CRCs */
 	uint8_t tail[PKT_TAIL_MAX];
 	struct pkt_buf *seals; /* in a train: the CRCs of its packets (train/seal.c); or NULL */
-	/*
-	 * Notes of the layers that make and take packets (util/frame.h), which this file does not
-	 * interpret
-	 */
+	/* Data of the layers that make and receive packets (util/frame.h), which this file does not interpret */
 	uint8_t priv[PKT_PRIV_LEN] __attribute__((aligned(8)));
 	struct pkt_slice slice[2];
 	uint8_t hdr[PKT_HDR_MAX] __attribute__((aligned(16)));
@@ -107,10 +104,7 @@ struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs);
  */
 void pkt_pool_destroy(struct pkt_pool *pool);
 
-/*
- * Numbers of descriptors and of buffers (without the small ones) in use, for leak checks and
- * `stats`
- */
+/* Numbers of descriptors and of buffers (without small buffers) in use, for leak checks and `stats` */
 unsigned int pkt_pool_pkts_used(const struct pkt_pool *pool);
 unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool);
 /* pkt_pool_is_scarce() - True if more than half of the descriptors or of the buffers are in use */
@@ -249,8 +243,8 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len);
 /**
  * pkt_shrink() - Move the payload into a small buffer, so that the packet no longer keeps large buffers in use
  *
- * For packets that are kept for a while: a frame of 100 octets from a TAP lies in a buffer of PKT_BUF_SIZE with
- * others, and keeps the whole buffer in use until the frame is freed. A pool has one small buffer for every four
+ * For packets that wait for a while: a frame of 100 octets from a TAP shares a buffer of PKT_BUF_SIZE with other
+ * frames, and until it is freed, the whole buffer stays in use. A pool has one small buffer for every four
  * descriptors.
  * Return: 0, also if the payload is not in a large buffer; -EMSGSIZE: the payload exceeds PKT_SMALL_SIZE; -ENOMEM
  */

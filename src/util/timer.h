@@ -3,10 +3,9 @@
 #define UTIL_TIMER_H
 
 /*
- * The timers of one simulation or one daemon. They are a binary heap, ordered by deadline and then
- * by the order in which they were armed, so that two runs with the same input fire them in the same
- * order. Nothing here reads a clock, because the caller gives the time and sleeps until
- * timers_next().
+ * The timers of one simulation or one daemon. They are a binary heap, ordered by deadline and then by the order in
+ * which they were armed, so that two runs with the same input fire them in the same order. The timers read no clock:
+ * the caller passes the time, and sleeps until timers_next().
  */
 
 #include <stdbool.h>
@@ -56,7 +55,7 @@ void timer_arm(struct timers *ts, struct timer *t, ns_t deadline);
 /* timer_cancel() - Disarm; no effect on an unarmed timer */
 void timer_cancel(struct timers *ts, struct timer *t);
 
-/* timers_first() - The timer that fires next, still armed; NULL: none */
+/* timers_first() - Return the timer that fires next, which is still armed; NULL: none is armed */
 struct timer *timers_first(const struct timers *ts);
 
 /* timers_next() - The earliest deadline, NS_NEVER if none */
@@ -67,9 +66,9 @@ ns_t timers_next(const struct timers *ts);
 /**
  * timers_run() - Fire timers that are due at @now
  *
- * A timer that is armed while this runs waits for the next call, even if it is due already, so that two timers that arm
- * each other cannot keep the caller here. At most TIMERS_RUN_MAX timers fire.
- * Return: true if timers are still due at @now, so that the caller does its other work and then calls again
+ * A timer that is armed during this call waits for the next call, even if it is due already, so that the call ends
+ * even if two timers arm each other. At most TIMERS_RUN_MAX timers fire.
+ * Return: true if timers are still due at @now; then the caller does its other work and calls again
  */
 bool timers_run(struct timers *ts, ns_t now);
 

@@ -6,8 +6,9 @@
 #include "verbs/priv.h"
 
 /*
- * Callers with equal attributes share one address handle of the library. A handle that nobody uses stays for a while,
- * because making one is a system call with many adapters, and a neighbour often comes back.
+ * Callers with equal attributes share one address handle of the library. An unused handle is not
+ * destroyed at once, because its creation is a system call with many adapters, and packets to the
+ * same neighbour often follow later.
  */
 
 static uint64_t hash_of(const struct ca_ah_attr *a)

@@ -5,7 +5,7 @@
 
 #include "verbs/priv.h"
 
-#define EVENTS_MAX 64 /* events of one kind that one ca_dispatch() handles */
+#define EVENTS_MAX 64 /* largest number of events of one kind that one ca_dispatch() handles */
 
 static int watch(int epfd, int fd)
 {
@@ -46,7 +46,7 @@ void verbs_unwatch(struct verbs_port *p, int fd)
 
 /* --- completions */
 
-/* NULL: the queue pair of the CQ was destroyed, although the adapter kept its CQ */
+/* NULL: the queue pair of the CQ was destroyed, although the adapter could not destroy its CQ */
 static struct verbs_qp *qp_of(const struct verbs_port *p, const struct ibv_cq *cq)
 {
 	struct verbs_qp *q;

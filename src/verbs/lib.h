@@ -3,8 +3,8 @@
 #define VERBS_LIB_H
 
 /*
- * What a port needs from outside: functions of libibverbs under their names without "ibv_", and files of the kernel. The
- * functions that post and poll are in struct ibv_context, where the header of the library calls them.
+ * The functions that a port needs: those of libibverbs under their names without "ibv_", and accesses to files of the
+ * kernel. The functions that post and poll are in struct ibv_context, where the library's header calls them.
  */
 
 #include <infiniband/verbs.h>
@@ -51,8 +51,8 @@ struct verbs_lib {
 	int (*umad_open)(const char *device, uint8_t port);
 	/*
 	 * Register an agent on QP1 that handles RMPP itself. @methods: mask of the methods of @mgmt_class whose
-	 * unsolicited MADs it gets; @mgmt_class 0: it gets responses only. Returns the agent's number; -EBUSY: another
-	 * agent has one of the methods
+	 * unsolicited MADs the agent gets; @mgmt_class 0: the agent gets responses only. Returns the agent's number;
+	 * -EBUSY: another agent has one of the methods
 	 */
 	int (*umad_register)(int fd, uint8_t mgmt_class, uint8_t version,
 			     const uint64_t methods[2]);

@@ -8,18 +8,19 @@
 #include "verbs/priv.h"
 
 /*
- * A MAD endpoint over umad. The endpoint repeats requests and assembles RMPP messages itself, so the kernel gets each MAD
- * once, and the agents are of the kind that handles RMPP.
+ * A MAD endpoint over umad. The endpoint repeats requests and assembles RMPP messages itself, so the kernel gets each
+ * MAD once, and the agents are registered as agents that handle RMPP themselves.
  *
- * The kernel replaces the upper half of a request's TID by a number of its agent, passes on only responses to requests
- * that are open at the agent, and refuses a request with the TID of an open one. So each MAD of a request gets a lower
- * half of its own: an index into the table of open requests, which restores the endpoint's TID, and a counter.
+ * The kernel replaces the upper half of a request's TID by a number of its agent, passes on only responses to
+ * requests that are open at the agent, and refuses a request with the TID of an open request. So each MAD of a
+ * request gets its own lower half: a counter, and an index into the table of open requests, from which the endpoint's
+ * TID is restored.
  */
 
 #define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel passes on the response to one MAD */
 #define MADS_AT_ONCE 64 /* MADs that one ca_dispatch() reads */
 
-/* A MAD as read() and write() of a umad device have it */
+/* A MAD in the form that read() and write() of a umad device use */
 struct umad {
 	struct ib_user_mad_hdr h;
 	uint8_t mad[MAD_LEN];
@@ -46,7 +47,10 @@ static uint64_t tid_of_request(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 	return s->sent;
 }
 
-/* TID of an ACK to the segments of a response, or of an answer to a request of the other end, whose TID stays. */
+/*
+ * Return the TID of a MAD that keeps its TID: an ACK to the segments of a response, or an answer to a request of the
+ * other end.
+ */
 static uint64_t tid_of_response(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 {
 	const struct verbs_mad *s = slot_of(m, tid);
@@ -123,7 +127,7 @@ static int mad_send(void *ctx, const struct mad_addr *to, const void *mad, ns_t 
 	be64_put(u.mad + 8, tid);
 	address(&u.h, to);
 	u.h.pkey_index = (uint16_t)index;
-	/* A message of the class CM is a Send, to which there is no response. */
+	/* A message of the class CM has the method Send, so it has no response. */
 	u.h.timeout_ms = response || mad_method(mad) == MAD_METHOD_SEND ? 0 : KERNEL_TIMEOUT_MS;
 	if (write(m->fd, &u, sizeof(u)) == (ssize_t)sizeof(u))
 		return 0;
@@ -195,8 +199,8 @@ void verbs_mads_recv(struct verbs_port *p, ns_t now)
 /* --- agents */
 
 /*
- * An agent that another program has already is not an error: what it would get does not come. The kernel says -EINVAL
- * then, as for a wrong class, or -EBUSY.
+ * If another program has registered the same agent already, this is not an error: the endpoint only misses the MADs
+ * that the other agent gets. The kernel returns -EINVAL in this case, as for a wrong class, or -EBUSY.
  */
 static int agent(struct verbs_port *p, uint8_t mgmt_class, uint8_t version, uint8_t method,
 		 const char *what)

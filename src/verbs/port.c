@@ -186,7 +186,7 @@ static int open_pkeys(struct verbs_port *p, const char *device, char err[VERBS_E
 	return 0;
 }
 
-/* The memory that the kernel pins counts against this limit, unless the process has CAP_IPC_LOCK. */
+/* The kernel charges the pinned memory to this limit, unless the process has CAP_IPC_LOCK. */
 static void raise_limit(void)
 {
 	struct rlimit lim;
@@ -198,8 +198,8 @@ static void raise_limit(void)
 }
 
 /*
- * A child of a fork does not get the arena, because otherwise the pages that the parent writes to after the fork would be
- * other pages than those that the adapter uses.
+ * A child of a fork does not get the arena, because otherwise, when the parent writes to a page
+ * after the fork, it would get a copy of the page, and the adapter would still use the old one.
  */
 static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
 {

@@ -33,12 +33,13 @@
 /* Work requests in one list. The first ABI of ipathverbs has an array of ten in its driver. */
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
-#define VERBS_RX_MIN 64 /* receive buffers of a queue pair, if it wants that many */
+#define VERBS_RX_MIN 64 /* receive buffers of a queue pair, unless it requests fewer */
 #define VERBS_AHS_MAX 16384 /* most address handles of a port */
-#define VERBS_AHS_IDLE 256 /* most address handles that are kept though nobody uses them */
-#define VERBS_MADS 1024 /* most requests of which the kernel's TIDs are known; a power of two */
+/* largest number of unused address handles that are not destroyed at once */
+#define VERBS_AHS_IDLE 256
+#define VERBS_MADS 1024 /* number of requests whose TIDs are stored; a power of two */
 
-/* A request that was given to umad, which replaces the upper half of its TID */
+/* A request that was sent through umad, which replaces the upper half of its TID */
 struct verbs_mad {
 	uint64_t tid; /* TID of the endpoint; 0: the entry is free */
 	uint32_t first,
@@ -108,8 +109,8 @@ struct verbs_qp {
 	struct ibv_cq *scq, *rcq;
 	uint16_t pkey_index;
 	uint32_t qkey;
-	bool stopped; /* not in state RTS: packets to it are lost */
-	bool broken; /* completed a work request with an error, so it is looked at and perhaps restarted */
+	bool stopped; /* the queue pair is not in state RTS, so packets to it are lost */
+	bool broken; /* a work request completed with an error, so the queue pair is checked and perhaps restarted */
 	bool scq_armed; /* a completion of a send makes an event */
 	struct verbs_tx *
 		tx; /* sends that have not completed, from .tx_head on, in the order in which they were posted */
@@ -148,7 +149,7 @@ static inline uint8_t *verbs_slot(const struct verbs_port *p, uint32_t slot)
 /* port.c */
 int verbs_port_query(struct ca *ca, struct ca_port_attr *ret);
 void verbs_pkeys_read(struct verbs_port *p);
-/* verbs_died() - Note that the device failed, and report it once */
+/* verbs_died() - Record that the device failed, and report the failure once */
 void verbs_died(struct verbs_port *p, const char *why, ns_t now);
 
 /* event.c */

@@ -42,7 +42,7 @@ static int to_rts(struct verbs_qp *q)
 	return err;
 }
 
-/* After the reset no work request is under way, and what is left in the CQs is of no use. */
+/* After the reset no work request is open, and the remaining completions in the CQs are useless. */
 static void forget(struct verbs_qp *q)
 {
 	struct ibv_wc wc[VERBS_BATCH];
@@ -70,8 +70,8 @@ int verbs_qp_restart(struct verbs_qp *q)
 }
 
 /*
- * A send with an error takes the queue pair to SQE, and the sends behind it are flushed. When all of them have completed,
- * RTS is allowed, and the receive queue loses nothing (IBTA 10.3.1).
+ * A send with an error changes the state of the queue pair to SQE, and the sends behind it are flushed. When all of
+ * them have completed, the state may become RTS again, and the receive queue loses nothing (IBTA 10.3.1).
  */
 static void leave_sqe(struct verbs_qp *q)
 {
@@ -124,8 +124,9 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 }
 
 /*
- * An eighth of the arena is for sends, and an eighth for the first queue pair, which is that of an interface. Stations come
- * later; each gets a part of what is left, so that there is something for the largest number of them.
+ * An eighth of the arena is for sends, and an eighth for the first queue pair, which belongs to an interface. The
+ * queue pairs of stations come later. Each gets a part of the rest, so small that it suffices for the largest number
+ * of stations.
  */
 static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
 {
@@ -149,7 +150,7 @@ static int take_slots(struct verbs_qp *q, unsigned int want)
 		q->rx_depth = 0;
 		return -ENOBUFS;
 	}
-	/* the slots that are not posted, and behind them all slots of the queue pair */
+	/* the slots that are not posted; after them, room for all slots of the queue pair */
 	q->idle = calloc(2ul * q->rx_depth, sizeof(*q->idle));
 	if (!q->idle)
 		return -ENOMEM;
@@ -222,8 +223,8 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 }
 
 /*
- * The adapter writes to posted buffers until the queue pair is gone. If it cannot be destroyed, the slots are lost, because
- * another queue pair could not trust their content.
+ * The adapter writes to posted buffers until the queue pair is destroyed. If this fails, the slots are never used
+ * again, because the adapter may still write to them.
  */
 void verbs_qp_destroy(struct ca_qp *cqp)
 {

@@ -34,7 +34,7 @@ static unsigned int post_chain(struct verbs_qp *q, unsigned int n)
 	return bad >= wr && bad < wr + n ? (unsigned int)(bad - wr) : 0;
 }
 
-/* What the adapter does not take now is posted after the next poll. */
+/* Buffers that the adapter does not accept now are posted after the next poll. */
 void verbs_rx_fill(struct verbs_qp *q)
 {
 	while (q->nidle) {
@@ -71,7 +71,9 @@ static struct pkt *copy_payload(struct pkt_pool *pool, const uint8_t *data, uint
 	return p;
 }
 
-/* Makes a packet of a completion. False: there is none, which is counted. */
+/*
+ * Makes a packet of a completion. False: the completion gives no packet, and the reason is counted.
+ */
 static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *ret)
 {
 	struct verbs_port *p = q->port;
@@ -95,7 +97,7 @@ static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *re
 		.sl = wc->sl,
 		.dlid_path_bits = wc->dlid_path_bits,
 	};
-	/* The beginning of hdr[] is free as long as nobody pushes headers there. */
+	/* The beginning of hdr[] is free as long as no headers are pushed. */
 	static_assert(PKT_HDR_MAX - IN_HDR >= VERBS_GRH, "the payload leaves room for the GRH");
 	if (wc->wc_flags & IBV_WC_GRH)
 		ret->grh = memcpy(pkt->hdr, buf, VERBS_GRH);
@@ -144,7 +146,7 @@ unsigned int verbs_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n)
 	return got;
 }
 
-/* A packet that arrives before the CQ is armed makes no event, so look once more afterwards. */
+/* A packet that arrives before the CQ is armed makes no event, so poll once more afterwards. */
 bool verbs_arm(struct ca_qp *qp)
 {
 	struct verbs_qp *q = verbs_qp_of(qp);

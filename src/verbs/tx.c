@@ -4,8 +4,8 @@
 #include "verbs/priv.h"
 
 /*
- * Every work request asks for a completion. If only the last one of a list did, and the adapter took only the first ones,
- * nothing would ever complete these.
+ * Every work request requests a completion. If only the last request of a list did, and the adapter accepted only the
+ * first ones, these would never complete.
  */
 
 static struct verbs_tx *tx_at(struct verbs_qp *q, unsigned int i)
@@ -121,7 +121,10 @@ static void undo(struct verbs_qp *q, unsigned int n)
 	}
 }
 
-/* Posts the list, and returns how many of its sends the adapter has taken. *ret_err is the reason for the others. */
+/*
+ * Posts the list, and returns how many of its sends the adapter has accepted. *ret_err is the reason for which it
+ * refused the others.
+ */
 static unsigned int post(struct verbs_qp *q, struct chain *c, int *ret_err)
 {
 	struct ibv_send_wr *bad = NULL;
@@ -130,7 +133,7 @@ static unsigned int post(struct verbs_qp *q, struct chain *c, int *ret_err)
 	*ret_err = ibv_post_send(q->h, c->wr, &bad);
 	if (!*ret_err)
 		return taken;
-	/* A library that does not say which one it refused has taken none. */
+	/* A library that does not report which request it refused has accepted none. */
 	taken = bad >= c->wr && bad < c->wr + c->n ? (unsigned int)(bad - c->wr) : 0;
 	undo(q, c->n - taken);
 	return taken;
@@ -143,7 +146,9 @@ static unsigned int room(const struct verbs_qp *q)
 	return n < q->port->nfree ? n : q->port->nfree;
 }
 
-/* The counter of the reason for which the packet is lost, as the soft HCA loses it; NULL: the packet can be posted */
+/*
+ * Return the counter of the reason for which the packet is lost, as in the soft HCA; NULL: the packet can be posted
+ */
 static uint64_t *reason(const struct verbs_qp *q, const struct ca_send *s)
 {
 	struct verbs_port *p = q->port;
@@ -215,8 +220,9 @@ unsigned int verbs_queued(struct ca *ca)
 }
 
 /*
- * True if a queue takes nothing because of its own sends, either because it is full or because the arena is used up. Then it asks for an
- * event when a send completes. What has completed before the request makes no event, so look once more.
+ * True if the queue has no room because of its own sends: it is full, or the arena is used up. The function then
+ * requests an event for the next completion of a send. A send that completed before the request makes no event, so
+ * the function polls once more.
  */
 static bool is_full(struct verbs_qp *q)
 {

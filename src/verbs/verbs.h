@@ -5,15 +5,16 @@
 /*
  * DOC: The backend of ca.h for ports that the kernel serves
  *
- * UD queue pairs through libibverbs, which is loaded when the first port is opened, and MADs through the kernel's umad
- * device. A build with VERBS=0 has verbs_open() alone, which says so.
+ * UD queue pairs through libibverbs, which is loaded when the first port is opened, and MADs through the kernel's
+ * umad device. In a build with VERBS=0 there is only verbs_open(), which returns -EOPNOTSUPP.
  *
- * Packets are copied: one arena for each port is registered, sends are copied into it, and receive buffers of it are
- * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the memory
- * that the kernel pins is fixed when the port is opened.
+ * Packets are copied: one arena for each port is registered, sends are copied into it, and receive buffers in it are
+ * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the
+ * memory that the kernel pins is fixed when the port is opened.
  *
- * The arena bounds the receive queues: the first queue pair of a port gets an eighth of it, later ones get a part of what is left, and
- * ca_qp_create() returns -ENOBUFS when it is used up. Send and receive queues have at most 1024 entries.
+ * The arena bounds the receive queues: the first queue pair of a port gets an eighth of it, later queue pairs get a
+ * part of the rest, and ca_qp_create() returns -ENOBUFS when the arena is used up. Send and receive queues have at
+ * most 1024 entries.
  *
  * Callbacks of ca_notify are called by ca_dispatch() only, and may not close the port.
  */
@@ -36,7 +37,7 @@ struct verbs_cfg {
 		*lib; /* functions of the libraries and the kernel; NULL: load them */
 };
 
-/* What a port did not send or deliver, and what it mended; all counters */
+/* Counters of packets that a port did not send or deliver, and of faults that it repaired */
 struct verbs_stats {
 	uint64_t rx_error; /* receive completions with an error */
 	uint64_t rx_short; /* received packets without payload */
@@ -59,7 +60,7 @@ struct verbs_stats {
  *
  * The calling process keeps the credentials with which the device files are opened only with kernels that take all commands
  * by ioctl() (Linux 5.0); earlier kernels refuse commands after a change of credentials.
- * Return: 0; -ENODEV no such device or port; -EMEDIUMTYPE it is not InfiniBand; -EOPNOTSUPP this build has no
+ * Return: 0; -ENODEV: no such device or port; -EMEDIUMTYPE: the port is not InfiniBand; -EOPNOTSUPP this build has no
  * verbs; -ELIBACC the library is missing; -ENOMEM; -errno
  */
 int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,

@@ -6,10 +6,10 @@
  * DOC: The channel between `uipoib vm` and the first process of its guest
  *
  * Each direction is a stream of frames. A frame is its type, a zero, the length of the data (big-endian, 16 bits) and
- * the data. The guest begins with HELLO. Only one frame of standard input is under way; the next one is sent when CMD
- * has read the previous one. So a CMD that does not read its input does not hold up signals.
+ * the data. The guest begins with HELLO. A frame of standard input is sent only when CMD has read the previous one.
+ * So a CMD that does not read its input does not delay signals.
  *
- * The guest finds its orders in the file VM_CONFIG of its initramfs, see vm/guest.h.
+ * The guest finds its configuration in the file VM_CONFIG of its initramfs, see vm/guest.h.
  */
 
 #include <stddef.h>
@@ -25,19 +25,19 @@ enum frame_type {
 	FRAME_READY, /* CMD is started now */
 	FRAME_STDOUT,
 	FRAME_STDERR,
-	FRAME_STDIN_ACK, /* CMD has read the last FRAME_STDIN, or does not want it */
+	FRAME_STDIN_ACK, /* CMD has read the last FRAME_STDIN, or reads no more input */
 	/*
 	 * one octet, the exit status of CMD; this is the last frame, after which the guest waits until the host ends
 	 * QEMU
 	 */
 	FRAME_EXIT,
-	FRAME_ERROR, /* text: the reason why the guest cannot go on; this is the last frame */
+	FRAME_ERROR, /* text: the reason why the guest cannot continue; this is the last frame */
 	FRAME_KLOG, /* the end of the kernel's log, in pieces, before a FRAME_ERROR */
 	/* to the guest */
 	FRAME_STDIN = 32, /* input of CMD; a frame without data is the end of the input */
 	FRAME_SIGNAL, /* one octet: the number of a signal for CMD */
 	FRAME_WINSIZE, /* rows, columns, 16 bits each */
-	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: the output that nobody reads any more */
+	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: the output whose reader is gone */
 };
 
 struct frame {
@@ -57,11 +57,11 @@ struct frame_rx {
 size_t frame_encode(uint8_t *buf, enum frame_type type, const void *data, size_t len);
 
 /*
- * frame_rx_room() - Return where to read the next octets to; *@ret_len becomes the number of octets that fit. There is
- * room for a whole frame if frame_rx_next() was called until it returned 0
+ * frame_rx_room() - Return the address for the next octets; *@ret_len becomes the number of octets for which there is
+ * room. There is room for a whole frame if frame_rx_next() was called until it returned 0
  */
 uint8_t *frame_rx_room(struct frame_rx *r, size_t *ret_len);
-/* frame_rx_added() - Note that @n octets were read to the place that frame_rx_room() returned */
+/* frame_rx_added() - Record that @n octets were read to the address that frame_rx_room() returned */
 void frame_rx_added(struct frame_rx *r, size_t n);
 
 /**

@@ -8,7 +8,10 @@
 #include "vm/cpio.h"
 #include "vm/modules.h"
 
-/* The modules in stages. Those of the link are loaded early, so that the link comes up while the root is mounted. */
+/*
+ * The modules in stages. The modules of the link are loaded early, so that the link comes up while
+ * the root is mounted.
+ */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
 static const char *const for_link[] = { "virtio_net", "ib_core", NULL };
 static const char *const for_ipoib[] = { "ib_ipoib", "ib_umad", NULL };

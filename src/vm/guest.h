@@ -5,8 +5,8 @@
 /*
  * DOC: The initramfs
  *
- * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. That file is a list of
- * "verb=value", each ended by a NUL, which init carries out in this order:
+ * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. The file is a list of
+ * "verb=value", each ended by a NUL. init carries them out in the order of the file, which is this one:
  *
  *	module=FILE	load /m/FILE
  *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA

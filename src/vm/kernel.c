@@ -121,7 +121,7 @@ static int no_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 
 /* --- the kernel */
 
-/* Finds everything but the module. 0; -ENOENT or -EINVAL with the reason in @err */
+/* Finds all files except the module. Return: 0; -ENOENT or -EINVAL with the reason in @err */
 static int look_at(struct vm_kernel *k, const char *image, char err[VM_ERR_MAX])
 {
 	char dep[sizeof(k->modules) + 16];
@@ -164,7 +164,7 @@ static int find_newest(struct vm_kernel *ret, const char *home, char err[VM_ERR_
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		bool usable = !look_at(&k, g.gl_pathv[i], i ? why : err);
 
-		/* Prefers the newest kernel that has a uib.ko. If no kernel has one, it takes the newest. */
+		/* Prefer the newest kernel that has a uib.ko. If no kernel has one, choose the newest kernel. */
 		if (usable && (status || find_uib(&k, home))) {
 			*ret = k;
 			status = 0;

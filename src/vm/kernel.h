@@ -37,7 +37,7 @@ int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len
  *		@home/../lib/uipoib/RELEASE/uib.ko, else in the kernel's own modules
  * @err:	on failure the missing file, and the package that has it
  *
- * Return: 0; -ENOENT something is missing; -EINVAL @want is wrong
+ * Return: 0; -ENOENT: a file is missing; -EINVAL @want is wrong
  */
 int kernel_find(struct vm_kernel *ret, const char *want, const char *uib, const char *home,
 		char err[VM_ERR_MAX]);

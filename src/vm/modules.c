@@ -173,7 +173,10 @@ int modules_add(struct modules *m, const char *name)
 		return is_builtin(m, name) ? 0 : -ENOENT;
 	colon = strchr(line, ':');
 	end = colon + strcspn(colon, "\n");
-	/* In modules.dep the files that a module needs follow it, in reverse order of loading. */
+	/*
+	 * In modules.dep, the files that a module needs are listed after it, in the reverse order
+	 * of loading.
+	 */
 	while (!status && end > colon + 1) {
 		const char *from = end;
 

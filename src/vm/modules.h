@@ -27,18 +27,22 @@ int modules_parse(struct modules *m, const char *dir, const char *dep, const cha
 void modules_close(struct modules *m);
 
 /**
- * modules_add() - Add a module behind the modules that it needs
+ * modules_add() - Add a module after the modules that it needs
  * @name:	name of the module, in which '-' and '_' are the same
  *
  * A module that is in the list already, or built into the kernel, is not added.
  * Return: 0; -ENOENT the kernel has no such module; -E2BIG too many modules; -ENOMEM
  */
 int modules_add(struct modules *m, const char *name);
-/* modules_find() - The absolute path of a module's file by modules.dep, to be free()d; NULL if there is none */
+/*
+ * modules_find() - Return the absolute path of a module's file by modules.dep, which the caller frees by free(); NULL
+ * if there is none
+ */
 char *modules_find(const struct modules *m, const char *name);
 
 /**
- * modules_add_file() - Add the module file @path, which modules.dep does not know, behind the modules that its .modinfo names
+ * modules_add_file() - Add the module file @path, which is not in modules.dep, after the modules that its .modinfo
+ * names
  * @ret_missing:	on -ENOENT the name of the module that the kernel does not have
  *
  * Return: 0; -ENOENT; -ENOEXEC the file is no module for x86-64; another error of reading it
@@ -54,7 +58,10 @@ int modules_add_file(struct modules *m, const char *path, char ret_missing[64]);
  */
 const char *modules_info(const void *elf, size_t len, const char *tag);
 
-/* modules_read() - Read a whole file; the result is to be free()d and has a NUL behind it. NULL with errno */
+/*
+ * modules_read() - Read a whole file, with a NUL after it; the caller frees the result by free(). NULL, with errno:
+ * it cannot be read
+ */
 char *modules_read(const char *path, size_t *ret_len);
 
 #endif

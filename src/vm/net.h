@@ -5,10 +5,11 @@
 /*
  * DOC: The wire of a VM
  *
- * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. That process takes the
- * datagrams out of their frames and passes them to the instance over a socket, and back. The host's network is not
- * involved, and the guest has no other network. The MTU is larger than any packet, so nothing is fragmented. The
- * addresses are from TEST-NET-1 (RFC 5737), and only the guest and this process see them.
+ * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. `uipoib vm` unpacks the
+ * datagrams from the frames and passes them to the instance over a socket, and packs the instance's datagrams into
+ * frames. The host's network is not involved, and the guest has no other network. The MTU is larger than any packet,
+ * so nothing is fragmented. The addresses are from TEST-NET-1 (RFC 5737), and only the guest and this process see
+ * them.
  */
 
 #include <stddef.h>

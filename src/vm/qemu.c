@@ -17,9 +17,9 @@
 #define SANDBOX "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 
 /*
- * Kernel and C library copy by "rep movsb" on a processor that is said to do this fast. QEMU emulates it octet by octet, so a
- * guest that thinks so needs several times the time for its TCP. The fifth level of page tables costs a read for
- * each page that is not in the TLB, and no guest has so much memory.
+ * Kernel and C library copy by "rep movsb" on a processor that is said to do this fast. QEMU emulates this
+ * instruction octet by octet, so a guest that uses it needs several times as much time for TCP. The fifth level of
+ * page tables costs a read for each page that is not in the TLB, and no guest has so much memory.
  */
 #define EMULATED_CPU "max,erms=off,fsrm=off,la57=off"
 
@@ -27,7 +27,7 @@
 
 static void add(struct qemu_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* If memory is short, the word's place stays NULL, and qemu_args_make() reports that. */
+/* If memory runs out, the word is NULL, which qemu_args_make() reports. */
 static void add(struct qemu_args *a, const char *fmt, ...)
 {
 	va_list ap;
@@ -136,14 +136,14 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "/proc/self/fd/%d", c->initrd_fd);
 	add(a, "-append");
 	/*
-	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that nobody waits
-	 * for it. An emulated processor sometimes hangs in the boot; the kernel notices a processor that hangs (a
-	 * soft lockup) and panics, so that vm_run() boots it again. Once the guest's init runs, it clears this
+	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that no program
+	 * waits for it. An emulated processor sometimes hangs in the boot; the kernel notices a processor that hangs
+	 * (a soft lockup) and panics, so that vm_run() boots it again. When the guest's init runs, it clears this
 	 * setting. An emulated guest does not take its time from the TSC, but from the HPET, whose time is QEMU's
-	 * own. The emulated TSC is this machine's, and the guest measures its rate in the boot. On one busy machine
-	 * the guest's time ran several times too fast, so that its link lost the peer again and again. The kernel's
-	 * check of its timer panics if a busy machine does not run QEMU in time, so the check is off. The kernel's
-	 * tests of its ciphers take time, and nothing here needs them.
+	 * own. The emulated TSC is this machine's TSC, and the guest measures its rate during the boot. With the TSC,
+	 * the guest's time ran several times too fast on a busy machine, so that its link lost the peer again and
+	 * again. The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the check is
+	 * off. The kernel's tests of its ciphers take time, and the guest does not need them.
 	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "

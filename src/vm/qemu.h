@@ -28,12 +28,15 @@ struct qemu_args {
 	unsigned int n;
 };
 
-/* qemu_args_make() - Make the command line. 0; -ENOMEM; -E2BIG. Call qemu_args_free() in any case */
+/*
+ * qemu_args_make() - Make the command line. Return: 0; -ENOMEM; -E2BIG. In all cases the caller has to call
+ * qemu_args_free()
+ */
 int qemu_args_make(struct qemu_args *a, const struct qemu_cfg *c);
 void qemu_args_free(struct qemu_args *a);
 
 /*
- * qemu_kvm_works() - Tell whether KVM is there and can be expected to boot a kernel. /dev/kvm alone is no proof,
+ * qemu_kvm_works() - Tell whether KVM exists and can be expected to boot a kernel. /dev/kvm alone is no proof,
  * because some hypervisors have that file although the processor lacks the extensions
  */
 bool qemu_kvm_works(void);

@@ -45,8 +45,8 @@ int relay_to_guest(struct relay *r)
 		for (unsigned int i = 0; i < RELAY_BATCH; i++)
 			prepare(r, i, r->slot[i].data, VM_NET_DATA_MAX);
 		/*
-		 * An error here was reported by ICMP for a datagram that was sent before. It is ignored, because the
-		 * link has a time-out of its own.
+		 * An error of this call was reported by ICMP for an earlier datagram. Ignore it, because the link has
+		 * its own time-out.
 		 */
 		got = recvmmsg(r->udp, r->msg, RELAY_BATCH, MSG_DONTWAIT, NULL);
 		r->n = got > 0 ? (unsigned int)got : 0;

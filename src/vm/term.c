@@ -54,7 +54,10 @@ int term_writable(struct term *t)
 	size_t len = t->out_len - t->out_at;
 	ssize_t n;
 
-	/* poll() promises that a pipe takes PIPE_BUF octets without blocking, even if the descriptor is a blocking one. */
+	/*
+	 * After poll(), a pipe accepts PIPE_BUF octets without blocking, even through a blocking
+	 * descriptor.
+	 */
 	n = write(t->out_fd, t->out + t->out_at, len < PIPE_BUF ? len : PIPE_BUF);
 	if (n > 0)
 		t->out_at += (size_t)n;

@@ -3,8 +3,8 @@
 #define VM_TERM_H
 
 /*
- * The standard input and output of `uipoib vm`, which are those of CMD. Nothing here blocks, so that a slow reader of the
- * output holds up CMD but not the packets of the VM.
+ * The standard input and output of `uipoib vm`, which become those of CMD. No function blocks, so that a slow reader
+ * of the output delays CMD but not the packets of the VM.
  */
 
 #include <poll.h>
@@ -37,8 +37,8 @@ static inline bool term_busy(const struct term *t)
 /* term_polls() - Fill in the entries for poll() of input and output; descriptor -1: nothing to poll for */
 void term_polls(const struct term *t, struct pollfd in_out[2]);
 /*
- * term_writable() - Write more of the output. Return: 0, also if an error lost the output; -EPIPE: nobody reads the
- * output any more
+ * term_writable() - Write more of the output. Return: 0, even if output was lost by an error; -EPIPE: the reader of
+ * the output is gone
  */
 int term_writable(struct term *t);
 /*

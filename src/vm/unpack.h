@@ -30,7 +30,8 @@ int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_le
 bool unpack_has_pvh(const uint8_t *elf, size_t len);
 
 /**
- * unpack_kernel() - Unpack the kernel in the file @image by the format's program (xz, zstd, ...)
+ * unpack_kernel() - Unpack the kernel in the file @image, with the program for its format (xz,
+ * zstd, ...)
  *
  * Return: a memfd, which the caller closes; -errno: the image has to be booted as it is
  */

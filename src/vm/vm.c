@@ -101,7 +101,7 @@ static void keep_log(struct vm *v, const void *data, size_t len)
 	}
 }
 
-/* Copies the octets that .log keeps, oldest first, and returns their number. */
+/* Copies the octets in .log, oldest first, and returns their number. */
 static size_t kept_log(const struct vm *v, char ret[LOG_KEPT])
 {
 	size_t n = v->logged < LOG_KEPT ? v->logged : LOG_KEPT;
@@ -263,7 +263,8 @@ static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	setpgid(0, 0); /* so that Ctrl-C is sent to `uipoib vm` and not to QEMU */
+	/* with its own process group, QEMU gets no SIGINT from Ctrl-C, only `uipoib vm` does */
+	setpgid(0, 0);
 	sigprocmask(SIG_SETMASK, v->cfg->sig_mask, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
@@ -354,7 +355,7 @@ static void on_signal(struct vm *v, const struct signalfd_siginfo *si)
 	uint8_t buf[FRAME_HDR_LEN + 1], sig = (uint8_t)si->ssi_signo;
 
 	switch (si->ssi_signo) {
-	case SIGCHLD: /* QEMU's sockets report its end, after its last output */
+	case SIGCHLD: /* the sockets to QEMU report its end, after its last output */
 		break;
 	case SIGWINCH:
 		send_size(v);
@@ -382,7 +383,7 @@ static void input_readable(struct vm *v)
 	send_frame(v, buf, term_read(&v->term, buf));
 }
 
-/* Time at which the present step must have ended; -1: there is no limit */
+/* Return the time at which the present step must have ended; -1: there is no limit */
 static long long deadline(const struct vm *v, bool kvm)
 {
 	long long at = v->ready ? -1 : v->started + BOOT_TIMEOUT_MS;

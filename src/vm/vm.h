@@ -13,7 +13,7 @@
  *
  * There are two processes, `uipoib vm` and QEMU. When `uipoib vm` ends for whatever reason, QEMU ends too, by
  * PDEATHSIG and because the guest powers off when its channel is closed. The initramfs is a memfd and the wires are
- * socket pairs, so nothing is on disk.
+ * socket pairs, so no file is written to disk.
  */
 
 #include <signal.h>
@@ -28,7 +28,7 @@ struct vm_cfg {
 	bool verbose; /* the kernel's log is printed on standard error */
 	long long timeout_ms; /* longest time from now to the end of CMD; -1: no limit */
 	int udp_fd; /* the link to the instance: a connected, non-blocking UDP socket */
-	/* descriptor that becomes readable when the instance has ended; -1: there is none */
+	/* descriptor that becomes readable when the instance has ended; -1: there is no instance */
 	int lost_fd;
 	int sig_fd; /* signalfd of SIGCHLD, SIGWINCH and the signals that end CMD */
 	const sigset_t *sig_mask; /* signal mask for QEMU */

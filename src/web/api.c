@@ -123,7 +123,10 @@ static bool number(const char *text, uint64_t *ret)
 	return !*end && !errno;
 }
 
-/* A browser that connects again says in the header what it has got; its query is that of its first connection. */
+/*
+ * A browser that connects again sends the number of the last event that it has received in a
+ * header; its query is the same as in its first connection.
+ */
 static void get_events(struct web *w, struct web_request *r)
 {
 	const char *text = web_http_header(r, "Last-Event-ID");
@@ -173,7 +176,10 @@ static void on_answer(void *ctx, json_t *rows, const char *error, ns_t now)
 		web_http_text(ctx, 503, no_memory);
 }
 
-/* Sets an argument of the question by that of the query. False: it is missing, or is none */
+/*
+ * Sets an argument of the question from an argument of the query. False: the argument is missing or
+ * invalid
+ */
 static bool set_arg(json_t *args, const struct arg *a, const char *text)
 {
 	uint64_t v;

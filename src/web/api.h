@@ -2,7 +2,7 @@
 #ifndef WEB_API_H
 #define WEB_API_H
 
-/* Paths of `uipoib web`, and what answers them. uipoib(8) describes them. */
+/* Paths of `uipoib web`, and the functions that answer them. uipoib(8) describes the paths. */
 
 #include "web/ask.h"
 #include "web/feed.h"
@@ -27,7 +27,7 @@ struct web {
 
 /* web_api_request() - A function of web_http_start(), whose context is a struct web */
 void web_api_request(void *ctx, struct web_request *r, const char *path);
-/* web_api_run() - Answer the requests that wait, if all is known */
+/* web_api_run() - Answer the waiting requests, if all their data are known */
 void web_api_run(struct web *w, ns_t now);
 /* web_api_fini() - Forget requests that wait */
 void web_api_fini(struct web *w);

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LINES_MAX 512 /* lines of one call, so that clients are not kept waiting */
+/* largest number of lines that one call reads, so that other clients do not wait */
+#define LINES_MAX 512
 
 struct question {
 	struct list link;
@@ -29,7 +30,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-/* Takes the first question out of the queue; NULL: there is none */
+/* Removes the first question from the queue and returns it; NULL: there is none */
 static struct question *pop(struct web_ask *a)
 {
 	struct question *q;

@@ -4,8 +4,8 @@
 
 /*
  * DOC: Questions to the instance
- *
- * Questions wait in a queue and are sent one after the other; the server goes on with its clients meanwhile.
+ * Questions wait in a queue and are sent one after the other. While a question is open, the server serves its
+ * clients.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct web_ask {
 	struct list queue; /* struct question.link */
 	struct question *under; /* question that is under way; NULL: none */
 	struct proto_client client;
-	json_t *rows; /* of its answer, as far as they have come */
+	json_t *rows; /* rows of the answer that have arrived so far */
 	ns_t deadline;
 };
 
@@ -34,7 +34,7 @@ int web_ask_open(struct web_ask *a, const char *instance);
 /* web_ask_close() - Drop all questions; their functions are not called */
 void web_ask_close(struct web_ask *a);
 
-/* web_ask() - Put a question into the queue; takes @args. 0 or -ENOMEM, and @fn is not called */
+/* web_ask() - Put a question into the queue; takes @args. Return: 0; -ENOMEM, and @fn is not called */
 int web_ask(struct web_ask *a, const char *cmd, json_t *args, web_ask_fn *fn, void *ctx);
 /* web_ask_quiet() - True if nothing is asked */
 bool web_ask_quiet(const struct web_ask *a);
@@ -43,8 +43,8 @@ bool web_ask_quiet(const struct web_ask *a);
 int web_ask_send(struct web_ask *a, ns_t now);
 
 /*
- * web_ask_run() - Read what has come, call functions, and send the next question. Call it when the socket has input.
- * Return: 1 there is more to do at once; 0; -errno the connection is of no use any more
+ * web_ask_run() - Read the received lines, call the functions of their questions, and send the next question. To be
+ * called when the socket has input. Return: 1: there is more to do at once; 0; -errno: the connection is unusable
  */
 int web_ask_run(struct web_ask *a, ns_t now);
 

@@ -5,8 +5,9 @@
 /*
  * DOC: The rows of /metrics
  *
- * The rows are read again when somebody asks and they are older than WEB_FEED_AGE, so the load of the instance does not grow with the number
- * of those who ask. Ports are asked for node by node, because the instance forwards no packets while it makes the rows of one answer.
+ * When a client requests them, rows older than WEB_FEED_AGE are read again. So the load of the instance does not grow
+ * with the number of clients. Ports are requested node by node, because the instance forwards no packets while it
+ * makes the rows of one answer.
  */
 
 #include "web/ask.h"
@@ -24,14 +25,14 @@ struct web_feed {
 	struct list waiters; /* who wait for .coming */
 };
 
-/* Gets the rows; NULL: there is no memory for them */
+/* Gets the rows; NULL: memory ran out */
 typedef void web_feed_fn(void *ctx, const struct web_rows *rows);
 
 void web_feed_init(struct web_feed *f, struct web_ask *ask);
 /* web_feed_fini() - Functions that wait are not called */
 void web_feed_fini(struct web_feed *f);
 
-/* web_feed_get() - Call @fn with rows that are fresh, at once or when they have come */
+/* web_feed_get() - Call @fn with fresh rows, at once or when they have arrived */
 void web_feed_get(struct web_feed *f, ns_t now, web_feed_fn *fn, void *ctx);
 
 #endif

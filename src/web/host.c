@@ -18,7 +18,7 @@ static bool is_port(const char *s)
 	return *s == ':' && n > 0 && n <= 5 && !s[1 + n];
 }
 
-/* Copies the host without brackets and port. False if it is none */
+/* Copies the host without brackets and port. False if the text is no host */
 static bool split(char ret[HOST_MAX], const char *host, bool *ret_v6)
 {
 	const char *end;

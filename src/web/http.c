@@ -44,7 +44,7 @@ static struct {
 	FUNCTIONS(MEMBER)
 } mhd;
 
-/* POSIX promises that the conversion from void * works, and C does not, so the octets are copied. */
+/* POSIX allows the conversion from void *, and C does not, so the octets are copied. */
 static bool find(void *lib, const char *name, void *ret, size_t size)
 {
 	void *sym = dlsym(lib, name);
@@ -83,7 +83,7 @@ struct web_http {
 	struct list streams; /* struct stream.link */
 	struct web_http_stats stats;
 	ns_t now;
-	ns_t look_at; /* time at which streams are asked whether their clients have left */
+	ns_t look_at; /* time of the next check whether clients of streams have left */
 };
 
 struct web_request {
@@ -94,7 +94,7 @@ struct web_request {
 	bool streams; /* the answer has no end */
 	struct MHD_Response *response;
 	unsigned int status; /* of HTTP */
-	bool ended; /* it has an answer, or there is no memory for one */
+	bool ended; /* true if the request has an answer, or memory ran out */
 };
 
 /* A reader of events. The library calls its function only while the client takes octets. */
@@ -143,7 +143,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 	struct connection *k = fd < 0 ? NULL : find_fd(h, starts ? -1 : fd);
 
 	(void)socket_ctx;
-	if (!k) /* not reached: the library admits as many connections as there are places */
+	if (!k) /* not reached, because the library admits no more connections than there are entries */
 		return;
 	k->fd = starts ? fd : -1;
 	k->asks = true;
@@ -156,8 +156,8 @@ static bool crowded(struct web_http *h)
 }
 
 /*
- * The library's own time-out starts anew with every octet. A connection that is shut down is closed by the library. While all places are
- * taken, connections without a request have less time, because others wait for their places.
+ * The library's own time-out starts again with every octet. The library closes a connection that is shut down. While
+ * all connections are in use, those without a request have less time, because other clients wait.
  */
 static void end_late(struct web_http *h, ns_t now)
 {
@@ -196,7 +196,7 @@ static void set_headers(struct MHD_Response *r, unsigned int status, const char 
 		mhd.MHD_add_response_header(r, headers[k][0], headers[k][1]);
 }
 
-/* The connection of a request that was answered later goes on, and the library calls on_request() once more. */
+/* The connection of a request that was answered later continues, and the library calls on_request() once more. */
 static void end_request(struct web_request *r, unsigned int status, struct MHD_Response *response)
 {
 	r->status = status;
@@ -311,7 +311,7 @@ static void cut(struct stream *s)
 	go_on(s);
 }
 
-/* True if the client has closed its connection, which the library does not see while the stream waits */
+/* True if the client has closed its connection, which the library does not notice while the stream waits */
 static bool has_left(const struct stream *s)
 {
 	char octet;
@@ -319,7 +319,7 @@ static bool has_left(const struct stream *s)
 	return s->waits && !recv(fd_of(s->c), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Clients that wait and for which there is something now go on. Those that do not take what there is are cut off. */
+/* Streams that waited and have events now continue. Streams whose clients do not read are closed. */
 static void look_at_streams(struct web_http *h, ns_t now)
 {
 	bool looks = now >= h->look_at;
@@ -353,7 +353,7 @@ const char *web_http_header(struct web_request *r, const char *name)
 
 static void serve(struct web_request *r, const char *path, const char *method)
 {
-	/* A request with a body is answered before its body, and its connection is closed then. */
+	/* A request with a body is answered before the body is read, and then its connection is closed. */
 	if (!web_host_ok(web_http_header(r, MHD_HTTP_HEADER_HOST), r->h->hosts))
 		web_http_text(r, MHD_HTTP_FORBIDDEN,
 			      "This Host is not answered. See --host in uipoib(8).\n");

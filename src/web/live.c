@@ -6,14 +6,19 @@
 #include <string.h>
 
 /*
- * A map is read after the sections, because nodes with interfaces are not folded; then the load, part by part, again and again. A section or a
- * map that somebody noticed to have changed is read between two readings of the load.
+ * First the sections are read, then the map, because nodes with interfaces are not folded, and then
+ * the load, part by part, again and again. If an event shows that a section or the map has changed,
+ * it is read between two readings of the load.
  */
 
 static const struct {
 	const char *name, *cmd;
 	const char *const
-		*members; /* that are kept; NULL: all. Those left out change without meaning */
+		/*
+		 * members that are stored; NULL: all. The other members change often and are not
+		 * needed
+		 */
+		*members;
 } sections[WEB_SECTIONS] = {
 	[WEB_INTERFACES] = { "interfaces", "link show",
 			     (const char *const[]){ "ifname", "host", "state", "reason", "admin_up",
@@ -91,7 +96,7 @@ static json_t *part_args(const struct web_live *l, const char *fabric)
 			 WEB_LIVE_PART);
 }
 
-/* Begins something, if it is time for it. */
+/* Begins the next reading, if its time has come. */
 static void begin(struct web_live *l, ns_t now)
 {
 	for (int s = 0; s < WEB_SECTIONS; s++) {
@@ -332,7 +337,10 @@ void web_live_event(struct web_live *l, json_t *row, ns_t now)
 		dirty(l, WEB_GROUPS);
 	if (!strcmp(event, "end_port") || !strcmp(event, "sweep"))
 		dirty(l, WEB_PARTITIONS);
-	/* LIDs may have changed. The map of a large fabric is read when its time has come. */
+	/*
+	 * LIDs may have changed. The map of a large fabric is not read at once, but at its next
+	 * regular time.
+	 */
 	if (!strcmp(event, "sweep") && l->model.nnodes <= WEB_LIVE_PART)
 		l->map_dirty = l->loaded;
 	if (strcmp(event, "drop"))

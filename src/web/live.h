@@ -5,9 +5,10 @@
 /*
  * DOC: Following an instance
  *
- * What is asked of the instance next, and what becomes of the answers: the model of the fabrics, sections (interfaces, subnet managers,
- * groups, partitions), and events for the clients. Nothing is asked while no client wants to know. The pace of the questions depends on how
- * long the answers take, so that a large fabric is not kept busy by its picture.
+ * This file chooses the next question to the instance, and makes from the answers the model of the fabrics, sections
+ * (interfaces, subnet managers, groups, partitions), and events for the clients. While there are no clients, it asks
+ * nothing. The rate of the questions depends on the time that the answers take, so that they do not overload an
+ * instance with a large fabric.
  */
 
 #include "web/model.h"
@@ -41,7 +42,7 @@ struct web_live {
 		WEB_LIVE_READS_LOAD
 	} doing;
 	enum web_section which; /* section that is read */
-	json_t *rows; /* of the map that is read, as for web_model_build() */
+	json_t *rows; /* rows of the map that is being read, as for web_model_build() */
 	unsigned int fabric, from; /* part that is read */
 	bool map_dirty, loaded; /* .loaded: the load of all links was read since the map */
 	ns_t wanted; /* time of the last request; 0: none */
@@ -52,17 +53,17 @@ struct web_live {
 void web_live_init(struct web_live *l, uint64_t first);
 void web_live_fini(struct web_live *l);
 
-/* web_live_want() - A client wants to know. After a pause everything is read again */
+/* web_live_want() - Report that there is a client. After a pause all data are read again */
 void web_live_want(struct web_live *l, ns_t now);
 /* web_live_ready() - True if a snapshot can be made */
 bool web_live_ready(const struct web_live *l);
 
 /*
- * web_live_next() - The question that should be asked now. The caller takes @ret_args, which may be NULL. False: there is none before
- * web_live_due()
+ * web_live_next() - Return the question that should be asked now. The caller takes @ret_args, which may be NULL.
+ * False: there is no question before web_live_due()
  */
 bool web_live_next(struct web_live *l, ns_t now, const char **ret_cmd, json_t **ret_args);
-/* web_live_due() - Time of the next question; NS_NEVER: only after web_live_want() */
+/* web_live_due() - Return the time of the next question; NS_NEVER: there is none until web_live_want() is called */
 ns_t web_live_due(const struct web_live *l, ns_t now);
 
 /* web_live_answer() - The rows of the answer. @unix_ms: the same time as @now, in milliseconds of Unix time */

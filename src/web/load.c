@@ -5,8 +5,8 @@
 
 /* Load and state of cables: from rows of "fabric load" to events and to the snapshot. */
 
-#define VALUES 3 /* of each cable in a row: state, data, errors */
-#define WORD 4 /* PortXmitData counts units of four octets (IBTA 16.1.3.5) */
+#define VALUES 3 /* values for each cable in a row: state, data, errors */
+#define WORD 4 /* PortXmitData is in units of four octets (IBTA 16.1.3.5) */
 
 static const char *state_name(unsigned int state)
 {
@@ -20,7 +20,10 @@ static uint64_t value(const json_t *v, size_t k)
 	return (uint64_t)json_integer_value(json_array_get(v, k));
 }
 
-/* A counter that went back was cleared, so the time since then is not known, and the rate stays as it was. */
+/*
+ * A counter with a lower value than before was cleared. So the growth is unknown, and the rate does
+ * not change.
+ */
 static void take_end(struct web_model *m, struct web_end *e, const json_t *v, size_t k, ns_t now)
 {
 	struct web_load *l = &m->link[e->link].now;

@@ -10,7 +10,7 @@
 #include "util/escape.h"
 #include "util/list.h"
 
-#define WORD 4 /* PortXmitData and PortRcvData count units of four octets (IBTA 16.1.3.5) */
+#define WORD 4 /* PortXmitData and PortRcvData are in units of four octets (IBTA 16.1.3.5) */
 
 /* A counter of a port under the names of both exporters; NULL: the exporter has no such metric */
 struct metric {
@@ -89,8 +89,8 @@ static void head(struct maker *m, const char *prefix, const char *name, const ch
 }
 
 /*
- * A label. Its value may be a NodeDescription, which anybody may set: control characters become \xNN, and then quotes
- * and backslashes are escaped as the format demands.
+ * A label. Its value may be a NodeDescription, which any node may set: control characters become \xNN, and then
+ * quotes and backslashes are escaped as the format demands.
  */
 static void label(FILE *out, const char *sep, const char *name, const char *value)
 {
@@ -193,7 +193,10 @@ static void counters(struct maker *m)
 
 /* --- rates and states */
 
-/* Octets a second of a speed such as "4xEDR", by the data rates that infiniband_exporter uses; 0: unknown */
+/*
+ * Return the octets per second of a speed such as "4xEDR", by the data rates that infiniband_exporter uses; 0:
+ * unknown
+ */
 static long long rate_of(const json_t *port)
 {
 	static const struct {
@@ -220,7 +223,7 @@ static void put_rate(struct maker *m, const json_t *node, const json_t *port, co
 	sample(m, rate_of(port));
 }
 
-/* The number of a state in PortInfo (IBTA 14.2.5.6); 0: unknown */
+/* Return the number of a state in PortInfo (IBTA 14.2.5.6); 0: unknown */
 static int number_of(const char *state, const char *const *names, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -274,7 +277,7 @@ static void states(struct maker *m)
 	each_port(m, false, put_up, NULL);
 }
 
-/* --- switches as a whole, and what their ports lead to */
+/* --- switches, and the nodes to which their ports lead */
 
 static void put_lid(struct maker *m, const char *name, const json_t *row)
 {
@@ -303,7 +306,7 @@ static void put_uplink(struct maker *m, const json_t *node, const json_t *port, 
 	if (!slash)
 		return;
 	other = json_object_get(m->by_name, key_of(key, node, peer, (size_t)(slash - peer)));
-	if (!other) /* the cable leaves the process, so nobody knows what is there */
+	if (!other) /* the cable leaves the process, so the node at its other end is not known */
 		return;
 	json_array_foreach(json_object_get(other, "ports"), k, other_port)
 	{
@@ -382,7 +385,7 @@ static void interfaces(struct maker *m)
 	}
 }
 
-/* The text of a drop's labels, "" if it does not fit */
+/* Write the labels of a drop counter; "" if there is no room */
 static void drop_labels(char *buf, size_t size, const json_t *row)
 {
 	FILE *f = fmemopen(buf, size, "w");

@@ -5,9 +5,10 @@
 /*
  * DOC: Metrics
  *
- * The state of an instance in Prometheus' text format 0.0.4. Ports of switches have the names that infiniband_exporter
- * gives them, and ports of CAs those of node_exporter's collector infiniband, so that dashboards and alerts made for a
- * cluster work here. A label `fabric` is added to both. What only this program has begins with uipoib_.
+ * The state of an instance in Prometheus' text format 0.0.4. Ports of switches have the names that
+ * infiniband_exporter gives them, and ports of CAs have the names of node_exporter's collector infiniband, so that
+ * dashboards and alerts made for a cluster work with this program. A label `fabric` is added to both. Names of
+ * metrics that only this program has begin with uipoib_.
  */
 
 #include <jansson.h>
@@ -17,15 +18,16 @@
 
 /* Rows of the control protocol */
 struct web_rows {
-	json_t *nodes; /* of "fabric node show"; each has "ports", the rows of "fabric port show" for this node */
+	json_t *nodes; /* rows of "fabric node show"; each has "ports", the rows of "fabric port show" for its node */
 	json_t *links; /* of "link show" */
 	json_t *stats; /* of "stats show" */
-	const struct web_http_stats *http; /* of the server itself; NULL: no metrics of them */
+	/* data of the server itself; NULL: they are not in the metrics */
+	const struct web_http_stats *http;
 };
 
 /**
  * web_metrics() - Make the answer to /metrics
- * @ret:	the text, UTF-8, to be freed
+ * @ret:	the text, UTF-8, which the caller frees
  *
  * A row without a member that a sample needs gives no sample.
  * Return: 0; -ENOMEM

@@ -155,7 +155,7 @@ static void add_shape(struct web_model *m, struct web_link *l)
 				       .up = true };
 }
 
-/* The number of the peer's end in .end; -1: it is in no fabric, or not in the rows */
+/* Return the number of the peer's end in .end; -1: the peer is in no fabric, or not in the rows */
 static long peer_of(const struct web_node *n, const json_t *index, const json_t *cable)
 {
 	const char *peer = json_string_value(json_array_get(cable, 2));

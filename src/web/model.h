@@ -19,7 +19,7 @@
 #include "web/ring.h"
 
 #define WEB_LINK_OUTSIDE \
-	(~0u) /* in place of a node: this end of the cable is in no fabric of the instance */
+	(~0u) /* in place of a node: this end of the cable is outside the instance's fabrics */
 #define WEB_LINKS_PER_EVENT 512
 
 struct web_link {
@@ -27,7 +27,7 @@ struct web_link {
 	const char *speed; /* "4xEDR" */
 	const char *outside; /* name of end B if that is outside */
 	unsigned int shape; /* index in .layout.link; WEB_LINK_OUTSIDE: none */
-	/* Present values, and those that the clients know by the last event */
+	/* Present values, and the values in the last event, which the clients know */
 	struct web_load {
 		unsigned int state; /* enum fabric_link_state */
 		uint64_t rate[2],
@@ -54,7 +54,7 @@ struct web_fabric {
 };
 
 struct web_model {
-	json_t *rows; /* array of {"fabric", "rows", "keep"}, which the other members point into */
+	json_t *rows; /* array of {"fabric", "rows", "keep"}, into which the other members point */
 	struct web_fabric *fabric;
 	struct web_node *node;
 	struct web_end *end;
@@ -65,19 +65,20 @@ struct web_model {
 
 /**
  * web_model_build() - Make the model of rows
- * @rows:	taken; array of objects: "fabric" is the name, "rows" are those of "fabric map" in their order, and "keep" is an
+ * @rows:	the function takes them; array of objects: "fabric" is the name, "rows" are those of "fabric map" in
+ *	their order, and "keep" is an
  *		object whose keys are names of nodes that are not folded
  *
- * Return: 1 the rows are those of before and nothing was done; 0; -ENOMEM, -EPROTO: the model is empty
+ * Return: 1: the rows have not changed, and nothing was done; 0; -ENOMEM, -EPROTO: the model is empty
  */
 int web_model_build(struct web_model *m, json_t *rows);
 void web_model_free(struct web_model *m);
 
 /**
- * web_model_load() - Take rows of "fabric load"
+ * web_model_load() - Update the model by rows of "fabric load"
  * @from:	index in the fabric of the first row's node
  *
- * Return: 0; -EPROTO the rows do not fit the model, so the map has changed
+ * Return: 0; -EPROTO: the rows contradict the model, because the map has changed
  */
 int web_model_load(struct web_model *m, unsigned int fabric, unsigned int from, const json_t *rows,
 		   ns_t now);

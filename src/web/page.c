@@ -6,8 +6,9 @@
 #include "util/list.h"
 
 /*
- * The assembler takes the files in, so the build needs no other program for them. Paths are relative to the top folder,
- * where make compiles; the Makefile knows that this file depends on them.
+ * The assembler includes the files, so the build needs no other program for this. Paths are
+ * relative to the top folder, where make compiles; the Makefile knows that this file depends on
+ * them.
  */
 #define FILE_OF(symbol, name)                                                                    \
 	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"src/web/page/" name "\"\n" #symbol \

@@ -12,7 +12,7 @@ struct web_page {
 	size_t len;
 };
 
-/* web_page_find() - The file at a path; NULL: there is none */
+/* web_page_find() - Return the file at a path; NULL: there is none */
 const struct web_page *web_page_find(const char *path);
 
 #endif

@@ -5,9 +5,9 @@
 /*
  * DOC: Events
  *
- * The last events as server-sent events (HTML Living Standard, section 9.2), each with a sequence number. The text of an event is
- * made once, however many clients read it. The ring forgets the oldest events when it is full; a client that has not read
- * them needs a new snapshot.
+ * The last events as server-sent events (HTML Living Standard, section 9.2), each with a sequence number. The text of
+ * an event is made once, however many clients read it. When the ring is full, it drops the oldest events; a client
+ * that has not read them needs a new snapshot.
  */
 
 #include <jansson.h>
@@ -20,25 +20,25 @@
 struct web_ring {
 	char *text[WEB_RING_EVENTS]; /* event n is at n % WEB_RING_EVENTS */
 	size_t len[WEB_RING_EVENTS];
-	uint64_t first, next; /* numbers of the oldest event, and of the one that comes */
+	uint64_t first, next; /* number of the oldest event, and number of the next event */
 	size_t octets; /* of all texts */
-	uint64_t failed; /* counter: events for which there was no memory */
+	uint64_t failed; /* counter of events that were lost because memory ran out */
 };
 
 /*
- * web_ring_init() - Make an empty ring whose first event has the number @first. A server takes its start in microseconds of
- * Unix time, so that numbers of an earlier server are older than all of this one
+ * web_ring_init() - Make an empty ring whose first event has the number @first. A server uses the time of its start,
+ * in microseconds of Unix time, so that an earlier server's numbers are lower than all numbers of this server
  */
 void web_ring_init(struct web_ring *r, uint64_t first);
 void web_ring_fini(struct web_ring *r);
 
 /*
- * web_ring_push() - Add an event; takes @data, which may be NULL if there was no memory. Without memory the number is used up,
- * so that each client notices that it has missed an event
+ * web_ring_push() - Add an event; takes @data, which may be NULL if memory ran out. In this case the event has a
+ * number but no text, so that each client notices that it has missed an event
  */
 void web_ring_push(struct web_ring *r, const char *event, json_t *data);
 
-/* web_ring_at() - The text of an event; NULL: it is forgotten, or has not come yet */
+/* web_ring_at() - Return the text of an event; NULL: it was dropped, or does not exist yet */
 const char *web_ring_at(const struct web_ring *r, uint64_t number, size_t *ret_len);
 
 #endif

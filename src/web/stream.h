@@ -5,8 +5,8 @@
 /*
  * DOC: A reader of events
  *
- * Where one client is in the ring. A reader is never waited for: one that takes nothing for WEB_STREAM_STUCK although something is there, or
- * that is so far behind that the ring has forgotten its next event, is cut off.
+ * The position of one client in the ring. The server never waits for a reader. It disconnects a reader that reads
+ * nothing for WEB_STREAM_STUCK although there are events, or whose next event the ring has dropped.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "web/ring.h"
 
 #define WEB_STREAM_STUCK NS_SEC(10)
-#define WEB_STREAM_BEAT NS_SEC(15) /* a comment is sent when there was nothing else for so long */
+#define WEB_STREAM_BEAT NS_SEC(15) /* a comment is sent when no event was sent for this time */
 
 struct web_stream {
 	const struct web_ring *ring;
@@ -23,26 +23,31 @@ struct web_stream {
 	uint64_t next; /* number of the event that is sent, or comes next */
 	size_t off; /* octets of it that are sent */
 	ns_t last; /* time of the last octets */
-	ns_t idle; /* last time at which web_stream_slow() saw that nothing was there to take */
+	ns_t idle; /* last time at which web_stream_slow() found no unread events */
 };
 
 /**
- * web_stream_start() - Begin behind an event
+ * web_stream_start() - Begin after an event
  * @since:	number of the last event, or of the snapshot, that the client has; NULL: events from now on
  *
- * If events between that one and now are forgotten, or the number is none of this server, the client gets the event
- * "reset" first, which tells it to take a new snapshot.
+ * If the ring has dropped events after @since, or @since is no number of this server, the client first gets the event
+ * "reset", which makes it read a new snapshot.
  */
 void web_stream_start(struct web_stream *s, const struct web_ring *r, const uint64_t *since,
 		      ns_t now);
 
-/* web_stream_ready() - True if there is something to send */
+/* web_stream_ready() - True if there are octets to send */
 bool web_stream_ready(const struct web_stream *s, ns_t now);
 
-/* web_stream_read() - Take up to @max octets. Returns how many; 0: nothing is there; -1: the next event is forgotten */
+/*
+ * web_stream_read() - Read up to @max octets. Returns their number; 0: there are none; -1: the next event was dropped
+ */
 long web_stream_read(struct web_stream *s, char *buf, size_t max, ns_t now);
 
-/* web_stream_slow() - True if the reader must be cut off. Call it at least once a second, so that it knows since when something is there */
+/*
+ * web_stream_slow() - True if the reader must be disconnected. To be called at least once a second, so that the
+ * function knows since when there are unread events
+ */
 bool web_stream_slow(struct web_stream *s, ns_t now);
 
 #endif

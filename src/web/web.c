@@ -17,7 +17,8 @@
 #include "os/privs.h"
 #include "web/api.h"
 
-#define MONITOR_LINES 256 /* rows of "monitor" of one turn, so that clients are not kept waiting */
+/* largest number of rows of "monitor" in one turn, so that clients do not wait */
+#define MONITOR_LINES 256
 
 /* --- the instance */
 
@@ -38,7 +39,7 @@ static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 	web_live_answer(&w->live, rows, now, unix_ms());
 }
 
-/* Following comes after what clients have asked for. */
+/* Questions of web_live come after questions of clients. */
 static void follow(struct web *w, ns_t now)
 {
 	const char *cmd;
@@ -91,7 +92,7 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* As the daemon; the server outlives whoever started it, if that is wanted, as by `nohup`. */
+/* Drops rights as the daemon does, but does not end with its parent, so that it can be run by `nohup`. */
 static int drop_rights(void)
 {
 	int status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0);
@@ -114,7 +115,7 @@ static int failed(char err[WEB_ERR_MAX], int exit_status, const char *what, int 
 	return exit_status;
 }
 
-/* The instance is asked by one connection and tells its events by the other. */
+/* One connection to the instance is for questions, and the other for its events. */
 static int connect_both(struct web *w, const char *instance, char err[WEB_ERR_MAX])
 {
 	int status = web_ask_open(&w->ask, instance);
@@ -147,7 +148,10 @@ static int load(char err[WEB_ERR_MAX])
 	return status ? PROTO_EXIT_ENV : 0;
 }
 
-/* The library makes its epoll descriptor while no filter is there, and serves nobody before the filter is. */
+/*
+ * The library creates its epoll descriptor before the filter of system calls is set, and serves no client before
+ * that.
+ */
 static int start(struct web *w, const struct web_cfg *cfg, char err[WEB_ERR_MAX])
 {
 	int status = drop_rights();
@@ -186,7 +190,10 @@ static bool sleep_until(struct web *w, int timeout_ms)
 	return !p[1].revents && !w->lost;
 }
 
-/* The instance comes before the clients, so that they get what it has just said. Returns the milliseconds to the next turn at the latest */
+/*
+ * The instance comes before the clients, so that clients get the newest events. Returns the largest number of
+ * milliseconds until the next turn
+ */
 static int turn(struct web *w)
 {
 	ns_t now = loop_clock();

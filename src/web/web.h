@@ -5,9 +5,9 @@
 /*
  * DOC: uipoib web
  *
- * A process of its own that shows an instance over HTTP. Before it answers anybody it connects to the read-only socket of
- * the instance and gives up its rights as the daemon does (os/privs.h), so it can open no file, and can change nothing
- * in the instance. It ends when the instance ends.
+ * A process of its own that shows an instance over HTTP. Before it answers any request, it connects to the read-only
+ * socket of the instance and drops its privileges as the daemon does (os/privs.h). So it can open no file, and can
+ * change nothing in the instance. It ends when the instance ends.
  */
 
 #include <stddef.h>

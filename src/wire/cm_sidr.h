@@ -40,7 +40,7 @@ enum sidr_status {
 };
 
 /*
- * The ServiceID of IBARP if the configuration gives no other; the draft assigns none. The first octet 0x02 marks the
+ * The ServiceID of IBARP if the configuration has none; the draft does not assign one. The first octet 0x02 marks the
  * ServiceIDs that each host may assign by itself (IBTA A3.2.3); the last five octets are "IBARP".
  */
 #define SIDR_SERVICE_ID_DEFAULT 0x0200004942415250ull

@@ -67,8 +67,8 @@ struct dhcp_opt {
 };
 
 /*
- * A walk over the options of a message: first the options field, then file and sname if option 52 announces options
- * there
+ * A walk over the options of a message: first the options field, then file and sname if option 52 says that they
+ * contain options
  */
 struct dhcp_walk {
 	const uint8_t *p;
@@ -101,7 +101,8 @@ int dhcp_opt_set(uint8_t *out, size_t max, const void *p, size_t len, uint8_t co
 		 const uint8_t *data, uint8_t n);
 
 /*
- * dhcp_client_id_make() - RFC 4361 §6.1: type 255, IAID, DUID-LL (RFC 8415 §11.4) of an address, @n octets, of hardware type @htype
+ * dhcp_client_id_make() - Make the client identifier of RFC 4361 §6.1: type 255, IAID, and the DUID-LL (RFC 8415
+ * §11.4) of an address of @n octets with hardware type @htype
  *
  * Writes DHCP_CLIENT_ID_LEN(n) octets; the IAID has the last four octets of the address.
  */

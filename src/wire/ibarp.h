@@ -6,8 +6,8 @@
  * Link-layer addresses of draft-pelissier-ipoib-encaparp-00, and the two formats that contain them: IBARP for IPv4
  * (§6.3) and the option of Neighbour Discovery (§5).
  *
- * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, count this second copy, so
- * we send it. The draft's HLEN of 32 does not count the second copy, so other senders may leave it out. The decoders
+ * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, include this second copy, so
+ * we send it. The draft's HLEN of 32 does not include the second copy, so other senders may omit it. The decoders
  * accept both layouts.
  */
 
@@ -33,8 +33,9 @@ bool ibarp_is(const uint8_t *p, size_t len);
 /*
  * ibarp_decode() - Decode the octets after the encapsulation
  *
- * If HLEN and @len permit both layouts, with and without second copies, the decoder takes the layout in which the low half
- * of the sender's GID is the sender's EUI-64. If this holds for both or for neither, the layout with the copies is taken.
+ * If HLEN and @len permit both layouts, with and without second copies, the decoder takes the layout in which the low
+ * half of the sender's GID is the sender's EUI-64. If this is true for both layouts or for neither, the decoder
+ * assumes the layout with the copies.
  * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);

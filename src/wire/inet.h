@@ -21,7 +21,7 @@ uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from);
 /* inet_fold() - The checksum of a running sum, folded and complemented; to be stored by be16_put() */
 uint16_t inet_fold(uint32_t sum);
 
-/* The sum of the pseudo header; @l4_len counts the TCP or UDP header and its data */
+/* Return the sum of the pseudo header; @l4_len is the length of the TCP or UDP header and its data */
 uint32_t inet_pseudo4(const uint8_t src[4], const uint8_t dst[4], uint8_t proto, uint32_t l4_len);
 uint32_t inet_pseudo6(const uint8_t src[16], const uint8_t dst[16], uint8_t proto, uint32_t l4_len);
 

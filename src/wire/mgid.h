@@ -24,7 +24,10 @@ int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t 
  */
 #define MGID_SIG_3333 0x3333
 int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
-/* mgid_3333_to_ipv6() - The IPv6 group, with flags 0, of which mgid_3333_from_ipv6() makes @mgid. Return: 0; -EINVAL: there is none */
+/*
+ * mgid_3333_to_ipv6() - Find the IPv6 group, with flags 0, that mgid_3333_from_ipv6() maps to @mgid. Return: 0;
+ * -EINVAL: there is none
+ */
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
@@ -56,7 +59,7 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
 }
 
 /*
- * mgid_to_group() - The IP group of an MGID, the reverse of mgid_from_ipv4() and mgid_from_ipv6()
+ * mgid_to_group() - Find an IP group of an MGID; the reverse of mgid_from_ipv4() and mgid_from_ipv6()
  *
  * An MGID lacks some bits of the IP group. @ret gets the IPv4 group (4 octets), or the IPv6 group with @scope and no
  * flags (16 octets), that maps to @mgid again.

@@ -150,7 +150,7 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 #define MULTI_PATH_COMP_SERVICE_ID_LSB (1ull << 21)
 struct ib_multi_path_rec {
 	struct ib_path_rec path; /* fields shared with PathRecord; no GIDs, LIDs, preference */
-	uint8_t independence; /* 2 bits; 1 asks for paths that share as little as possible */
+	uint8_t independence; /* 2 bits; the value 1 requests paths that share as few links as possible */
 	uint8_t nsgid, ndgid;
 	ib_gid gid[MULTI_PATH_GIDS_MAX]; /* sources, then destinations */
 };

@@ -107,8 +107,8 @@ int sa_hdr_decode(struct sa_hdr *ret, const void *p, size_t len);
 void sa_hdr_encode(void *p, const struct sa_hdr *h);
 
 /*
- * A decoded SA MAD. @data points into the MAD: 200 octets in a single MAD, any number in a reassembled message.
- * The decoder of each record checks that they are enough.
+ * A decoded SA MAD. @data points into the MAD: 200 octets in a single MAD, any number in a
+ * reassembled message. The decoder of each record checks that there are enough octets.
  */
 struct sa_mad {
 	struct mad_hdr mad;

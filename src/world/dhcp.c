@@ -100,8 +100,8 @@ static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg,
 }
 
 /*
- * Send a DHCP reply. It is a broadcast if the client asks for one, or has no address yet for which ARP could ask;
- * otherwise it is a unicast
+ * Send a DHCP reply. The reply is a broadcast if the client requests one, or has no address yet that ARP could
+ * resolve. Otherwise it is a unicast
  */
 static void send_reply(struct world *w, const uint8_t *msg, size_t len, uint8_t type)
 {

@@ -2,7 +2,7 @@
 #ifndef WORLD_IO_H
 #define WORLD_IO_H
 
-/* The functions that the embedder gives the conformance suite: datagrams, time and the hook */
+/* The functions that the program provides to the conformance suite: datagrams, time and the hook */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct world_io {
 	void (*send)(void *ctx, const void *data, size_t len);
 	/*
 	 * Wait for a datagram until @deadline. Return: its octets, which may be more than @size, and 0 for an empty
-	 * one; -EAGAIN: the deadline has come; -EINTR: the user wants the run to end
+	 * one; -EAGAIN: the deadline has come; -EINTR: the user has ended the run
 	 */
 	int (*recv)(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_from, ns_t deadline);
 	/*
@@ -33,8 +33,8 @@ struct world_io {
 	 */
 	int (*hook_status)(void *ctx);
 	/*
-	 * A file into which the packets of a failed case are written, closed by the caller of this function. NULL if
-	 * captures are not wanted; the function may return NULL after it has printed the reason.
+	 * Return a file into which the packets of a failed case are written; the caller closes it. NULL if captures
+	 * are not wanted; the function may return NULL after it has printed the reason.
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
 	/*

@@ -19,8 +19,8 @@
 #define ND_FIXED 24 /* octets of a solicitation or advertisement before the options */
 
 /*
- * ip4_put() - Write an IPv4 header with ICMP as its protocol; @frag is the word of flags and fragment offset, @len counts
- * the header
+ * ip4_put() - Write an IPv4 header with ICMP as its protocol; @frag is the word of flags and fragment offset; @len
+ * includes the header
  */
 void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t id, uint16_t frag,
 	     size_t len);

@@ -3,8 +3,8 @@
 #define CONFORM_LOG_H
 
 /*
- * The log of packets of both directions. It keeps the last WORLD_LOG_MAX of them, so that a flooding DUT cannot take
- * more memory.
+ * The log of packets of both directions. It stores the last WORLD_LOG_MAX packets, so that a flood from the DUT
+ * cannot use more memory.
  */
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ struct seen {
 struct world_log {
 	const struct world_wire *wire; /* the encapsulation by which data is decoded */
 	struct seen *v[WORLD_LOG_MAX]; /* packet n is at n % WORLD_LOG_MAX */
-	uint64_t last; /* number of the last packet; 0: none yet */
+	uint64_t last; /* number of the last packet; 0: there is none yet */
 	uint64_t from_dut, overwritten;
 };
 
@@ -60,8 +60,8 @@ const struct seen *world_log_find(const struct world_log *l, uint64_t from, seen
 				  const void *arg);
 
 /*
- * world_log_keep() - Put a copy at the head of @list; the copy stays when the log overwrites the packet. NULL if @s is NULL
- * or memory is short
+ * world_log_keep() - Put a copy at the head of @list; the copy stays when the log overwrites the packet. NULL if @s
+ * is NULL or memory ran out
  */
 const struct seen *world_log_keep(struct seen **list, const struct seen *s);
 void world_log_release(struct seen **list);

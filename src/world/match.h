@@ -6,7 +6,9 @@
 
 #include "world/world.h"
 
-/* data_type() - Return: the ethertype of a packet with data; -1 for other packets and for those that are too short */
+/*
+ * data_type() - Return: the ethertype of a packet with data; -1 for other packets and for packets that are too short
+ */
 static inline int data_type(const struct seen *s)
 {
 	return s->type;

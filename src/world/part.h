@@ -3,9 +3,9 @@
 #define WORLD_PART_H
 
 /*
- * A second partition of the DUT's port, of which it makes a link of its own (profile hld2002). Its values are unlike
- * those of the first link, so that a DUT that takes the wrong values is noticed. The partition does not exist for the
- * DUT until world_part_set() has put its P_Key into the port's table.
+ * A second partition of the DUT's port, for which the DUT makes a second link (profile hld2002). Its values differ
+ * from those of the first link, so that a DUT that uses the wrong values is noticed. The DUT does not see the
+ * partition until world_part_set() has put its P_Key into the port's table.
  */
 
 #include "world/world.h"

@@ -10,7 +10,9 @@
 /* world_peer_rx() - Handle an IPoIB packet of the DUT */
 void world_peer_rx(struct world *w, const struct seen *s);
 
-/* world_peer() - Return: a peer that the DUT does not know yet. After the last peer the first one is used again */
+/*
+ * world_peer() - Return: a peer that the DUT does not know yet. After the last peer, the first peer is returned again
+ */
 struct world_peer *world_peer(struct world *w);
 /* world_peer_in() - The same on the link of a P_Key */
 struct world_peer *world_peer_in(struct world *w, uint16_t pkey);
@@ -21,7 +23,7 @@ const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid);
 struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p);
 uint32_t peer_qkey(const struct world *w, const struct world_peer *p);
 
-/* The functions below send packets that answer nothing. peer_arp_request() asks for the DUT's address */
+/* The functions below send packets that are no answers. peer_arp_request() asks for the DUT's address */
 void peer_arp_request(struct world *w, const struct world_peer *p);
 /* peer_broadcast() - Broadcast a message of another form, which the caller has filled in; @len octets */
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
@@ -41,8 +43,8 @@ void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t tar
 void peer_ping(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
 void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
 /*
- * peer_probe() - Probe for duplicates of @target, as a node does before it takes an address. The owner of the address
- * answers to all nodes
+ * peer_probe() - Probe for duplicates of @target, as a node does before it uses an address. The node that has the
+ * address answers to all nodes
  */
 void peer_probe(struct world *w, const struct world_peer *p, const uint8_t target[16]);
 /*

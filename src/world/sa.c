@@ -60,7 +60,7 @@ struct world_group *world_group(struct world *w, const ib_gid *g)
 	return NULL;
 }
 
-/* Find a place for a group. A group that no longer exists keeps its MLID until its place is needed. */
+/* Find an entry for a group. A group that no longer exists keeps its MLID until its entry is needed. */
 static struct world_group *group_place(struct world *w, const ib_gid *g)
 {
 	struct world_group *p = world_group(w, g);
@@ -151,8 +151,8 @@ static void table_send(struct world *w, uint32_t last)
 		rmpp.flags = RMPP_FLAG_ACTIVE | (t->sent == 1 ? RMPP_FLAG_FIRST : 0) |
 			     (t->sent == segments ? RMPP_FLAG_LAST : 0);
 		/*
-		 * PayloadLength of the first segment is the sum over all segments, each counted with the SA's header;
-		 * that of the last segment is its own length.
+		 * PayloadLength of the first segment is the length of all segments together, each with the SA's
+		 * header. PayloadLength of the last segment is the length of this segment.
 		 */
 		rmpp.data2 = t->sent == segments ? (uint32_t)(SA_HDR_LEN + n) : 0;
 		if (t->sent == 1)
@@ -193,7 +193,7 @@ static size_t table_step(size_t len)
 	return (len + 7) & ~(size_t)7;
 }
 
-/* Answer the request in @s with @status and @len octets of @data; the component mask is that of the request */
+/* Answer the request in @s with @status and @len octets of @data; the answer has the component mask of the request */
 static void answer(struct world *w, const struct seen *s, const struct sa_mad *q, uint16_t status,
 		   const void *data, size_t len)
 {
@@ -244,7 +244,7 @@ static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mc
 	       (!(q->sa.comp_mask & MCM_COMP_MTU) || r->mtu_code == g->rec.mtu_code);
 }
 
-/* Create the group that a Set asks for, if it is a group of the link. Return: a MAD status */
+/* Create the group that a Set requests, if it is a group of the link. Return: a MAD status */
 static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
 		       struct world_group **ret)
 {
@@ -513,7 +513,7 @@ void world_sa_fini(struct world *w)
 		timer_cancel(&w->timers, &w->report[i].timer);
 }
 
-/* --- ServiceRecord: the port whose server tells the group of the link (SIDR) */
+/* --- ServiceRecord: the port with the SIDR server that knows the group of the link */
 
 static void service(struct world *w, const struct seen *s, const struct sa_mad *q)
 {

@@ -6,7 +6,7 @@
 
 #include "world/world.h"
 
-/* world_sa_rx() - Handle a GMP of the DUT: a request, which the SA answers, or the DUT's answer to a Report */
+/* world_sa_rx() - Handle a GMP of the DUT: a request, which the SA answers, or an answer to a Report */
 void world_sa_rx(struct world *w, const struct seen *s);
 void world_sa_fini(struct world *w);
 
@@ -15,16 +15,16 @@ struct world_group *world_group(struct world *w, const ib_gid *mgid);
 /* world_group_make() - Make a group as the administrator would, with the parameters of the broadcast group. NULL: no room */
 struct world_group *world_group_make(struct world *w, const ib_gid *mgid);
 /*
- * world_group_tell() - Report trap 66 (group created) or 67 (group deleted) to the DUT, if the DUT has subscribed, until it
- * answers
+ * world_group_tell() - Report trap 66 (group created) or 67 (group deleted) to the DUT, if the DUT has subscribed;
+ * repeat the Report until the DUT answers
  */
 void world_group_tell(struct world *w, const ib_gid *mgid, enum mad_trap trap);
 /* world_subscribed() - Return: the DUT's subscription to a trap; NULL if it has none */
 const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap);
 
 /*
- * Conditions for world_wait(): the DUT is a FullMember of a group, or of the group with an MGID; the DUT has subscribed to
- * traps 66 and 67
+ * Conditions for world_wait(): the DUT is a FullMember of a group (given as a struct, or by its MGID); the DUT has
+ * subscribed to traps 66 and 67
  */
 bool sa_is_full_member(const struct world *w, const void *group);
 bool sa_is_full_member_of(const struct world *w, const void *mgid);

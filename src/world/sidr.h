@@ -3,7 +3,8 @@
 #define WORLD_SIDR_H
 
 /*
- * Service ID Resolution. The suite's server gives out the link's group; the suite's client asks a DUT that is such a server
+ * Service ID Resolution. The suite's server answers with the link's group. The suite's client sends requests to a DUT
+ * that is such a server
  */
 
 #include "world/world.h"

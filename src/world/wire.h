@@ -3,8 +3,8 @@
 #define WORLD_WIRE_H
 
 /*
- * The form of the packets of a link, as a row of independent choices. Each choice is computed from its document here, and
- * by no code that the product uses.
+ * The form of the packets of a link, as a row of independent choices. Each choice is implemented from its document,
+ * without the product's code.
  */
 
 #include <stddef.h>
@@ -60,7 +60,7 @@ struct world_wire {
 	unsigned int (*ip_mtu)(unsigned int mtu);
 	/* true: unicasts have the Q_Key in the peer's link-layer address; false: the Q_Key of the link's group */
 	bool peer_qkey;
-	bool sidr; /* true: SIDR gives the link's group; false: the map gives its MGID */
+	bool sidr; /* true: the link's group comes from SIDR; false: its MGID is computed */
 	/* true: unicasts have the SL of the link's group; false: the SL of the PathRecord */
 	bool group_sl;
 	/* MGID of the link's own group, and of the groups of IP multicast addresses */

@@ -55,7 +55,7 @@
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
 
-/* The longest time that a document gives for what the suite waits for: back-off of 16 s, and a margin. */
+/* The longest time that a document allows for an action for which the suite waits: back-off of 16 s, and a margin. */
 #define WORLD_LONGEST NS_SEC(18)
 
 struct world_group {
@@ -64,10 +64,11 @@ struct world_group {
 	uint16_t refuse; /* status with which the SA refuses joins; 0 if it grants them */
 	bool silent; /* the SA does not answer joins */
 	uint8_t dut_state; /* the DUT's JoinState bits */
-	/* all JoinState bits that the DUT ever asked for, because it may have missed a refusal */
+	/* all JoinState bits that the DUT has ever requested, because it may have missed a refusal */
 	uint8_t asked;
 	unsigned int left; /* number of times that the DUT has left */
-	uint64_t granted; /* number of the packet that first granted a join; 0: none */
+	/* number of the packet that first granted a join; 0: no join was granted */
+	uint64_t granted;
 	struct ib_mcmember_rec rec;
 };
 
@@ -83,12 +84,12 @@ struct world_peer {
 	uint8_t addr_flags; /* reserved octet, or capabilities, of the peer's link-layer address */
 	void (*put_opt)(
 		uint8_t *p, uint8_t type,
-		/* writes the peer's option in another form; NULL: in the form that struct world_wire gives */
+		/* writes the peer's option in another form; NULL: in the form of struct world_wire */
 		const struct world_lladdr *a);
 	uint16_t reserved; /* reserved field in the encapsulation of the peer's packets */
 	bool no_grh; /* true: the peer sends unicasts without a GRH; false: with one */
 	bool path_silent; /* the SA does not answer queries for the path to the peer */
-	bool path_refused; /* the SA answers that it knows no path to the peer */
+	bool path_refused; /* true if the SA answers that it knows no path to the peer */
 	uint16_t pkey; /* full P_Key of the peer's link */
 };
 
@@ -123,7 +124,7 @@ struct world_sidr {
 	struct ib_service_rec service;
 };
 
-/* Values that the DUT's SMA reported, and that the SM has set */
+/* Values that the DUT's SMA has reported, and values that the SM has set */
 struct world_dut {
 	struct smp_node_info node;
 	struct smp_port_info port;
@@ -135,7 +136,7 @@ struct world_dut {
 	uint8_t ip4[4], ip6[16];
 };
 
-/* The DUT on the link of its port's second partition, see part.h */
+/* The state of the DUT's link in the second partition of its port, see part.h */
 struct world_part {
 	bool known; /* the P_Key is, or was, in the port's table */
 	uint32_t qpn; /* QPN of the DUT's interface; 0: unknown */
@@ -145,7 +146,8 @@ struct world_part {
 /* Settings of the DUT that show on the wire */
 struct world_dut_conf {
 	bool pkey_list; /* the DUT has a list of P_Keys: 0x7fff and 0x0014 */
-	unsigned int mcast_timeout; /* time for an answer to a join, in ms; 0: not known */
+	/* time that the DUT may need to answer a join, in ms; 0: not known */
+	unsigned int mcast_timeout;
 	/* number of times that a join without an answer is repeated */
 	unsigned int mcast_retry_cnt;
 };
@@ -186,14 +188,15 @@ struct world {
 	/* SM */
 	uint64_t mkey;
 	bool trap_silent; /* true: the SM does not repress traps */
-	uint64_t answer_tid; /* TID of the transaction that waits for an answer; 0: none */
+	/* TID of the transaction that waits for an answer; 0: no transaction does */
+	uint64_t answer_tid;
 	const struct seen *answer;
 
 	/* SA */
 	struct world_group group[WORLD_GROUPS];
 	/*
-	 * Q_Key of the broadcast group before the last change. Packets may have it until the DUT has joined again. Without
-	 * a change it is the group's Q_Key
+	 * Q_Key of the broadcast group before the last change. Packets may have this Q_Key until the DUT has joined
+	 * again. If nothing has changed, this is the group's present Q_Key
 	 */
 	uint32_t old_qkey;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
@@ -219,8 +222,8 @@ void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload,
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
 
 /*
- * world_set_mtu() - Give all groups, and the paths to all peers, the MTU of this code. The DUT learns the MTU when it joins
- * again
+ * world_set_mtu() - Set the MTU of all groups, and of the paths to all peers, to this code. The DUT learns the MTU
+ * when it joins again
  */
 void world_set_mtu(struct world *w, uint8_t code);
 /* world_sidr_group() - Return: the link's group as SIDR describes it */
