@@ -6,12 +6,13 @@
  *	bench_path encode|hop|decode|line1|line17 SIZE CRC PACKETS
  *
  *	encode	hca_post_send(): headers, pad, CRCs
- *	hop	a switch: VCRC, LFT, egress queue, link (the cost of 17 switches less that of one)
+ *	hop	a switch: VCRC, LFT, egress queue, link (the cost of 17 switches less the cost of
+ *	one switch)
  *	decode	hca_rx() and hca_poll(): all checks, receive queue
  *	lineN	from post to poll over N switches
  *
  * Prints ns per packet. For instructions per packet, bench/run.sh runs it under callgrind with two
- * numbers of packets, and divides the difference of the instructions by that of the packets.
+ * numbers of packets, and divides the difference in instructions by the difference in packets.
  */
 
 #include <stdio.h>

@@ -95,7 +95,7 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* Run everything that is due now; then time jumps to the next deadline. */
+/* Run everything that is due now, then set the time to the next deadline. */
 static void step(struct bench *b)
 {
 	timers_run(&b->timers, b->now);
@@ -237,7 +237,7 @@ static void pass(struct bench *b)
 	b->now += 1000;
 }
 
-/* Returns how many PathRecords the SA answers in a second of CPU time if each is asked for by itself */
+/* Returns the number of PathRecords that the SA answers in a second of CPU time, each for a request of its own */
 static double query_rate(struct bench *b)
 {
 	double start = cpu_seconds(), rate;
@@ -255,8 +255,8 @@ static double query_rate(struct bench *b)
 }
 
 /*
- * Returns how many PathRecords the SA answers in a second of CPU time in tables. Virtual time passes between the
- * requests, so that the SA's rate limit for the port does not refuse them
+ * Returns the number of PathRecords that the SA answers in tables in a second of CPU time. Virtual time passes
+ * between the requests, so that the SA's rate limit for the port does not refuse them
  */
 static double table_rate(struct bench *b)
 {

@@ -18,7 +18,8 @@
 #	udp1400			datagrams of 1400 octets, as fast as iperf3 can
 #	rtt1 rtt2		round trip in us, median and 99th percentile (rtt1_p50, ...): client and server on one CPU, on two
 #	FIGURE_lost		datagrams of UDP lost, per cent
-#	FIGURE_cpu		CPU (user and system) of the processes that relay: ms per Gb of TCP, us per datagram of UDP
+#	FIGURE_cpu		CPU time (user and system) of the processes that relay: ms per Gb of TCP, us per
+#	datagram of UDP
 #
 # All rows are set up at the start and are idle while others are measured. Each round measures each row once, and begins with another
 # row. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.

@@ -27,7 +27,7 @@ MATCHING = {
     "full1": ["crc"],
     "udp": ["crc"],
 }
-# Heading of a table, its figures (one per column), and the format of its numbers
+# For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [
     ("TCP, Gb/s", ["tcp", "tcp_r", "tcp4", "tcp4_r", "tcp6"], "%.2f"),
     ("CPU of the relaying processes, ms per Gb of TCP", ["tcp_cpu", "tcp_r_cpu", "tcp4_cpu", "tcp4_r_cpu", "tcp6_cpu"], "%.1f"),

@@ -7,17 +7,17 @@
  *
  *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
  *	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
- *		are coalesced again before they are written, as an interface of uipoib does it
+ *		are coalesced again before they are written, as in an interface of uipoib
  *	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
  *		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
  *		CRCs are verified and the Ethernet header is put back
  *
- * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it ends, and
- * sets their MTU (2044 unless given); the user gives them addresses and sets them up. It prints "ready" on stdout when the TAPs are
- * there, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr. Status 2: wrong arguments; 1: a TAP could
- * not be made, or the relay could not run.
+ * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it
+ * ends, and sets their MTU (2044 unless given); the user gives them addresses and sets them up. It prints "ready" on
+ * stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr. Status 2:
+ * wrong arguments; 1: a TAP could not be made, or the relay could not run.
  *
- * There is one thread. It knows neither addresses nor neighbours: each frame goes to the other TAP.
+ * The relay has one thread. It ignores addresses and neighbours: each frame is written to the other TAP.
  */
 
 #include <errno.h>
@@ -137,7 +137,7 @@ static int watch(struct relay *r, int fd, uint32_t which)
 	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-#define SIGNALS 2 /* event of the signalfd, beside those of TAP 0 and TAP 1 */
+#define SIGNALS 2 /* event of the signalfd; events 0 and 1 are those of the TAPs */
 
 static int loop_open(struct relay *r)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Measures a fabric of 1,000 switches and 10,000 HCAs, given as ibnetdiscover would print it. The fabric is imported,
-# and runs under the embedded SM, and under OpenSM on our fabric and on ibsim.
+# Measures a fabric of 1,000 switches and 10,000 HCAs, in the format that ibnetdiscover prints. The fabric is
+# imported, and runs under the embedded SM, and under OpenSM on our fabric and on ibsim.
 #
 #	scale.sh [SIZE]		of gen_topo.py: test, large (default), full; needs root
 set -u
@@ -65,7 +65,7 @@ row "idle: CPU of the daemon in 12 s, in 10 s" "$(((b - a) / 1000000)), $(((c - 
 osm() { # WHAT SOCKNAME NODE
 	local start
 	start=$(now)
-	# Run it in the background and note its PID, so that the end of this script can end it
+	# Run it in the background, and store its PID, so that this script can end it
 	env -C "$work" IBSIM_SOCKNAME="$2" SIM_HOST="$3" OSM_TMP_DIR="$work" OSM_CACHE_DIR="$work" \
 		/usr/bin/time -f '%M' -o "$work/rss" \
 		timeout --foreground 300 env LD_PRELOAD="$SIM" opensm -o -f "$work/osm.log" >"$work/osm.out" 2>&1 &

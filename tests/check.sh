@@ -36,8 +36,8 @@ cpu_used() {
 	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
 }
 
-# record NAME LOGFILE STATUS SECONDS CPU: count the TAP lines of one program. It is a failure if there is no line at
-# all, or if the exit status does not fit the lines.
+# record NAME LOGFILE STATUS SECONDS CPU: count the TAP lines of one program. The program has failed if there is no
+# line at all, or if its exit status contradicts the lines.
 record() {
 	local name=$1 log=$2 status=$3 p f s
 	# cmocka prints "not ok N # SKIP name"
@@ -127,8 +127,8 @@ pool_record() {
 		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds" "$used"
 	done
 }
-# Ctrl-C does not reach processes in the background. The programs get SIGTERM, and the shells that wait for them are waited for,
-# so that scripts have removed what they made when this script ends.
+# Ctrl-C does not reach processes in the background. So this function sends SIGTERM to the programs, and waits for the
+# shells that wait for the programs, so that all scripts have cleaned up when this script ends.
 end_pool() {
 	local p
 	for p in $(jobs -rp); do

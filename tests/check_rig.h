@@ -169,7 +169,7 @@ static inline void rig_healthy(struct chk_fabric *f)
 	chk_fabric_free(f);
 }
 
-/* rig_finds_with() - Expect one finding of this kind, whose text "WHERE: WHAT" has @words; frees @f */
+/* rig_finds_with() - Expect one finding of this kind, whose text "WHERE: WHAT" contains @words; frees @f */
 static inline void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o,
 				  enum chk_kind kind, const char *words)
 {

@@ -10,7 +10,8 @@
 #
 # As root, it installs the missing packages. Otherwise it prints the command that would install them, and ends with
 # exit status 3. It knows the package names of Debian 12 and 13. On any other distribution it only prints them, and
-# ends with exit status 3. OS_RELEASE is the file that names the distribution, /etc/os-release.
+# ends with exit status 3. OS_RELEASE is the file that contains the name of the distribution, by default
+# /etc/os-release.
 set -eu
 purpose=${1:-}
 
@@ -44,13 +45,13 @@ esac
 
 build_pkgs=(gcc make libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev libjansson-dev
 	libseccomp-dev libcap-ng-dev libmicrohttpd-dev libibverbs-dev iproute2 iputils-ping)
-# xz, because Debian packs its kernels with it; infiniband-diags, for tools that look at ib0
+# xz, because Debian's kernels are packed with it; infiniband-diags, for the tools that examine ib0
 vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
 	infiniband-diags)
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	universal-ctags git python3 tshark iperf3 curl ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
-# dpkg-buildpackage asks for build-essential, although it needs no C++.
+# dpkg-buildpackage requires build-essential, although this project needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
 	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs chromium chromium-driver fonts-dejavu-core)
@@ -102,8 +103,8 @@ if [ "$(id -u)" != 0 ]; then
 	echo "Missing packages. As root:  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
 	exit 3
 fi
-# NetworkManager is for virtual machines only. Here it would take interfaces over that others administer, so it is masked before it
-# is installed.
+# NetworkManager is for virtual machines only. On this machine it would take over interfaces that are administered
+# otherwise, so it is masked before it is installed.
 case " ${missing[*]} " in
 *" network-manager "*)
 	if [ -d /run/systemd/system ]; then

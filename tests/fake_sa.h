@@ -4,8 +4,8 @@
 
 /*
  * A fake SA behind the send function of a MAD endpoint, for one client port, on virtual time. It
- * has groups with the port's membership, paths by GID, and subscriptions. It can be slow, deaf or
- * lossy, and can refuse. It can also offer a service, for which it answers SIDR_REQs.
+ * has groups with the port's membership, paths by GID, and subscriptions. It can be slow, ignore
+ * requests, lose answers, and refuse. It can also offer a service, for which it answers SIDR_REQs.
  */
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ struct fake_sa {
 	struct prng prng;
 	ns_t now, delay;
 	bool deaf;
-	/* status that the SM's host answers when there is no SA; 0: there is one */
+	/* status with which the SM's host answers while no SA runs on it; 0: an SA runs */
 	uint16_t absent;
 	unsigned int loss_ppm; /* share of requests, and of answers, that get lost */
 	uint16_t next_mlid;
@@ -84,7 +84,7 @@ struct fake_sa {
 	struct mad_addr last_to;
 	struct sa_reply *replies; /* answers under way */
 	struct sa_sidr sidr;
-	/* If set, changes an answer before it leaves. */
+	/* If set, changes an answer before it is sent. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
 };
 
@@ -168,10 +168,7 @@ static inline bool sa_group_exists(const struct sa_group *g)
 	return g && (g->others || (g->have & (MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_FULL)));
 }
 
-/*
- * Make a group that other ports keep alive, such as the broadcast group that an administrator
- * makes.
- */
+/* Make a group that has other members, such as the broadcast group that an administrator makes. */
 static inline struct sa_group *sa_group_make(struct fake_sa *sa, const ib_gid *mgid, uint16_t pkey,
 					     uint8_t mtu_code)
 {
@@ -489,7 +486,7 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 	sa_report_from(sa, &from, trap, gid, now);
 }
 
-/* The SM restarted, so it has no members and no subscriptions, and gives out new MLIDs. */
+/* The SM has restarted, so it has no members and no subscriptions, and assigns new MLIDs. */
 static inline void sa_forget(struct fake_sa *sa)
 {
 	for (int i = 0; i < SA_GROUPS; i++) {

@@ -3,7 +3,7 @@
 #define TESTS_IPOIB_RIG_H
 
 /*
- * One link over the fake SA. Its owner carries out the link's actions and keeps them for the test.
+ * One link over the fake SA. Its owner carries out the link's actions and stores them for the test.
  */
 
 #include <errno.h>

@@ -13,8 +13,7 @@ failed=0
 sparse=0
 command -v sparse >/dev/null && sparse=2
 
-# newest SERIES: print the newest release of that series for which there are headers, on this machine or in Debian's
-# archive
+# newest SERIES: print the newest release of this series that has headers, on this machine or in Debian's archive
 newest() {
 	local series=${1//./\\.}
 	{

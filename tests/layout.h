@@ -4,8 +4,8 @@
 
 /*
  * Check a pair of codecs against the table of bits that a specification prints. Each field is
- * checked alone, so that an encoder and a decoder with the same error do not hide a wrong place or
- * width. Reserved bits, every truncated length and the written size are checked, too.
+ * checked alone, so that a wrong offset or width is found even if encoder and decoder have the same
+ * error. Reserved bits, every truncated length and the written size are checked, too.
  */
 
 #include <errno.h>
@@ -65,7 +65,8 @@ static inline void layout_ones(uint8_t *p, const struct field *f)
 }
 
 /*
- * Tell whether a host field is all zeros or, with @ones, has the value to which @width ones decode
+ * Tell whether a host field is zero; with @ones, whether it has the value that @width ones decode
+ * to
  */
 static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
 {

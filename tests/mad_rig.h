@@ -3,7 +3,7 @@
 #define TESTS_MAD_RIG_H
 
 /*
- * Two endpoints, with LIDs 1 and 2, on a wire of virtual time. Each MAD takes a millisecond and
+ * Two endpoints, with LIDs 1 and 2, on a wire with virtual time. Each MAD takes a millisecond and
  * passes a filter, which may lose or change it.
  */
 
@@ -40,7 +40,9 @@ struct rig {
 	struct log_sink log;
 	ns_t now;
 	struct rig_end end[2];
-	/* Filter that may change @mad, or return true to lose it; NULL: all MADs pass. */
+	/*
+	 * Filter that may change @mad, or return true so that the MAD is lost; NULL: all MADs pass.
+	 */
 	bool (*filter)(struct rig *r, uint16_t to, uint8_t *mad);
 	unsigned int n; /* number of MADs that were sent so far */
 	struct {

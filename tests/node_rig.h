@@ -187,7 +187,10 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 	return pi;
 }
 
-/* PortInfo as an SM writes it back: the values that the SM has read, without a change of state */
+/*
+ * PortInfo in the form in which an SM writes it back: the values that the SM has read, without a
+ * change of state
+ */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {
 	struct smp_port_info pi = node_rig_port_info(r, in_port, mod);

@@ -26,17 +26,18 @@ struct sidr_rig {
 	struct sac *sac;
 	struct sac_port port;
 	struct mad_agent *sa;
-	/* Records that the SA has, and counts of its requests. */
+	/* Records of the SA, and counts of requests to the SA. */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
-	uint16_t service_status, path_status; /* statuses with which it refuses; 0: it answers */
-	uint16_t path_pkey; /* P_Key with which there is a path; 0: with every one */
+	uint16_t service_status, path_status; /* statuses of the SA's refusals; 0: the SA answers */
+	/* the only P_Key for which the SA has a path; 0: it has paths for all P_Keys */
+	uint16_t path_pkey;
 	unsigned int service_asks, path_asks, registers, deletes;
 	struct ib_service_rec registered; /* record of the last Set */
 	uint64_t delete_mask; /* component mask of the last Delete */
 	struct ib_service_rec deleted; /* record of the last Delete */
-	bool has_record; /* there was a Set that was granted, and no Delete after it */
-	/* Answer of the server, and counts of its requests. */
+	bool has_record; /* true if a Set was granted, and no Delete came after it */
+	/* Answer of the SIDR server, and counts of requests to the server. */
 	struct sidr_group group;
 	uint8_t status;
 	unsigned int asked;

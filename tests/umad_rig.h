@@ -3,7 +3,7 @@
 #define TESTS_UMAD_RIG_H
 
 /*
- * Two CAs, A with LID 1 and B with LID 2, on a cable of virtual time (a packet takes a
+ * Two CAs, A with LID 1 and B with LID 2, on a cable with virtual time (a packet takes a
  * millisecond), and a umad server over them. Host "a" has A, host "b" has B, host "ab" has both;
  * node "S" is a switch without a cable.
  */

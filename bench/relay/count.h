@@ -7,7 +7,8 @@
 
 enum count_drop {
 	DROP_NONE,
-	DROP_HEADER, /* the virtio-net header contradicts the frame, which counts as one packet */
+	/* the virtio-net header contradicts the frame, which is counted as one packet */
+	DROP_HEADER,
 	DROP_TOO_LONG, /* the packet is longer than the MTU */
 	DROP_MEMORY, /* the pool is exhausted */
 	DROP_VCRC,

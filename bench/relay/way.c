@@ -15,7 +15,8 @@
 #define IB_HDR_LEN (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 
 /*
- * A TAP is read until it is empty. After this many frames or octets, the other TAP gets its turn.
+ * A TAP is read until it is empty, or until so many frames or octets were read. Then the other TAP
+ * is read.
  */
 #define READ_FRAMES 64
 #define READ_OCTETS (256 * 1024)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any text is either accepted as tables, or refused with a message that names the line. The checks
- * of accepted tables end and stay within their bounds.
+ * of accepted tables terminate within their bounds.
  */
 #include <assert.h>
 #include <errno.h>

@@ -69,8 +69,8 @@ static void drain(int fd)
 }
 
 /*
- * Skip inputs that contain the one command that writes a file by name. Without escapes its name is
- * visible in the input.
+ * Skip inputs with the one command that writes a named file. The name of the command is visible in
+ * the input unless it is escaped, and no input escapes it.
  */
 static bool writes_files(const uint8_t *data, size_t len)
 {

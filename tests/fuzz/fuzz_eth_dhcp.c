@@ -5,9 +5,9 @@
  * input is a sequence of records, each with a control of 8 octets and options. Everything before
  * the options is generated, so that the fuzzer gets past the first checks. The first record chooses the shape.
  *
- * What must hold: no crash, no leak. A message is passed on or counted as dropped. A client's
- * message has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged.
- * Checksums stay right.
+ * Conditions that must be true: no crash, no leak. A message is passed on or counted as dropped. A client's message
+ * has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged. Checksums are right
+ * afterwards.
  */
 
 #include "eth_fuzz.h"

@@ -4,8 +4,8 @@
  * Packets from the link: any octets after any LRH and GRH that an HCA may report. The input is a
  * batch of packets, each with a control of 6 octets, which decides which fields are corrected.
  *
- * What must hold: no crash, no leak, and each packet is delivered (perhaps coalesced) or counted
- * under exactly one reason.
+ * Conditions that must be true: no crash, no leak, and each packet is delivered (perhaps coalesced)
+ * or counted under exactly one reason.
  */
 
 #include "eth_fuzz.h"

@@ -5,7 +5,7 @@
  * each with a control of 8 octets. The control decides which fields are corrected, so that the
  * fuzzer gets past the first checks.
  *
- * What must hold: no crash, no leak, and each frame is posted (perhaps in segments), held, or
+ * Conditions that must be true: no crash, no leak, and each frame is posted (perhaps in segments), held back, or
  * counted under exactly one reason.
  */
 

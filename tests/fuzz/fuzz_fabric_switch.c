@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any octets as packets at the ports of a switch: SMPs that configure it, data, multicast, damaged
- * packets. Nothing may crash, leak, recurse or run for ever.
+ * Packets of any octets arrive at the ports of a switch: SMPs that configure it, data, multicast,
+ * damaged packets. Nothing may crash, leak, recurse or run for ever.
  *
  * Input: records of port (bits 0-1), flags (bit 2: PktLen is corrected, bit 3: CRCs count as
  * absent, bit 4: time passes, bit 5: the port's link changes), 16 bits of length, octets.

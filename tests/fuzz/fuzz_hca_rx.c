@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets of any content at both ports of a soft HCA that has QPs and attachments. The first octets
- * of the input decide which fields are corrected before delivery (lengths, CRCs, headers taken from
- * a good packet), so that the fuzzer gets past the first checks.
+ * Packets of any content arrive at both ports of a soft HCA that has QPs and attachments. The first
+ * octets of the input decide which fields are corrected before delivery (lengths, CRCs, headers
+ * taken from a good packet), so that the fuzzer gets past the first checks.
  *
- * What must hold: no crash, no leak, and each packet is polled, dispatched as a MAD, or counted
- * under exactly one reason.
+ * Conditions that must be true: no crash, no leak, and each packet is polled, dispatched as a MAD,
+ * or counted under exactly one reason.
  */
 
 #include <stdlib.h>
@@ -33,10 +33,7 @@ enum mend {
 	PORT_2 = 1 << 7,
 };
 
-/*
- * ctl[5]: fields that stay as they are although the others are corrected, and the state of the
- * ports
- */
+/* ctl[5]: the fields that are not corrected, although the others are; and the state of the ports */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,
 	LEAVE_QKEY = 1 << 1,
@@ -218,8 +215,8 @@ static uint64_t drops(void)
 }
 
 /*
- * Number of packets that QPs got. A multicast packet counts once, because all its QPs get the same
- * octets.
+ * Number of packets that QPs received. A multicast packet counts as one, because all its QPs get
+ * the same octets.
  */
 static unsigned int drain(uint8_t port)
 {

@@ -165,8 +165,8 @@ static void finish(void)
 }
 
 /*
- * --- steps. Each is an octet that selects the step, one with details, one with a length, and then
- * as many octets
+ * --- steps. Each step is an octet that selects the step, one octet with details, one octet with a
+ * length, and then as many octets
  */
 
 static void do_ctl(uint8_t who, const uint8_t *p, size_t n)

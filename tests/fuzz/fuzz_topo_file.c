@@ -2,8 +2,8 @@
 /*
  * Any text is either a topology or refused with a message. An accepted topology is printed to a
  * text that is parsed to the same topology. Both dialects share one grammar, and the corpus has
- * files of both. A text that the strict reader accepts is accepted by the lenient reader too, which
- * then leaves nothing out. When the lenient reader leaves a line out, it reports that.
+ * files of both. If the strict reader accepts a text, the lenient reader accepts it, too, and
+ * leaves nothing out. When the lenient reader leaves a line out, it reports that.
  */
 #include <assert.h>
 #include <errno.h>

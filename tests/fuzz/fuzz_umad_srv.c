@@ -8,7 +8,7 @@
 /*
  * Four programs at a CA with two ports, which send messages from the input. A step of the input:
  * event and program (1), number of octets that follow (2), these octets. Packets that the CA sends
- * are returned to it, so that requests are answered, by programs too.
+ * are returned to it, so that requests are answered, by other programs, too.
  */
 
 #define CONNS 4

@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 
-/* The input of a fuzz target, from which pieces are taken until it is used up. */
+/* The input of a fuzz target. A target reads pieces of the input until there are no more octets. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct input {
 };
 
 /*
- * take() - Copy the next @n octets of the input, or all that are left if there are fewer. Octets of
+ * take() - Copy the next @n octets of the input, or the rest if there are fewer. Octets of
  * @dst beyond these are not changed. Return: number of octets
  */
 static inline size_t take(struct input *in, void *dst, size_t n)

@@ -207,7 +207,7 @@ def run(hca):
     return failed
 
 
-# --- cases. They run in this order, because each needs the port state that the one before leaves: Down, Init, Active,
+# --- cases. They run in this order, because each case needs the port state after the case before: Down, Init, Active,
 # and at the end Disabled
 
 def case_init(hca):

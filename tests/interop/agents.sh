@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The SMA and PMA of an interface whose port is a UDP link must give the answers that tests/interop/agents.py expects.
-# tests/interop/linux/kmod.sh asks uib.ko the same questions.
+# tests/interop/linux/kmod.sh sends the same requests to uib.ko.
 #
 #	agents.py == UDP == HCA -- h1
 . "$(dirname "$0")/lib.sh"

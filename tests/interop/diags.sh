@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Debian's infiniband-diags and OpenSM, unmodified, see our fabric as they see ibsim's: each tool prints the same on
-# both, except for the differences that doc/ibsim-differences.md lists with reasons. Then come tests that ibsim cannot
-# do: ports disabled, enabled and retrained at another width, counters that count.
+# Debian's infiniband-diags and OpenSM, unmodified, work on our fabric as on ibsim's: each tool prints the same on
+# both, except for the differences that doc/ibsim-differences.md lists with reasons. Then come tests that are
+# impossible with ibsim: ports are disabled, enabled and retrained at another width, and counters grow.
 #
-#	NETS='net.1' tests/interop/diags.sh		the tools on these nets, and nothing else
+#	NETS='net.1' tests/interop/diags.sh		only the tools on these nets
 . "$(dirname "$0")/lib.sh"
 . tests/interop/diags/commands.sh
 need opensm ibsim ibnetdiscover smpquery perfquery python3
@@ -43,8 +43,9 @@ ask() {
 			printf '$ %s\n' "$c" >"$file"
 			# shellcheck disable=SC2086
 			on_sim "$1" "$2" timeout -k 1 60 $c </dev/null >>"$file" 2>&1
-			# Status 124 means that the command was ended by SIGTERM, 137 that it needed SIGKILL, 139 that it crashed, as ibqueryerrors
-			# does on ibsim now and then. A crash on our fabric would show a wrong answer of ours, so it is not repeated.
+			# Status 124 means that the command was ended by SIGTERM, 137 that it needed SIGKILL, 139 that
+			# it crashed, as ibqueryerrors does on ibsim now and then. A crash on our fabric would be
+			# caused by a wrong answer, so the command is not repeated.
 			[[ $1-$? =~ ^(ibsim-139|.*-124|.*-137)$ ]] || grep -q '^perfquery: .*classportinfo query' "$file" || break
 			echo "# on $1, try $try: no answer to $c"
 		done
@@ -167,7 +168,7 @@ check "h1 pings h2 with 1000 octets" eventually 15 ping_1000 1
 
 # words LID PORT FIELD: PortXmitData or PortRcvData of PortCountersExtended
 words() { t perfquery -x "$1" "$2" | sed -n "s/^$3:\.*//p"; }
-# The queries always come in the same order, so they add the same number of words with and without pings.
+# The queries always come in the same order, so they contribute the same number of words with and without pings.
 all_words() {
 	local p
 	for p in "$ca1 1" "$sw1 1" "$sw1 3" "$sw1 5" "$sw2 3" "$sw2 5" "$sw2 1" "$ca2 1"; do
@@ -187,7 +188,8 @@ two_ways() {
 		  else if (x != 266 * n || r != 266 * n) bad = 1 }
 		END { exit bad || x1 != 266 * n || r1 != 266 * n || x2 != 266 * n || r2 != 266 * n }'
 }
-# keep_neigh HOST ADDR STATE: the host's entry of ADDR gets this state; while it is permanent, no ARP asks for it
+# keep_neigh HOST ADDR STATE: the host's entry of ADDR gets this state; while it is permanent, the host sends no ARP
+# request for it
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }

@@ -91,7 +91,7 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: the check ends with 0, has the tables and prints no fault; its notes are shown
+# healthy CMD...: the check's exit status is 0, it has read the tables, and it prints no fault; its notes are shown
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -156,7 +156,7 @@ finds() {
 	jq -r '.check.findings[] | "\(.severity) \(.kind) \(.where): \(.what)"' "$work/report"
 	[ $status = 1 ] && jq -e --arg k "$kind" --arg r "$regex" '.check.findings | any(.kind == $k and .severity == "fault" and ("\(.where): \(.what)" | test($r)))' "$work/report" >/dev/null
 }
-# fresh: restore the fabric to the state in which OpenSM leaves it
+# fresh: restore the fabric to its state under OpenSM
 fresh() { managed && osm_stop; }
 # A new OpenSM has no trees before the hosts have joined their groups again.
 joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }

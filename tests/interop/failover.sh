@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Managers come and go while TCP flows: OpenSM is killed and started again, a standby OpenSM takes over and hands
-# back, and OpenSM and our own manager replace each other. The flow continues, and every group is joined again. The
-# script prints how long the changes took.
+# Managers come and go while TCP flows: OpenSM is killed and started again, a standby OpenSM takes over and later
+# returns mastership, and OpenSM and our own manager replace each other. The flow continues, and every group is joined
+# again. The script prints how long the changes took.
 #
 #	Hca1: OpenSM A     h3 ==> h4: TCP
 #	Hca2: OpenSM B
@@ -29,7 +29,7 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 flow() { flow_start h3 h4 10.4.0.3 10.4.0.4; }
 
 # flow_went_on WHAT: the flow ended without an error, and was never interrupted for more than 0.5 s. The receiver
-# looks for data every 10 ms, so it may find none fifty times in a row, but not more often.
+# checks for data every 10 ms, so at most fifty checks in a row may find none.
 flow_went_on() {
 	flow_stop '.longest <= 50' || return 1
 	echo "# $1: $(tail -1 "$work/flow")" >&3

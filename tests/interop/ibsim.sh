@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ibsim's client protocol, as Debian's libumad2sim.so speaks it: OpenSM, infiniband-diags, and programs that
+# ibsim's client protocol, with Debian's libumad2sim.so as the client: OpenSM, infiniband-diags, and programs that
 # misbehave. opensm.sh tests how OpenSM configures whole fabrics.
 #
 #	OpenSM		OpenSM			    hostile client

@@ -16,7 +16,7 @@ same_records() { grep -q "^Switch" "$1" && diff <(records "$1") <(records "$2");
 
 first_hca() { sed -n 's/^[HC]c*a[ \t][^"]*"\([^"]*\)".*/\1/p' "$1" | head -1; }
 
-# discovered NET: output of ibnetdiscover for this net, with the LIDs that an SM gave, as from a production
+# discovered NET: output of ibnetdiscover for this net, with the LIDs that an SM has assigned, as from a production
 # fabric
 discovered() {
 	local hca status

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Functions of the interop tests beyond those of tests/system/lib.sh: fabrics in ibnetdiscover's format, a lab without
-# a subnet manager of ours, and Debian's OpenSM on this lab or on ibsim.
+# an embedded subnet manager, and Debian's OpenSM on this lab or on ibsim.
 #
 #	. tests/interop/lib.sh
 #	topo_fat_tree 8 >"$work/lab.topo"
@@ -78,8 +78,8 @@ conf_external() {
 
 # --- ibsim, for comparison; its sockets are named "$inst-ibsim"
 
-# ibsim_start TOPO [OPTION...]: start ibsim. Its standard input is kept open, because ibsim reads commands there
-# (ibsim_cmd), and would spin at an end of file
+# ibsim_start TOPO [OPTION...]: start ibsim. Its standard input stays open, because ibsim reads commands from it
+# (ibsim_cmd), and would use all CPU time at an end of file
 ibsim_start() {
 	local topo=$1 fifo=$work/ibsim.in
 	shift
@@ -138,9 +138,9 @@ osm_start() {
 osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
 osm_wait_up() { eventually "${1:-20}" osm_up; }
 
-# osm_stop [SIGNAL]: end OpenSM. Its log up to now is kept as log.up, because later lines do not matter. At exit
-# libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so an OpenSM that has
-# not ended after a while is killed.
+# osm_stop [SIGNAL]: end OpenSM. Its log up to this moment is stored as log.up, because later lines are not judged. At
+# exit libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so an OpenSM that has not
+# ended after a while is killed.
 osm_stop() {
 	[ -n "$osm_pid" ] || return 0
 	cp "$osm_dir/log" "$osm_dir/log.up"
@@ -181,7 +181,7 @@ far_start() {
 	far_pid=$!
 }
 
-# far_remember: note the processes of the second instance, so that lab_gone can look for them
+# far_remember: record the processes of the second instance, so that lab_gone can search for them
 far_remember() {
 	local p
 	for p in $(descendants "$far_pid"); do

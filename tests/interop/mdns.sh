@@ -7,8 +7,8 @@
 #	 |                                                           |   |
 #	Switch1 -------------------------------------------- Switch2 | Switch3
 #
-# Each daemon has PID and mount namespaces of its own, with its own /run and a private bus, so the daemons of the
-# machine are not touched.
+# Each daemon has its own PID and mount namespaces, with its own /run and a private bus, so the daemons of the machine
+# are not touched.
 . "$(dirname "$0")/../system/lib.sh"
 need avahi-daemon avahi-publish avahi-browse avahi-resolve dbus-daemon unshare
 topo_ring 3 3 >"$work/lab.topo"

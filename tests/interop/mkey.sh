@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An M_Key that two subnet managers know. The embedded SM hands over to OpenSM, and takes over when OpenSM is killed.
-# No port is ever without its key.
+# An M_Key that two subnet managers know. The embedded SM sends HANDOVER to OpenSM, and takes over when OpenSM is
+# killed. No port is ever without its key.
 #
 #	Switch1/0: embedded SM      h3: OpenSM, of a higher priority
 . "$(dirname "$0")/lib.sh"

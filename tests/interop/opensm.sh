@@ -3,10 +3,10 @@
 # check.sh: long
 #
 # Debian's OpenSM, unmodified, brings up our fabric as it does ibsim's: for each net and routing engine the same
-# forwarding tables, no errors in its log that it does not have there, and every pair of hosts pings.
+# forwarding tables, no errors in its log that it does not log on ibsim, and pings between all hosts.
 #
-# On both the manager sits on the first HCA, through Debian's libumad2sim.so, and the engines follow one another on the
-# same running fabric.
+# On both the manager sits on the first HCA, through Debian's libumad2sim.so, and the engines run one after the other
+# on the same running fabric.
 #
 #	NETS='net.1 torus' ENGINES='minhop' tests/interop/opensm.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,8 +14,8 @@ need opensm ibsim flock
 shopt -s extglob
 examples=/usr/share/doc/ibsim-utils/net-examples
 nets=${NETS:-net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port torus broken}
-# Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so hosts * groups Reports are open while all
-# join. OpenSM tracks 1000 of them by default.
+# Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so hosts * groups Reports are open while all join. By
+# default OpenSM tracks only 1000 open Reports.
 export OSM_UMAD_MAX_PENDING=100000
 engines=${ENGINES:-minhop updn ftree lash}
 lab_conf=$work/lab.conf
@@ -46,7 +46,7 @@ cut_on_lab() {
 	done
 }
 
-# keep ENGINE: keep the files that OpenSM wrote in this run on ibsim
+# keep ENGINE: store the files that OpenSM wrote in this run on ibsim
 keep() {
 	mkdir -p "$work/ibsim.$1"
 	cp "$osm_dir/opensm.fdbs" "$osm_dir/log.up" "$work/ibsim.$1/"
@@ -69,13 +69,14 @@ same_tables() { diff "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs" | head 
 
 # Lines that OpenSM logs on a fabric that carries data, but never on ibsim, which has no hosts:
 # - 3111 with 0x1C: the first packet from a neighbour made an Armed port Active before Set(PortInfo Active) came (IBTA
-#   7.2.7); OpenSM knows ("during ACTIVE transition") and goes on;
-# - trap 144, not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the trap until an SM
-#   represses it; ibsim sends it once, when there is no SM.
-# A host may also ask for a path or a group before the first sweep is over, because it knows the SM's LID from the previous OpenSM, or repeat
-# the trap above. The new OpenSM does not know the host's LID (ERR 7504), its port (a different number for each attribute; for a trap ERR 3809) or a
-# way there (ERR 1F07) yet, and the host asks again. If a host subscribes at that time, a second line follows ERR 7504: ERR 4308 with the same LID.
-# For a LID without ERR 7504 before it, ERR 4308 is an error.
+#   7.2.7); OpenSM logs this ("during ACTIVE transition") and continues;
+# - trap 144, not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the trap
+#   until an SM represses it; ibsim sends it once, when there is no SM. A host may also request a path or a group
+#   before the first sweep is over, because it knows the SM's LID from the previous OpenSM, or repeat the trap above.
+#   The new OpenSM does not know the host's LID (ERR 7504), its port (a different number for each attribute; for a
+#   trap ERR 3809) or a way to it (ERR 1F07) yet, and the host repeats its request. If a host subscribes at that time,
+#   a second line follows ERR 7504: ERR 4308 with the same LID. For a LID without ERR 7504 before it, ERR 4308 is an
+#   error.
 data_only='log_rcv_cb_error: ERR 3111: Received MAD with error status = 0x1C|log_trap_info: .* num:144 '
 too_early='ERR 7504: Lid is out of range|ERR ....: Cannot find requester physical port|ERR 3809: Failed to find source physical port for trap|ERR 1F07: Dead end path'
 

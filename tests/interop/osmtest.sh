@@ -12,7 +12,7 @@ need opensm osmtest
 topo_ring 6 3 >"$work/lab.topo"
 port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
 
-# osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log is $work/NAME.log
+# osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log becomes $work/NAME.log
 osmtest_run() {
 	local host=$1 log=$work/$2.log out=$work/$2.out
 	shift 2
@@ -23,15 +23,15 @@ osmtest_run() {
 	tail -1 "$out" | grep -q ' PASS$' || { grep -h ERR "$log" | tail -20; return 1; }
 }
 
-# complaints NAME: print the errors in its log, each once, without the parts that differ from run to run. For example,
-# a lease may end a second sooner or later, and be requested once more or once less
+# complaints NAME: print the errors in the log of this run, each once, without the parts that differ between runs. For
+# example, a lease may end a second sooner or later, and be requested once more or once less
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u
 }
 
-# Sets of records that cannot be changed by a Set. Our SA refuses them; OpenSM 3.3.23 drops them, and osmtest waits
-# for its time-out.
+# Records that a Set cannot change. Our SA refuses such a Set. OpenSM 3.3.23 drops it, and osmtest waits for its
+# time-out.
 known='Remote error: 0x000C|UNSUP_METHOD_ATTR|IB_TIMEOUT|osmtest_(sminfo_record|informinfo)_request: ERR 008[C-F]|ERR 0003'
 
 same_complaints() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # One partitions.conf under OpenSM and under our own manager: interfaces come up with exactly the parameters of their
-# partition's group, limited members do not reach each other, hosts of different partitions do not either, and when a
+# partition's group, limited members do not reach each other, nor do hosts of different partitions, and when a
 # partition is removed, its interfaces go down and show the reason.
 #
 #	Default 0x7fff	all			uib0	10.4.0.N

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# libuipoib-umad.so alone: programs run on a stand-in for the daemon (umad_server.py), which also does things that no
-# daemon would do. Then shells, coreutils, perl and python read the files that they take for sysfs.
+# libuipoib-umad.so alone: programs run with a test server in place of the daemon (umad_server.py), which also sends
+# messages that the daemon never sends. Then shells, coreutils, perl and python read the library's files below /sys.
 . tests/interop/lib.sh
 need python3 perl
 lib=$(dirname "$UIPOIB")/libuipoib-umad.so

@@ -4,9 +4,9 @@
 # check.sh: all
 #
 # Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator has to
-# create; OpenSM creates it because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group is
-# found by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, answers. In the second lab h1 and h2 have
-# v4mc01, in the third hld2002.
+# create; OpenSM creates it because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group
+# comes from SIDR. OpenSM does not answer SIDR, so a SIDR server on h3, which has rfc4391, answers. In the second lab
+# h1 and h2 have v4mc01, in the third hld2002.
 #
 #	    h1   h4         h2   h5           h3
 #	     |   |           |   |            |
@@ -73,7 +73,7 @@ check "v4mc01: h3 has its link" eventually 30 is_up h3
 no_broadcast() { [ "$(link h1 state)" = JOINING ] && link h1 reason | grep 'ff12::ffff:ffff.*the group does not exist'; }
 check "M13: h1 has no link, and says why" eventually 20 no_broadcast
 
-# Links of this topology have 10 Gb/s, so a group of 120 Gb/s (rate 10) is one that OpenSM refuses.
+# Links of this topology have 10 Gb/s, so OpenSM refuses a group of 120 Gb/s (rate 10).
 v4mc_groups() {
 	printf 'mgid=ff12::%s, mtu=5%s, Q_Key=0xb1b\n' 255.255.255.255 '' "224.0.0.1" "$1" 224.0.0.2 '' 227.1.1.1 ', rate=10'
 }

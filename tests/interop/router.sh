@@ -5,8 +5,8 @@
 #
 # Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link
 # (under our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
-# themselves that smcrouted begins and ends, or have `router = yes`. With `router = no` no group is forwarded.
-# smcrouted is given routes, and joins no group itself. At the end the same is tested with `profile = encaparp00`, and
+# themselves when smcrouted starts and ends, or have `router = yes`. With `router = no` no group is forwarded.
+# smcrouted gets routes, and joins no group itself. At the end the same is tested with `profile = encaparp00`, and
 # with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link,
 # because senders then use a MGID for which no other host listens.
 #
@@ -180,8 +180,8 @@ v4mc_links embedded
 check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
 check "v4mc01: with the groups of RFC 4391" is_non_member ff1e:601b:ffff::4392
 end
-# OpenSM 3.3.23 refuses groups of IPv6 here, because there is no broadcast group of scope 14. So h4 receives them by
-# the LID of the broadcast group.
+# OpenSM 3.3.23 refuses groups of IPv6 in this fabric, because there is no broadcast group of scope 14. So h4 receives
+# them by the LID of the broadcast group.
 v4mc_partitions 0xb1b
 begin opensm yes
 v4mc_links opensm

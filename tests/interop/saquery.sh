@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# saquery, unmodified on our umad preload: every query that it has, against our SA and against OpenSM on the same
-# fabric. The outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
+# saquery, unmodified on our umad preload: all its queries, against our SA and against OpenSM on the same fabric. The
+# outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
 #
 #	h1: the manager	h2: saquery
 . "$(dirname "$0")/lib.sh"
@@ -16,9 +16,9 @@ lid_of() { q -l "Hca$1"; }
 gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: GID of the port of HcaN, as ibsim assigns GUIDs
 
 # Remove fields that the manager may choose (LIDs, its GUIDs and counters, which ports the trees of groups use,
-# thresholds, timers, whether Q_Keys are controlled) and those that OpenSM 3.3.23 does not fill in: it does not
-# read SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and has P_Key block numbers
-# in its machine's octet order.
+# thresholds, timers, whether Q_Keys are controlled) and fields that OpenSM 3.3.23 does not fill in: it does not read
+# SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and has P_Key block numbers in its
+# machine's octet order.
 fields() {
 	sed -E 's/[[:space:]]+/ /g; s/^ //; s/\.\.+/ /; s/^[0-9]+ "/LID "/' |
 		grep -viE '^(base_|s|d|From|To|EndPort|SM|master_sm_base_)?LID:? |^[0-9]+$|^0x|^[0-9]+ [0-9]+$' |

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The servers that give out the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00,
+# The servers that answer with the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00,
 # 6.2): the node of our subnet manager, or under OpenSM a host. Debian's saquery and smpquery see the ServiceRecord
 # and the capability bit.
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# OpenSM sweeps each second while cables are pulled and plugged: no interface is lost, and nothing leaks.
+# OpenSM sweeps each second while cables are pulled and plugged: no interface is lost, and there are no leaks.
 #
 #	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads a capture of everything from the start to the end: all packets are InfiniBand, ARP has IPoIB's form,
-# tshark knows the management datagrams by name, and nothing is malformed.
+# tshark reads a capture of all packets from the start to the end: all packets are InfiniBand, ARP has IPoIB's form,
+# tshark recognizes the management datagrams, and no packet is malformed.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /
@@ -41,7 +41,7 @@ all=$(count frame)
 echo "# $all packets"
 check "there are packets" test "$all" -gt 300
 check "every packet is InfiniBand" equal "$all" "$(count 'infiniband && infiniband.lrh && infiniband.bth')"
-# tshark miscounts in MCMemberRecord (attribute 0x38) and shows no CRCs there.
+# tshark decodes MCMemberRecord (attribute 0x38) with wrong lengths, and shows no CRCs of such packets.
 check "every packet has its CRCs" equal 0 "$(count '!infiniband.variant.crc && !(infiniband.mad.attributeid == 0x38)')"
 malformed() { tshark -r "$cap" -Y '_ws.malformed || _ws.expert.severity == error' 2>/dev/null | grep . && return 1 || return 0; }
 check "none is malformed" malformed

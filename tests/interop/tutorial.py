@@ -4,21 +4,23 @@
 # Types the commands of the lessons in doc/tutorial as a reader would, and compares their output with the text.
 #
 #	tutorial.py LESSON.md...		prints TAP, one line for each command
-#	tutorial.py --write LESSON.md...	puts what the commands print into the lessons, where it is not what they say
+#	tutorial.py --write LESSON.md...	writes the output of the commands into the lessons, where it differs
+#	from the text
 #	tutorial.py --self-test
 #
-# A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are what the command prints:
+# A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are its
+# output:
 #
 #	```console			the reader's terminal: one shell for the whole lesson; all of the output is compared
-#	```console again		the same, but its commands only show a state, and are repeated until they print what the text
-#					says, because this takes some time
-#	```console terminal-2		another terminal, whose command goes on. The text is what it prints next; a block without a command
-#					continues, and a line "^C" interrupts the command and waits for its end
+#	```console again		the same, but its commands only show a state, and are repeated until their
+#	output equals the text, because the state takes some time
+#	```console terminal-2		another terminal, whose command continues to run. The text is its next output;
+#	a block without a command continues, and a line "^C" interrupts the command and waits for its end
 #	```console vm			the shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts
 #
-# What differs from run to run: "…" stands for one or more characters that are not blank, and a line "..." for any
-# number of lines that the text leaves out. Any number of blanks equals any other, as columns are as wide as what is
-# in them. Everything else must be equal.
+# Output that differs between runs: "…" matches one or more characters that are not blank, and a line "..." any number
+# of lines. Any number of blanks equals any other number, because the width of columns depends on their contents. All
+# other characters must be equal.
 import os
 import re
 import signal
@@ -122,8 +124,8 @@ class Shell:
             if line.rstrip("\n") == mark:
                 break
             lines.append(line.rstrip("\n"))
-        # The first echo completes a last line that has no newline. Otherwise it prints an empty line, which is
-        # removed.
+        # If the last line has no newline, the first echo completes it. Otherwise the echo prints an empty line, which
+        # is removed.
         return lines[:-1] if lines[-1:] == [""] else lines
 
     def path(self):
@@ -139,8 +141,8 @@ class Terminal:
 
     def __init__(self, command, path):
         self.file = tempfile.NamedTemporaryFile("r", prefix="tutorial-", errors="replace")
-        # A session of its own, as a terminal has, so that Ctrl-C reaches all of it. A shell ignores SIGINT in what it starts in the
-        # background, perhaps in this program.
+        # The shell gets its own session, as in a terminal, so that Ctrl-C reaches all its processes. A shell ignores
+        # SIGINT in commands that it starts in the background, and this program may be such a command.
         with open(self.file.name, "w", encoding="utf-8") as out:
             self.child = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                           env={**os.environ, "PATH": path}, start_new_session=True,

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The far end of a UDP link answers directed-route SMPs as if a subnet without end were behind it: always new switches
-# of 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
+# The far end of a UDP link answers directed-route SMPs as if it led to an endless subnet: with ever new switches of
+# 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
 #
 #	h1 -- Hca1 --+
 #	             Switch1 port 7 == UDP == abyss.py
@@ -64,7 +64,7 @@ check "the log says so, once" equal 1 "$(grep -c 'are more than 512 nodes' "$wor
 check "it is a part of the subnet, within its bound" sweep_of '.nodes <= 3 + 512'
 after=$(rss)
 
-# A sweep during which the peer got no CPU time finds none of its switches, so sweep again.
+# If the peer got no CPU time during a sweep, the sweep finds none of its switches. So sweep again.
 sweeps_again() {
 	u fabric sweep
 	within 30 sweep_of ".left_out > 0 and .number > $was"

@@ -4,7 +4,7 @@
 #
 # A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the flow
 # continues without loss, and each datagram is counted by its reason. The forged packets are valid except for their
-# sender. The last case shows this by sending them from the peer's own port.
+# sender. To prove this, the last case sends them from the peer's own port.
 #
 #	h1 -- Switch1 port 7 == UDP ==  relay.py  == UDP == HCA -- h3
 #	                  ^                              ^
@@ -31,10 +31,10 @@ keys="dlid=$lid slid=$from_lid qpn=$qpn qkey=$qkey pkey=0xffff ip_from=10.4.0.1 
 udp() { counted "$1" udp "$2"; } # u|uf REGEX
 of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
-# undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All of the traffic and nothing else must
-# arrive, and the links must stay up. There are three attempts, since a link also goes down when a busy machine gives
-# one of its ends no CPU time for 3 s. Sets $seen to the sum of the counters that match before CMD, $seen_bad to the
-# number of wrong datagrams before it, and $relayed to the counts of the relay.
+# undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All of the traffic and no other packets
+# must arrive, and the links must stay up. There are three attempts, since a link also goes down when a busy machine
+# gives one of its ends no CPU time for 3 s. Sets $seen to the sum of the counters that match before CMD, $seen_bad to
+# the number of wrong datagrams before it, and $relayed to the counts of the relay.
 undisturbed() {
 	local try
 	for try in 1 2 3; do

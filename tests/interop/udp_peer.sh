@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with uipoib
-# and was written after doc/udp-link.md.
+# and was written from doc/udp-link.md.
 #
 #	h1 -- Hca1 --+
 #	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99

@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # Two instances with a bad cable between them: relay.py forwards their datagrams without knowing their contents, and
-# loses, damages, duplicates and reorders some. Whatever is delivered is undamaged, and damaged packets are counted.
+# loses, damages, duplicates and reorders some. All delivered packets are undamaged, and damaged packets are counted.
 #
 #	h1 -- Hca1 --+                               relay.py
 #	             Switch1 port 7 == UDP ==  a. <-------------> b.  == UDP == HCA -- h3

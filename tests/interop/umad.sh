@@ -3,8 +3,8 @@
 # check.sh: long
 #
 # Unmodified management programs on libuipoib-umad.so: the ports and the fabric that they see, on hosts and on
-# switches; programs that are killed, that send floods or invalid messages; tables of many segments; and OpenSM as the
-# only manager, on a CA that belongs to no host.
+# switches; programs that are killed, or that send floods or invalid messages; tables of many segments; and OpenSM as
+# the only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
 #	         \         /
@@ -85,8 +85,7 @@ many() {
 }
 check "twenty at a time" many
 
-# A program that waits for an answer is killed while its request is under way. Then programs are killed at random
-# moments.
+# A program is killed while it waits for an answer. Then programs are killed at random moments.
 in_the_middle() {
 	local p id
 	u fabric fault add Switch1/1 loss 100% mad >/dev/null || return 1
@@ -137,7 +136,7 @@ check "nothing of the flood stays" eventually 5 nobody_is_left
 check "packets of others were not lost meanwhile" probe_lost_nothing others
 check "end" lab_down
 
-# --- tables of many segments, which come in a memfd
+# --- tables of many segments, which are passed in a memfd
 
 topo_ring 800 20 >"$work/lab.topo"
 conf_hosts 0 'sm-port = Switch1/0' >"$work/lab.conf"

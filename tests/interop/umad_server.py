@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A stand-in for the daemon's side of src/umad/proto.h, which obeys commands in MADs. It is for tests of
-# libuipoib-umad.so without a daemon, and does things that no daemon would do.
+# A test server for the daemon's side of src/umad/proto.h, which carries out commands in MADs. It is for tests of
+# libuipoib-umad.so without a daemon, and can send messages that the daemon never sends.
 #
 #   umad_server.py SOCKET [SEED]
 #
 # With a SEED all its messages after a hello are random, but so close to valid ones that the library examines them.
 #
 # A MAD's octets 40.. are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (closes the
-# connection), "die", "drop". The answer keeps the first 24 octets. It prints "ready" when it listens.
+# connection), "die", "drop". The answer has the same first 24 octets. The server prints "ready" when it listens.
 import array
 import errno
 import os

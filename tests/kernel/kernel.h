@@ -11,8 +11,9 @@
  * kernel's names and include this file. Structures of wire formats have the kernel's layout, the others only the members
  * that kmod touches.
  *
- * Time stands still unless a test changes fake_jiffies or calls the function of a timer. Locks count their holders, so
- * that a test can assert that all are free. Work is not run: a test looks at .queued and calls .func.
+ * Time does not pass unless a test changes fake_jiffies or calls the function of a timer. Locks count their holders,
+ * so that a test can assert that all are free. Work items do not run by themselves: a test reads .queued and calls
+ * .func.
  */
 
 #include <assert.h>
@@ -255,7 +256,7 @@ struct sock;
 struct dentry;
 struct platform_device;
 
-/* Never called; compat.h looks at its type only. */
+/* Never called; compat.h only needs its type. */
 void udp_tunnel_sock_release(struct socket *sock);
 
 /* --- verbs */

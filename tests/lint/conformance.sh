@@ -4,8 +4,8 @@
 # conformance.sh: every function that CONFORMANCE.md names exists, and every test that it names is run: a case in a
 # table that cmocka gets, or a line that a script prints with `check`.
 #
-# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS: every test of the steps of that run
-# did run and pass, as its TAP line there says.
+# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS: every test of the steps of
+# this run has run and passed, according to its TAP line.
 #
 # A row:  | R46 | statement | `src/wire/ipoib_hdr.c:ipoib_lladdr_encode` | `tests/unit/test_x.c:test_case` |
 # Several entries are separated by blanks. A script's test is its TAP line as printed:  `tests/system/file.sh:it renews`

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every file that a page links to or names in `code` exists, and the picture is up to date with its source.
+# Every file to which a page links, or which it names in `code`, exists, and the picture is up to date with its
+# source.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0

@@ -5,7 +5,7 @@
 # and the table in ARCHITECTURE.md is the same.
 #
 #	layers.sh		check
-#	layers.sh closure	print each room with all rooms that it links with, for the Makefile
+#	layers.sh closure	print each room with all rooms with which it is linked, for the Makefile
 #	layers.sh table		print the table of ARCHITECTURE.md
 set -u
 cd "$(dirname "$0")/../.."

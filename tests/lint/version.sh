@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# The version of the program (UIPOIB_VERSION in src/cli/cli.h) is also that of the Debian packages and of the kernel modules' DKMS
-# package, and CHANGELOG.md has an entry for it.
+# The version of the program (UIPOIB_VERSION in src/cli/cli.h) equals the versions of the Debian
+# packages and of the kernel modules' DKMS package, and CHANGELOG.md has an entry for it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 version=$(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"$/\1/p' src/cli/cli.h)

@@ -72,7 +72,8 @@ def changes(line, code):
     for pattern, by in OPERATORS:
         for m in pattern.finditer(code):
             start, end = m.span()
-            # Where the replacement keeps a part of the match, take the text itself and not the blanked line.
+            # If the replacement contains a part of the match, take this part from the text itself, not from the
+            # blanked line.
             real = pattern.match(line, start) if by is not None and callable(by) else None
             new = (by(real or m) if callable(by) else by)
             changed = line[:start] + new + line[end:]
@@ -238,7 +239,8 @@ class Tests:
     def runs(self, test, path, n):
         """Whether TEST runs line N of PATH. Where the compiler counts no such line, as within a statement of several lines, whether it runs the function; in a table outside functions, whether it runs anything of a room that may use PATH."""
         if test not in self.files or path not in self.files[test]:
-            # An archive's member that the test does not need is not linked, and has no counts. A table without code has none either.
+            # If the test does not need a member of an archive, the member is not linked and has no counts. A table
+            # without code has none either.
             return not any(path in f and f[path]['functions'] for f in self.files.values())
         f = self.files[test][path]
         counts = [x['count'] for x in f['lines'] if x['line_number'] == n + 1]
@@ -269,7 +271,8 @@ def kill(tree, mutant, tests, all_seeds):
         shutil.copyfile(os.path.join(tree, mutant.object), real)
         ran = []
         for turn in tests.turns(mutant.path, mutant.line):
-            # A few at a time, because most mutants die early, and a program may take longer to link than to run.
+            # Test a few mutants at a time, because most of them fail early, and a program may take longer to link
+            # than to run.
             for i in range(0, len(turn), 4):
                 bad = make(tree, 'LDFLAGS=--coverage', *turn[i:i + 4])
                 if bad:

@@ -4,11 +4,12 @@
 # bits.sh [MACHINE...]: unit and simulation tests of the layers without I/O, built for i386 (32 bits, with ASan and UBSan) and for
 # s390x (big-endian, run by qemu-user, where ASan does not work). One TAP line for each machine and test program.
 #
-# i386 is built by a cross compiler too, because Debian's gcc-multilib (gcc -m32) conflicts with all cross compilers. cmocka for a machine is
-# taken out of Debian's packages, which are not installed, since that would add an architecture to this system. The tests
-# of the kernel module's files are left out on i386, since the module refuses to be built for 32 bits.
+# i386 is built by a cross compiler too, because Debian's gcc-multilib (gcc -m32) conflicts with all cross compilers.
+# cmocka for a machine is extracted from Debian's packages, which are not installed, because an installation would add
+# an architecture to this system. The tests of the kernel module's files are omitted on i386, because the module
+# refuses to be built for 32 bits.
 #
-# BITS (build/bits) is the folder for the builds and for cmocka; a later run uses the existing files again.
+# BITS (build/bits) is the folder for the builds and for cmocka; a later run reuses the existing files.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 bits=${BITS:-build/bits}
@@ -32,7 +33,8 @@ tests_of() {
 	done
 }
 
-# cmocka ARCHITECTURE: the packages of that architecture, unpacked in $bits/ARCHITECTURE/cmocka. apt has lists of its own for it.
+# cmocka ARCHITECTURE: unpack the packages of this architecture in $bits/ARCHITECTURE/cmocka, with separate package
+# lists of apt.
 cmocka() {
 	local d=$bits/$1/cmocka p
 	[ ! -f "$d/usr/include/cmocka.h" ] || return 0
@@ -64,7 +66,7 @@ run() {
 }
 export -f run
 
-# on MACHINE TRIPLET TESTS MAKE_ARGUMENT...: builds these tests for it and runs them by $under
+# on MACHINE TRIPLET TESTS MAKE_ARGUMENT...: builds these tests for the machine and runs them by $under
 on() {
 	export machine=$1 out=$bits/$1
 	local triplet=$2 tests=$3 log=$out/build.log lib

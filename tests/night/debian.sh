@@ -7,9 +7,9 @@
 # script prints one TAP line for each command.
 #
 # Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). The systems are
-# below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are used
-# again. COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the
-# packages there.
+# below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are reused.
+# COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the packages
+# there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
@@ -51,9 +51,9 @@ system() {
 	git -c safe.directory='*' clone -q --no-local "$tree" "$root/root/uipoib"
 }
 
-# inside COMMAND: run it in that system, whose root is the root of a mount namespace, since a chroot may not
-# make user namespaces. Mounts and processes end with the namespace, whose first process is bash, because make as the first
-# process ignores the signal by which it wants to end, and tries again for ever.
+# inside COMMAND: run it in that system, whose root is the root of a mount namespace, since a chroot may not make user
+# namespaces. Mounts and processes end with the namespace, whose first process is bash. If make were the first
+# process, it would ignore the signal by which it ends itself, and repeat this for ever.
 inside() {
 	unshare --mount --pid --fork --kill-child --propagation private bash -c '
 		cd "$1" && mount --bind . . && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# image.sh: action.yml's steps, with podman as the engine and Debian 12 from debootstrap as the base: they build the image of packaging/image, and run
-# commands in virtual machines from a container that has no more privileges than podman gives by default. As root.
+# image.sh: action.yml's steps, with podman as the engine and Debian 12 from debootstrap as the base: they build the
+# image of packaging/image, and run commands in virtual machines from a container that only has podman's default
+# privileges. Needs root.
 #
-# With KEEP=DIR the base and podman's storage are in DIR (3 GB) and are used again.
+# With KEEP=DIR the base and podman's storage are in DIR (3 GB) and are reused.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # load.sh [RUNS] [AT_A_TIME]: the system and interop scripts of `make check` and `make check-all`, RUNS times (10),
-# AT_A_TIME (5) whole runs beside each other, so that each run is the load of the others: nothing may fail because the
+# AT_A_TIME (5) whole runs at the same time, so that each run is a load for the others: no test may fail because the
 # machine is busy. One TAP line for each run; for a run that failed, it also names the scripts that failed, and the
 # place of their output (build/load, or KEEP).
 #
@@ -64,13 +64,13 @@ report() {
 	done
 }
 
-# load: write the load average of a minute to $base/load as long as runs are under way
+# load: write the load average of a minute to $base/load as long as runs are in progress
 load() {
 	while sleep 20; do cut -d' ' -f1 /proc/loadavg >>"$base/load"; done
 }
 
-# The kernel has one limit of neighbour entries for all namespaces, so raise it to what this number of labs needs at
-# the same time. The scripts restore the limits that they find.
+# The kernel has one limit of neighbour entries for all namespaces, so raise it to the need of so many labs at the
+# same time. The scripts restore the limits that they found.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null

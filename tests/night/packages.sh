@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged, and the kernel modules are built by
-# DKMS for two kernels. It runs as root in a Debian system that is thrown away afterwards, which tests/night/debian.sh makes:
+# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged, and the
+# kernel modules are built by DKMS for two kernels. It runs as root in a Debian system that tests/night/debian.sh
+# makes and removes afterwards:
 #
 #	COMMANDS=deb bash tests/night/debian.sh bookworm
 set -u
@@ -27,7 +28,8 @@ check() {
 }
 equal() { [ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }; }
 install_() { apt-get install -y --no-install-recommends "$@"; }
-# Files that packages may leave: logs and lists of dpkg and apt, and files that other programs make again
+# Print the files of the system, except those that packages may leave: logs and lists of dpkg and apt, and files that
+# other programs generate again
 files() { find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /root -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache \) -prune -o -print | sort; }
 newer() { # FILE: the package again, as version + 1
 	local dir
@@ -56,7 +58,7 @@ check "the configuration stays" test -f /etc/uipoib/lab.conf
 check "uipoib demo after the upgrade" uipoib demo
 check "removed" apt-get remove -y uipoib libuipoib-path0 uipoib-doc
 check "the program is gone, the configuration stays" test ! -e /usr/bin/uipoib -a -f /etc/uipoib/lab.conf
-# apt no longer knows the packages, since they came from files.
+# apt no longer knows the packages, because they were installed from files.
 check "purged" dpkg --purge uipoib libuipoib-path0 uipoib-doc
 rm -f /etc/uipoib/lab.conf
 rmdir /etc/uipoib 2>/dev/null

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A real Prometheus (Debian's) scrapes `uipoib web` once a second for a minute, while h1 sends to h2. Then it is asked: what it stored has to agree with what
-# the instance says, and each query of the dashboard examples/grafana/fabric.json has to be one that it understands.
+# A real Prometheus (Debian's) scrapes `uipoib web` once a second for a minute, while h1 sends to h2. Afterwards the
+# values that it has stored must agree with those of the instance, and it must accept each query of the dashboard
+# examples/grafana/fabric.json.
 #
 #	prometheus 127.0.0.1:9090 --- 127.0.0.1:8480 uipoib web --- h1 --- Switch1 --- Switch2 --- h2
 . "$(dirname "$0")/../system/lib.sh"
@@ -20,7 +21,7 @@ YML
 "$UIPOIB" web >"$work/web.out" 2>&1 &
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:9090 >"$work/prometheus.log" 2>&1 &
 
-# ask QUERY: the values that Prometheus has now, one a line
+# ask QUERY: print the present values of Prometheus for this query, one a line
 ask() { curl -sS --get --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query | jq -er '.data.result[].value[1]'; }
 first() { ask "$1" | head -1; }
 up() { equal 1 "$(ask up)"; }

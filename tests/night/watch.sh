@@ -5,8 +5,9 @@
 # minutes each. Each script passes if four things are true:
 #
 #	- no report of AddressSanitizer or UBSan, and no other end of a process;
-#	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first tenth does not count;
-#	- a ping between two hosts that are not attacked loses nothing, or on an overloaded machine (a load of 80 on
+#	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first
+#	tenth is ignored;
+#	- a ping between two hosts that are not attacked loses no packet, or on an overloaded machine (a load of 80 on
 #	  two processors made labs without an attack lose 2 %) at most twice what a ping in a second lab loses at
 #	  the same time;
 #	- its longest round trip is at most five times the longest of three pings that saw no attack. These are the same ping
@@ -19,8 +20,8 @@
 #	...				# the attack ends
 #	watch_judge			# in place of lab_down, before finish
 #
-# A script sources this file before lab_up. The allocator of ASan keeps freed memory for a while, 256 MiB of it unless the
-# environment says otherwise, which would look like a leak.
+# A script sources this file before lab_up. The allocator of ASan does not release freed memory at once, by default up
+# to 256 MiB, which would look like a leak.
 export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 watch_seconds=${HOSTILE_SECONDS:-20}
 watch_interval=0.05

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Clauses that only a whole fabric shows, by the packets on its links and by which hosts reach each
- * other.
+ * Clauses that can be tested only in a whole fabric, by the packets on its links and by the
+ * question which hosts reach each other.
  */
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void look(const struct fabric_trace_event *ev)
 		return;
 	}
 	seen.ucast++;
-	/* Clause R48: the destination QPN must be the one in an interface's address */
+	/* Clause R48: the destination QPN must be the QPN in the address of an interface */
 	for (unsigned int i = 0; i < seen.l->nhosts; i++)
 		if (seen.l->host[i].addr.qpn == h.bth.dest_qp)
 			return;

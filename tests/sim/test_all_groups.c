@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Reading the kernel's lists of groups as the instance reads them: a host that joined 40,000 groups
- * does not delay other hosts.
+ * Reads the kernel's lists of groups as an instance does. A host that has joined 40,000 groups must
+ * not delay other hosts.
  */
 
 #include <stdio.h>

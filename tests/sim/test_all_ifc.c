@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Number and time of the frames that are read from TAPs: no packet is lost that the kernel could have kept, no host
- * keeps the others waiting, and packets that wait for the SA leave buffers to other packets.
+ * Number and time of the frames that are read from TAPs: no packet is lost that could have waited in the kernel, no
+ * host delays the others, and packets that wait for the SA leave buffers to other packets.
  */
 
 #include <errno.h>
@@ -264,8 +264,8 @@ static int no_buffer(void *ctx, struct pkt **ret)
 }
 
 /*
- * The owner of the interface may sleep. A TAP that could not be read for want of a buffer is read again after
- * IFC_RETRY.
+ * The owner of the interface may sleep. If a TAP could not be read because there was no buffer, it is read again
+ * after IFC_RETRY.
  */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {

@@ -69,10 +69,10 @@ static void join(struct plan *p, unsigned int a, unsigned int b)
 	p->at[b][k].port = i;
 }
 
-/* Switches in a random tree, with more links between random pairs, parallel ones among them. */
+/* Switches in a random tree, with more links between random pairs of switches, some of them parallel. */
 static char *topology(struct fix *f)
 {
-	/* The client's host is at the SM's switch, and its cable stays. */
+	/* The client's host is at the SM's switch, and its cable is never pulled. */
 	struct plan p = { .at = { [0] = { [1] = { .host = 1 } } } };
 	size_t size = 65536, n = 0;
 	char *t = malloc(size);
@@ -167,7 +167,10 @@ static void put_node(struct shot *s, const struct node *n)
 	}
 }
 
-/* Tell whether the SM reaches a node by the cables that are up. Nodes that are cut off keep their old tables. */
+/*
+ * Tell whether the SM reaches a node by the cables that are plugged. Nodes that are cut off still have their old
+ * tables.
+ */
 static bool reached(struct fix *f, struct fabric_node *n)
 {
 	return sm_db_node(sm_db(f->r.sm), fabric_node_node(n)->info.node_guid) != NULL;
@@ -249,10 +252,7 @@ static struct sm_status status(struct fix *f)
 	return st;
 }
 
-/*
- * Check that everything is as a sweep of the whole fabric would leave it, and that such a sweep then has nothing to
- * write.
- */
+/* Check that all tables are as after a sweep of the whole fabric, and that such a sweep then writes nothing. */
 static void compare(struct fix *f, uint64_t seed, unsigned int step)
 {
 	struct shot before = shoot(f), after;
@@ -409,7 +409,7 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
 }
 
 /*
- * More switches than a partial sweep looks at: S1, S2 and as many leaves with a cable to each. All cables from S1 to
+ * More switches than a partial sweep can read: S1, S2 and as many leaves with a cable to each. All cables from S1 to
  * leaves are pulled at once. The leaves reached the SM by these cables, so only a trap of S1 arrives, and behind each
  * cable there is a leaf.
  */

@@ -28,7 +28,8 @@ struct fix {
 	struct prng rnd;
 	unsigned int nsw, asked, looks;
 	uint64_t seed;
-	bool connected[SWITCHES_MAX]; /* hosts that stay connected with H1 during this step */
+	/* true for hosts that stay connected with H1 during this step */
+	bool connected[SWITCHES_MAX];
 	/* links are only added in this step, so all LFTs must lead over Active links */
 	bool coming;
 };
@@ -105,7 +106,7 @@ static void reach(struct fix *f, unsigned int a, bool seen[SWITCHES_MAX])
 	}
 }
 
-/* Set @ret for the hosts that have a way to H1 by the cables that are there. */
+/* Set @ret for the hosts that have a way to H1 over the plugged cables. */
 static void connected(struct fix *f, bool ret[SWITCHES_MAX])
 {
 	memset(ret, 0, SWITCHES_MAX * sizeof(*ret));
@@ -305,7 +306,7 @@ static void run(uint64_t seed, uint64_t *partial)
 		else
 			change(&f, 1 + (prng_below(&f.rnd, 3) == 0), 0);
 		if (prng_below(&f.rnd, 6) == 0) {
-			/* Flip the cable of a host, too, which makes the partial sweep give up. */
+			/* Flip the cable of a host, too, so that the partial sweep ends and a heavy sweep follows. */
 			flip(&f,
 			     fabric_node_port(switch_at(&f, 1 + prng_below(&f.rnd, f.nsw - 1)), 1));
 			still_connected(&f);

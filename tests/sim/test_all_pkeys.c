@@ -2,8 +2,8 @@
 
 /*
  * intel-ipoib-linux-hld-2002, 2.6: interfaces appear and disappear with the P_Keys that the SM writes into the table
- * of their port, also while packets get lost. They join and never create their broadcast group, and an interface
- * frees everything when its P_Key leaves the table.
+ * of their port, even while packets get lost. The interfaces join their broadcast group but never create it. When its
+ * P_Key leaves the table, an interface frees all its resources.
  */
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 static const bool all[HOSTS] = { true, true, true };
 static struct lab lab;
 
-/* An interface of a P_Key, with what its owner keeps about it */
+/* An interface of a P_Key, with the data that its owner stores about it */
 struct member {
 	struct ifc ifc;
 	bool carrier, was_up; /* .was_up: true if the network device would exist */
@@ -200,7 +200,7 @@ static void check_link(uint16_t pkey)
 		assert_true(of(i, pkey)->carrier);
 		of(i, pkey)->frames = 0;
 	}
-	if (of(0, pkey)) /* always true, which the compiler does not know */
+	if (of(0, pkey)) /* always true, but the compiler cannot see this */
 		say(of(0, pkey));
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++)

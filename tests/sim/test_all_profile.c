@@ -3,9 +3,9 @@
 /*
  * Every row of the table of link profiles, on the whole stack, with hosts of both shapes: hosts of the profile are
  * up, reach each other with the largest packet of every MTU, receive groups, and the SA has exactly the memberships
- * that the hosts have. Where a profile has no links of an MTU, the links are not up and give the reason. Hosts of
- * different profiles receive each other's packets exactly if the profiles have the same form on the wire. The SM's
- * node answers SIDR.
+ * that the hosts have. If a profile does not allow an MTU, the links with this MTU are not up and give the reason.
+ * Hosts of different profiles receive each other's packets exactly if the profiles have the same form on the wire.
+ * The SM's node answers SIDR.
  */
 
 #include <stdio.h>
@@ -142,7 +142,7 @@ static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
 }
 
 /*
- * Profiles with equal .wire have the same form of packets, so that their hosts take unicasts from each other.
+ * Profiles with equal .wire have the same form of packets, so that their hosts accept unicasts from each other.
  * Profiles with equal .link have the same groups too, and are one link.
  */
 struct kind {

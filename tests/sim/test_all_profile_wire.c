@@ -174,7 +174,7 @@ static void send_data(struct lab_host *from, const uint8_t mac[6])
 	lab_run(&lab, NS_MSEC(100));
 }
 
-/* Let host @a ask for host @b by multicast; @b answers, and then they send to each other. */
+/* Let host @a resolve the address of host @b by multicast; @b answers, and then they send to each other. */
 static void talk(struct lab_host *a, struct lab_host *b)
 {
 	static const uint8_t all_mac[6] = { 0x33, 0x33, [5] = 1 };
@@ -267,7 +267,7 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 	lab_wait_up(&lab, all, NS_SEC(30), 1, "V17");
 	capture_begin();
 	talk(&lab.host[0], &lab.host[1]);
-	/* Groups that the hosts make are of this partition, too, and so are the packets to them. */
+	/* Groups that the hosts create belong to this partition, too, and so do the packets to these groups. */
 	for (unsigned int i = 0; i < HOSTS; i++)
 		lab_receive(&lab.host[i], group);
 	lab_run(&lab, NS_SEC(3));
@@ -283,7 +283,9 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 	lab_destroy(&lab);
 }
 
-/* The group belongs to another partition than the configured one, so there is no link, and the reason says why. */
+/*
+ * The group belongs to another partition than the configured one, so the link is not up, and the reason names this.
+ */
 static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 {
 	struct ipoib_link_info info;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Row H35 of CONFORMANCE.md: when an interface ends, it frees everything, whatever it did and however it ends. The
- * tests count packets and buffers of the pool, timers, queue pairs, address handles and groups of the HCA, and, when
- * the interface ends in good order, memberships and subscriptions at the SA.
+ * Row H35 of CONFORMANCE.md: when an interface ends, it frees all its resources, whatever it did before and however
+ * it ends. The tests count packets and buffers of the pool, timers, queue pairs, address handles and groups of the
+ * HCA, and, when the interface ends in good order, memberships and subscriptions at the SA.
  */
 
 #include <string.h>

@@ -24,7 +24,7 @@ static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static struct {
 	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
-	unsigned int wrong; /* number of packets whose VL is not the one in the LRH */
+	unsigned int wrong; /* number of packets whose VL differs from the VL in the LRH */
 } seen;
 
 static bool any(void *ctx, const struct pkt *p)

@@ -118,7 +118,10 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	assert_int_equal(router_state(1), MCM_JOIN_NON);
 	assert_int_equal(router_hears(1), 1);
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
-	/* A NonMember keeps no group alive. The sender does not either, when it has been idle. */
+	/*
+	 * A group with only a NonMember ends. The sender's membership does not keep it in existence either, after the
+	 * sender has been idle.
+	 */
 	member(2, 1, false);
 	lab_run(&lab, NS_SEC(200));
 	assert_int_equal(router_state(1), 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Interfaces of the InfiniBand shape on the whole stack, beside those of the Ethernet shape. Each host has a small kernel, which
- * resolves addresses by ARP or Neighbour Discovery, as the link's profile has it, and answers pings.
+ * Interfaces of the InfiniBand shape on the whole stack, together with those of the Ethernet shape. Each host has a
+ * small kernel, which resolves addresses by ARP or Neighbour Discovery, depending on the link's profile, and answers
+ * pings.
  */
 
 #include <string.h>
@@ -314,8 +315,8 @@ static void check_pings(const char *profile, unsigned int n)
 }
 
 /*
- * If the profile's messages contain a Q_Key, the kernel must be told that a peer's Q_Key was forgotten. RFC 4391's
- * messages contain none.
+ * If the profile's messages contain a Q_Key, the kernel must be told when a peer's Q_Key was deleted. Messages of RFC
+ * 4391 contain none.
  */
 static void check_forgotten(const struct ipoib_profile *p)
 {

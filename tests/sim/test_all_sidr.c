@@ -202,7 +202,7 @@ static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **st
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
-	/* The partition is removed, and its ServiceRecord with it. */
+	/* The partition is removed, and so is its ServiceRecord. */
 	lab_partitions(&lab, "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
 	lab_run(&lab, NS_SEC(10));
 	assert_int_equal(records(0x8001), 0);
@@ -353,7 +353,10 @@ static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void 
 	assert_int_equal(records(0xffff), 1);
 	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* a ServiceKey of zeroes */
 	assert_int_equal(records(0xffff), 1);
-	/* The host itself can change the record. Its interface has the same key after it was taken down and up. */
+	/*
+	 * The host itself can change the record, because its interface has the same key after it was taken down and
+	 * up.
+	 */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(records(0xffff), 0);
@@ -471,7 +474,7 @@ static void test_loss_and_duplicates(void **state)
 	end();
 }
 
-/* The subnet manager is on the port of a host here, whose interface has a CM agent, too. */
+/* In this test the subnet manager is on the port of a host, whose interface has a CM agent, too. */
 static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 {
 	static const char text[] =

@@ -2,8 +2,8 @@
 
 /*
  * Times without a subnet manager: its process ends, and its port answers requests to the SA with an error, as Linux
- * does. Paths and groups in use still work. A host that starts meanwhile shows the reason why it waits. When there is
- * an SM or an SA again, all hosts work within a stated time.
+ * does. Paths and groups in use still work. A host that starts during this time shows the reason why it waits. When
+ * there is an SM or an SA again, all hosts work within a stated time.
  */
 #include "check.h"
 
@@ -16,7 +16,10 @@
 #define SEED 5
 /* Time for the start of the SM, its sweep, and the joins of all ports */
 #define BACK_WITH_AN_SM NS_MSEC(500)
-/* Longest time until a port asks a new SA that is not announced: the largest back-off with its jitter */
+/*
+ * Longest time until a port sends a request to a new SA of which it was not told: the largest back-off with its
+ * jitter
+ */
 #define BACK_WITH_AN_SA (SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(500))
 
 static struct {
@@ -143,7 +146,7 @@ static void test_an_sa_that_is_back_is_found(void **state)
 	works_within(BACK_WITH_AN_SA);
 }
 
-/* A host that starts meanwhile shows the reason why it waits, and is up as soon as there is an SM. */
+/* A host that starts without an SM shows the reason why it waits, and is up as soon as there is an SM. */
 static void test_who_starts_without_an_sm_is_up_with_it(void **state)
 {
 	struct lab_host *h = &f.l.host[7];
@@ -165,7 +168,7 @@ static void works_up_again(const struct lab_host *h)
 	assert_true(h->carrier);
 }
 
-/* A path for which there was no answer is asked for again as soon as there is an SA. */
+/* If the SA did not answer the request for a path, the request is repeated as soon as there is an SA. */
 static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 {
 	struct lab_host *h = &f.l.host[1];

@@ -125,7 +125,7 @@ static void test_I19_node_records_none_one_several(void **state)
 			 0);
 	assert_true(c.resp_len == SA_DATA_OFF);
 	/*
-	 * AttributeOffset is 0, so that a client does not count the zeros of a padded MAD as
+	 * AttributeOffset is 0, so that a client does not treat the zeros of a padded MAD as
 	 * records.
 	 */
 	assert_int_equal(c.resp.sa.attr_offset, 0);
@@ -148,7 +148,10 @@ static void test_node_record_selects_by_every_component(void **state)
 				       sizeof(wire)),
 			 0);
 	memcpy(whole, c.resp.data, sizeof(whole));
-	/* A query with all components of a record finds it; if any of them differs, it does not. */
+	/*
+	 * A query with all components of a record finds the record. If any component differs, the
+	 * query does not find it.
+	 */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, 0x7fff, whole,
 				       sizeof(whole)),
 			 0);
@@ -305,7 +308,7 @@ static void test_requests_of_unknown_ports_stay_unanswered(void **state)
 
 	sa_rig_init(&r, &(struct sa_rig_cfg){ .hosts = 2, .switches = 1 });
 	sa_client_init(&c, &r, "Hca1/1");
-	c.np->pi.lid = 0x999; /* a LID that the SM did not give */
+	c.np->pi.lid = 0x999; /* a LID that the SM did not assign */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, NULL, 0),
 			 -ETIMEDOUT);
 	assert_int_equal(sa_stats(r.sa)->drop_requester, 2);

@@ -7,7 +7,8 @@
 #include "wire/mgid.h"
 
 /*
- * InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), ServiceRecords, and the state that ends with mastership.
+ * InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), ServiceRecords, and the state
+ * that is lost when the SM stops being master.
  */
 
 #define LINUX_BROADCAST 0x10083u
@@ -169,7 +170,7 @@ static void subscribe_often(struct sa_client *c)
 	}
 }
 
-/* A client that answers gets every Report at once, and so does one that begins to answer. */
+/* A client that answers gets every Report at once, and so does a client that begins to answer. */
 static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
 {
 	struct sa_client silent[2];
@@ -199,7 +200,7 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	assert_int_equal(silent[1].nreports, SA_MAX_SUBSCRIPTIONS_PORT);
-	/* When the client's port goes away, its waiting Reports are dropped. */
+	/* When the client's port leaves the subnet, its waiting Reports are dropped. */
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	cut(&f, "Hca3/1", false);
 	sa_rig_pass(&f.r, NS_SEC(5));
@@ -534,8 +535,8 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	f.r.sa = NULL;
 	sa_rig_pass(&f.r, NS_SEC(5));
 	/*
-	 * The SA is gone, so the port answers the repeated request itself, with the status that it
-	 * does not support the attribute.
+	 * There is no SA any more, so the port answers the repeated request itself, with the status
+	 * that it does not support the attribute.
 	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
 	/* A new SA takes its place. */
@@ -547,8 +548,8 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 }
 
 /*
- * A new master asks all ports to subscribe again (ClientReregister), so subscriptions that the old
- * one kept would give duplicate Reports.
+ * A new master asks all ports to subscribe again (ClientReregister), so if the old master kept the
+ * subscriptions, there would be duplicate Reports.
  */
 static void test_subscriptions_end_when_another_becomes_master(void **state)
 {

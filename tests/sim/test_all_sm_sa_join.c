@@ -128,7 +128,7 @@ static void test_R22_R28_join_of_the_broadcast_group(void **state)
 	assert_int_equal(f.bc.mtu_code, IB_MTU_2048);
 	assert_int_equal(f.bc.rate_sel, SA_SEL_EXACT);
 	assert_int_equal(f.bc.rate_code, 3);
-	assert_int_equal(f.bc.sl, 0); /* Clause R19: the SL of the link's multicast */
+	assert_int_equal(f.bc.sl, 0); /* Clause R19: the SL of the link's multicast packets */
 	assert_int_equal(f.bc.pkey, 0xffff);
 	assert_int_equal(f.bc.join_state, MCM_JOIN_FULL);
 	assert_true(ib_lid_is_mcast(f.bc.mlid));
@@ -580,7 +580,7 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	f.c.sm_key = 0;
 
-	/* A member sees the group; after its membership has ended, it does not. */
+	/* A member sees the group; after the end of its membership, it does not. */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL), 0);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n"
 				"A=0x0001, ipoib : \"Hca2\"=full;\n");
@@ -687,7 +687,7 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	want.rate_code = 3;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_INSUF_COMPONENTS);
-	want.pkey = 0x8001; /* Clause R9: another P_Key than the one in the MGID */
+	want.pkey = 0x8001; /* Clause R9: a P_Key that differs from the P_Key in the MGID */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	want.pkey = 0xffff;

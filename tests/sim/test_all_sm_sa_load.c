@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Large answers, and clients that ask for too many of them. */
+/* Large answers, and clients that request too many of them. */
 
 #define HOSTS 60
 #define SWITCHES 4
@@ -92,7 +92,7 @@ static void test_paths_from_one_port_and_to_one_port(void **state)
 	fix_fini(&f);
 }
 
-/* A Get without any matching path also has to look at all paths before it is refused. */
+/* Before a Get without any matching path is refused, all paths have to be examined, too. */
 static void test_I19_get_of_no_path_at_all(void **state)
 {
 	struct ib_path_rec want = { .sl = 13 };
@@ -289,8 +289,8 @@ static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 	}
 	assert_int_equal(asked, 204);
 	/*
-	 * Most of the attacker's requests were refused, by its quota or because too much of its
-	 * answers was under way.
+	 * Most of the attacker's requests were refused, by its quota or because too many octets of
+	 * answers to it were queued.
 	 */
 	assert_true(sa_stats(f.r.sa)->drop_quota + sa_stats(f.r.sa)->drop_busy > 2000);
 	fix_fini(&f);
@@ -328,7 +328,7 @@ static void test_who_asked_too_much_is_served_again_later(void **state)
 		sa_rig_pass(&f.r, NS_MSEC(1));
 	}
 	assert_true(sa_stats(f.r.sa)->drop_quota > 100);
-	/* The segments that the SA sent to the attacker time out, and the quotas fill up again. */
+	/* The segments that the SA sent to the attacker time out, and the quotas are full again. */
 	sa_rig_pass(&f.r, NS_SEC(60));
 	all_paths(&f.d);
 	wait_done(&f, &f.d);

@@ -120,7 +120,7 @@ static void test_I19_get_has_one_path_tables_have_all(void **state)
 	fix_init(&f, &(struct sa_rig_cfg){ .hosts = 4, .switches = 2 }, "Hca1/1");
 	want = between(&f, "Hca1/1", "Hca2/1");
 	assert_int_equal(get(&f, PATH_COMP_SGID, &want, NULL), 0);
-	/* paths to itself and to port 0 are among them */
+	/* the answer includes paths to the port itself and to port 0 */
 	assert_int_equal(table(&f, PATH_COMP_SGID, &want), 6);
 	assert_int_equal(f.c.resp.sa.attr_offset, 8);
 	assert_int_equal(table(&f, PATH_COMP_DGID, &want), 6);

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Records of links, SMs, switches and tables, for which saquery and osmtest ask. */
+/* Records of links, SMs, switches and tables, which saquery and osmtest request. */
 
 #define TRUSTED 7
 
@@ -123,7 +123,10 @@ static void test_sm_info_of_the_master(void **state)
 	assert_true(rec.info.guid == sm_db(f.r.sm)->self->guid);
 	assert_true(rec.info.sm_key == 0);
 	assert_int_equal(rec.info.state, SMP_SM_MASTER);
-	/* ActCount counts SMPs, so it differs between two answers with SMPs in between. */
+	/*
+	 * ActCount is the number of SMPs, so two answers with SMPs in between have different
+	 * values.
+	 */
 	assert_true(rec.info.act_count >= st.smps);
 	ib_sm_info_rec_encode(wire, &rec);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SM_INFO_RECORD,
@@ -159,7 +162,7 @@ static void test_switch_info_by_lid(void **state)
 			 0);
 	assert_int_equal(ib_switch_info_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.lid, lid_of(&f, "Switch2/0"));
-	/* SwitchInfo is as the SM has set it, not as it was discovered. */
+	/* SwitchInfo has the values that the SM has set, not the values at discovery. */
 	assert_int_equal(rec.info.lft_top, sm_db(f.r.sm)->top_lid);
 	be16_put(wire, lid_of(&f, "Hca1/1"));
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SWITCH_INFO_RECORD, SWITCH_INFO_COMP_LID,

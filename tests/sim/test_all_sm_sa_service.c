@@ -6,8 +6,7 @@
 #include "check.h"
 
 /*
- * ServiceRecords as OpenSM keeps them, for which osmtest -f s asks; and the number of records that
- * one port may have.
+ * ServiceRecords with OpenSM's behaviour, which osmtest -f s tests; and the number of records that one port may have.
  */
 
 #define SET_MASK                                                                       \
@@ -164,7 +163,7 @@ static void test_one_port_registers_so_many(void **state)
 	rec = service(&f.c, 100000, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_NO_RESOURCES);
 	/*
-	 * Registering an own service again does not count; ports are counted separately; deleting
+	 * Registering a service once more does not use up the limit; each port has its own limit; deleting a record
 	 * makes room.
 	 */
 	rec = service(&f.c, 1, 0);

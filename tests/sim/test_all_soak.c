@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A lab in which everything happens in any order, again and again: SMs that end and restart with other LIDs,
- * partitions that lose and gain members, all cables pulled at once, hosts that restart, receivers that join and
- * leave, under loss. When the events stop, everything must be as before, also for receivers that joined their group
- * at the start. Half of the seeds are small labs with one profile in one partition. The others have 200 interfaces,
- * whose profiles and partitions are drawn. SOAK_SEED=N runs the labs of this seed alone, LAB_VERBOSE=1 shows the log.
+ * A lab with random events: SMs that end and restart with other LIDs, partitions that lose and gain members, all
+ * cables pulled at once, hosts that restart, receivers that join and leave, under loss. When the events stop, all
+ * must work as before, even for receivers that joined their group at the start. Half of the seeds are small labs with
+ * one profile in one partition. The others have 200 interfaces, whose profiles and partitions are drawn. SOAK_SEED=N
+ * runs the labs of this seed alone, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -329,8 +329,8 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * In some profiles a sender makes a group that nobody receives. A router joins the group when a Report tells of it,
- * which is after the packet for which the group was made.
+ * In some profiles a sender creates a group that no host receives. A router joins the group when it gets a Report
+ * about the group, which is after the packet for which the group was created.
  */
 static void make_groups(struct soak *s)
 {

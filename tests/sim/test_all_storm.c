@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The storm after a ClientReregister: a thousand interfaces join their groups again, subscribe again, and ask for paths,
- * all at the same time, and the SA does not keep up. The SA is behind a link whose port sends a burst of BURST packets at most
- * every slot. What does not fit into the queue of this port is dropped there.
+ * The storm after a ClientReregister: a thousand interfaces join their groups again, subscribe again, and ask for
+ * paths, all at the same time, and the SA is too slow for all of them. The SA is behind a link whose port sends a
+ * burst of BURST packets at most every slot. Packets for which the queue of this port has no room are dropped.
  */
 #include "unit/all_lab.h"
 
@@ -154,7 +154,7 @@ static void count_valid(void *ctx, const struct sac_path_info *i)
 	*(unsigned int *)ctx += i->state == SAC_PATH_VALID;
 }
 
-/* Number of hosts that have a path from the SA for each of their peers, asked for after the storm began */
+/* Number of hosts that, since the storm began, have got a path from the SA for each of their peers */
 static unsigned int hosts_with_paths(const struct storm *s)
 {
 	unsigned int hosts = 0;

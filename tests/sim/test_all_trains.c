@@ -135,7 +135,7 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 
 	/*
 	 * With DF the identification has no meaning (RFC 6864), and coalescing ignores it. If two super-frames become
-	 * one, the packets are numbered from the first identification on.
+	 * one, the identifications of all packets are computed from the first one.
 	 */
 	memcpy(head, ip, sizeof(head));
 	if (ip[0] >> 4 == 4 && (ip[6] & 0x60) == 0x40)
@@ -739,7 +739,7 @@ static void test_trains_are_their_packets(void **state)
 		got += run[1].got;
 		whole[crc_of(seed)] += run[1].whole;
 	}
-	/* Check that there was enough traffic for the comparison to mean something. */
+	/* Check that there was enough traffic for a meaningful comparison. */
 	assert_true(got > seeds * 500);
 	for (unsigned int i = 0; i < ARRAY_SIZE(whole) && seeds >= SEEDS; i++)
 		assert_true(whole[i] > seeds);

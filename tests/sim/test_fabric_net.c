@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whole fabrics on virtual time: random topologies with loops, parallel cables and CAs with several
- * ports. Every port sends to every other; then links fail under load. A failing seed is printed.
+ * ports. Every port sends to every other port. Then links fail under load. A failing seed is
+ * printed.
  */
 #include "check.h"
 
@@ -281,7 +282,7 @@ static void any_fault(void)
 	assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
 }
 
-/* Whatever fails, the fabric neither leaks nor hangs, and afterwards all packets arrive. */
+/* Whatever fails, the fabric neither leaks memory nor hangs, and afterwards all packets arrive. */
 static void test_chaos(void **state)
 {
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
@@ -548,7 +549,10 @@ static void test_a_ping_is_266_words_at_every_port(void **state)
 	}
 }
 
-/* A request to port 0 of the far switch and its answer count at port 0 as at other ports */
+/*
+ * Port 0 counts a request to port 0 of the far switch and its answer in the same way as the other
+ * ports
+ */
 static void test_a_mad_is_72_words_at_every_port(void **state)
 {
 	static const char *const ports[] = { "h1/1", "s1/1", "s1/3", "s2/3", "s2/0" };

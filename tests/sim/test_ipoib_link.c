@@ -4,8 +4,8 @@
 #include "ipoib_rig.h"
 
 /*
- * The states of a link. Tests the reason for waiting in each state, the parameters that come from
- * the broadcast group, and the failures that a link survives.
+ * The states of a link. The tests cover the reason for waiting in each state, the parameters that
+ * come from the broadcast group, and the failures that a link survives.
  */
 
 static struct ipoib_rig r;
@@ -33,7 +33,8 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_string_equal(i.reason, "");
 	assert_memory_equal(&i.mgid, &g, 16);
 	assert_int_equal(i.group_mtu, 2048);
-	assert_int_equal(i.ip_mtu, 2044); /* Clauses R35 and R37: the IB MTU less 4 octets */
+	/* Clauses R35 and R37: the IP MTU is the IB MTU less 4 octets */
+	assert_int_equal(i.ip_mtu, 2044);
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
 	/* Clause R49: subnet prefix and port GUID */
@@ -41,7 +42,7 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	/* The owner got all parameters. */
 	assert_true(r.carrier);
 	assert_int_equal(r.mtu, 2044);
-	/* Clauses R43 and R52: the Q_Key of the broadcast group */
+	/* Clauses R43 and R52: the QP has the Q_Key of the broadcast group */
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	assert_int_equal(r.qp_pkey_index, 1);
 	assert_int_equal(rig_attached(&r, &g, bcast_at_sa()->rec.mlid), 1);

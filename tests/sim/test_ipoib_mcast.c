@@ -200,7 +200,7 @@ static void test_R64_absence_is_believed_for_a_while_only(void **state)
 			rig_tx_group(&r, LINK_LOCAL, 1);
 			rig_run(&r, NS_SEC(1));
 		}
-		/* Without traps, the link asks the SA for the group every few seconds. */
+		/* Without traps, the link sends a query for the group to the SA every few seconds. */
 		if (blind)
 			assert_in_range(r.s.sa.asks, 10, 13);
 		else
@@ -232,7 +232,7 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
 	/*
-	 * The Report could be a late one, about an earlier group with this MGID, so the host leaves the group
+	 * The Report could be late, and about an earlier group with this MGID, so the host leaves the group
 	 * nevertheless.
 	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);

@@ -4,7 +4,7 @@
 #include "ipoib_rig.h"
 #include "util/frame.h"
 
-/* Neighbours and paths: held packets and their order, back-off, renewal without loss, ageing. */
+/* Neighbours and paths: packets that are held back and their order, back-off, renewal without loss, ageing. */
 
 static struct ipoib_rig r;
 
@@ -24,7 +24,7 @@ static void test_R48_R50_first_packet_asks_and_is_held(void **state)
 	assert_int_equal(r.sent[0].dest_qpn, 0x77); /* R48: QPN of the address */
 	assert_int_equal(r.sent[0].qkey, 0x80000b1b); /* Clause R52: Q_Key of the broadcast group */
 	assert_int_equal(r.sent[0].attr.dlid, 9);
-	/* Clauses R45 and R55: the rate of the path */
+	/* Clauses R45 and R55: the address handle has the rate of the path */
 	assert_int_equal(r.sent[0].attr.rate_code, 3);
 	assert_false(r.sent[0].attr.has_grh); /* Clause R33: no GRH within the subnet */
 	assert_int_equal(rig_tx_neigh(&r, n, 2), IPOIB_SEND);
@@ -51,7 +51,8 @@ static void test_I32_held_packets_leave_in_order_before_newer_ones(void **state)
 	assert_int_equal(r.nsent, 0);
 	assert_int_equal(r.nslow, 1);
 	rig_tx_neigh(&r, n, tag++);
-	rig_ah_release(&r); /* the handle is ready; rig_tx() first sends the held packets */
+	/* the handle is ready; rig_tx() first sends the packets that were held back */
+	rig_ah_release(&r);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_SEND);
 	assert_int_equal(r.nsent, tag);
@@ -70,7 +71,7 @@ static void test_held_packets_are_bounded_and_counted(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
-	/* The SA answers that it knows no such port, so all held packets are dropped. */
+	/* The SA answers that it knows no such port, so all packets that are held back are dropped. */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
 	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
@@ -94,8 +95,8 @@ static void test_held_packets_are_bounded_per_link(void **state)
 }
 
 /*
- * With a silent SA, a held packet is copied out of its large buffer, and no link holds more than
- * half of the pool.
+ * If the SA is silent, a packet that is held back is copied out of its large buffer, and no link holds back packets
+ * in more than half of the pool.
  */
 static void test_I32_held_packets_leave_most_buffers_free(void **state)
 {
@@ -155,8 +156,7 @@ static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list a
 }
 
 /*
- * An attacker can send from one new GID after the other, for which the SA has no path. The log without -v stays
- * short.
+ * An attacker can send from ever new GIDs, for which the SA has no path. Without -v the log stays short nevertheless.
  */
 static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 {
@@ -609,7 +609,7 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 
 /*
  * The administrator makes the group again with another Q_Key. A neighbour that advertised the former Q_Key of the
- * group has the new one now. A neighbour that advertised another Q_Key keeps it.
+ * group now has the new Q_Key. A neighbour that advertised another Q_Key keeps it.
  */
 static void test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten(void **state)
 {

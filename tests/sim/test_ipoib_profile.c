@@ -61,7 +61,8 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 
 /*
  * The SA gives the link's groups another Q_Key, and grants the join of a group that other ports keep alive. When
- * these have left, and the port registers again, the join makes the group, so it must have the new Q_Key by then.
+ * these ports have left, and the port registers again, its join creates the group, so the join must have the new
+ * Q_Key.
  */
 static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)
 {
@@ -334,7 +335,7 @@ static void test_V16_v6ib00_whole_mtu_is_sent(void **state)
 	rig_fini(&r);
 }
 
-/* By default the SL of all packets is that of FF12:3333::1, and the parameter sl chooses another method. */
+/* By default all packets have the SL of FF12:3333::1. The parameter sl chooses another method. */
 static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 {
 	static const struct {

@@ -5,8 +5,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): SIDR gives the group, and the MTU has rules of its
- * own. tests/unit/test_eth_encaparp.c has the formats.
+ * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): the group comes from SIDR, and the MTU has its own
+ * rules. tests/unit/test_eth_encaparp.c has the formats.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1 */
@@ -63,7 +63,7 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	r.s.sa.sidr.group.hop_limit = 9;
 	rig_up(&r);
 	assert_int_equal(r.s.sa.sidr.requests,
-			 2); /* asked once more, because the SA's values differ from SIDR's */
+			 2); /* asked once more, because the SA has other values */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
 	/* The group in the answer is joined as FullMember, and not created. */
@@ -110,8 +110,8 @@ static void test_P18_group_may_be_any(void **state)
 }
 
 /*
- * The administrator has chosen a group that is also that of an IP group. The host may receive this IP group before
- * and after the link uses the group.
+ * The administrator has chosen the group of an IP group as the link's group. The host may receive this IP group
+ * before and after the link uses the group.
  */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
@@ -125,7 +125,7 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_up(&r);
 	assert_int_equal(rig_sa_group(&r, GROUP)->joins, 1);
 	assert_int_equal(r.ready_status, 0);
-	/* Now SIDR names the former group again. The host still receives the IP group, by a join of its own. */
+	/* Now SIDR's answer is the former group again. The host still receives the IP group, by its own join. */
 	sa_sidr_offer(&r.s.sa, &bcast->rec);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(3));
@@ -139,7 +139,7 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_fini(&r);
 }
 
-/* Without a usable answer the link is not up, gives the reason, and asks again until it is up. */
+/* Without a usable answer the link is not up, gives the reason, and repeats the question until it is up. */
 static void test_P18_without_an_answer_the_link_is_down_and_says_so(void **state)
 {
 	static const char *const reasons[] = { "ServiceRecord", "Status 2", "Ver 2", "no answer",
@@ -217,8 +217,8 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 }
 
 /*
- * The SA refuses the group that SIDR named, or the group does not exist any more. SIDR is asked again, with a growing
- * back-off.
+ * The SA refuses the group in SIDR's answer, or the group does not exist any more. The question is repeated, with a
+ * growing back-off.
  */
 static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 {
@@ -286,7 +286,7 @@ static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **sta
 	rig_fini(&r);
 }
 
-/* SIDR is also asked again if the group is granted but does not fit this port. */
+/* The question is also repeated if the join is granted but the group does not suit this port. */
 static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } };
@@ -345,7 +345,7 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* Then SIDR names another group, so the link leaves the former group and all other groups. */
+/* Then SIDR's answer is another group, so the link leaves the former group and all other groups. */
 static void test_P18_another_group_after_client_reregister(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x18, 0xca, 0xfe, [15] = 1 } }, shown;
@@ -385,7 +385,7 @@ static void make_anew(void)
 	sa_report(&r.s.sa, 66, &bcast->rec.mgid, r.s.now);
 }
 
-/* The values were right until then, so SIDR is asked at once, and the link stays up meanwhile. */
+/* The values were right until then, so the SIDR server is asked at once, and the link stays up. */
 static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **state)
 {
 	make(0);
@@ -405,7 +405,10 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 	rig_fini(&r);
 }
 
-/* The server was asked shortly before the SM gave the group another SL, with which all other groups of the link are made from then on. */
+/*
+ * The server was asked shortly before the SM changed the SL of the group. From then on, all other groups of the link
+ * get the new SL when they are created.
+ */
 static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
 {
 	make(0);
@@ -413,7 +416,7 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	start(NS_SEC(1));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
-	/* If SIDR repeats its value, the link uses this value. */
+	/* If SIDR repeats its value, the link uses it. */
 	send_broadcast();
 	assert_int_equal(r.sent[0].attr.sl, r.s.sa.sidr.group.sl);
 	rig_run(&r, NS_SEC(60));
@@ -448,7 +451,7 @@ static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 	rig_fini(&r);
 }
 
-/* While SIDR is silent, the link stays up with its old values, as after ClientReregister. */
+/* While the SIDR server is silent, the link stays up with its old values, as after ClientReregister. */
 static void test_P18_silence_about_a_group_that_was_made_anew(void **state)
 {
 	make(0);
@@ -510,8 +513,8 @@ static void test_P7_path_of_another_mtu_is_not_used(void **state)
 }
 
 /*
- * The IP MTU is 2048 by default, if the encapsulation fits into the group's MTU as well. A configuration can only
- * lower it.
+ * The IP MTU is 2048 by default, provided that the group's MTU has room for the encapsulation, too. A configuration
+ * can only lower the IP MTU.
  */
 static void test_P5_P8_P9_ip_mtu(void **state)
 {
@@ -534,8 +537,8 @@ static void test_P5_P8_P9_ip_mtu(void **state)
 }
 
 /*
- * An MTU that DHCP or an administrator sets on the device is kept, so the device is told the link's MTU only when
- * this has changed, and not after each outage.
+ * An MTU that DHCP or an administrator sets on the device must not be overwritten. So the link's MTU is set on the
+ * device only when it has changed, and not after each outage.
  */
 static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void **state)
 {

@@ -334,7 +334,7 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	rig_fini(&r);
 }
 
-/* An SA may give several groups the same MLID. The QP is attached only once then. */
+/* An SA may give the same MLID to several groups. Then the QP is attached only once. */
 static void test_M22_groups_that_share_a_lid(void **state)
 {
 	begin();
@@ -372,7 +372,8 @@ static void test_M25_M27_a_receiver_leaves_with_its_own_bits(void **state)
 	assert_int_equal(r.s.sa.last_comp_mask, 0x10003); /* MGID, PortGID, JoinState */
 	assert_int_equal(at_sa(GROUP)->leaves, 1);
 	assert_int_equal(at_sa(GROUP)->have, 0);
-	assert_true(sa_group_exists(at_sa(GROUP))); /* the group goes on with its other members */
+	/* the group still exists, because it has other members */
+	assert_true(sa_group_exists(at_sa(GROUP)));
 	/* The host still sends to the group, and therefore joins it as a sender. */
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
@@ -410,7 +411,7 @@ static void test_M20_M22_without_a_group_a_sender_uses_the_lid_of_all_systems(vo
 	assert_int_equal(at_sa(GROUP)->joins, 1);
 	assert_int_equal(r.s.sa.join_masks[2], 0x10083);
 	assert_false(sa_group_exists(at_sa(GROUP)));
-	/* No packet is held any more, and the SA is not asked again for a while. */
+	/* No packet is held back any more, and the SA is not asked again for a while. */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
 	assert_int_equal(at_sa(GROUP)->joins, 1);
@@ -530,7 +531,10 @@ static void test_M22_the_ca_refuses_the_address_handle(void **state)
 	r.ah_err = 0;
 	rig_run(&r, NS_SEC(1));
 	send_by(GROUP, ALL_SYSTEMS);
-	/* The address handle is made late, so packets are held, and then leave in order. */
+	/*
+	 * The address handle is made late, so packets are held back, and are sent in order when it
+	 * is ready.
+	 */
 	r.ah_slow = true;
 	at_sa(ALL_SYSTEMS)->rec.mlid = 0xc0ff;
 	sac_reregister(r.s.sac, r.s.now);

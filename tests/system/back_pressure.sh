@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# TCP's super-frames become many packets where the MTU is small. They wait in the kernel until the fabric has room for
-# them, so no TCP packet is ever dropped; and a host that sends as many packets as it can leaves the other hosts their
+# If the MTU is small, TCP's super-frames become many packets. They wait in the kernel until the fabric has room for
+# them, so no TCP packet is ever dropped. If one host sends as many packets as it can, the other hosts still get their
 # share.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)

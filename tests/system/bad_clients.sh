@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Clients of the control socket that send nonsense, stop reading, connect by the hundred, or disconnect in the middle.
+# Clients of the control socket send invalid text, stop reading, connect by the hundred, or disconnect in the middle.
 # They get an error or are dropped, other clients are served, and the fabric continues to work.
 #
 #	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show

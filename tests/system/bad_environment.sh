@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A missing part of the environment is named in a message, with exit status 3 or 2, and does not disturb a running
-# instance.
+# If a part of the environment is missing, a message with exit status 3 or 2 names it, and a running instance is not
+# disturbed.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
 #	                  \        /
@@ -17,8 +17,8 @@ instances() { ls /run/uipoib/"$inst"* 2>/dev/null; }
 
 # --- missing permissions
 
-# nobody MODE CMD...: run CMD as a user without rights, with /dev/net/tun of this MODE; "none": the file does not
-# exist
+# nobody MODE CMD...: run CMD as a user without privileges, with a /dev/net/tun of this MODE; "none": the file does
+# not exist
 nobody() {
 	local mode=$1
 	shift
@@ -86,7 +86,7 @@ few_files() { # N: limit on the descriptors of a process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
-# The helper cannot create the file that notes which namespaces it has made, and cannot create the log.
+# The helper can neither create the file in which it lists the namespaces that it has made, nor create the log.
 no_files() {
 	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
 	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \

@@ -15,7 +15,7 @@ fabric=$'[fabric lab]\ntopology = lab.topo\n'
 iface=$'[interface uib0@h1]\nport = fabric:lab/Hca1/1\n'
 now=(u run -n "$inst" -c "$work/x.conf" --timeout 2 -- touch "$work/ran")
 
-# conf TEXT REGEX WHAT: this configuration is refused before anything runs
+# conf TEXT REGEX WHAT: this configuration is refused before the instance starts
 conf() {
 	printf '%b' "$1" >"$work/x.conf"
 	check "configuration: $3" refuse 2 "$2" "${now[@]}"

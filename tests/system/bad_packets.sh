@@ -121,8 +121,8 @@ storm() {
 		u fabric fault add "$p" corrupt 30% all && u fabric fault add "$p" duplicate 10% all || return 1
 	done
 	for h in 1 2 3 4; do
-		# Replies that wait for a neighbour could use up the memory that the kernel has for the pings of all
-		# namespaces, so limit them.
+		# Replies that wait for a neighbour could use up the kernel's memory for the pings of all namespaces,
+		# so limit these replies.
 		x h$h sh -c 'echo 4096 >/proc/sys/net/ipv4/neigh/uib0/unres_qlen_bytes' || return 1
 		bx h$h ping -q -n -f -w 3 -s 1400 10.4.0.$((h % 4 + 1))
 		pings+=" $!"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# `make bench` compares uipoib with a plain relay between two TAPs. In each of its modes this relay carries the traffic of two hosts,
-# and its counters show that it works as the mode demands. Wrong arguments, and TAPs that cannot be made, are refused.
+# `make bench` compares uipoib with a plain relay between two TAPs. In each of its modes this relay carries the
+# traffic of two hosts, and its counters show the operations of the mode. Wrong arguments, and TAPs that cannot be
+# made, are refused.
 #
 #	a (t0) -- relay -- (t0) b
 . "$(dirname "$0")/lib.sh"

@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # A capture shows the packets on the links. Every packet has the right lengths and (checked bit by bit by another
-# program) the right CRCs, even if the links carry none.
+# program) the right CRCs, even if the packets on the links have none.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /             lab.pcap: each packet once, from the start to the end
@@ -27,8 +27,8 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 4M >"$work/client"
 }
 
-# sent: print the number of packets that the ports' counters report as sent. While the subnet does not change, nothing
-# is sent on VL 15, so a difference of two such numbers counts data packets only.
+# sent: print the number of packets that the ports' counters report as sent. While the subnet does not change, no
+# packet is sent on VL 15, so a difference of two such numbers counts data packets only.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
@@ -89,8 +89,8 @@ check "a capture ends with its reader" eventually 5 equal 0 \
 # --- outputs that block, or whose reader closes them
 
 state_of() { u -j capture show | jq -c --arg file "$1" '.capture[] | select(.file == $file)'; }
-# state_is FILE CONDITION: the condition holds for this capture; false also if there is no such capture or no
-# instance
+# state_is FILE CONDITION: the condition is true for this capture; the result is false, too, if there is no such
+# capture or no instance
 state_is() {
 	equal true "$(u -j capture show |
 		jq --arg file "$1" "[.capture[] | select(.file == \$file)] | length == 1 and (.[0] | $2)")"

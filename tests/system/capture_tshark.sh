@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers, right CRCs
-# also where the link carried none, and ports as interfaces.
+# even if the packets on the link had none, and ports as interfaces.
 set -u
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

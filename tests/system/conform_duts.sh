@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with other DUTs than in conform.sh: a DUT without a hook, one of profile linux, examples/udp_peer.py,
-# and DUTs that are silent, end, or send random octets. Every run ends with results. The suite is that of the ASan
-# build, if there is one (`make SAN=1 all`), as in CI.
+# uipoib conform with other DUTs than in conform.sh: a DUT without a hook, a DUT of profile linux,
+# examples/udp_peer.py, and DUTs that are silent, end, or send random octets. Every run ends with results. The suite
+# is that of the ASan build, if there is one (`make SAN=1 all`), as in CI.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient

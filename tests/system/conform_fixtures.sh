@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform --fixtures with a uipoib host of each wire: the fields of each fixture tile its packet, another run
-# makes the same fixtures, examples/fixtures has the files that the program writes, and wrong directories are refused.
+# uipoib conform --fixtures with a uipoib host of each wire format: the fields of each fixture tile its packet,
+# another run makes the same fixtures, examples/fixtures has the files that the program writes, and wrong directories
+# are refused.
 #
 #	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR; `make fixtures` does this with examples/fixtures
 . "$(dirname "$0")/lib.sh"

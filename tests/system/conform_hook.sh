@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# examples/conform_hook.py: a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router), and a note
-# that a killed hook left in /tmp does not make a later hook end a process of somebody else.
+# examples/conform_hook.py: a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router),
+# and if a killed hook has left a note with a pid in /tmp, a later hook does not end a process that it has not
+# started.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 
@@ -18,7 +19,7 @@ ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up 
 is_note() { [ -s "$(note "$1")" ]; }
 note() { echo "$work"/conform-hook-*-v0-"$1"; }
 member() { ip maddr show dev v0 | grep -qw 239.1.2.3; }
-# held STEP WHAT [GROUP]: begin a step that is held, and wait for its note
+# held STEP WHAT [GROUP]: begin a step that lasts, and wait for its note
 held() {
 	"${hook[@]}" "$1" ${3:+"$3"} &
 	held_pid=$!

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with a uipoib host of each profile that has a wire of its own: all cases that apply pass. conform.sh
-# has the default profile.
+# uipoib conform with a uipoib host of each profile that has its own wire format: all cases that apply pass.
+# conform.sh has the default profile.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient

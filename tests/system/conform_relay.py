@@ -497,8 +497,8 @@ def wrong_qkey(p):
     return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
 
 
-# Changes to packets to the DUT. They make it look as if the DUT did something that it must not do, or keep from it a
-# packet that it must tolerate
+# Changes to packets to the DUT. Some make it look as if the DUT did something that is not allowed. Others remove a
+# packet whose loss the DUT must tolerate
 MUTANTS_IN = {
     "any-qkey": edit(wrong_qkey, fix_qkey),
     "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),

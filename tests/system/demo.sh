@@ -65,7 +65,7 @@ ended() { # STATUS
 	eventually 10 gone
 }
 # interrupted TEXT: press Ctrl-C when TEXT is in the output; the demo must end with the status of an interrupted demo.
-# The function returns 2 if the demo ended before the signal reached it, since the demo does not wait until this
+# The function returns 2 if the demo ended before the signal reached it, because the demo does not wait until this
 # script reads its output.
 interrupted() {
 	local status

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * deny CALL CMD [ARG ...]: run CMD where one system call does not exist (ENOSYS), as under an old kernel or in a
- * sandbox that does not know the call.
+ * deny CALL CMD [ARG ...]: run CMD without one system call, which fails with ENOSYS, as under an
+ * old kernel or in a sandbox that does not know the call.
  */
 #include <errno.h>
 #include <linux/filter.h>

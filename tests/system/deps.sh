@@ -10,8 +10,8 @@ chmod 755 "$work"
 mkdir "$work/bin"
 cp tests/deps.sh "$work/deps.sh" # where anybody may read it
 
-# These programs stand in for dpkg-query and apt-get. Packages in the file "installed" count as installed. The
-# arguments of apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive".
+# These programs replace dpkg-query and apt-get. Packages in the file "installed" count as installed. The arguments of
+# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive".
 cat >"$work/bin/dpkg-query" <<-END
 	#!/bin/sh
 	for p; do :; done

@@ -35,7 +35,7 @@ made_id() {
 # --- the server
 
 server_conf() {
-	# The server recognizes the station by its identifier, which must arrive as we made it.
+	# The server recognizes the station by its identifier, which must arrive in the form that uipoib has made.
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF
@@ -108,8 +108,8 @@ check "and is reached" x h1 ping -n -c 1 -W 5 10.4.2.31
 
 # --- raw
 
-# Both ends use Ethernet's form, and so do the messages on the link. The server does not know the client's neighbour
-# entry and cannot send to its MAC, so it is configured to answer by broadcast.
+# Both ends and the messages on the link use Ethernet's form. The server does not know the client's neighbour entry
+# and cannot send to its MAC, so it is configured to answer by broadcast.
 dev=uib1 client raw '' "$UIPOIB" exec h2
 check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 event raw BOUND
 check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Names and NodeDescriptions that contain control characters, line ends and octets that are not UTF-8, from a file and
-# from a peer on a UDP link. No command and no line of the log sends them to a terminal as they are, JSON stays valid,
+# from a peer on a UDP link. No command and no line of the log sends them to a terminal unescaped, JSON stays valid,
 # and no row is missing.
 #
 #	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Twelve of fourteen hosts turn hostile: each sends 1000 MADs a second, of eight kinds (mad_load.c), from random Sets
-# to other nodes' ports to first segments of RMPP transfers. For the other two hosts lookups, joins, TCP and the
-# re-routing around a pulled cable work as before, and with an M_Key no other node changes values that the SM wrote.
+# to other nodes' ports to first segments of RMPP transfers. For the other two hosts, lookups, joins, TCP and the
+# re-routing around a pulled cable work as before. With an M_Key no other node can change values that the SM has
+# written.
 #
 #	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
 #	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
 #
-# Bounds of times grow with the run time of a program that runs beside the attack; the measured times are printed.
+# Time limits grow with the run time of a program that runs during the attack; the measured times are printed.
 . "$(dirname "$0")/lib.sh"
 load=$TOOLS/mad_load
 [ -x "$load" ] || { echo "not ok - $load is built"; exit 1; }

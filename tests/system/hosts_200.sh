@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all alone
 #
-# 200 hosts on 20 switches come up, and each reaches every other; that takes less than two minutes of CPU time.
+# 200 hosts on 20 switches come up, and each reaches every other host. This takes less than two minutes of CPU time.
 #
 #	h1, h21, .. h181     h2, h22, .. h182           h20, h40, .. h200
 #	        |                    |                         |

@@ -72,9 +72,9 @@ static void die(const char *what)
 #define SYSCALL_INSN 0x050full /* the octets 0f 05 in the two lowest addresses of a word */
 
 /*
- * Stop the process at a place where its program counter is just behind a SYSCALL instruction. inject() sets the
- * program counter back to execute this instruction again. A process that sleeps is at such a place. A process that
- * runs may be anywhere, so it is continued and stopped again.
+ * Stop the process when its program counter is just after a SYSCALL instruction. inject() sets the program counter
+ * back to execute this instruction again. This is so in a process that sleeps. A process that runs may be elsewhere,
+ * so it is continued and stopped again.
  */
 static void attach(pid_t pid, struct user_regs_struct *regs)
 {

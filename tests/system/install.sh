@@ -24,7 +24,7 @@ check "every file is where the variables say" equal "$(wanted | sort)" "$(instal
 check "pkg-config's file names the folders" grep -qx 'libdir=/opt/u/lib64' "$root/opt/u/lib64/pkgconfig/libuipoib-path.pc"
 check "the unit names the program and the configuration" grep -qx 'ExecStart=/opt/u/bin/uipoib run -c /etc/uipoib/%i.conf -n %i' \
 	"$root/opt/units/uipoib@.service"
-# No test starts systemd itself, because it would change the machine. Its tool checks the units.
+# No test starts systemd itself, because it would change the machine. systemd-analyze checks the units.
 if command -v systemd-analyze >/dev/null; then
 	level=$(cd "$root/opt/units" && systemd-analyze security --offline=yes --no-pager ./uipoib@.service | sed -n 's/.*level for.*: \([0-9.]*\) .*/\1/p')
 	check "systemd-analyze security of the service: $level is below 3.0" awk -v l="$level" 'BEGIN { exit !(l > 0 && l < 3.0) }'

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Data whose receiver knows whether it is what was sent, whatever checksums on the way say.
+ * Sends data whose receiver can tell whether they were changed, even if all checksums on the way are right.
  *
  *	integrity udp-recv ADDRESS PORT [GROUP]		until SIGTERM; prints "ready", "first", JSON
  *	integrity udp-send ADDRESS PORT TO COUNT SIZE	from ADDRESS to TO, without UDP checksums
  *	integrity tcp-recv ADDRESS PORT			one connection; prints "ready", in the end JSON
  *	integrity tcp-send ADDRESS PORT TO OCTETS
  *
- * A UDP datagram is a number and a hash over the number and the rest, of 8 octets each, and the rest. IPv4 lets UDP go without
- * checksum (SO_NO_CHECK), so that nothing but the link's own CRCs protects it. A TCP stream ends with the hash of all before it.
- * PACE is the time between datagrams in seconds (0.0003).
+ * A UDP datagram is a number and a hash over the number and the rest, of 8 octets each, and the rest. IPv4 allows UDP
+ * without checksum (SO_NO_CHECK), so that only the link's own CRCs protect the datagrams. A TCP stream ends with the
+ * hash of all its other octets. PACE is the time between datagrams in seconds (0.0003).
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -148,7 +148,7 @@ static int udp_recv(char **arg)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	p[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
 	say("ready");
-	/* After SIGTERM come the data that are still in the socket, and the datagrams that are still under way. */
+	/* After SIGTERM read the data that are still in the socket, and the datagrams that are still on their way. */
 	while (poll(p, 2, p[1].fd < 0 ? LAST_MS : -1) > 0) {
 		ssize_t n = p[0].revents ? recv(fd, buf, sizeof(buf), MSG_DONTWAIT) : -1;
 

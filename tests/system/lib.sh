@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions of the system tests: TAP lines, waiting for events, one instance of uipoib ("the lab") with
-# its own name, and the proof that nothing of it is left behind.
+# Functions of the system tests: TAP lines, waiting for events, one instance of uipoib ("the lab") with its own name,
+# and the proof that the instance leaves nothing behind.
 #
 #	. tests/system/lib.sh
 #	topo_ring 4 3 >"$work/lab.topo"; conf_hosts 4 >"$work/lab.conf"
@@ -13,10 +13,10 @@
 #
 # UIPOIB is the binary (default build/uipoib), TOOLS the folder of the C tools beside it.
 #
-# A script runs in network and mount namespaces of its own (tests/isolate.sh), beside others. If check.sh must run
-# it in a special way, a line near its beginning says so:  # check.sh: WORD...
+# A script runs in its own network and mount namespaces (tests/isolate.sh), at the same time as others. If check.sh
+# must run it in a special way, the script has a line near its beginning:  # check.sh: WORD...
 #
-#	alone	no other script may run meanwhile
+#	alone	no other script may run at the same time
 #	long	it takes most of a minute or more, so it is started before the others
 #	waits	it waits most of the time. With virtual machines it runs beside as many others as there are processors; without them it
 #		is started first, and virtual machines may run beside it
@@ -64,8 +64,9 @@ counted_drops() {
 		jq -r '.stats | map(select(.counter | test("drop|discard|error")) | [.host, .dev, .layer, .counter, .value] | map(values) | join(" ")) | "dropped: " + join(", ")'
 }
 
-# kernel_counters: what the kernel of the first six hosts has counted up to now, in two lines for each: echoes and errors of IP
-# and ICMP, and packets and drops of each interface. They show where a packet was lost that uipoib has no counter for.
+# kernel_counters: print the counters of the kernel in the first six hosts, in two lines for each: echoes and errors
+# of IP and ICMP, and packets and drops of each interface. They show the place of a loss for which uipoib has no
+# counter.
 kernel_counters() {
 	local h
 	for h in $(timeout 10 "$UIPOIB" -j host show 2>/dev/null | jq -r '.host[:6][].host'); do
@@ -101,8 +102,8 @@ not() { ! "$@"; }
 
 # --- time
 
-# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock. $pauses are the seconds between two
-# attempts, the last of them for ever
+# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock. $pauses are the seconds
+# between attempts; the last value is repeated
 pauses=(0.05)
 within() {
 	local deadline=$((SECONDS + $1)) out n=0
@@ -196,7 +197,7 @@ lab_cpu_ns() {
 
 lab_socket() { echo "/run/uipoib/$inst.sock"; }
 
-# descendants PID: the process, its children, and their descendants
+# descendants PID: print the process, its children, and their descendants
 descendants() {
 	local p
 	[ -d "/proc/$1" ] || return 0
@@ -206,7 +207,7 @@ descendants() {
 	done
 }
 
-# identity PID: start time of the process, by which it differs from a later process with the same pid
+# identity PID: print the start time of the process, by which it differs from a later process with the same pid
 identity() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
 # Remember the processes and namespaces that the lab has now
@@ -230,7 +231,7 @@ lab_start() {
 	return 1
 }
 
-# Succeeds when the instance answers, and also when it has ended, so that nobody waits for it any longer
+# Succeeds when the instance answers. Succeeds also when it has ended, so that no caller waits for it any longer
 lab_answers() {
 	kill -0 "$lab_pid" 2>/dev/null || return 0
 	u -n "$inst" instance show >/dev/null 2>&1
@@ -247,7 +248,7 @@ lab_up() {
 	exit 1
 }
 
-# lab_down: end the lab as Ctrl-C would; returns its exit status
+# lab_down: end the lab by SIGINT, like Ctrl-C; returns its exit status
 lab_down() {
 	local status
 	[ -n "$lab_pid" ] || return 0
@@ -265,9 +266,9 @@ all_spaces() {
 	awk '$4 ~ /^net:/ { print $4, $5 }' /proc/self/mountinfo
 }
 
-# space_users NAME=COOKIE ...: "NAME=COOKIE FILE" of each file by which one of these network namespaces is still in
-# use. The kernel gives a name net:[NUMBER] to other namespaces later. The cookie shows whether it is still the same
-# namespace.
+# space_users NAME=COOKIE ...: print "NAME=COOKIE FILE" for each file by which one of these network namespaces is
+# still in use. The kernel may give the name net:[NUMBER] of a namespace to a later one. The cookie shows whether it
+# is still the same namespace.
 space_users() {
 	local name f mine=" $* "
 	all_spaces | awk -v mine="$mine" '{ if (index(mine, " " $1 "=")) print }' | while read -r name f; do
@@ -276,7 +277,7 @@ space_users() {
 	done
 }
 
-# lab_gone: none of the processes, namespaces and files that lab_remember noted exists any more
+# lab_gone: none of the processes, namespaces and files in lab_remember's list exists any more
 lab_gone() {
 	local p f left=0
 	for p in $lab_procs; do
@@ -310,8 +311,8 @@ no_tentative() {
 # parent
 outside() { nsenter --net="/proc/$PPID/ns/net" "$@"; }
 
-# neigh_limits: print FILE=VALUE for each limit of the kernel's neighbour tables. The limits hold for all
-# namespaces together, and the files exist only in the first network namespace.
+# neigh_limits: print FILE=VALUE for each limit of the kernel's neighbour tables. The limits apply to all namespaces
+# together, and the files exist only in the first network namespace.
 neigh_limits() { outside sh -c 'cd /proc/sys/net && for f in ipv[46]/neigh/default/gc_thresh[123]; do echo "$f=$(cat $f)" || exit; done' 2>/dev/null; }
 
 # neigh_limits_set FILE=VALUE...: write these limits
@@ -375,12 +376,12 @@ all_pairs() {
 # reaches6 A B: hA pings hB of conf_hosts by IPv6
 reaches6() { eventually 20 x "h$1" ping -n -q -c 1 -W 2 "fd04::$2"; }
 
-# pairs_done N: each of N hosts has received from all others, and need not answer any more
+# pairs_done N: each of N hosts has received from all other hosts, and need not answer any more
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
-# pairs N SECONDS: each of h1 .. hN of conf_hosts reaches all others. Each host begins with its neighbour, so that
-# they do not all ask the same host at a time. SECONDS means the same as for eventually, but is multiplied on a busy
-# machine, because there are N * (N - 1) pings.
+# pairs N SECONDS: each of h1 .. hN of conf_hosts reaches all others. Each host begins with its neighbour, so that the
+# hosts do not all ping the same host at the same time. SECONDS has the meaning as for eventually, but is multiplied
+# on a busy machine, because there are N * (N - 1) pings.
 pairs() {
 	local n=$1 seconds=$((($2 > patience ? $2 : patience) * $(stretch))) i k pids='' bad=0 list
 	rm -f "$work"/left.*
@@ -450,8 +451,8 @@ probe_end() {
 	probe_wait "$1"
 }
 
-# probe_lost_nothing NAME: end the probe; each of its datagrams was answered, except for the last one or two, which
-# may have been under way
+# probe_lost_nothing NAME: end the probe. All its datagrams must have been answered, except for the last one or two,
+# whose answers may have been on their way
 probe_lost_nothing() {
 	probe_end "$1"
 	sed -n 's/^seq=\([0-9]*\) time=.*/\1/p' "$work/probe.$1" | sort -nu |
@@ -459,8 +460,8 @@ probe_lost_nothing() {
 		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/probe.$1" | awk '{ exit !($2 >= $1 - 2) }'
 }
 
-# asks HOST ADDRESS: make HOST ask for the address by ARP. A host asks only for an address that it does not know, and
-# the hosts that get the request learn the address of HOST
+# asks HOST ADDRESS: make HOST send an ARP request for the address. A host sends one only for an unknown address.
+# Hosts that receive the request learn the address of HOST
 asks() { x "$1" ip neigh flush dev uib0 && x "$1" ping -n -q -c 3 -i 0.1 -W 5 "$2"; }
 
 # --- router advertisements

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance starts and ends in every possible way, and leaves nothing behind, that is no process, interface,
-# namespace, socket or file. An idle instance does nothing.
+# An instance starts and ends in every possible way, and leaves no process, interface, namespace, socket or file
+# behind. An idle instance uses no CPU time.
 #
 #	uipoib run (supervisor)
 #	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Interfaces go down and up, and cables are pulled and plugged; traffic is re-routed round the other side of the
-# ring.
+# Interfaces go down and up, and cables are pulled and plugged; traffic is re-routed over the other side of the ring.
 #
 #	 h1, h4             h2
 #	   |                |

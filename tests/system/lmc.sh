@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lmc: ports of HCAs have several LIDs, and hosts reach each other as with one LID. A number for which there are not
+# lmc: ports of HCAs have several LIDs, and hosts reach each other as with one LID. An lmc for which there are not
 # enough LIDs is refused.
 . "$(dirname "$0")/lib.sh"
 need ping jq

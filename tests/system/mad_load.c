@@ -5,9 +5,9 @@
  *					busy machine longer, until a quarter of them was sent
  *	mad_load probe SECONDS GID	measure how long it takes to look up the path to GID, and to join and leave groups
  *
- * It uses port 1 of the node where it runs, as a program of that host: by /dev/infiniband/umad0, with
- * libuipoib-umad.so preloaded. KIND: smp, set, sa, join, trap, inform, rmpp, pma. Prints how many were sent, or the
- * probe's figures in microseconds.
+ * It uses port 1 of the node on which it runs, as a program of this host: by /dev/infiniband/umad0, with
+ * libuipoib-umad.so preloaded. KIND: smp, set, sa, join, trap, inform, rmpp, pma. Prints the number of MADs sent, or
+ * the probe's figures in microseconds.
  */
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@
 #define SYSFS "/sys/class/infiniband/uipoib0/ports/1/"
 #define MAD 256
 #define LIDS 24 /* larger than the number of LIDs in the labs */
-/* most MADs that are sent at once; if a busy machine causes a longer delay, it is not made up for */
+/* most MADs that are sent at once; after a longer delay on a busy machine, the missing MADs are not sent */
 #define BURST 64
 #define PROBES_MAX 100000
 #define QP1_QKEY 0x80010000u
@@ -298,7 +298,7 @@ static void drain(void)
 
 	while (read(fd, buf, sizeof(buf)) > 0 || errno == ENOSPC)
 		if (errno == ENOSPC)
-			/* an answer longer than one MAD stays in the queue; this program does not need it */
+			/* an answer of more than one MAD stays in the queue, because this program does not need it */
 			return;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Multicast as an application and as an observer sees it:
+ * Sends and receives multicasts as an application, or observes them:
  *
  *	mcast recv IF GROUP PORT	join, print "ready", then each datagram's text on a line
  *	mcast send IF GROUP PORT N TEXT [US]	send lines "TEXT 1" .. "TEXT N", one each US microseconds (200),
  *					from a socket that did not join
- *	mcast sniff IF GROUP PORT	the same lines, of every such datagram that the interface
- *					brings in, whoever joined or not
+ *	mcast sniff IF GROUP PORT	the same lines, for every such datagram that the interface receives, even if
+ *	no socket has joined
  *
  * The payload of each datagram ends with '\n'. So if the kernel merges several datagrams, each is still printed on a line of its own.
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The MTU of a link is that of the broadcast group less 4 octets, but no more than the configuration and the cables
+# The MTU of a link is the MTU of the broadcast group less 4 octets, but no more than the configuration and the cables
 # allow. The TAP has the same MTU.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)

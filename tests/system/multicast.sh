@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast: every member gets each datagram exactly once, and no other interface sees any, on two partitions. There
-# is a loop in the fabric, with members at both of its sides.
+# Multicast on two partitions: every member gets each datagram exactly once, and no other interface gets any. There is
+# a loop in the fabric, with members at both of its sides.
 #
 #	   h1 sends      h4 member
 #	        \        /

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A host with a neighbour table of 100,000 entries: `neigh show` reads the table in pieces, between which the loop serves
-# everything else, and `path get` does not read it.
+# A host with a neighbour table of 100,000 entries: `neigh show` reads the table in pieces, between which the loop
+# does its other work, and `path get` does not read the table.
 . "$(dirname "$0")/lib.sh"
 need ping ip jq python3
 topo_ring 3 3 >"$work/lab.topo"
@@ -19,10 +19,10 @@ check "h1 has $entries neighbours" x h1 ip -batch "$work/many"
 
 counter() { "$UIPOIB" -j stats show | jq "[.stats[] | select(.layer == \"instance\" and .counter == \"$1\").value] | add // 0"; }
 counters() { echo "$(counter loop_turns) $(counter neigh_dump_pieces) $(counter neigh_dump_entries)"; }
-# ips IF PEER: print how many entries of `neigh show` for the IP address PEER there are
+# ips IF PEER: print the number of entries of `neigh show` for the IP address PEER
 ips() { "$UIPOIB" -j neigh show dev "$1" | jq -r "[.neigh[].ip[]] | map(select(. == \"$2\")) | length"; }
 
-# difference: print by how much the counters in $after exceed those in $before
+# difference: print the increase of the counters from $before to $after
 difference() {
 	read -r turns0 pieces0 entries0 <<<"$before"
 	read -r turns1 pieces1 entries1 <<<"$after"

@@ -22,8 +22,8 @@ is() { equal "$3" "$(link_of "$1" "$2")"; }
 h4_is() { equal "$1" "$(u -j link show dev uib2@h4 | jq -r '.link[0].state')"; }
 up() { is uib0 state UP && is uib1 state UP && h4_is UP; }
 inside() { ip netns exec "$space" "$@"; }
-# settings: print the settings by which peers and users know the interfaces. Autoconfigured addresses follow from the
-# same GUIDs
+# settings: print the settings by which peers and users recognize the interfaces. Autoconfigured addresses depend on
+# the same GUIDs
 settings() {
 	inside ip -o link show uib0 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
 	inside ip -o link show uib1 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
@@ -124,7 +124,7 @@ check "and comes back" eventually 20 up
 check "stop" lab_down
 check "the instance does not remove a namespace of somebody else" ip netns del "$space"
 
-# --- one namespace that is named in two ways, one of which cannot be followed
+# --- one namespace that is given in two ways, one of which cannot be followed
 ip netns add "$space"
 ip netns exec "$space" sleep 600 &
 sleeper=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A user without any rights runs a fabric in a user namespace; /dev/net/tun is all that is needed.
+# A user without privileges runs a fabric in a user namespace. This only needs /dev/net/tun.
 #
 #	user "nobody" (65534)
 #	 +-- user namespace
@@ -63,7 +63,7 @@ left() { equal '' "$(ls -A "$work/user")"; }
 check "no file of it is left" left
 check "no process of it is left" equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"
 
-# With profile hld2002, TAPs wait in a namespace of the helper, and are moved to the hosts, and back, when P_Keys come
+# With profile hld2002, TAPs wait in a namespace of the helper, and are moved to the hosts and back when P_Keys come
 # and go
 printf '[fabric lab]\ntopology = lab.topo\npartitions = parts.conf\n' >"$work/hld.conf"
 for k in 1 2; do

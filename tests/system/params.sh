@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# The parameters of the driver of 2002 (H15, H17, H34), in the file and on the command line, which wins over it (H29).
+# The parameters of the driver of 2002 (H15, H17, H34), in the file and on the command line, which has precedence over
+# the file (H29).
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 2 1 >"$work/lab.topo"

@@ -60,7 +60,7 @@ link() { u -j link show dev "uib1@h$1" | jq -r ".link[0].$2"; }
 
 has() { grep -q "^$2" "$1"; }
 
-# Both partitions have a group with the same IP address. The packets of SENDER reach MEMBER, which is in its
+# Both partitions have a group with the same IP address. The packets of SENDER reach MEMBER, which is in the same
 # partition, and not OUTSIDER, which is in the other partition.
 group_apart() { # SENDER MEMBER OUTSIDER
 	local h f=$work/group-$1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of libuipoib-path as a program uses them.
+ * Uses the functions of libuipoib-path as a program would.
  *
  *	path_client block ADDRESS [IF@HOST]	print the 72 octets of the answer, or the error
  *	path_client nonblock ADDRESS		the same without waiting inside a call
@@ -238,7 +238,7 @@ static int crowd(const char *text, const char *command)
 {
 	enum { HANDLES = 6, EACH = 16 };
 	static struct ipoib_path_info info[HANDLES][EACH];
-	/* numbers of answers: nobody has the address; the instance is busy; other answers */
+	/* numbers of answers: no host has the address; the instance is busy; other answers */
 	unsigned int n[HANDLES][3] = { 0 }, sum[3] = { 0 };
 	struct ipoib_path *p[HANDLES];
 

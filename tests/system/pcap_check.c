@@ -3,7 +3,7 @@
 /*
  * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
  * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file;
- * both CRCs are computed bit by bit, as their polynomials are written down. Prints a summary:
+ * both CRCs are computed bit by bit from their polynomials. Prints a summary:
  *
  *	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
  *

@@ -6,11 +6,11 @@
  *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and goes on answering until SIGTERM. Exit
  *					status 1 if some did not within SECONDS; their addresses are printed
  *
- * Hundreds of hosts of a machine run it at the same time, and each of them receives the ARP requests of all others.
- * So only a few addresses are asked at a time, fewer while answers are missing, and an address is asked again after
- * 1, 2, 4, then 8 s. It asks by UDP, because Linux sends all echo replies of ICMP by one socket per processor, whose
- * buffer of some 130 kB all network namespaces share. When a thousand replies wait on a busy machine, the kernel
- * drops those of all other programs.
+ * Hundreds of hosts on one machine run this program at the same time, and each of them receives the ARP requests of
+ * all others. So only a few addresses are asked at a time, fewer while answers are missing, and an address is asked
+ * again after 1, 2, 4, then 8 s. The requests are sent by UDP, because Linux sends all echo replies of ICMP by one
+ * socket per processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a
+ * busy machine, the kernel drops those of all other programs.
  */
 
 #include <arpa/inet.h>

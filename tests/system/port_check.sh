@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib check` at the ports of hosts and switches: nothing is found in a healthy fabric, and each fault that is made
-# is named.
+# `uipoib check` at the ports of hosts and switches: it finds no fault in a healthy fabric, and reports each fault
+# that the script makes.
 #
 #	      h1  h4         h2              h3
 #	       \  /           |               |
@@ -30,7 +30,8 @@ END
 } >"$work/lab.conf"
 lab_up
 
-# port PLACE [WORD...]: the check at the port of PLACE; its report goes to $work/report, and its findings to the output
+# port PLACE [WORD...]: run the check at the port of PLACE; its report goes to $work/report, and its findings to the
+# output
 port() {
 	local status
 	x "$1" "$UIPOIB" -j check umad0 "${@:2}" >"$work/report"
@@ -39,7 +40,8 @@ port() {
 	return $status
 }
 healthy() { port "$@" && jq -e '.check | .faults == 0 and .notes == 0 and (.findings | length) == 0 and .requests.lost == 0' "$work/report" >/dev/null; }
-# only KIND SEVERITY STATUS PLACE [WORD...]: the check ends with STATUS and has this finding, and no other kind
+# only KIND SEVERITY STATUS PLACE [WORD...]: the check ends with STATUS, has this finding, and has no finding of
+# another kind
 only() {
 	local kind=$1 severity=$2 want=$3 status
 	shift 3

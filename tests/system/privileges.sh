@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An attacker who takes over the daemon, or who sends requests to its helper, gains nothing. inject.c makes system
-# calls inside both processes.
+# An attacker who takes over the daemon, or who sends requests to its helper, gains no privilege. inject.c makes
+# system calls inside both processes.
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare
 inject=$TOOLS/inject
@@ -65,7 +65,7 @@ h1_fd=$(find "/proc/$daemon/fd" -lname 'net:*' 2>/dev/null | head -1)
 check "daemon of root: enters no namespace that it has open" denied "$daemon" "-1" setns "${h1_fd##*/}" 0x40000000
 
 check "the helper's system calls are filtered" equal 2 "$(status "$helper" Seccomp)"
-# CAP_NET_ADMIN (12), and CAP_SYS_ADMIN (21) because a namespace has a name and may come back; no CAP_SYS_PTRACE
+# CAP_NET_ADMIN (12), and CAP_SYS_ADMIN (21) because a named namespace may be made again; no CAP_SYS_PTRACE
 check "its capabilities are those that it still uses" equal 0000000000201000 "$(status "$helper" CapEff)"
 attack_helper() {
 	check "helper: $1" denied "$helper" "$2" "${@:3}"

@@ -92,7 +92,7 @@ static void join(struct probe *p)
 		p->ifindex = index;
 }
 
-/* The loss of a datagram, for which there may be no way now, is what is measured. */
+/* A datagram may be lost, for example because there is no way now. This loss is the result to measure. */
 static void transmit(struct probe *p)
 {
 	struct msg m = { .run = p->first, .seq = ++p->seq };

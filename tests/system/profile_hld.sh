@@ -11,7 +11,7 @@ need ping ip jq
 cp examples/lab.topo examples/hld2002-partitions.conf "$work"
 sed 's/^devices = 4 .*/devices = 3/' examples/hld2002.conf >"$work/lab.conf"
 
-# parts LINE...: give the manager the default partition and these
+# parts LINE...: set the manager's partitions to the default partition and these lines
 parts() {
 	printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' "$@" >"$work/parts.conf"
 	u fabric partitions "$work/parts.conf"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = linux, with the lab of examples/: tests/interop/linux/differences.py, which finds the packets by which Linux's own ib_ipoib
-# differs from the RFC in a capture, finds the same packets of a host with this profile. Hosts of this profile and of rfc4391 are on one link.
+# profile = linux, with the lab of examples/: tests/interop/linux/differences.py, which finds in a capture the packets
+# by which Linux's own ib_ipoib differs from the RFC, finds the same packets from a host with this profile. Hosts of
+# this profile and of rfc4391 are on one link.
 #
 #	h1 linux ---- Switch1 ==== Switch2 ---- h3 rfc4391
 #	h2 linux -----/                  \----- h4 rfc4391
@@ -11,7 +12,7 @@ need ping python3
 mcast=$TOOLS/mcast
 differences="/usr/bin/python3 -B $PWD/tests/interop/linux/differences.py"
 cp examples/lab.topo "$work"
-# Capture from the start, because hosts ask the SA as soon as they are up
+# Capture from the start, because hosts send requests to the SA as soon as they are up
 sed "/^topology/a capture = $work/all.pcap" examples/linux.conf >"$work/lab.conf"
 lab_up
 

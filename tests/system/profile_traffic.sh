@@ -3,8 +3,8 @@
 # check.sh: all
 #
 # The features of a TAP besides addresses work on each link profile: segmentation and coalescing of TCP, stations with
-# queue pairs of their own, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is
-# not tested with it.
+# their own queue pairs, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is not
+# tested with it.
 #
 #	m1		h2, dhcpd
 #	 | macvlan	 |

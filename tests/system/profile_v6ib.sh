@@ -72,8 +72,8 @@ check "and is reached by it" eventually 10 reached
 octets() { /usr/bin/python3 -B tests/system/octets_v6ib00.py "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
 check "V1 V2 V10 V14 V17 V22: every packet of h1 is as the draft draws it" octets
 
-# The administrator removes the group from the configuration, and the group ends with its last member. The link shows that as its
-# reason, and is up again when the group exists again.
+# The administrator removes the group from the configuration, and the group ends with its last member. The link shows
+# this as its reason, and is up again when the group exists again.
 set_all() { local h; for h in 1 2 3; do x h$h ip link set uib0 "$1" || return 1; done; }
 group_is_gone() { u -j fabric group show | jq -e '[.group[].mgid] | index("ff12:3333::1") == null'; }
 printf 'Default=0x7fff, ipoib : ALL=full;\n' >"$work/without.conf"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance under a service manager: `run` reports when all interfaces are up, why they are not up, that it works,
-# and that it ends, in the protocol of sd_notify(3); --ready-fd tells the reader of a pipe.
+# An instance under a service manager: `run` reports by the protocol of sd_notify(3) when all interfaces are up, why
+# they are not up, that it works, and that it ends. With --ready-fd it reports readiness to the reader of a pipe.
 . "$(dirname "$0")/lib.sh"
 need python3 jq ip
 topo_ring 2 1 >"$work/lab.topo"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Several stations behind one TAP: each has a queue pair of its own, and so a link-layer address of its own.
+# Several stations behind one TAP: each has its own queue pair, and so its own link-layer address.
 #
 #	s1  s2				m1  m2  m3
 #	 |  |    veth			 |   |   |    macvlan
@@ -127,7 +127,7 @@ distinct_qpns() {
 		"$(($(awk '$1 == "10.4.0.11" { print $2 }' "$work/wire")))"
 }
 
-# --- s1 joins its groups before the TAP is in the bridge, so the interface did not hear the reports
+# --- s1 joins its groups before the TAP is in the bridge, so the interface did not receive the reports
 
 check "a bridge with two stations behind h1" bridge_h1
 check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001

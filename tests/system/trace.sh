@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib trace`: pings, connections, datagrams, resolution of addresses, paths and groups, as a fabric of three switches sees them.
+# `uipoib trace`: pings, connections, datagrams, resolution of addresses, paths and groups, on their way through a
+# fabric of three switches.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	            \      /
@@ -12,7 +13,8 @@ conf_hosts 2 >"$work/lab.conf"
 lab_up
 check "hosts reach each other" eventually 15 no_tentative 2
 
-# traces STATUS PATTERN... -- WORD...: `uipoib trace WORD...` ends with this status and prints all of these patterns, one after the other
+# traces STATUS PATTERN... -- WORD...: `uipoib trace WORD...` ends with this status, and its output matches all of
+# these patterns, one after the other
 traces() {
 	local status=$1 want=()
 	shift

@@ -3,8 +3,8 @@
 # check.sh: long
 #
 # A super-frame crosses the fabric as one descriptor, and this is invisible in hosts and counters: octets and
-# datagrams arrive as they were sent, also while captures, faults and traces come and go in the middle of a flow, and
-# the counters of all ports are those of packets.
+# datagrams arrive unchanged, even while captures, faults and traces begin and end during a flow, and the counters of
+# all ports count packets.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -16,7 +16,7 @@ checker=$TOOLS/pcap_check
 topo_ring 2 3 >"$work/lab.topo"
 
 # flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all of it. $meddle runs
-# meanwhile.
+# during the flow.
 flow() {
 	local kind=$1 to=$2 port=$3 receiver meddler status
 	bx h2 python3 "$here" "$kind-recv" "$to" "$port" "${@:4}" >"$work/receiver" 2>&1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Round trips that do not depend on other network namespaces, as those of ping do (doc/platform/icmp-shared.c).
+ * Measures round trips. Unlike those of ping, they do not depend on other network namespaces
+ * (doc/platform/icmp-shared.c).
  *
  *	udp_echo serve PORT			send each datagram back; prints "ready", and ends by a signal
  *	udp_echo ask ADDRESS PORT COUNT MS	send COUNT datagrams, one each MS ms, until SIGINT

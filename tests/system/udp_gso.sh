@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A link over UDP sends runs of packets by UDP_SEGMENT. The peer sees no difference: every datagram on the wire is one
-# packet with right CRCs. The same packets are sent if the kernel refuses UDP_SEGMENT, which it does here if the
-# device's MTU is smaller than the datagrams.
+# packet with right CRCs. The same packets are sent if the kernel refuses UDP_SEGMENT, which it does if the device's
+# MTU is smaller than the datagrams.
 #
 #	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
 . "$(dirname "$0")/lib.sh"

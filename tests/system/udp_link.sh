@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams that are not from the
-# peer are ignored. Whichever end is killed, the other recovers.
+# Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams from other senders
+# than the peer are ignored. When one end is killed and started again, the link recovers.
 #
 #	h1 --- Switch1 --------- Switch2 --- h2		one process, with the SM; crc = lazy
 #	       7 |  | 8             | 7
@@ -288,8 +288,8 @@ before=$(smps)
 [ "$(wc -c <"$work/smp.bin")" = 290 ] || { echo "not ok - the packet of doc/udp-link.md has 290 octets"; failed=1; }
 check "1000 datagrams from another port in a flow: counted, and nothing else" strays 127.0.0.1 stray_port
 check "1000 from another address: the same" strays 127.0.0.2 stray_address
-# strays has sent 2000 SMPs to this end, which must not count. The counter may still grow by up to 100, because the
-# subnet manager's audit reads tables back meanwhile.
+# strays has sent 2000 SMPs to this end, which must not be counted. The counter may still grow by up to 100, because
+# the subnet manager's audit reads tables back during this time.
 check "the SMPs in them were not seen by an HCA" eval '[ $(($(smps) - before)) -lt 100 ]'
 
 # --- another process takes the second free port

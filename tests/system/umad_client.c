@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Everything that a program may do with /dev/infiniband/umad0 and issm0 has the result that the kernel's ib_umad gives.
- * Runs with libuipoib-umad.so preloaded, on tests/interop/umad_server.py, whose commands it sends.
+ * Tests that each operation on /dev/infiniband/umad0 and issm0 has the same result as with the
+ * kernel's ib_umad. Runs with libuipoib-umad.so preloaded, on tests/interop/umad_server.py, whose
+ * commands it sends.
  *
  *	umad_client		all cases but the last
  *	umad_client gone	the server's end
@@ -314,7 +315,10 @@ static void t_long(void)
 	close(fd);
 }
 
-/* A long MAD cannot be received while no descriptor is free; it waits until one is free. */
+/*
+ * A long MAD cannot be received while the process has no free descriptor. The MAD waits until there
+ * is one.
+ */
 static void t_long_without_fds(void)
 {
 	struct rlimit saved, tight;
@@ -376,8 +380,8 @@ static void t_vectors(void)
 }
 
 /*
- * All copies of a descriptor refer to one open file, so an option that one process sets also holds
- * for the other.
+ * All copies of a descriptor refer to one open file, so an option that one process sets applies to
+ * the other, too.
  */
 static void t_copies(void)
 {
@@ -480,7 +484,7 @@ static void t_garbage(void)
 	EXPECT(say(fd, "short") == 0 && say(fd, "pipe") == 0 && say(fd, "echo") == 0);
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m) && m.b[HDR] == 1);
 	close(fd);
-	/* no descriptor was left open, so the lowest free number is the same as before */
+	/* no descriptor was leaked, so the lowest free number is the same as before */
 	fd = dup(0);
 	EXPECT(fd < 10);
 	close(fd);
@@ -710,8 +714,8 @@ static void on_term(int sig)
 }
 
 /*
- * Behaviour after the device is gone, which is that of the kernel after the removal of a device:
- * see ib_umad_kill_port().
+ * Behaviour after the daemon has ended, which is that of the kernel after a device was removed: see
+ * ib_umad_kill_port().
  */
 static void t_gone(void)
 {

@@ -336,7 +336,10 @@ static void t_exec(void)
 	t_inherited(self);
 }
 
-/* No descriptor is left open: the lowest free number is the same as at the start. */
+/*
+ * Lowest free descriptor number at the start. At the end it must be the same, because no descriptor
+ * may be left open.
+ */
 static int first_free;
 
 static void t_leaks(void)

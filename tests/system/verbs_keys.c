@@ -141,7 +141,9 @@ static void read_only(void)
 	munmap(at, PAGE);
 }
 
-/* Posted work requests do not keep memory that has been deregistered; they fail. */
+/*
+ * Posted work requests do not keep a region registered; if the region is deregistered, they fail.
+ */
 static void deregistered(void)
 {
 	struct ib_uverbs_sge sge;

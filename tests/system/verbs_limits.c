@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A program that uses objects that do not exist, makes requests for which it has no privilege, and
- * makes more objects than a process may have
+ * Tries to use objects that do not exist, to make requests without the privilege for them, and to
+ * make more objects than a process may have
  */
 
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 /*
  *	verbs_random SECONDS SEED	random commands to uib.ko by four threads of one context; see tests/interop/linux/guest/verbs.sh
  *
- * It ends after SECONDS, but not before it has given enough commands for its checks, however slow the machine is.
+ * It ends after SECONDS, but not before it has executed enough commands for its checks, however slow the machine is.
  *
  * The threads use the same objects, because they share one table of handles and keys. At the end the memory around
  * the arena, which is never registered, must be unchanged.
@@ -37,7 +37,10 @@ static uint32_t rnd(unsigned int *seed)
 	return (uint32_t)rand_r(seed) << 16 ^ (uint32_t)rand_r(seed);
 }
 
-/* Pick one of a few objects, so that threads often pick the same. Sometimes return one of another kind, or none */
+/*
+ * Pick one of a few objects, so that threads often pick the same object. Sometimes return an object of another kind,
+ * or none
+ */
 static int any(unsigned int *s, unsigned int kind)
 {
 	switch (rnd(s) % 32) {
@@ -102,8 +105,8 @@ static int random_words(unsigned int *s)
 }
 
 /*
- * Make an object. It replaces the table's entry for another object of its kind, which continues to exist. A PD takes
- * all entries for PDs, so that most objects belong together.
+ * Make an object. It replaces the table's entry for another object of its kind, which continues to exist. A PD
+ * replaces all entries for PDs, so that most objects belong to one PD.
  */
 static int random_create(unsigned int *s, unsigned int kind)
 {

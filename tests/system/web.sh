@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib web` shows an instance over HTTP: a process without rights, which asks by the read-only socket and has a bound for everything
-# that strangers may do. The names of the metrics, and hostile names in them, are for tests/unit/test_web_metrics.c.
+# `uipoib web` shows an instance over HTTP: a process without privileges, which uses the read-only socket and bounds
+# all resources that clients may use. tests/unit/test_web_metrics.c tests the names of the metrics, and hostile names
+# in them.
 #
 #	curl, clients that are slow, silent or rude --- 127.0.0.1:8480 uipoib web --- /run/uipoib/NAME.ro --- h1 --- Switch1 --- Switch2 --- h2
 #	                                                                                                                 \        /

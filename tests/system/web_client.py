@@ -214,7 +214,7 @@ def resume():
     snapshot = json.loads(get("/api/snapshot"))
     first = Events(snapshot["seq"] - 3).until([lambda e, d: True])[0][0]
     assert first == snapshot["seq"] - 2, (first, snapshot["seq"])
-    # The header, which browsers send when they connect again, comes before the query.
+    # The header that browsers send when they connect again has precedence over the query.
     assert Events(snapshot["seq"] - 3, last=snapshot["seq"] - 2).until([lambda e, d: True])[0][0] == snapshot["seq"] - 1
 
 

@@ -151,14 +151,14 @@ def decode_png(data):
 
 # --- what is on the page
 
-# A place on a link where neither a node nor a label covers it: on the curve through both ends and the bend
+# A point of a link that neither a node nor a label covers: on the curve through both ends and the bend
 ON_LINK = """const l = uipoib.model.links[arguments[0]], v = uipoib.view, a = v.place(l.A), b = v.place(l.B), c = v.bend(l), r = v.map.getBoundingClientRect(), t = 0.32;
 const at = (k) => (1 - t) ** 2 * a[k] + 2 * t * (1 - t) * (2 * c[k] - (a[k] + b[k]) / 2) + t * t * b[k];
 return [r.left + at(0), r.top + at(1)];"""
 PLACE = """const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.place(uipoib.model.nodes.find((k) => k.name === arguments[0]));
 return [r.left + x, r.top + y];"""
 LINK = """const m = uipoib.model; return m.links.findIndex((l) => [m.endName(l, false), m.endName(l, true)].includes(arguments[0]));"""
-# Every visible text and the contrast of its colour to what is behind it, by WCAG 2.1, where it is too small
+# Every visible text whose contrast with its background is too low by WCAG 2.1, with this contrast
 CONTRAST = """
 const parse = (c) => c.match(/[\\d.]+/g).map(Number);
 const light = (c) => { const f = (v) => (v /= 255, v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
@@ -294,7 +294,8 @@ def speed(b):
     first, begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
         performance.getEntriesByType('resource').find((e) => e.name.endsWith('/api/snapshot')).responseEnd];""")
     nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
-    # The browser draws later than it is told to, so the last picture of a row is read through a canvas of its own.
+    # The browser draws later than the script requests it, so the last picture of a row is read through a separate
+    # canvas.
     frames = {}
     for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
         frames[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The page of `uipoib web`, in a headless Chromium: what is on it, what a click and a key do, how it looks in dark and light and on a telephone, and
-# how fast it is with 10,000 nodes. PICTURES=FOLDER keeps pictures of it.
+# The page of `uipoib web`, in a headless Chromium: its contents, the effects of clicks and keys, its appearance in
+# dark and light mode and on a telephone, and its speed with 10,000 nodes. PICTURES=FOLDER keeps pictures of it.
 #
 # check.sh: all
 . "$(dirname "$0")/lib.sh"

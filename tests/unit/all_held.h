@@ -3,8 +3,8 @@
 #define TESTS_ALL_HELD_H
 
 /*
- * Numbers of the objects that the interfaces of a lab hold at a moment, so that a test finds
- * objects that were not given back.
+ * Numbers of the objects that the interfaces of a lab have at a moment, so that a test finds
+ * objects that were not freed.
  */
 
 #include "hca/priv.h"

@@ -5,7 +5,7 @@
 /*
  * A whole lab on virtual time: fabric, SM, SA, and on every CA port an interface, run by the same code as in the
  * daemon (ifc/). In place of a TAP an interface has a queue of frames, which lab_send() and lab_frame() fill; a
- * function of the test gets the frames that it receives. No namespaces, no clocks.
+ * function of the test gets the received frames. A lab uses neither namespaces nor clocks.
  */
 
 #include "ca/ca_soft.h"
@@ -34,8 +34,8 @@ struct lab_host {
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
 	enum eth_shape shape;
 	/*
-	 * InfiniBand shape: the own address and the broadcast address that the interface reported last; zeros before
-	 * the first report, and if the address is not known
+	 * InfiniBand shape: the interface's own address and its broadcast address as it reported them last. Zeros
+	 * before the first report, or if an address is not known
 	 */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
@@ -48,7 +48,7 @@ struct lab_host {
 	unsigned int stations; /* largest number of stations behind the TAP */
 	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
 	uint8_t scope; /* scope of the link's broadcast group; 0: the scope of the profile */
-	bool sidr_server; /* the host's SIDR server gives out the group of its partition */
+	bool sidr_server; /* the host has a SIDR server for the group of its partition */
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
 
@@ -68,8 +68,8 @@ struct lab {
 	ns_t now;
 	struct log_sink log;
 	/*
-	 * Function that gets every packet that lab_send() sent and that arrived. @src is its
-	 * sender, or NULL while no neighbour entry names the sender. @data is borrowed.
+	 * Called for every packet of lab_send() that arrives. @src is the sender; NULL if there is no neighbour entry
+	 * for the sender. @data is borrowed.
 	 */
 	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
 		   const uint8_t *data, size_t len);
@@ -103,13 +103,13 @@ struct lab_cfg {
 	bool verbose;
 };
 
-/* lab_create() - Make everything and start bringing the links up; asserts on failure */
+/* lab_create() - Create all objects and begin to bring the links up; asserts on failure */
 void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
 
 /*
- * lab_sm_stop(), lab_sm_start() - Kill the SM and the SA without any notice, so that nothing is deregistered; start
- * new ones
+ * lab_sm_stop(), lab_sm_start() - Destroy the SM and the SA as if they were killed, so that they deregister nothing;
+ * create new ones
  */
 void lab_sm_stop(struct lab *l);
 void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions);
@@ -117,8 +117,8 @@ void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partition
 void lab_partitions(struct lab *l, const char *text);
 
 /*
- * lab_host_restart() - Kill the host's interface without leaving its groups, and make it again with
- * another QP
+ * lab_host_restart() - Destroy the host's interface as if it were killed, so that it does not leave its groups, and
+ * create it again with another QP
  */
 void lab_host_restart(struct lab_host *h);
 /*
@@ -131,13 +131,13 @@ void lab_host_open(struct lab_host *h);
 /* lab_run() - Let @d of virtual time pass */
 void lab_run(struct lab *l, ns_t d);
 
-/* lab_all_up() - Every host that has @want set (NULL: all) has carrier */
+/* lab_all_up() - Tell whether every host with @want (NULL: all hosts) has carrier */
 bool lab_all_up(const struct lab *l, const bool *want);
 
 /*
- * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with @len octets into the host's
- * TAP, addressed to another host or to a group. The packet leaves in the next lab_run(). Where the
- * host's profile carries no IPv4, it is an IPv6 packet, to ff0e::/96 and the group's 32 bits
+ * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with @len octets into the host's TAP, addressed to
+ * another host or to a group. The packet leaves in the next lab_run(). If the host's profile does not carry IPv4,
+ * this is an IPv6 packet; its group is ff0e::/96 followed by the 32 bits of @group
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
@@ -159,8 +159,8 @@ size_t lab_head_len(const struct lab_host *h);
 uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);
 void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type);
 /*
- * lab_own_hw(), lab_broadcast_hw() - The host's hardware address and the broadcast address, 6 or 20 octets by its
- * shape
+ * lab_own_hw(), lab_broadcast_hw() - Write the host's hardware address or the broadcast address, 6 or 20 octets
+ * depending on the shape
  */
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);

@@ -28,7 +28,7 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 		c->group[to->index]++;
 	} else if (m.magic == 0x756e6963 && m.to == to->index && m.from < c->n) {
 		c->got[m.from * c->n + m.to]++;
-		/* A packet whose sender is known must name the right sender. */
+		/* If the sender of a packet is known, it must be the right one. */
 		if (src && src->qpn != l->host[m.from].addr.qpn)
 			c->wrong++;
 	} else {

@@ -279,7 +279,10 @@ void test_ca_ready_comes_once_per_arming(void **state)
 	assert_int_equal(s->side[0].ready, 0);
 }
 
-/* How soon packets leave is the CA's affair, but the queue tells all of them, and is empty in the end. */
+/*
+ * The CA may send packets at any time, but the queue must report all of them, and must be empty in
+ * the end.
+ */
 void test_ca_send_queue_empties(void **state)
 {
 	struct suite *s = *state;

@@ -28,7 +28,7 @@ struct ca_ah *suite_ah(struct suite *s, unsigned int side, const struct ca_ah_at
 struct ca_ah *suite_peer_ah(struct suite *s, unsigned int side, bool grh);
 ib_gid suite_group(void);
 struct ca_ah *suite_group_ah(struct suite *s, unsigned int side);
-/* Packet whose payload is @len octets that count up from @seed */
+/* Make a packet with a payload of @len octets: @seed, @seed + 1, ... */
 struct pkt *suite_payload(struct suite *s, unsigned int len, uint8_t seed);
 void suite_check_payload(const struct pkt *p, unsigned int len, uint8_t seed);
 void suite_send(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, struct pkt *p,
@@ -36,7 +36,7 @@ void suite_send(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, struct pkt 
 /* Send 32 octets to @to; returns whether they arrived. */
 bool suite_reaches(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, uint32_t dest_qp,
 		   uint32_t qkey, struct ca_qp *to);
-/* Free the packets that are waiting; returns how many there were. */
+/* Free the waiting packets; return their number. */
 unsigned int suite_drain(struct ca_qp *qp);
 
 /* The cases. */

@@ -18,7 +18,7 @@ struct wire_end {
 	struct pkt_queue out;
 	uint64_t sent; /* packets that have left .out */
 	struct wire_end *peer;
-	/* What the HCA reports; set by the backend before events may come */
+	/* Called for events of the HCA; the backend sets this function before events may come */
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
 	void (*ready)(struct wire_end *e, struct hca_qp *qp);
 	void *ctx; /* of the backend */
@@ -36,10 +36,13 @@ struct wire *wire_up(struct ca_suite_env *env,
 		     void (*ready)(struct wire_end *e, struct hca_qp *qp));
 /* wire_down() - Free all, and fail the test if a packet or buffer is not back in the pool */
 void wire_down(struct ca_suite_env *env);
-/* wire_carry() - Deliver what has been sent, once; returns whether there was anything */
+/* wire_carry() - Deliver the packets that were sent so far. Return: whether there were any */
 bool wire_carry(struct ca_suite_env *env);
 void wire_link_down(struct ca_suite_env *env);
-/* wire_set_pkey() - Set(P_KeyTable) by a LID-routed SMP from the other end; @run delivers it */
+/*
+ * wire_set_pkey() - Send a Set(P_KeyTable) as a LID-routed SMP from the other end; @run delivers
+ * the SMP
+ */
 void wire_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index, uint16_t pkey,
 		   void (*run)(struct ca_suite_env *env));
 

@@ -55,7 +55,7 @@ static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *pay
 	put(d, raw, len + 6);
 }
 
-/* Write a random payload behind headers, types and attributes that the suite knows */
+/* Write a random payload after headers, types and attributes that the suite knows */
 static void put_random(struct dut *d)
 {
 	static const uint16_t types[] = { 0x0800, 0x0806, 0x86dd, 0x8035 };
@@ -337,7 +337,8 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 		}
 	}
 	d->now +=
-		NS_USEC(500); /* so that a flood of packets takes virtual time, and so has an end */
+		/* time per packet, so that a flood of packets uses virtual time and therefore ends */
+		NS_USEC(500);
 	memcpy(buf, d->queue[d->head].data, d->queue[d->head].len);
 	d->n--;
 	d->head = (d->head + 1) % DUT_QUEUE;

@@ -4,7 +4,7 @@
 
 /*
  * A small DUT on virtual time: it keeps the link up, answers SMPs, joins the broadcast group (again a second after
- * each refusal), subscribes, and answers ARP. A flaw makes it break one clause.
+ * each refusal), subscribes, and answers ARP. With a flaw it violates one clause.
  */
 
 #include "check.h"
@@ -20,7 +20,7 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers to SMPs with directed routes lack the D bit */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
-	/* no flaw; the DUT joins the broadcast group of a second P_Key, too, as a child interface does */
+	/* no flaw; the DUT joins also the broadcast group of a second P_Key, as a child interface does */
 	FLAW_OTHER_PARTITION,
 	/* answers each packet with 16 random packets, whose headers are valid so that the suite parses the rest */
 	FLAW_FLOOD,

@@ -56,8 +56,8 @@ static inline size_t build(uint8_t *b, const struct message *m)
 }
 
 /*
- * Check that the packet is valid IP and parse its DHCP header and client identifier, whose length
- * is returned.
+ * Check that the packet is valid IP, and parse its DHCP header and client identifier. Return:
+ * length of the identifier.
  */
 static inline int parse(const uint8_t *ip, size_t len, struct dhcp_hdr *h, uint8_t id[255])
 {

@@ -60,7 +60,7 @@ static inline void ib_tx(const uint8_t dst[20], uint16_t type, const void *data,
 	er_run(NS_MSEC(10));
 }
 
-/* Check the link header of the only frame that was delivered, and return the octets behind it. */
+/* Check the link header of the only frame that was delivered, and return the octets after this header. */
 static inline const uint8_t *ib_got(const uint8_t src[20], const uint8_t dst[20], uint16_t type)
 {
 	const struct er_got *g = &er.got[0];

@@ -3,9 +3,9 @@
 #define TESTS_ETH_RIG_H
 
 /*
- * One Ethernet interface over a link that is up, with a fake SA, on virtual time. Everything that
- * the interface posts, delivers and reports is kept for the test. Checksums are computed and
- * checked here one octet pair at a time, independent of wire/inet.
+ * One Ethernet interface over a link that is up, with a fake SA, on virtual time. All packets that
+ * the interface posts and delivers, and all its reports, are stored for the test. The rig computes
+ * and checks checksums one octet pair at a time, independent of wire/inet.
  */
 
 #include "eth/eth.h"
@@ -13,7 +13,7 @@
 #include "wire/arp.h"
 #include "wire/nd.h"
 
-#define ER_PEER 7 /* LID of the peer in most tests; peer_gid() gives its GID */
+#define ER_PEER 7 /* LID of the peer in most tests; peer_gid() returns the peer's GID */
 #define ER_PEER_QPN 0x77
 #define ER_KEPT 512
 #define ER_OCTETS 4200
@@ -21,7 +21,11 @@
 struct er_sent {
 	uint8_t data[ER_OCTETS]; /* the packet from the IPoIB encapsulation header on */
 	size_t len;
-	const struct pkt *pkt; /* descriptor that was delivered, to compare with; already freed */
+	/*
+	 * address of the descriptor that was delivered, only for comparison, because the descriptor
+	 * is already freed
+	 */
+	const struct pkt *pkt;
 	const uint8_t *slice; /* address at which its payload was */
 	uint32_t dest_qpn, qkey;
 	uint8_t csum; /* enum frame_csum */
@@ -69,8 +73,8 @@ extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /*
- * Settings of interfaces that are made from now on: the shape, the most stations, whether DHCP passes
- * unchanged, and the link's profile (NULL: the default)
+ * Settings of interfaces that are made from now on: the shape, the largest number of stations,
+ * whether DHCP passes unchanged, and the link's profile (NULL: the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
@@ -100,7 +104,8 @@ uint64_t er_drops(enum eth_drop why);
 /* er_drops_sum() - Sum of the drops for all reasons, including those of the link */
 uint64_t er_drops_sum(void);
 /*
- * er_check_dropped() - Check that there was exactly one drop, for @why, and that no packet is left
+ * er_check_dropped() - Check that exactly one packet was dropped, for the reason @why, and that no
+ * packet is left
  */
 void er_check_dropped(enum eth_drop why);
 
@@ -134,7 +139,10 @@ void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t
 struct ipoib_lladdr er_peer_addr(unsigned int peer, uint32_t qpn);
 /* er_station() - Return the open station with @mac, or NULL */
 struct er_station *er_station(const uint8_t mac[6]);
-/* er_learn() - Add a peer to the SA, and a neighbour entry for it here; @ret_mac gets its token */
+/*
+ * er_learn() - Add a peer to the SA, and an entry for the peer to the interface's neighbours;
+ * @ret_mac gets the peer's token
+ */
 void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 
 /* --- octets */

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_FABRIC_RIG_H
 
 /*
- * A fabric on virtual time, brought up by hand: ports are put into their states, tables are written
- * directly, and external ends put packets on a switch port and keep the packets that come out.
+ * A fabric on virtual time without an SM: the test sets port states and tables directly, and
+ * external ends send packets to a switch port and store the packets that come out.
  */
 
 #include "fabric/fabric.h"
@@ -29,7 +29,7 @@ struct rig {
 	ns_t now;
 	struct rig_end end[RIG_ENDS];
 	unsigned int nends;
-	/* counts per enum node_event, of the nodes that rig_watch() watches */
+	/* number of events of each kind (enum node_event) at the nodes of rig_watch() */
 	unsigned int events[16];
 };
 
@@ -64,7 +64,7 @@ void rig_set_state(struct rig *r, const char *port, enum ib_port_state s);
 
 /* Attach an external end with carrier at @port */
 struct rig_end *rig_attach(struct rig *r, const char *port);
-/* Free the packets that came out at the end so far */
+/* Free the packets that have come out at the end so far */
 void rig_end_clear(struct rig_end *e);
 
 struct rig_pkt {

@@ -224,8 +224,8 @@ void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop w
 				 hca_drop_name(d), (unsigned long)hca_drops(r->h, d),
 				 (unsigned long)before[d]);
 	/*
-	 * The packet is freed and in no queue; the only packets in use are traps that the HCA may
-	 * have sent because of it.
+	 * The packet is freed and in no queue. The only packets in use are traps that the HCA may
+	 * have sent because of the packet.
 	 */
 	assert_int_equal(pkt_pool_pkts_used(r->pool), used + r->nout - nout);
 }

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_HCA_RIG_H
 
 /*
- * A soft HCA with two Active ports on virtual time. The packets that it sends are kept; the packets
- * that it receives are made octet by octet.
+ * A soft HCA with two Active ports on virtual time. The packets that it sends are stored; the
+ * packets that it receives are made octet by octet.
  */
 
 #include "check.h"
@@ -50,7 +50,7 @@ int rig_teardown(void **state);
 struct node_port *rig_port(struct rig *r, uint8_t port);
 struct hca_qp *rig_qp(struct rig *r, uint8_t port, uint32_t qpn, unsigned int depth);
 ib_gid rig_mgid(uint8_t last);
-/* Free the packets that went out so far. */
+/* Free the packets that were sent so far. */
 void rig_forget(struct rig *r);
 
 /*
@@ -67,13 +67,13 @@ struct pkt *rig_pkt(struct rig *r, const struct ib_ud_hdr *h, unsigned int paylo
 void rig_rx(struct rig *r, uint8_t port, struct pkt *p);
 uint64_t rig_drops(struct rig *r);
 /*
- * Let @p arrive at @port, and check that only the counter of @why moves and that nothing is
+ * Let @p arrive at @port, and check that only the counter of @why grows and that nothing is
  * delivered.
  */
 void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop why);
 /*
- * Let @p arrive at @port, and check that @qp gets it. Returns the completion, whose packet the
- * caller frees.
+ * Let @p arrive at @port, and check that @qp receives the packet. Return the completion, whose
+ * packet the caller frees.
  */
 struct hca_wc rig_expect_rx(struct rig *r, uint8_t port, struct pkt *p, struct hca_qp *qp);
 /* Check that the payload is 0, 1, 2, ... */
@@ -87,7 +87,7 @@ struct hca_ah *rig_mcast_ah(struct rig *r, const ib_gid *mgid);
 /* Packet whose payload is 0, 1, 2, ... */
 struct pkt *rig_payload(struct rig *r, unsigned int len);
 void rig_send(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, struct pkt *p, uint32_t dest_qp);
-/* Send a payload of @len to the far end; returns the only packet that went out. */
+/* Send a payload of @len octets to the far end; return the only packet that was sent. */
 struct pkt *rig_sent(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, unsigned int len);
 
 /* Copy all octets of a packet, CRCs included; returns their number. */

@@ -2,7 +2,10 @@
 #ifndef TESTS_HELPER_ANSWER_H
 #define TESTS_HELPER_ANSWER_H
 
-/* Waiting for the answer to a job of the helper: post it with helper_answered() and a zeroed struct helper_answer. */
+/*
+ * Waits for the answer to a job of the helper: post the job with helper_answered() and a zeroed
+ * struct helper_answer.
+ */
 
 #include <poll.h>
 
@@ -24,7 +27,7 @@ static inline void helper_answered(void *ctx, const struct netdev_answer *a)
 	d->value = a->value;
 }
 
-/* Returns the error, or the value if there is none. */
+/* Wait for the answer. Return the error, or the value if there is no error. */
 static inline int helper_await(struct netdev_helper *h, struct helper_answer *d)
 {
 	while (!d->n) {

@@ -10,7 +10,7 @@
  *	lost, lost_back			smpquery -D nodeinfo 0,2: port 2 has no link
  *	table, table_resp		saquery -p --src-to-dst 1:2, answered by OpenSM
  *
- * Zeros at the ends are left out.
+ * Zeros at the ends are omitted.
  */
 
 #include <stdint.h>

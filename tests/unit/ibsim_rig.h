@@ -3,8 +3,8 @@
 #define TESTS_UNIT_IBSIM_RIG_H
 
 /*
- * A CA with LID 5 (two ports, of which the first has a link), its ibsim server, and clients that
- * the test plays.
+ * A CA with LID 5 (two ports, of which the first has a link), its ibsim server, and clients. The
+ * test acts as the clients.
  */
 
 #include "ibsim/srv.h"
@@ -37,7 +37,7 @@ void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
 /* Peer that represents the process with number @pid in namespace @place */
 struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
 /*
- * Send a control message; the answer replaces it. Returns the answer's type, or -1 if there was
+ * Send a control message, and replace it by its answer. Return the answer's type; -1 if there was
  * none
  */
 int ibsim_rig_ctl(struct ibsim_rig *r, const struct ibsim_peer *from, struct ibsim_ctl *m);
@@ -50,11 +50,11 @@ int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool 
 void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t mgmt_class,
 		    uint8_t method, uint16_t attr, uint64_t tid);
 void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);
-/* Return the MAD that left the port @i MADs before the last MAD (0: the last MAD). */
+/* Return the MAD that the port sent @i MADs before the last MAD (0: the last MAD). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
-/* Let the answer to that MAD arrive; its data are the data of the request. */
+/* Let the answer to this MAD arrive; its data are the data of the request. */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
-/* Return the last MAD that a client got, decoded; fails if there was none */
+/* Return the last MAD that a client received, decoded; fail if there was none */
 const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);
 
 #endif

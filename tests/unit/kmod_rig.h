@@ -4,7 +4,7 @@
 
 /*
  * A device of kmod without its verbs (link, port and agents), compiled for user space
- * (tests/kernel/kernel.h). The rig plays the socket, the work queue and ib_core.
+ * (tests/kernel/kernel.h). The rig takes the place of the socket, the work queue and ib_core.
  */
 
 #include <stdbool.h>
@@ -18,12 +18,15 @@ struct uib_dev *kmod_rig_new(void);
 void kmod_rig_free(struct uib_dev *dev);
 
 /*
- * kmod_rig_mad() - Have process_mad() answer @in. Returns false if there is no answer; else @ret
- * gets its 256 octets
+ * kmod_rig_mad() - Call process_mad() with @in. Return false if there is no answer; otherwise @ret
+ * gets the answer of 256 octets
  */
 bool kmod_rig_mad(struct uib_dev *dev, const void *in, void *ret);
 
-/* kmod_rig_advance() - Let @ms pass (at least a jiffy of 4 ms), and run the works and timers that fall due meanwhile */
+/*
+ * kmod_rig_advance() - Let @ms pass (at least a jiffy of 4 ms), and run the work items and timers
+ * that become due in this time
+ */
 void kmod_rig_advance(struct uib_dev *dev, unsigned int ms);
 
 /* kmod_rig_count() - Add @n to a counter of the port */

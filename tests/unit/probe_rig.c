@@ -226,7 +226,7 @@ static size_t serve(struct rig *r, uint8_t *mad, uint16_t dlid)
 					     : answer_smp(r, mad, dlid)))
 		return 0;
 	mad[MAD_OFF_METHOD] |= MAD_METHOD_RESP;
-	/* the kernel puts an id of its own into these octets */
+	/* the kernel writes its own id into these octets */
 	be32_put(mad + MAD_OFF_TID, 0xabcd);
 	if (fails)
 		be16_put(mad + MAD_OFF_STATUS, r->fault.status);

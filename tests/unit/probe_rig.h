@@ -3,9 +3,9 @@
 #define TESTS_PROBE_RIG_H
 
 /*
- * A port, the node behind its link, an SM with its SA, and a peer, to the extent that a probe asks
- * about them. rig_init() makes all of this healthy; a test breaks one thing, and rig_finds()
- * expects one finding.
+ * A port, the node behind its link, an SM with its SA, and a peer, which answer the questions of a
+ * probe. After rig_init() there is no fault. A test makes one fault, and rig_finds() expects one
+ * finding.
  */
 
 #include "check.h"
@@ -45,7 +45,10 @@ struct rig {
 	uint16_t own_lid; /* LID that the SA has for the port */
 	bool peer_known; /* the SA knows the peer */
 	struct ib_path_rec path; /* the path to the peer */
-	/* the P_Key, without bit 15, in which there is that path; 0: every one */
+	/*
+	 * the P_Key, without bit 15, with which this path exists; 0: the path exists with every
+	 * P_Key
+	 */
 	uint16_t path_pkey;
 	struct rig_fault fault;
 	void (*twist)(struct rig *r, uint8_t *mad); /* may change an answer */
@@ -65,11 +68,11 @@ void rig_interface(struct rig *r);
 void rig_run(struct rig *r);
 /* rig_healthy() - Run, and expect no finding */
 void rig_healthy(struct rig *r);
-/* rig_finds() - Run, and expect exactly this finding, with @words in its text */
+/* rig_finds() - Run the probe, and expect exactly this finding, with @words in its text */
 void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
 /* rig_finds_both() - Run, and expect two findings */
 void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);
-/* rig_fact() - Text of a fact; NULL: there is none */
+/* rig_fact() - Return the text of a fact; NULL: there is none */
 const char *rig_fact(const struct rig *r, const char *name);
 
 #endif

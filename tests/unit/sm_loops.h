@@ -47,7 +47,7 @@ static void deps_fill(struct deps *d)
 	}
 }
 
-/* Search depth first; true if a path comes back to a channel that it contains. */
+/* Search depth first. Return true if a path comes back to a channel that is already in the path. */
 static bool circle_from(struct deps *d, uint32_t channel)
 {
 	const struct sm_node *t = next_switch(d->db->sw[channel / 256], channel % 256);

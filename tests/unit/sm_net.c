@@ -9,7 +9,7 @@
 
 #define TRAP_TID 0x7700000077ull
 
-/* A MAD under way, which arrives at its destination after the latency of all its hops. */
+/* A MAD on its way, which arrives at its destination after the latency of all its hops. */
 struct flight {
 	struct timer timer;
 	struct net_node *at;
@@ -426,8 +426,8 @@ static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from
 		const uint8_t *mad, unsigned int hops);
 
 /*
- * Answer in place of the node that the SMP is for, as a switch with all ports up and a new GUID.
- * Return false if there is no answer
+ * Answer in place of the SMP's destination, as a switch with all ports up and a new GUID. Return
+ * false if there is no answer
  */
 static bool abyss_answer(struct net_node *n, uint8_t *mad)
 {
@@ -468,8 +468,8 @@ static bool abyss_answer(struct net_node *n, uint8_t *mad)
 }
 
 /*
- * Follow the directed route of an SMP to where it is processed; @out is the port by which the SMP
- * leaves @n.
+ * Follow the directed route of an SMP to the node that processes it; @out is the port by which the
+ * SMP leaves @n.
  */
 static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 {
@@ -489,7 +489,7 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The answer returns by the way of the request, so its hop pointer is that
+			 * The answer returns by the way of the request, so it has the hop pointer
 			 * of a returning SMP.
 			 */
 			p = p->peer;

@@ -41,13 +41,13 @@ struct net_node {
 	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
 	bool dead; /* true: the node answers nothing and forwards nothing */
-	/* number of SMPs to the node after which it becomes dead; 0: never */
+	/* number of SMPs to the node after which it stops answering; 0: never */
 	unsigned int die_after;
 	unsigned int lft_sets, mft_sets, si_sets;
 	/*
 	 * Number of ports of an abyss, 0 for an ordinary node. An abyss answers every SMP that
-	 * reaches it, whatever the rest of the route is, as a switch with this number of ports and
-	 * a new GUID.
+	 * reaches it as a switch with this number of ports and a new GUID, whatever the rest of the
+	 * route is.
 	 */
 	unsigned int abyss_ports;
 	bool abyss_mute; /* the abyss answers nothing but Get(NodeInfo) */
@@ -64,7 +64,7 @@ struct net_node {
 struct net {
 	struct timers timers;
 	ns_t now;
-	ns_t latency; /* time that an SMP or its answer takes per hop */
+	ns_t latency; /* time that an SMP or its answer needs per hop */
 	struct prng rnd;
 	ns_t held; /* delay that an abyss adds to the MAD under way */
 	uint32_t loss_ppm; /* share of SMPs that get lost, over their whole way */
@@ -90,8 +90,8 @@ void net_link(struct net_node *a, unsigned int ap, struct net_node *b, unsigned 
 /* net_join() - Connect the lowest free ports of both nodes; false if a node has no free port */
 bool net_join(struct net_node *a, struct net_node *b);
 /*
- * Cut a link or restore it. A switch at its end sets PortStateChange and sends trap 128 to its SM
- * LID.
+ * Cut a link or restore it. If one of its ends is a switch, the switch sets PortStateChange and
+ * sends trap 128 to its SM LID.
  */
 void net_cut(struct net_node *a, unsigned int ap, bool cut);
 /* Put the node into its power-up state: no LID, empty tables, ports in Init. */
@@ -102,8 +102,8 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 		unsigned int max_ca_ports);
 
 /*
- * Return the MAD endpoint of a node, which is made on first use; with @is_sm it has the capability
- * IsSM.
+ * Return the MAD endpoint of a node, which is made on first use. With @is_sm the node gets the
+ * capability IsSM.
  */
 struct mad_ep *net_ep(struct net_node *n, bool is_sm);
 
@@ -116,7 +116,7 @@ void net_run(struct net *net, ns_t until);
  */
 bool net_until_up(struct net *net, struct sm *sm, uint64_t gen);
 
-/* Return the end port behind @p, which has the LID: port 0 of a switch, @p itself of a CA. */
+/* Return the end port that has the LID for @p: port 0 of a switch, @p itself of a CA. */
 struct net_port *net_end(struct net_port *p);
 
 /*

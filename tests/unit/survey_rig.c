@@ -195,8 +195,8 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	m->mad[3] = MAD_METHOD_GET_RESP;
 	be16_put(m->mad + MAD_OFF_STATUS,
 		 (uint16_t)((m->qpn ? 0 : MAD_STATUS_DR_D) | (hit ? r->status : 0)));
-	be32_put(m->mad + MAD_OFF_TID,
-		 0xabcd); /* the kernel puts an id of its own into these octets */
+	/* the kernel writes its own id into these octets */
+	be32_put(m->mad + MAD_OFF_TID, 0xabcd);
 	a.data = m->mad + SMP_DATA_OFF;
 	if (m->qpn) {
 		const struct chk_counters *k = a.n->port[a.data[1]].counters;

@@ -15,12 +15,15 @@ struct rig {
 	uint32_t own; /* node at whose port the survey is */
 	struct survey_cfg cfg;
 	/*
-	 * name of a node and an attribute: such requests are lost, or refused if .status is not 0. Node NULL: none;
-	 * attribute 0: all
+	 * requests to this node (by name) for this attribute are lost, or refused if .status is not 0. Node NULL:
+	 * none; attribute 0: all
 	 */
 	const char *silent;
 	uint16_t silent_attr, status;
-	/* number of requests that are lost or refused in this way (0: all), and how many have been */
+	/*
+	 * .times: number of requests that are lost or refused in this way (0: all); .hits: number of such requests so
+	 * far
+	 */
 	unsigned int times, hits;
 	/* called when the counters are read the second time */
 	void (*between)(struct rig *r);

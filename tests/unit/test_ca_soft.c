@@ -214,7 +214,7 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 }
 
-/* An opener that gets an event may close a port that is to get the event next, or its own port. */
+/* When several openers of a port get an event, one of them may close another's port or its own. */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
 	struct wire *w = t.env.priv;
@@ -240,8 +240,8 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 }
 
 /*
- * Closing a port destroys the objects that its user did not destroy; soft_close() checks that the
- * pool is complete.
+ * Closing a port destroys the objects that its user did not destroy; soft_close() checks that all
+ * packets have been freed.
  */
 static void test_close_destroys_what_is_left(void **state)
 {

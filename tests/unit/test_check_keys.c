@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* P_Keys of ports against a partitions.conf, switches that enforce P_Keys, and counters that grow. */
+/* P_Keys of ports compared with a partitions.conf, switches that enforce P_Keys, and counters that grow. */
 #include "check_rig.h"
 
 static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
@@ -82,7 +82,7 @@ static void test_missing_pkeys(void **state)
 	finds(f, conf, CHK_PKEY_MISSING, "h3/1: should be a full member of partition Blue");
 }
 
-/* A block that was not read holds zeros, which prove nothing. */
+/* A block that was not read contains zeros, which prove nothing. */
 static void test_gaps_of_tables_prove_nothing(void **state)
 {
 	struct chk_fabric *f = right();

@@ -112,7 +112,7 @@ static void test_older_end_decides_the_speed(void **state)
 	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
 
 	(void)state;
-	/* the extended speeds of this end are not valid, and their values do not matter */
+	/* the extended speeds of this end are not valid, and their values are ignored */
 	h->cap_mask = 0;
 	h->speed_active = s->speed_active = 4;
 	s->speed_ext_active = 0;
@@ -266,8 +266,7 @@ static void test_second_reading_confirms(void **state)
 }
 
 /*
- * A subnet manager is at work, so parts of the fabric that it is changing look different in each
- * reading.
+ * A subnet manager is changing parts of the fabric, so these parts look different in each reading.
  */
 static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
 {

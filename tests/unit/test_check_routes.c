@@ -175,7 +175,7 @@ static struct chk_fabric *clockwise(unsigned int switches)
 	return send_clockwise(rig_ring(switches), switches);
 }
 
-/* Links of the ring wait for the link to t as well, but the link to t waits for no other. */
+/* Links of the ring wait for the link to t as well, but the link to t waits for no link. */
 static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
 {
 	static const char text[] = "Switch 4 \"s1\"\n[1] \"s2\"[2]\n[3] \"h1\"[1]\n[4] \"t\"[1]\n\n"
@@ -246,7 +246,7 @@ static void test_lanes_that_are_not_known(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* as in a fabric from a file, which has no PortInfo */
+	/* as in a fabric from a file without PortInfo */
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
 			f->node[i]->port[p].known = false;

@@ -184,7 +184,7 @@ static void test_a_case_whose_link_was_down_twice_is_no_failure(void **state)
 	is("R56/reply", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R56/reply")->why, "the link went down");
 	is("I6",
-	   CONFORM_FAIL); /* later cases still get verdicts; I6 fails because this DUT has no M_Key */
+	   CONFORM_FAIL); /* later cases still get verdicts; case I6 fails because this DUT has no M_Key */
 }
 
 static void test_an_interrupt_keeps_the_results_so_far(void **state)
@@ -296,7 +296,7 @@ static void test_an_exempt_case_stops_no_other_one(void **state)
 	memset(&d, 0, sizeof(d));
 	d.profile = "v4mc01";
 	assert_int_equal(dut_run(&d, &rep, words, false), 0);
-	/* this case names R7 and M10; R7 does not apply, and M10 fails */
+	/* the .after of this case lists R7 and M10; R7 does not apply, and M10 fails */
 	is("R28", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
 }
@@ -381,8 +381,8 @@ static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
 }
 
 /*
- * The cases that a combined case names have to be cases of the profile, because otherwise the combined case would
- * prove nothing
+ * The cases in the .after of a combined case have to be cases of the profile, because otherwise the combined case
+ * would prove nothing
  */
 static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
 {

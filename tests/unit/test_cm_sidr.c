@@ -315,7 +315,7 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 
 /*
  * Another program on the port may serve a ServiceID that this agent does not know, so this agent
- * must not refuse it first.
+ * must not refuse the request.
  */
 static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
 {
@@ -345,8 +345,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 }
 
 /*
- * The agent of an interface that only asks is no server. There is such an agent beside the server
- * on the port of the SM's node.
+ * The agent of an interface that only sends requests is no server. On the port of the SM's node
+ * there is such an agent together with the server.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

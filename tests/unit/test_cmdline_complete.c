@@ -7,7 +7,7 @@
 #include "check.h"
 
 /*
- * The candidates that a shell offers for the last word of a line. No instance runs here, so names
+ * The candidates that a shell offers for the last word of a line. No instance is running, so names
  * that come from an instance are not offered.
  */
 
@@ -47,7 +47,7 @@ static void join(void *ctx, const char *candidate)
 	snprintf(all + strlen(all), 512 - strlen(all), "%s%s", *all ? " " : "", candidate);
 }
 
-/* @line is split at blanks; the part behind the last blank is the word to complete. */
+/* @line is split at blanks; the part after the last blank is the word to complete. */
 static void offers(const char *line, const char *want)
 {
 	char text[256], all[512] = "", *words[16];

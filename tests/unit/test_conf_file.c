@@ -408,7 +408,7 @@ static void test_conf_unknown_key_among_many_long_ones(void **state)
 	static char name[KEYS][CONF_LINE_MAX + 1];
 	struct conf_key keys[KEYS] = { 0 };
 	const struct conf_section kind = { .word = "fabric", .keys = keys, .nkeys = KEYS };
-	/* in a heap block of its own, so that the sanitizer notices writes beyond its end */
+	/* the buffer is a heap block of its own, so that the sanitizer notices writes beyond its end */
 	char *err = malloc(CONF_ERR_MAX);
 	struct conf_parser p = { .file = "/etc/lab/lab.conf",
 				 .line = 3,

@@ -7,7 +7,9 @@
 #include "crc/kern.h"
 #include "crc_ref.h"
 
-/* Each kernel that this CPU supports, against the CRCs bit by bit. */
+/*
+ * Compares the CRCs of each kernel that this CPU supports with CRCs that are computed bit by bit.
+ */
 
 static uint8_t buf[BUF_LEN + 64];
 
@@ -53,8 +55,8 @@ static void test_crc16_and_crc32_every_kernel_every_length(void **state)
 }
 
 /*
- * A message whose part i has @len[i] octets. Each part is a heap block of its own, so that the sanitizer notices reads before
- * its start or beyond its end.
+ * A message whose part i has @len[i] octets. Each part is in its own heap block, so that the
+ * sanitizer notices reads before its start or beyond its end.
  */
 static void try_msg(struct prng *r, bool grh, const size_t *len, unsigned int nparts)
 {

@@ -67,10 +67,7 @@ static void test_icrc_random_packets(void **state)
 	}
 }
 
-/*
- * Each header bit in turn: flipping it changes the ICRC if and only if it is not in a variant
- * field.
- */
+/* For each bit of the headers: flipping the bit changes the ICRC if and only if it is not in a variant field. */
 static void test_icrc_covers_all_but_the_variant_fields(void **state)
 {
 	for (int grh = 0; grh < 2; grh++) {
@@ -81,7 +78,7 @@ static void test_icrc_covers_all_but_the_variant_fields(void **state)
 		pkt[1] = ones[1] = grh ? 3 : 2;
 		icrc = crc_icrc(pkt, sizeof(pkt));
 		ref_mask(ones);
-		/* LNH is left out, because it decides where the other headers are */
+		/* skip LNH, because it determines where the other headers are */
 		ones[1] &= grh ? 0xfc : 0xff;
 		for (size_t bit = 0; bit < 8 * hlen; bit++) {
 			uint8_t m = (uint8_t)(1u << (bit % 8));
@@ -395,7 +392,9 @@ static void test_crc_right_of_an_acknowledgement(void **state)
 	}
 }
 
-/* A CRC whose flag says that it was found right is not computed again, even if the packet has been damaged since. */
+/*
+ * If a flag says that a CRC is right, the CRC is not computed again, even if the packet has been damaged since then.
+ */
 static void test_pkt_check_trusts_flags(void **state)
 {
 	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
@@ -564,7 +563,7 @@ int main(void)
 	int failed = 0;
 	size_t n;
 
-	/* All that packets need works with every kernel. */
+	/* All CRC functions for packets work with every kernel. */
 	k = crc_kernels(&n);
 	for (size_t i = 0; i < n; i++) {
 		crc_best = k[i];

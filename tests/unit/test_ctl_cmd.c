@@ -95,7 +95,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
+	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->peer = s[1];
@@ -390,7 +390,7 @@ static void test_fabric_route_follows_the_tables(void **state)
 		"no LID");
 }
 
-/* Every switch of a tree names its ports. No group has been made here, so the tree of any MLID is empty. */
+/* Every switch of a tree names its ports. There are no groups in this test, so the tree of any MLID is empty. */
 static void test_fabric_mft_of_an_mlid(void **state)
 {
 	struct rig *r = *state;
@@ -767,7 +767,7 @@ static void test_fault_hits_and_goes(void **state)
 /* --- captures */
 
 /*
- * Request `capture start` with a socket to a writer; the socket is closed here. Return: the capture's row; NULL if
+ * Request `capture start` with a socket to a writer, and close the socket. Return: the capture's row; NULL if
  * @why is not NULL, because the request must be refused for this reason
  */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
@@ -894,7 +894,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	assert_null(collect(r, rows));
 
 	while (recv(sock, buf, sizeof(buf), 0) >
-	       0) /* until the end of the stream, because the instance has closed its end */
+	       0) /* read until the end of the stream, because the instance has closed its end */
 		settle(r);
 	send_report(sock, 0);
 	settle(r);
@@ -1037,8 +1037,8 @@ static void test_capture_into_a_pipe_is_refused(void **state)
 }
 
 /*
- * Records wait for a slow reader up to a bound. Beyond it packets are left out, so the output has
- * whole records only.
+ * Records wait for a slow reader up to a bound. Further packets are left out, so that the output has whole records
+ * only.
  */
 static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 {
@@ -1059,7 +1059,7 @@ static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 	assert_null(collect(r, rows));
 	json_decref(rows);
 	cap = list_first(&r->in.fab[0]->captures, struct capfile, link);
-	cap->size = 256 * 1024; /* a small bound, so that it is reached soon */
+	cap->size = 256 * 1024; /* a small bound, which is reached soon */
 	st = capture_stats(cap->cap);
 	for (int i = 0; i < 500 && !st->missed; i++) {
 		sm_kick(fab_sm(r->in.fab[0])->sm, "test", r->now);

@@ -16,7 +16,10 @@
 #include "ctl/ctl.h"
 #include "proto/proto.h"
 
-/* Clause R72: which users may set up interfaces, and may talk to the SA through the daemon. */
+/*
+ * Clause R72: which users may set up interfaces, and may send requests to the SA through the
+ * daemon.
+ */
 
 #define NOBODY 65534
 
@@ -45,8 +48,8 @@ static int teardown(void **state)
 
 /*
  * Send a request as another user. Return 0 if there was an answer, 1 if the mode of the file
- * forbade it, 2 if the server refused. With @through, the folder and the file are opened to all
- * users before.
+ * forbade it, 2 if the server refused. With @through, the folder and the file are first made
+ * accessible to all users.
  */
 static int ask_as(unsigned int uid, bool through)
 {

@@ -19,8 +19,8 @@
 
 /*
  * `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have neither links nor
- * network devices. An IP address is found when the test gives it to uib1. The test plays the helper, the kernel does
- * not answer, and time is virtual.
+ * network devices. The kernel's answers are missing, so an IP address is found only if the test assigns it to uib1.
+ * The test acts as the helper, and time is virtual.
  */
 
 struct rig {
@@ -130,7 +130,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
+	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -326,7 +326,7 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
 }
 
-/* First the SA knows no such port; then no port answers for the SA. */
+/* First the SA knows no such port. Later no port answers as SA. */
 static void test_H33_path_get_the_SA_fails(void **state)
 {
 	struct rig *r = *state;

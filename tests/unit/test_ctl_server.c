@@ -584,7 +584,7 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 		fdpass_attach(&m, &c, fds, n);
 		assert_int_equal(sendmsg(r->peer, &m, MSG_NOSIGNAL), sizeof(text) - 1);
 		answers(r, "", false);
-		/* At most one descriptor is kept, for the next command that takes one. */
+		/* At most one descriptor is stored, for the next command with a descriptor. */
 		assert_in_range(open_files(), before, before + 1);
 	}
 }
@@ -593,7 +593,7 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 
 /*
  * Commands that the read-only socket answers. Before you add a command to this list, make sure that
- * it changes nothing.
+ * the command changes nothing.
  */
 static const char *const reading[] = {
 	"capture show",
@@ -700,7 +700,7 @@ static void test_read_only_socket_does_not_stop_the_instance(void **state)
 	assert_true(r->in.loop.stop);
 }
 
-/* Readers have a limit of their own, so that they cannot keep users of the control socket out. */
+/* Readers have their own limit, so that they cannot keep users of the control socket out. */
 static void test_readers_do_not_take_the_places_of_others(void **state)
 {
 	struct rig *r = *state;

@@ -136,7 +136,7 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	check_got(er.mac, 0x0806, ETHER(REPLY, PEER_MAC, PEER_IP, OWN_MAC, OWN_IP));
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.r.s.sa.path_asks, asks + 1);
-	/* The path is known now, so the next packet is not held. */
+	/* The path is known now, so the next packet is not held back. */
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 0);
 	er_fini();
@@ -186,7 +186,7 @@ static void test_probe_from_the_link(void **state)
 }
 
 /*
- * The target hardware address of a request has no meaning (RFC 826), so no neighbour entry is made
+ * In a request, the target hardware address has no meaning (RFC 826), so no neighbour entry is made
  * for it.
  */
 static void test_target_of_a_request_is_a_hint(void **state)
@@ -318,8 +318,8 @@ static void test_I29_rarp_is_rewritten_like_arp(void **state)
 }
 
 /*
- * RFC 903: a RARP request may ask for a third station, and the reply names this station by a token
- * that works.
+ * RFC 903: a RARP request may ask for a third station, and the reply contains a token of this
+ * station that works.
  */
 static void test_rarp_target_gets_a_token(void **state)
 {

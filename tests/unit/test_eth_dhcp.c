@@ -103,7 +103,7 @@ static void test_D1_D2_D3_discover(void **state)
 	er_fini();
 }
 
-/* RFC 4390 §2.2: a client without an IP address asks for replies by broadcast. */
+/* RFC 4390 §2.2: a client without an IP address requests replies by broadcast. */
 static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 {
 	static const struct {
@@ -227,10 +227,7 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 	er_fini();
 }
 
-/*
- * An identifier in a reply is not changed if it is not the one that we made, because the server
- * chose it.
- */
+/* An identifier in a reply is not changed if we did not make it, because the server chose it. */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST), r = server_message(DHCP_ACK);
@@ -324,9 +321,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * A client that has an address does not ask for a broadcast on the link. systemd-networkd asks for
- * broadcasts even when it renews its lease, and then listens for unicasts only, so it could not
- * renew with a server that obeys (such as ISC's).
+ * On the link, a client that has an address does not request a broadcast. systemd-networkd requests
+ * broadcasts even when it renews its lease, but then accepts unicasts only. So it could not renew
+ * its lease with a server that sends the requested broadcast (such as ISC's).
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -482,7 +479,7 @@ static void test_no_checksum_stays_none(void **state)
 	er_fini();
 }
 
-/* The packet leaves as a UDP socket sends it, with a partial checksum. */
+/* The packet has a partial checksum, as a UDP socket sends it. */
 static void test_partial_checksum(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST);

@@ -141,8 +141,8 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 }
 
 /*
- * A message as systemd-networkd 252 releases its lease: hlen is 0, but there are 16 octets of the
- * address
+ * A message with which systemd-networkd 252 releases its lease: hlen is 0, but there are 16 octets
+ * of the address
  */
 static void test_D1_address_is_removed_from_requests(void **state)
 {

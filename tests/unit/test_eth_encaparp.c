@@ -113,8 +113,8 @@ static void peer_asks(void)
 }
 
 /*
- * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram is this one, of 24 octets, to 10.4.0.7;
- * its header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and
+ * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram has 24 octets and is for 10.4.0.7. Its
+ * header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and
  * checksum of UDP are wrong, which the link does not check.
  */
 static const uint8_t unicast[] = {
@@ -170,8 +170,8 @@ static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
 }
 
 /*
- * §6.3, the figure of the payload, with the column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address;
- * "anything" for the target, here 0, except for the requested IP address 10.4.0.7. 92 octets.
+ * §6.3, the figure of the payload, with the values of column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP
+ * address; "anything" for the target, here 0, except for the requested IP address 10.4.0.7. 92 octets.
  */
 static const uint8_t request[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -225,9 +225,9 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 }
 
 /*
- * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has asked. The values that it gave for itself are
- * repeated, and the target is our port. Its EUI-64 is not the low half of its GID, because the GID need not be at
- * index 0, and its reserved octet was not 0.
+ * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has sent the request. The peer's values of itself are
+ * repeated, and the target is our port. The peer's EUI-64 is not the low half of its GID, because the GID need not be
+ * at index 0, and its reserved octet was not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -309,7 +309,7 @@ static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 	}
 }
 
-/* The target of an IBARP reply is the port that answers, here the peer. In ARP this port is the sender. */
+/* In an IBARP reply, the port that answers is the target, here the peer. In ARP the same port is the sender. */
 static void test_P27_reply_of_a_peer(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -336,9 +336,7 @@ static void test_P27_reply_of_a_peer(void **state)
 	end();
 }
 
-/*
- * Any receiver may use the values that a request contains for its sender, even if the request asks for another host.
- */
+/* Any receiver may use the values of the sender in a request, even if the request is for another host. */
 static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -524,8 +522,8 @@ static void send6(void)
 }
 
 /*
- * Clause P15: unicasts have QPN and Q_Key of the option. Once the path is known, other ports cannot change the Q_Key,
- * but the peer's port can, from any of its queue pairs.
+ * Clause P15: unicasts have QPN and Q_Key of the option. As soon as the path is known, other ports cannot change the
+ * Q_Key, but the peer's port can, from any of its queue pairs.
  */
 static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -616,7 +614,7 @@ static void test_P10_larger_mtu_in_an_advertisement_is_logged(void **state)
 	er_log = NULL;
 }
 
-/* A station has a queue pair of its own, which its IBARP names. */
+/* A station has its own queue pair, whose number is in the station's IBARP. */
 static void test_P20_request_of_a_station_has_its_qpn(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
@@ -700,8 +698,8 @@ static void peer_asks_with(uint32_t qkey)
 }
 
 /*
- * The Q_Key of the group changes. A peer that advertised a Q_Key of its own keeps it. A peer that advertised the
- * group's Q_Key gets the new Q_Key, whether this is controlled (bit 31, which a peer can have only as the group's
+ * The Q_Key of the group changes. A peer that advertised its own Q_Key keeps it. A peer that advertised the group's
+ * Q_Key gets the new Q_Key, whether this Q_Key is controlled (with bit 31, which is only possible in the group's
  * Q_Key, see P14) or not.
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
@@ -739,7 +737,7 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 	memcpy(ret, er.sent[0].data + 4, IBARP_LEN);
 }
 
-/* The reply to each request copies that request's values of its sender, even if another port sent the request. */
+/* The reply to each request repeats the sender's values from this request, even if another port sent the request. */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {
 	static const uint32_t qkeys[] = { PEER_QKEY, 0x666, 0x80000b1b, 0x777 };
@@ -843,8 +841,8 @@ static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
 }
 
 /*
- * After a restart of the SA, SIDR names a group of another scope, so that all IP groups have other MGIDs. A report of
- * one of these groups leaves when the group is joined again, and does not wait for its time-out.
+ * After a restart of the SA, SIDR's answer is a group of another scope, so that all IP groups have other MGIDs. A
+ * report of one of these groups leaves when the group is joined again, and does not wait for its time-out.
  */
 static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
 {

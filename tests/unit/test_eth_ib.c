@@ -289,7 +289,7 @@ static void test_group_is_taken_from_the_ip_destination(void **state)
 	ib_end();
 }
 
-/* HLD §2.1.1: the broadcast address of all ones is mapped to the group. */
+/* HLD §2.1.1: the broadcast address of all ones is mapped to the broadcast group. */
 static void test_H16_all_ones_are_the_broadcast_group(void **state)
 {
 	static const uint8_t directed[4] = { 10, 4, 0, 255 };
@@ -394,7 +394,7 @@ static void test_multicast_of_another_map(void **state)
 	ib_end();
 }
 
-/* A packet without a GRH shows its sender only by the LID, which is enough if there is a path to the sender. */
+/* In a packet without a GRH, only the LID identifies the sender. This is enough if there is a path to the sender. */
 static void test_unknown_sender_is_zero(void **state)
 {
 	uint8_t b[100];
@@ -475,7 +475,7 @@ static void test_super_frames_are_segmented(void **state)
 	ib_end();
 }
 
-/* A super-frame whose peer's path is not known yet waits as one packet. */
+/* While the path to its peer is not known, a super-frame waits as one packet. */
 static void test_super_frame_waits_for_the_path(void **state)
 {
 	begin();
@@ -486,7 +486,7 @@ static void test_super_frame_waits_for_the_path(void **state)
 	ib_end();
 }
 
-/* Segments that arrive in one batch become the super-frame again, behind the link header of 44 octets. */
+/* Segments that arrive in one batch become the super-frame again, after the link header of 44 octets. */
 static void test_packets_are_coalesced(void **state)
 {
 	struct ipoib_rx v[3] = { 0 };

@@ -62,7 +62,7 @@ static void test_R56_arp_passes_to_the_link(void **state)
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, BCAST_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ALL_ONES, ETH_P_ARP4 },
-		/* one neighbour is asked, to find out whether it is still there */
+		/* the kernel sends this to one neighbour, to find out whether the neighbour still exists */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		{ ARP(REPLY, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		/* a target with no meaning */
@@ -88,8 +88,8 @@ static void test_R56_arp_passes_to_the_link(void **state)
 }
 
 /*
- * RFC 4391 §9.1.1: we send the reserved octet as 0. The reply to a peer repeats the octet that the peer sent there
- * (RFC 826).
+ * RFC 4391 §9.1.1: we send the reserved octet as 0. The reply to a peer repeats the octet that the peer sent (RFC
+ * 826).
  */
 static void test_R46_reserved_octets_of_arp(void **state)
 {
@@ -211,7 +211,7 @@ static void test_R50_only_an_arp_reply_to_us_asks_for_the_path(void **state)
 
 /* --- Neighbour Discovery on the wire of RFC 4391 */
 
-/* A message with an option of 24 octets. @pad: position of the two zero octets, before or behind the address */
+/* Write a message with an option of 24 octets. @pad: position of the two zero octets, before or after the address */
 static size_t nd(uint8_t *m, uint8_t type, uint8_t opt, const char *lladdr, unsigned int pad)
 {
 	size_t fixed = nd_fixed_len(type);
@@ -316,7 +316,10 @@ static void test_R58_nd_that_is_refused(void **state)
 	ib_end();
 }
 
-/* dnsmasq puts the two octets of zero behind the address, here and elsewhere. A kernel would read the address of no port. */
+/*
+ * dnsmasq writes the two octets of zero after the address, in this message and in others. A kernel would read the
+ * address of no port.
+ */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
 	uint8_t m[200], b[300], want[300];
@@ -420,7 +423,7 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 	return er_icmp6(b, er_ll_own, dst, m, n);
 }
 
-/* The peer asks by a message of the profile, so that its other values are known. */
+/* The peer sends a request of the profile, so that its other values are known. */
 static void peer_asks(void)
 {
 	struct nd_port port = { .lladdr = er_peer_addr(ER_PEER, ER_PEER_QPN),
@@ -636,8 +639,8 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * The values besides the address that a peer sent are lost when the peer was idle for long. The kernel still has the
- * address then, so the owner makes the kernel ask again. Without this, packets to the peer would have a wrong Q_Key.
+ * When a peer was idle for long, its values other than the address are dropped. The kernel still has the address, so
+ * the owner makes the kernel send a request again. Without this, packets to the peer would have a wrong Q_Key.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {

@@ -124,8 +124,8 @@ static void test_parse_walks_sources_and_auxiliary_data(void **state)
 }
 
 /*
- * A message may claim more records, or a record more sources, than it has; the complete records
- * count.
+ * A message may claim more records, or a record more sources, than it has. Only the complete
+ * records are used.
  */
 static void test_parse_truncated_records(void **state)
 {

@@ -28,7 +28,7 @@ static const uint8_t mac_sol_peer[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
 
 static uint8_t peer_mac[6];
 
-/* One message in its form on Ethernet and its form on InfiniBand */
+/* One message, in the form on Ethernet and in the form on InfiniBand */
 struct msg {
 	uint8_t ether[600], link[600];
 	size_t ne, nl;
@@ -196,7 +196,7 @@ static void test_R57_router_solicitation(void **state)
 	er_fini();
 }
 
-/* The MTU option stays as it is, because the link's MTU is the same on both sides. */
+/* The MTU option is not changed, because the link's MTU is the same on both sides. */
 static void test_R57_router_advertisement_among_other_options(void **state)
 {
 	struct msg m = msg(RA, 16), in = m;

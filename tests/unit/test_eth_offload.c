@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-/* Work that the kernel leaves to the device: partial checksums and super-frames. */
+/* Work that the kernel leaves to the device: completing checksums and cutting super-frames. */
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 
 /*
- * A frame whose L4 checksum field has only the sum of the pseudo-header, as the kernel leaves it.
+ * Make a frame whose L4 checksum field contains only the sum of the pseudo-header, as in frames
+ * from the kernel.
  */
 static struct pkt *partial(uint16_t type, uint8_t *ip, size_t n, unsigned int l4, unsigned int at,
 			   uint8_t proto)
@@ -67,8 +68,8 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 }
 
 /*
- * Extension headers of several lengths: short ones lie before the payload buffer, long ones do not
- * fit there.
+ * Extension headers of several lengths: short ones are before the payload buffer, and long ones do
+ * not fit before it.
  */
 static void test_partial_checksum_behind_extension_headers(void **state)
 {

@@ -62,7 +62,7 @@ static struct pkt *plain(const void *data, size_t n)
 	return p;
 }
 
-/* A Neighbour Advertisement of the peer, which gives @lid and @flags, with an option of @units times 8 octets */
+/* Write a Neighbour Advertisement of the peer, with @lid and @flags, and with an option of @units times 8 octets */
 static uint32_t said_qkey = PEER_QKEY;
 static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_t flags)
 {
@@ -145,7 +145,8 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 }
 
 /*
- * Another node advertises a wrong Q_Key for the peer, once before the peer advertises its own, and once afterwards.
+ * Another node advertises a wrong Q_Key for the peer, once before the peer advertises its own Q_Key, and once
+ * afterwards.
  */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
@@ -225,7 +226,7 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	end();
 }
 
-/* A station has a queue pair of its own, and its option contains this queue pair. */
+/* A station has its own queue pair, which its option contains. */
 static void test_V14_option_of_a_station_has_its_qpn(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
@@ -251,7 +252,7 @@ static void test_V14_option_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
-/* A Redirect to the peer, that LID 9 is the better way to a destination. Returns the octets of its option on the link. */
+/* A Redirect to the peer: LID 9 is the better way to a destination. Return the octets of its option on the link. */
 static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 {
 	uint8_t m[40 + ND_OPT_LLADDR_ETHER] = { ICMP6_REDIRECT, [40] = ND_OPT_TLLA, [41] = 1 },
@@ -276,7 +277,7 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 
 /*
  * The option contains a LID. The LID of another node is known only with the path to the node. RFC 4861 §4.5: a
- * Redirect has the option "if known"; without it the receiver asks by a solicitation.
+ * Redirect has the option "if known". Without the option, the receiver sends a solicitation.
  */
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {

@@ -227,7 +227,7 @@ static void test_out_of_packets_for_a_rewritten_one(void **state)
 	er_fini();
 }
 
-/* The received descriptor itself is delivered, and its payload has not moved. */
+/* The received descriptor itself is delivered, and its payload was not copied. */
 static void test_payload_is_not_copied(void **state)
 {
 	uint8_t b[2100];
@@ -263,8 +263,8 @@ static struct ipoib_rx tcp_in(uint32_t seq, size_t n, const uint8_t *grh)
 }
 
 /*
- * TCP segments of one batch are coalesced, an ARP packet between them keeps its place, and nothing
- * is kept for the next batch.
+ * TCP segments of one batch are coalesced, an ARP packet between them keeps its place, and no
+ * segment waits for the next batch.
  */
 static void test_batch_is_coalesced(void **state)
 {

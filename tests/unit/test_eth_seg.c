@@ -76,7 +76,10 @@ static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags
 	return l3 + l4 + n;
 }
 
-/* Make a super-frame as it comes from the TAP: partial checksum, encapsulation in hdr[]. */
+/*
+ * Make a super-frame in the form in which it comes from the TAP: partial checksum, encapsulation in
+ * hdr[].
+ */
 static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n, uint16_t mss,
 			      uint8_t flags)
 {

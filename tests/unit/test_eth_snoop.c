@@ -52,7 +52,7 @@ static void sync4(const uint8_t (*v4)[4], unsigned int n)
 	er_run(NS_MSEC(10));
 }
 
-/* Make the rig. The groups to which reports are sent have members, so that the reports leave. */
+/* Make the rig. The groups to which reports are sent have members, so that the reports are sent. */
 static void begin(void)
 {
 	er_init();
@@ -178,7 +178,7 @@ static void test_reports_keep_their_order(void **state)
 
 	begin();
 	report3(TO_EX, 0, g2);
-	er_run(NS_MSEC(10)); /* the group is joined by now, so a report would leave at once */
+	er_run(NS_MSEC(10)); /* the group is joined by now, so a report would be sent at once */
 	assert_int_equal(er.nsent, 1);
 	er_clear();
 	report3(TO_EX, 0, g1);
@@ -245,7 +245,7 @@ static void test_leave_by_each_version(void **state)
 	report3(IS_EX, 0, g1);
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
-	report3(BLOCK, 2, g1); /* BLOCK names some sources; others may be left */
+	report3(BLOCK, 2, g1); /* BLOCK lists some sources; others may remain */
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
 	report3(TO_IN, 0, g1);
@@ -299,7 +299,7 @@ static void test_I30_sync_joins_what_snooping_missed_and_leaves_what_is_gone(voi
 }
 
 /*
- * A reported group may be missing in the kernel's list (yet); we stay a member as long as it is
+ * A reported group may not be in the kernel's list (yet). We stay a member as long as the group is
  * reported.
  */
 static void test_I30_reported_group_outlives_the_list(void **state)
@@ -365,7 +365,9 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	assert_int_equal(er.r.natt, 1); /* the broadcast group, which the link itself joined */
 	assert_false(member(all4, false) || member(all_nodes6, true) || member(g1, false) ||
 		     member(g2, false));
-	/* neither a frame that was still in the TAP's queue nor a late list joins a group */
+	/*
+	 * neither a frame that was still in the TAP's queue nor a late list makes us join a group
+	 */
 	tx4(b, report_igmp(b, V2_REPORT, g1));
 	sync4(&g2, 1);
 	assert_int_equal(er.r.natt, 1);
@@ -414,7 +416,7 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	er_fini();
 }
 
-/* Groups that differ only in scope share an MGID, so its MCAST_READY is for both groups. */
+/* Groups that differ only in scope share an MGID, so one MCAST_READY applies to both groups. */
 static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 {
 	static const uint8_t narrow[16] = { 0xff, 2, [15] = 9 };

@@ -112,8 +112,8 @@ static void test_what_comes_by_its_queue_pair_goes_to_its_mac(void **state)
 }
 
 /*
- * R46, R48: ARP of a station carries the address of its own QP, and answers to this address reach
- * the station.
+ * R46, R48: ARP messages of a station contain the address of its own QP, and answers to this
+ * address reach the station.
  */
 static void test_R46_R48_arp_of_a_station(void **state)
 {
@@ -154,8 +154,8 @@ static void on_neigh(void *ctx, const struct ipoib_neigh_info *i)
 }
 
 /*
- * Clause R50: an answer to a station, as an answer to the interface itself, makes us ask for the
- * path to its sender, because the station will send there.
+ * Clause R50: after an answer to a station, as after an answer to the interface itself, the path to
+ * its sender is resolved, because the station will send to it.
  */
 static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
@@ -209,8 +209,8 @@ static void test_R57_nd_of_a_station(void **state)
 }
 
 /*
- * The RARP that QEMU sends when a virtual machine has moved here, from a station that is not known
- * yet.
+ * The RARP that QEMU sends when a virtual machine has been moved to this host; its station is not
+ * known yet.
  */
 static void test_I29_rarp_announcement_of_a_station(void **state)
 {
@@ -325,7 +325,7 @@ static void test_sources_that_are_none(void **state)
 
 /*
  * No station is made for a token: neither for a peer's frame that was sent back into the TAP, nor
- * for the MAC of unknown senders.
+ * for the MAC that stands for unknown senders.
  */
 static void test_tokens_of_peers_are_not_learnt(void **state)
 {
@@ -503,8 +503,8 @@ static void test_either_direction_keeps_it(void **state)
 }
 
 /*
- * A packet that was held for a station that has been removed must not leave by another station's
- * queue pair.
+ * A packet that was held back for a station that has been removed must not be sent by another
+ * station's queue pair.
  */
 static void test_packet_of_a_station_that_went(void **state)
 {

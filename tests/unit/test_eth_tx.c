@@ -269,7 +269,7 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	n = er_udp4(b, er_ip_own, er_ip_peer, 3);
 	er_tx(er_peer_mac, ETH_P_IPV4, b, 46);
 	check_to_peer(b, n);
-	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* long enough to lie in a buffer of its own */
+	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* long enough to have its own buffer */
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1);
 	er_tx(er_peer_mac, ETH_P_IPV6_, b, 46);
@@ -299,7 +299,7 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* The second fragment has no L4 header, so none is looked for. */
+/* The second fragment has no L4 header, so the code must not look for one. */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];

@@ -157,7 +157,7 @@ static void test_M1_unicast_octets(void **state)
 	end();
 }
 
-/* A membership report of IGMPv2 leaves after the group was created, and is sent to the group itself. */
+/* A membership report of IGMPv2 is sent after the group was created, and is sent to the group itself. */
 static void test_M19_group_is_joined_before_its_igmp_report_leaves(void **state)
 {
 	uint8_t igmp[8] = { 0x16, [4] = 225, 1, 1, 1 }, b[64] = { 8, 0 };

@@ -14,8 +14,8 @@
 static struct rig r;
 
 /*
- * An external end, such as that of a link over UDP. Its packets are passed to another port of the
- * same fabric, or are kept.
+ * An external end, like that of a link over UDP. Its packets are passed to another port of the same
+ * fabric, or are stored.
  */
 struct outside {
 	struct fabric_port *end;
@@ -146,8 +146,8 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 }
 
 /*
- * With partition enforcement on the port, a single end port is behind the link, so only its LIDs
- * may enter there.
+ * If partitions are enforced at the port, a single end port is behind the link, so only this end
+ * port's LIDs may enter.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {
@@ -163,8 +163,8 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 }
 
 /*
- * If two fabrics are joined by several links, a packet may enter by another link than the one by
- * which its sender is reached.
+ * If two fabrics are joined by several links, a packet may enter by another link than the link that
+ * leads to its sender.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
 {
@@ -197,8 +197,8 @@ static unsigned int transits(const struct pkt *p)
 }
 
 /*
- * The LFTs make a loop over the two links of s1: packets that leave by s1/5 enter by s1/6 and leave
- * by s1/5 again.
+ * The LFTs make a loop over the two links of s1: packets that leave by s1/5 come in by s1/6 and
+ * leave by s1/5 again.
  */
 static void test_a_loop_through_the_outside_ends(void **state)
 {
@@ -233,8 +233,8 @@ static void test_a_transit_counts_and_keeps_the_crcs_right(void **state)
 }
 
 /*
- * Identical packets are no loop, however many there are, because a sender need not count its PSN
- * up.
+ * Identical packets are no loop, however many there are, because a sender need not increase its
+ * PSN.
  */
 static void test_packets_that_are_all_the_same_pass(void **state)
 {

@@ -98,7 +98,7 @@ static const uint8_t sample[] = {
 	0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7, 0x5a, 0x45, 0xfa,
 };
 
-/* The fields of pcap and pcapng are in the byte order of the host, those of ERF are not. */
+/* The fields of pcap and pcapng are in the byte order of the host, and those of ERF are not. */
 static uint16_t host16(const uint8_t *p)
 {
 	uint16_t v;
@@ -127,7 +127,7 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 
 	assert_int_equal(pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
 	assert_int_equal(p->tail_len, 8); /* two octets of pad */
-	crc_pkt_pad(p); /* no CRCs, as on a link that carries none */
+	crc_pkt_pad(p); /* no CRCs, as on a link whose packets have none */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
 	assert_false(p->flags & PKT_CRC); /* the packet itself is unchanged */
@@ -217,8 +217,8 @@ static void test_pcapng_names_the_ports(void **state)
 			idb++;
 		} else if (host32(p) == 6) {
 			/*
-			 * interfaces of the four packets: two from the switch to the end, a request
-			 * from there, its answer
+			 * interfaces of the four packets: two packets from the switch to the end, a
+			 * request from the end, and its answer
 			 */
 			static const unsigned int ifs[] = { 2, 2, 3, 2 };
 
@@ -361,7 +361,7 @@ static void test_limit_of_octets(void **state)
 	capture_destroy(c);
 }
 
-/* A packet that carries CRCs is recorded as it is, so damage stays visible. */
+/* A packet with CRCs is recorded unchanged, so that damage stays visible. */
 static void test_corrupted_packet_is_recorded_as_it_is(void **state)
 {
 	struct capture *c = capture(CAPTURE_PCAP, 0);
@@ -412,8 +412,9 @@ static double least(double a, double b)
 
 /*
  * The cost per port must not depend on the number of ports; with a search among all taps the ratio
- * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in steps of 4 ms. The least of several
- * measurements is taken, because other programs take the processor's caches away.
+ * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in
+ * steps of 4 ms. The smallest of several measurements is used, because other programs also use the
+ * processor's caches.
  */
 static void test_tapping_end_ports_costs_the_same_for_each(void **state)
 {

@@ -329,8 +329,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end may declare that it takes trains. But if a device on the way examines each packet, trains
- * are cut before.
+ * An end may declare that it accepts trains. But if a device on the way examines each packet,
+ * trains are cut before the device.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {

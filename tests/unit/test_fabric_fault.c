@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults: their text form, their effect on packets (with fixed seeds), and that every lost packet is counted. */
+/* Faults: their text form, their effect on packets (with fixed seeds), and the counting of every lost packet. */
 #include "check.h"
 
 #include <errno.h>
@@ -275,7 +275,7 @@ static void test_corrupt_hits_headers_payload_and_tail(void **state)
 	assert_true(hdr > 20 && data > 300 && tail > 2);
 }
 
-/* The sender's buffer may be shared with other packets, which must stay unharmed. */
+/* The sender's buffer may be shared with other packets, which must not be changed. */
 static void test_corrupt_does_not_touch_shared_payload(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 2000 };
@@ -306,8 +306,8 @@ static void test_corrupt_seals_packets_without_crcs(void **state)
 }
 
 /*
- * The fault "damage" leaves the VCRC right and the ICRC wrong, and does not touch the headers that
- * decide where the packet goes.
+ * The fault "damage" leaves the VCRC right and the ICRC wrong, and does not change the headers that determine the
+ * packet's destination.
  */
 static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 {
@@ -337,7 +337,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 	assert_int_equal(rig_np(&r, "s/2")->cnt.symbol_errors, 0);
 }
 
-/* Raw packets have no ICRC, so they are left alone. */
+/* Raw packets have no ICRC, so they are not changed. */
 static void test_damage_spares_raw_packets(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -384,7 +384,9 @@ static void test_truncate_cuts_the_end_off(void **state)
 	assert_true(in_crcs > 5 && in_headers > 50);
 }
 
-/* PktLen of the LRH does not fit any more: the next hop drops the packet and counts a receive error. */
+/*
+ * PktLen of the LRH does not match the packet any more, so the next hop drops the packet and counts a receive error.
+ */
 static void test_truncated_packets_end_at_the_next_hop(void **state)
 {
 	struct fault_spec s = { .kind = FAULT_TRUNCATE, .ppm = 300000 };
@@ -517,7 +519,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
 	assert_int_equal(fabric_send_queue(p).sent, 0);
-	/* Packets that a fault holds are not counted as queued, because nobody should wait for them. */
+	/* Packets that a fault holds back are not counted as queued, because senders should not wait for them. */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;
 	fault("stall");
@@ -618,7 +620,7 @@ static void test_add_refuses(void **state)
 	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
 }
 
-/* rig_fini() checks that the held packets went back to the pool. */
+/* rig_fini() checks that the packets that were held back have been freed. */
 static void test_destroy_while_holding(void **state)
 {
 	fault("delay 50ms");

@@ -88,10 +88,7 @@ static void test_I13_links_come_up_with_their_rates(void **state)
 	rig_fini(&r2);
 }
 
-/*
- * As with ibsim, a LID in the topology file is the port's LID at the start; an SM keeps or changes
- * it.
- */
+/* As with ibsim, a LID in the topology file is the port's LID at the start; an SM may change it. */
 static void test_lids_of_the_file(void **state)
 {
 	struct rig r2;
@@ -315,7 +312,7 @@ static void test_queue_is_bounded(void **state)
 	rig_fini(&r2);
 }
 
-/* fabric_queued() tells senders that can wait how many packets are queued. */
+/* fabric_queued() returns the number of queued packets to senders that can wait. */
 static void test_queued_packets_are_counted_until_they_leave(void **state)
 {
 	struct rig r2;
@@ -344,7 +341,7 @@ static void test_queued_packets_are_counted_until_they_leave(void **state)
 	rig_fini(&r2);
 }
 
-/* A full egress queue counts in PortXmitDiscards of its port. */
+/* Packets for which an egress queue has no room are counted in PortXmitDiscards of its port. */
 static void test_queue_overflow_is_xmit_discards(void **state)
 {
 	struct rig r2;

@@ -60,7 +60,7 @@ static uint8_t one_of(struct prng *rnd, const uint8_t *v, unsigned int n)
 	return v[prng_below(rnd, n)];
 }
 
-/* Most hop pointers are inside the route, and most ports exist; each other value is there, too. */
+/* Most hop pointers are inside the route, and most ports exist; but all other values occur, too. */
 static void random_smp(struct prng *rnd, uint8_t mad[256])
 {
 	static const uint8_t ports[] = { 1, 1, 2, 2, 3, 3, 4, 5, 0, 6, 255 };
@@ -120,7 +120,7 @@ static void same_counters(void)
 		assert_memory_equal(&a->port[i].cnt, &b->port[i].cnt, sizeof(a->port[i].cnt));
 }
 
-/* Returns how many packets came out, and frees them. */
+/* Return the number of packets that came out, and free them. */
 static unsigned int same_output(void)
 {
 	unsigned int n = 0;
@@ -260,7 +260,7 @@ static struct pkt *passing(uint8_t mad[256])
 	return p;
 }
 
-/* A packet whose octets somebody else has, too, is not changed. */
+/* If another packet shares the octets of a packet, they are not changed. */
 static void test_I1_octets_that_are_shared_stay(void **state)
 {
 	uint8_t mad[256], then[256];

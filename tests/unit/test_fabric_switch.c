@@ -79,7 +79,7 @@ static void test_I10_unicast_follows_the_LFT(void **state)
 	assert_int_equal(e4->n, 1);
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e2->got[0]->hops, PKT_HOPS - 2);
-	/* PortRcvData counts words: 2 * (28 + 100 + 4) / 4 */
+	/* PortRcvData is in words: 2 * (28 + 100 + 4) / 4 */
 	assert_int_equal(cnt(1)->rcv_pkts, 2);
 	assert_int_equal(cnt(1)->rcv_data, 66);
 	assert_int_equal(cnt(1)->ucast_rcv, 2);

@@ -58,7 +58,7 @@ static const struct member *member(const struct codec *c, const char *field)
 	return NULL;
 }
 
-/* Tell whether a member has the value to which @bits ones decode; @bits 0: zero */
+/* Tell whether a member has the value that @bits ones decode to; @bits 0: zero */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {
 	uint64_t want = bits ? ~0ull >> (64 - (bits > 64 ? 64 : bits)) : 0, v = 0;
@@ -164,7 +164,7 @@ static void test_headers(void **state)
 
 /* --- headers of MADs */
 
-/* The header of a MAD, and the fields that mad_hdr_decode() leaves together in one member */
+/* The header of a MAD, and the fields that mad_hdr_decode() decodes into one common member */
 struct mad_view {
 	struct mad_hdr h;
 	uint8_t r, method, d, hop_ptr, hop_cnt;

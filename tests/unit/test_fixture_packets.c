@@ -254,7 +254,7 @@ static void test_ibarp(void **state)
 	IS_OCTETS(s, "IBARP", "TargetProtocolAddress", 0, IP_B, 4);
 }
 
-/* A Neighbour Solicitation with this option, if there is one */
+/* Return a Neighbour Solicitation with this option, if there is one */
 static const struct seen *solicitation(struct rig *r, const uint8_t *src, const uint8_t *dst,
 				       const void *opt, size_t opt_len)
 {

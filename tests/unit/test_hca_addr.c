@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_rx(): checks that a packet is for this port, this QP and this partition (LIDs, GIDs, QPNs,
- * keys).
+ * hca_rx(): tests the checks whether a packet is for this port, this QP and this partition (LIDs,
+ * GIDs, QPNs, keys).
  */
 
 #include "unit/hca_rig.h"

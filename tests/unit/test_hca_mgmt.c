@@ -165,7 +165,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
-/* The link goes down only after the answer has left. */
+/* The link goes down only after the answer was sent. */
 static void test_I5_the_answer_to_link_down_leaves(void **state)
 {
 	struct rig *r = *state;

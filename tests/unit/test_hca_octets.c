@@ -73,7 +73,7 @@ static void test_I7_unicast_octets(void **state)
 	struct pkt *p;
 	unsigned int n;
 
-	/* A limited member sends the P_Key as its table has it. */
+	/* A limited member sends the P_Key in the form that is in its table. */
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
 	p->hops = 1; /* a packet that was received before may have such a value */
@@ -157,7 +157,7 @@ static void test_I9_multicast_octets(void **state)
 		0x00,
 		0x00,
 		0x00,
-		/* DETH: the QP's own Q_Key, because bit 31 of the Q_Key given to the send is set */
+		/* DETH: the QP's own Q_Key, because the Q_Key of the send has bit 31 */
 		0x00,
 		0x00,
 		0x0b,

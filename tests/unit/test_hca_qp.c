@@ -65,8 +65,8 @@ static void test_qpn_is_never_a_reserved_one(void **state)
 }
 
 /*
- * The QPN of a destroyed QP is not given to the next QP, because late packets would reach the wrong
- * owner.
+ * The QPN of a destroyed QP is not assigned to the next QP, because late packets would reach the
+ * wrong owner.
  */
 static void test_qpn_is_not_reused_at_once(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_rx(): reasons for drops, each shown by a packet that is good except for one thing (without
- * this one thing it is delivered), and the packets that a receiver gets.
+ * hca_rx(): reasons for drops, each tested with a packet that has only one fault (without the fault
+ * it is delivered), and the packets that a receiver gets.
  */
 
 #include "unit/hca_rig.h"
@@ -53,8 +53,7 @@ static void test_I8_grh_is_handed_over(void **state)
 }
 
 /*
- * Move the whole packet into one buffer, as a received datagram has it; @in_hdr octets stay in
- * hdr[].
+ * Move the whole packet into one buffer, as in a received datagram; @in_hdr octets stay in hdr[].
  */
 static struct pkt *in_one_slice(struct rig *r, struct pkt *p, unsigned int in_hdr)
 {

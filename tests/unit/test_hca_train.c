@@ -73,7 +73,7 @@ static void test_a_train_to_a_group_or_to_qp1_is_cut(void **state)
 	check_cut(r, 3, 3);
 }
 
-/* Takes the sent packets off a train one by one, and checks their CRCs. */
+/* Removes the sent packets from a train one by one, and checks their CRCs. */
 static void check_crcs(struct rig *r, struct pkt *t, unsigned int n, uint32_t flag)
 {
 	static uint8_t b[4096];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_post_send(): the attributes from which the headers are made, the packets that stay inside the
- * HCA, and the packets that are refused.
+ * hca_post_send(): the attributes from which the headers are made, the packets that do not leave
+ * the HCA, and the packets that are refused.
  */
 
 #include "unit/hca_rig.h"
@@ -283,7 +283,7 @@ static void test_I9_multicast_returns_to_attached_own_qps(void **state)
 	}
 	assert_int_equal(hca_poll(other, &wc, 1), 0);
 	assert_int_equal(hca_poll(idle, &wc, 1), 0);
-	/* The packet also went out to the link, with its CRCs. */
+	/* The packet was also sent over the link, with its CRCs. */
 	assert_int_equal(r->nout, 1);
 	assert_int_equal(crc_pkt_check(r->out[0]), CRC_OK);
 	assert_int_equal(r->out[0]->flags & PKT_CRC, PKT_CRC);

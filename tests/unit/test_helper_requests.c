@@ -43,7 +43,7 @@ static struct rtnl_ip v6(const char *text)
 	return ip;
 }
 
-/* A helper process, an anonymous namespace that it holds, and a TAP in this namespace. */
+/* A helper process, an anonymous namespace that it has opened, and a TAP in this namespace. */
 struct host {
 	struct netdev_helper *h;
 	uint32_t ns;
@@ -667,7 +667,7 @@ static void test_helper_named_ns_goes_with_the_helper(void **state)
 	assert_int_equal(access(info.path, F_OK), 0);
 	assert_int_equal(netdev_ns_open(h, name, &b, NULL), 0);
 	assert_int_equal(a, b);
-	/* Another helper opens the namespace that exists, and leaves it in place when it stops. */
+	/* Another helper opens the namespace, which exists, and does not remove it when it stops. */
 	assert_int_equal(netdev_ns_open(h2, name, &b, &again), 0);
 	assert_false(again.created);
 	netdev_helper_stop(h2);
@@ -746,7 +746,7 @@ static struct done follow_ask(struct follow *t)
 	return d;
 }
 
-/* Ask like a daemon that knows that the namespace is gone, and has closed its files. */
+/* Send the request of a daemon that knows that the namespace is gone, and has closed its files. */
 static struct done follow_ask_new(struct follow *t)
 {
 	struct done d = follow_ask(t);
@@ -871,7 +871,7 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	follow_free(&t);
 }
 
-/* After the seal the helper may not look through the links of /proc, so it could not see whether the namespace exists. */
+/* After the seal the helper may not follow the links of /proc, so it could not see whether the namespace exists. */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
 	char dir[] = "/tmp/uipoib-test-XXXXXX", link[64], target[64];
@@ -894,7 +894,10 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* The helper gives up a namespace for all that opened it, so no other way to it may be left. */
+/*
+ * When the helper leaves a namespace, this applies to all hosts that opened it. So there must be no other way by
+ * which a host still uses it.
+ */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
 	char name[40], path[64];
@@ -951,7 +954,7 @@ static void test_helper_lets_go_of_nothing_when_it_cannot_look(void **state)
 /* A TAP of somebody else in a namespace */
 struct stranger {
 	const char *name;
-	int ifindex; /* interface index to ask for; 0: the kernel chooses one */
+	int ifindex; /* interface index to request; 0: the kernel chooses one */
 	int fd;
 };
 
@@ -999,7 +1002,8 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	follow_make(&t);
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
-	tap_close(&t.tap); /* so that the helper cannot move the TAP to its own namespace */
+	/* without the descriptor, the helper cannot move the TAP to its own namespace */
+	tap_close(&t.tap);
 	replace(&t, &first);
 	assert_int_equal(netdev_post_tap_return(t.h, t.ns, &conf, on_done, &d), 0);
 	await_answers(t.h, &d, 1);
@@ -1086,7 +1090,7 @@ static int set_mac_of_uib0(void *arg)
 	return err;
 }
 
-/* An administrator may give our TAP another name, or another MAC, and the helper still knows it. */
+/* An administrator may change the name or the MAC of our TAP, and the helper still recognizes it. */
 static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
 {
 	int (*const change[])(void *arg) = { rename_uib0, set_mac_of_uib0 };
@@ -1176,7 +1180,7 @@ static void test_helper_tap_whose_name_is_taken_returns_later(void **state)
 	follow_free(&t);
 }
 
-/* The lowest limit of open files that leaves everything open, and has no room for one more */
+/* The lowest limit of open files that keeps all files open, but allows no more */
 static struct rlimit no_more_files(void)
 {
 	struct rlimit lim;
@@ -1253,7 +1257,7 @@ static void test_helper_sealed_follows_only_what_was_named_before(void **state)
 
 static void test_helper_many_namespaces(void **state)
 {
-	enum { N = 100 }; /* not more, because the kernel takes 16 ms to close a TAP */
+	enum { N = 100 }; /* no more than 100, because the kernel takes 16 ms to close a TAP */
 	static struct tap tap[N];
 	struct netdev_helper *h;
 	struct rtnl_ip ip = v4("10.4.0.1");
@@ -1294,7 +1298,7 @@ static void test_helper_userns_needs_no_privileges(void **state)
 	}
 	assert_int_equal(err, 0);
 	assert_true(netdev_helper_in_userns(h));
-	/* As a user, the helper knows names of its own; /run/netns is not touched. */
+	/* For a user without privileges, the helper has its own names; /run/netns is not changed. */
 	assert_int_equal(netdev_ns_open(h, "uipoib-test-user", &a, &info), 0);
 	assert_true(info.created && !info.named);
 	assert_int_equal(access("/run/netns/uipoib-test-user", F_OK), -1);
@@ -1311,7 +1315,7 @@ static void test_helper_userns_needs_no_privileges(void **state)
 		assert_int_equal(err, 0);
 		close(fd);
 	}
-	/* The helper has no privileges in the namespace that it was started in. */
+	/* The helper has no privileges in the namespace in which it was started. */
 	assert_int_equal(netdev_ns_open(h, NULL, &own, NULL), 0);
 	err = netdev_tap_create(h, own, &conf, &fd, &ifindex);
 	assert_true(err == -EPERM);
@@ -1378,8 +1382,8 @@ static void test_helper_dies_with_the_main_process(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	/*
-	 * The pipe ends when the client is dead. The helper, which does not hold the pipe, removes
-	 * the namespace's name some time later.
+	 * The pipe ends when the client is dead. The helper, which does not have the pipe, removes the namespace's
+	 * name some time later.
 	 */
 	assert_int_equal(read(p[0], &c, 1), 0);
 	close(p[0]);

@@ -9,7 +9,7 @@
 #include "unit/helper_answer.h"
 #include "os/fdpass.h"
 
-/* TAPs that wait in a namespace that only the helper has, until a sealed helper places them. */
+/* TAPs that wait in a namespace that only the helper uses, until a sealed helper places them. */
 
 #define SPARES 3
 
@@ -146,7 +146,10 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 	rig_free(r);
 }
 
-/* Asked for twice, it is there already, as of a host that learns late that its namespace was made again. */
+/*
+ * A second request finds the TAP in its place already. A host that learns late that its namespace was made again
+ * sends such a request.
+ */
 static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 {
 	struct rig *r = rig();
@@ -166,7 +169,7 @@ static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 	rig_free(r);
 }
 
-/* An attacker who controls the main process cannot get a device whose name has a meaning for other programs. */
+/* An attacker who controls the main process must not get a device whose name has a meaning for other programs. */
 static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state)
 {
 	static const char *const no[] = { "eth0",	 "lo",	      "ib0_1_",	    "ib0_1_0",
@@ -185,7 +188,7 @@ static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state
 	rig_free(r);
 }
 
-/* The TAP of a configured interface has a number, too, and stays where it is. */
+/* The TAP of a configured interface has a number, too, but must not be moved. */
 static void test_spare_requests_are_for_spare_taps_only(void **state)
 {
 	struct netdev_tap_conf c = { .ifname = "uib0" };
@@ -217,7 +220,7 @@ static void test_spare_requests_are_for_spare_taps_only(void **state)
 	netdev_helper_stop(r.h);
 }
 
-/* A TAP that the administrator has deleted, here with its descriptor, is forgotten when it is to be parked. */
+/* A TAP that the administrator has deleted, here by closing its descriptor, is dropped when it is to be parked. */
 static void test_spare_tap_that_was_deleted_is_lost(void **state)
 {
 	struct rig *r = rig();

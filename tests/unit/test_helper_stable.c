@@ -14,7 +14,7 @@
 #include "unit/helper_answer.h"
 
 /*
- * Secrets of stable interface identifiers: the interfaces to which a sealed helper gives them, at the request of a
+ * Secrets of stable interface identifiers: the interfaces for which a sealed helper sets them, at the request of a
  * main process that an attacker may control, and the process that writes them.
  */
 
@@ -116,7 +116,7 @@ static int read_secret(void *arg)
 	return got > 0;
 }
 
-/* An interface without a secret shows an error in its place. */
+/* For an interface without a secret, reading the file gives an error. */
 static bool has_secret(struct rig *r, const char *name)
 {
 	int res = netns_call(r->net_fd, read_secret, (void *)name);
@@ -167,7 +167,7 @@ static pid_t parent_of(const char *pid, char ret_name[32])
 	return parent;
 }
 
-/* The child of this name of the process; NULL: any child; 0 if there is none */
+/* Return the pid of the process's child with this name (NULL: of any child); 0 if there is none */
 static pid_t child_of(pid_t parent, const char *name)
 {
 	DIR *d = opendir("/proc");
@@ -240,7 +240,7 @@ static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void *
 	end(&r);
 }
 
-/* A request contains a name, and the interface of this name may belong to anybody. */
+/* A request contains a name, and the interface with this name may belong to another program. */
 static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 {
 	uint32_t number;
@@ -258,8 +258,8 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	assert_true(place_at_last(&r, number, "ib0_1_14") > 0);
 	assert_true(place(&r, number, "mine", true) < 0);
 	/*
-	 * The helper recognizes its TAP under any name that somebody in the namespace gives it, and recognizes the
-	 * stranger that has the TAP's name.
+	 * The helper recognizes its TAP under any name that it gets in the namespace, and recognizes a foreign
+	 * interface that has the TAP's name.
 	 */
 	do
 		res = give_back(&r, "uib0", true);
@@ -276,7 +276,7 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	end(&r);
 }
 
-/* A TAP that gets its secret before the seal, and stays in its namespace, needs no writer. */
+/* A TAP whose secret is set before the seal, and which stays in its namespace, needs no writer. */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
 	static const struct {
@@ -298,7 +298,10 @@ static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(voi
 	}
 }
 
-/* A namespace that is also opened in a way that cannot be followed is not given up, so its TAPs stay in it. */
+/*
+ * If a namespace was also opened in a way that cannot be followed, the helper does not leave it, so the TAPs stay in
+ * it.
+ */
 static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
 {
 	for (int again = 0; again < 2; again++) {

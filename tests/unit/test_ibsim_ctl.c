@@ -78,8 +78,8 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 }
 
 /*
- * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must fit this, whatever port
- * GUIDs the fabric has.
+ * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must make this sum right,
+ * whatever port GUIDs the fabric has.
  */
 static void test_ibsim_node_guid_gives_the_port_guid(void **state)
 {

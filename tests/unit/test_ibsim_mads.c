@@ -133,8 +133,8 @@ static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 }
 
 /*
- * The MAD that is returned after a time-out is equal to that of ibsim, octet for octet except for
- * the padding.
+ * The MAD that is returned after a time-out equals the MAD that ibsim returns, octet for octet
+ * except for the padding.
  */
 static void test_ibsim_lost_golden(void **state)
 {
@@ -342,7 +342,8 @@ static void test_ibsim_requests_for_an_sm(void **state)
 	sm_info_arrives(r);
 	k = ibsim_rig_got(r, id);
 	assert_int_equal(mad_attr(k->mad), SMP_ATTR_SM_INFO);
-	assert_true(mad_tid(k->mad) == RIG_TID); /* all 64 bits, because the answer needs them */
+	/* all 64 bits of the TID, because the answer needs them */
+	assert_true(mad_tid(k->mad) == RIG_TID);
 	assert_int_equal(k->slid, RIG_SM_LID);
 	assert_int_equal(k->dlid, RIG_LID);
 	assert_int_equal(k->src_qp, 0);
@@ -473,10 +474,7 @@ static void test_ibsim_the_queue_of_who_never_reads_is_bounded(void **state)
 	assert_int_equal(s.queued, 0);
 }
 
-/*
- * There is always room for an answer, because OpenSM waits for ever for one that it believes to be
- * on its way.
- */
+/* There is always room for an answer, because OpenSM waits for ever for an answer that was lost. */
 static void test_ibsim_answers_have_room_whatever_else_waits(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -566,8 +564,8 @@ static struct rmpp_hdr rmpp_sent(const struct ibsim_rig *r)
 }
 
 /*
- * An RMPP answer reaches the client in one piece, because saquery counts records by the length. Its
- * sender gets the ACK that it waits for.
+ * The client gets an RMPP answer as one MAD, because saquery computes the number of records from
+ * the length. The sender gets the ACK for which it waits.
  */
 static void test_ibsim_a_whole_rmpp_message(void **state)
 {
@@ -626,8 +624,8 @@ static void test_ibsim_impossible_payload_lengths(void **state)
 }
 
 /*
- * OpenSM's answer to saquery has RMPP flag Active and its length, and leaves the rest to the
- * kernel, so it becomes a whole segment here.
+ * OpenSM's answer to saquery has RMPP flag Active and its length, and leaves the other fields to
+ * the kernel. So the server fills in the header of a whole segment.
  */
 static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 {
@@ -647,8 +645,8 @@ static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 }
 
 /*
- * A table that had to be cut has no segment marked Last, so that no program takes half a table for
- * a whole one.
+ * A table that had to be cut has no segment marked Last, so that no program takes a part of a table
+ * for the whole.
  */
 static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 {
@@ -663,8 +661,8 @@ static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 }
 
 /*
- * To OpenSM an ACK would look like the same query once more, whose answer would be acknowledged
- * again; so it gets no ACKs.
+ * OpenSM would treat an ACK as a repetition of the query, and its answer would be acknowledged
+ * again. So it gets no ACKs.
  */
 static void test_ibsim_an_sm_gets_no_acks(void **state)
 {

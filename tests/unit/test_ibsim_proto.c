@@ -35,7 +35,7 @@ static void test_ibsim_pkt_golden(void **state)
 	}
 }
 
-/* Compares everything but the padding, which has random contents of the sender's stack. */
+/* Compares all octets except the padding, which has random contents of the sender's stack. */
 static void test_ibsim_pkt_encode_golden(void **state)
 {
 	const uint8_t *const v[] = { golden_get_node_info, golden_got_node_info, golden_lost,

@@ -85,7 +85,7 @@ static void update(struct ifc_pkeys *k)
 	update_at(k, 0);
 }
 
-/* Let time pass, with an update whenever the timer asks for one; the table stays as it is. */
+/* Let time pass, and update whenever the timer fires; the table does not change. */
 static void pass(struct ifc_pkeys *k, ns_t until)
 {
 	ns_t next;

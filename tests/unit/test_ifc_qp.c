@@ -211,8 +211,8 @@ static void test_reset_and_new_keys_are_for_all_queue_pairs(void **state)
 }
 
 /*
- * A queue pair in which a packet arrived before it was armed is noted for polling; closing the
- * queue pair removes this note.
+ * If a packet arrives before a queue pair is armed, the queue pair is put into a list for polling.
+ * Closing the queue pair removes it from the list.
  */
 static void test_ready_queue_pairs_are_noted_and_forgotten(void **state)
 {

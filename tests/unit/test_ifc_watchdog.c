@@ -126,7 +126,7 @@ static void test_H15_a_slow_queue_is_no_timeout(void **state)
 		pass(NS_MSEC(90));
 	}
 	assert_int_equal(iface.watchdog.timeouts, 0);
-	/* Packets are posted all the time, but none leaves. */
+	/* Packets are posted all the time, but none is sent. */
 	for (unsigned int n = 0; n < 30; n++) {
 		ifc_watchdog_posted(&iface, now);
 		pass(NS_MSEC(10));
@@ -173,7 +173,7 @@ static void test_a_full_queue_that_moves_is_not_stalled(void **state)
 	assert_true(timers_next(&timers) == NS_NEVER);
 }
 
-/* A CA that reports the end of a stall need not be looked at. */
+/* If a CA reports the end of a stall, it need not be polled. */
 static void test_a_report_of_room_lets_the_tap_go_on(void **state)
 {
 	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };

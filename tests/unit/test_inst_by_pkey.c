@@ -127,7 +127,8 @@ static bool turn(struct rig *r)
 }
 
 /*
- * Frames that were sent with one P_Key never leave with another P_Key, because a TAP is not free before it is empty.
+ * Frames that were sent with one P_Key are never sent with another P_Key, because a TAP is not free before it is
+ * empty.
  */
 static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 {
@@ -141,7 +142,7 @@ static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 		assert_true(turn(r));
 	}
 	assert_false(frame_waits(r));
-	/* The loop serves other work between these turns. */
+	/* In between, the loop serves other work. */
 	assert_true(turns >= 2);
 	assert_false(turn(r));
 }
@@ -193,7 +194,7 @@ static void test_H30_a_tap_that_the_helper_lost_is_lost(void **state)
 	assert_false(turn(r));
 }
 
-/* An interface that waits for a TAP would join its group while the instance leaves all of them. */
+/* An interface that waits for a TAP would join its group while the instance is leaving all groups. */
 static void test_H30_no_interface_gets_a_tap_after_a_stop_began(void **state)
 {
 	struct rig *r = *state;

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* Answers questions of @f from @now on with @gen at once, until no question is due before @until. */
+/* Answer the questions of @f from @now on at once, with @gen, until no question is due before @until. */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
 	unsigned int n = 0;
@@ -46,7 +46,7 @@ static void test_follow_has_one_question_at_a_time(void **state)
 	follow_asked(&f);
 	follow_event(&f);
 	assert_true(follow_next(&f) == NS_NEVER);
-	/* The event came after the question, so the answer may not take it into account. */
+	/* The event came after the helper was asked, so the helper's answer may be older than the event. */
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
 }
@@ -86,7 +86,7 @@ static void test_follow_namespace_is_replaced_between_two_questions(void **state
 	assert_int_equal(follow_asked(&f), 1);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
-	/* The second question need not wait until it is time to look again. */
+	/* The second question is sent before the regular interval ends. */
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_MSEC(1500));
 	assert_int_equal(follow_asked(&f), 0);
 	assert_int_equal(follow_answered(&f, 2, NS_SEC(2)), FOLLOW_CAME);

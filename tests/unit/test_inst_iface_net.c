@@ -113,9 +113,8 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 }
 
 /*
- * More addresses are removed during a search than can be stored. Then the kernel deletes, once, all neighbours that
- * it learnt, and not only those for which there was room. Addresses that are removed afterwards are deleted one by
- * one again.
+ * More addresses are removed during a search than can be stored. Then the kernel deletes once all neighbours that it
+ * learnt, even those with other addresses. Addresses that are removed afterwards are deleted one by one again.
  */
 static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
 {
@@ -152,8 +151,8 @@ static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void 
 }
 
 /*
- * The helper searches the whole table of neighbours for each job, so a table of 150,000 entries would keep it
- * busy. After a search the next one waits ten times as long as that search took; other settings do not wait.
+ * The helper searches the whole table of neighbours for each job, so a table of 150,000 entries would keep it busy.
+ * After a search, the next search waits ten times as long as this search took; other settings do not wait.
  */
 static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 {
@@ -182,7 +181,10 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 	assert_true(timers_next(&r->in.loop.timers) <= loop_clock() + NS_SEC(10));
 }
 
-/* The namespace exists again. Each address is sent in its order as soon as the helper accepts it. */
+/*
+ * The namespace exists again. The addresses are sent in their order, each as soon as the helper has accepted the one
+ * before.
+ */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
 	struct rig *r = *state;

@@ -322,7 +322,8 @@ static void test_neigh_dump_cancelled_is_read_to_its_end_for_nobody(void **state
 	assert_int_equal(o[0].entries, 1);
 	neigh_dump_cancel(&o[0].dump);
 	neigh_dump_cancel(&o[1].dump); /* this dump waits for its turn */
-	memset(o, 0xa5, 2 * sizeof(*o)); /* overwrite both, as if their owners had freed them */
+	/* overwrite both structs, as if their owners had freed them */
+	memset(o, 0xa5, 2 * sizeof(*o));
 	turns(r, 2);
 	end_both_families(r, 0);
 	assert_int_equal(o[2].done, 1);

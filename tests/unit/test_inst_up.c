@@ -18,9 +18,9 @@
 #include "inst/port.h"
 
 /*
- * When the interfaces of a port's P_Keys count as up, for `uipoib wait` and `run -- CMD`. The fabric is real; P_Keys
- * 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper takes requests and never answers, so the test
- * sets the carrier. Time is virtual.
+ * Tests when the interfaces of a port's P_Keys count as up, for `uipoib wait` and `run -- CMD`. The fabric is real;
+ * P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper receives requests and never answers,
+ * so the test sets the carrier. Time is virtual.
  */
 
 #define DEVICES 3
@@ -86,7 +86,7 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* Later than any uptime, because inst_work() reads the real clock after its first round. */
+	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -223,7 +223,7 @@ static void test_by_pkey_does_not_wait_for_a_partition_without_a_group(void **st
 	assert_true(waited_for(r, i)); /* the SA has not answered yet */
 	run_for(r, NS_SEC(2));
 	assert_true(by_pkey_up(&r->b, NULL));
-	/* The SA is silent now, so it is not known whether the group exists. */
+	/* The SA is silent, so it is not known whether the group exists. */
 	fault(r, "cut mad");
 	run_for(r, NS_SEC(60));
 	assert_true(waited_for(r, i));

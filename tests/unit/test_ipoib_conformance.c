@@ -144,8 +144,8 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 }
 
 /*
- * Clauses R43 and R52: the QP gets the link's Q_Key and follows its changes. test_hca_addr.c tests
- * that the HCA compares Q_Keys.
+ * Clauses R43 and R52: the QP gets the link's Q_Key, and a new Q_Key when the link's changes.
+ * test_hca_addr.c tests that the HCA compares Q_Keys.
  */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)
@@ -242,7 +242,7 @@ static void test_R51_multicast_from_a_peer_proves_no_path_to_it(void **state)
 	assert_non_null(v.src);
 	pkt_free(v.pkt);
 	/*
-	 * The packet contains its sender's LID, but the SA is asked for the path, and the SA's
+	 * The packet contains its sender's LID, but the SA is asked for the path, and only the SA's
 	 * answer is used.
 	 */
 	assert_int_equal(rig_tx_neigh(&r, v.src, 1), IPOIB_HELD);

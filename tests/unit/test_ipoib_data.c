@@ -116,7 +116,8 @@ static void test_R34_with_and_without_grh(void **state)
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
 	/*
-	 * That packet's GRH made the LID known, so LID and QPN are now enough to find the sender.
+	 * The GRH of the packet before made the LID known, so LID and QPN are now enough to find
+	 * the sender.
 	 */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
@@ -159,7 +160,7 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
 	/*
-	 * When that neighbour is seen at another LID, the old LID and QPN lead to no neighbour; an
+	 * When the neighbour appears at another LID, the old LID and QPN lead to no neighbour; an
 	 * earlier owner of the LID is not found again.
 	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
@@ -250,7 +251,7 @@ static void test_R37_packets_above_the_mtu_are_dropped(void **state)
 	v.pkt = rig_pkt(&r, 1, 2045);
 	assert_int_equal(rig_tx(&r, &v), IPOIB_DROP);
 	assert_int_equal(v.reason, IPOIB_DROP_TOO_BIG);
-	/* A super-frame gets one encapsulation header; segmentation comes later. */
+	/* A super-frame gets one encapsulation header; it is segmented later. */
 	v.pkt = rig_pkt(&r, 1, 30000);
 	frame_info(v.pkt)->gso = FRAME_GSO_TCP4;
 	frame_info(v.pkt)->gso_size = 2004;

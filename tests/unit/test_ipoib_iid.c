@@ -87,7 +87,8 @@ static void test_profile_rfc4391_is_the_default_row(void **state)
 	assert_ptr_equal(ipoib_profile_find("rfc4391"), p);
 	assert_null(ipoib_profile_find("rfc439"));
 	assert_int_equal(p->scope, 2); /* R20: link-local scope */
-	assert_int_equal(p->ip_mtu(2048), 2044); /* Clause R37: the IB MTU less 4 octets */
+	/* Clause R37: the IP MTU is the IB MTU less 4 octets */
+	assert_int_equal(p->ip_mtu(2048), 2044);
 	assert_int_equal(p->ip_mtu(4096), 4092);
 	assert_int_equal(p->sender.join_state, MCM_JOIN_SEND_ONLY_NON); /* R62: sender's join */
 	assert_int_equal(p->encap.len, 4);

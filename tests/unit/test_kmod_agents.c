@@ -3,10 +3,10 @@
 #include "unit/kmod_rig.h"
 
 /*
- * The two SMAs and PMAs of this project, src/node and kmod, get the same requests. Their answers are compared octet for
- * octet. Two things are left out, because they differ on purpose:
+ * The two SMAs and PMAs of this project, src/node and kmod, get the same requests. Their answers are compared octet
+ * for octet. Two attributes are not compared, because they differ on purpose:
  *
- *	SMInfo			src/node answers for the managers of this project, ib_core for those behind umad
+ *	SMInfo			src/node answers for this project's managers, and ib_core for managers that use umad
  *	writing a counter	kmod has no storage for counters that it never counts. They stay 0, whatever is written
  */
 
@@ -60,8 +60,8 @@ static void both_pass(unsigned int ms)
 }
 
 /*
- * Bring both links up: kmod's own link needs its silence and then a datagram, while the other node
- * is told that it is up.
+ * Bring both links up. kmod's own link needs its silence and then a datagram. The other node is told directly that
+ * its link is up.
  */
 static void both_up(void)
 {
@@ -177,8 +177,8 @@ static unsigned int events_of_kmod(unsigned int before[ARRAY_SIZE(events)])
 }
 
 /*
- * Send the request to both implementations, and check that both raise the same events. Return the answer, in which
- * both must agree, or NULL if neither answers.
+ * Send the request to both implementations, and check that both raise the same events and give the same answer.
+ * Return the answer, or NULL if neither answers.
  */
 static const uint8_t *both(const struct request *q)
 {

@@ -41,7 +41,10 @@ static void smp(u8 method, __be16 attr, const void *data)
 	assert_int_equal(out.status, 0);
 }
 
-/* Send Set(PortInfo) with these states and the other members as an SM writes them. */
+/*
+ * Send a Set(PortInfo) with these states; the other members are unchanged, as when an SM writes
+ * them back.
+ */
 static void set_port(u8 state, u8 phys, u16 sm_lid)
 {
 	u8 data[IB_SMP_DATA_SIZE] = { 0 };
@@ -87,7 +90,7 @@ static void test_link_is_up_from_the_first_datagram_until_3_s_of_silence(void **
 }
 
 /*
- * After Set(Disabled) the link stays for 100 ms so that the answer can leave; the peer's first
+ * After Set(Disabled) the link stays up for 100 ms so that the answer can be sent. The peer's first
  * datagram may arrive in this time.
  */
 static void test_set_disabled_while_polling_is_kept_when_the_peer_speaks(void **state)
@@ -169,8 +172,8 @@ static void test_a_notice_that_waits_is_sent_after_the_repress(void **state)
 }
 
 /*
- * The first notice was sent and the second one waits for its TrapRepress. When the SM goes away,
- * both are forgotten, so the next SM gets only notices of later events.
+ * The first notice was sent and the second one waits for its TrapRepress. When the port loses its
+ * SM, both are dropped, so the next SM gets only notices of later events.
  */
 static void test_a_notice_that_waits_is_forgotten_with_its_sm(void **state)
 {

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "util/list.h"
 
-/* Pictures made of rows of the control protocol, with names that try to leave their quotes */
+/* Pictures made from rows of the control protocol, with names that contain quotes and markup */
 
 struct rig {
 	json_t *nodes, *ports;
@@ -94,8 +94,8 @@ static unsigned int count(const char *text, const char *part)
 /* --- checkers */
 
 /*
- * Check the XML that layout_svg() may write: elements nest, attributes are quoted, '&' begins a
- * character reference.
+ * Check the XML that layout_svg() may write: elements are nested, attributes are quoted, '&' begins
+ * a character reference.
  */
 static void check_xml(const char *p)
 {

@@ -10,7 +10,7 @@
 #include "util/list.h"
 #include "util/prng.h"
 
-/* Levels, order and places of nodes, on fabrics whose good picture is known and on random ones */
+/* Levels, order and places of nodes, on fabrics for which a good picture is known and on random fabrics */
 
 struct rig {
 	struct layout l;
@@ -145,7 +145,7 @@ static void test_ring_is_one_level(void **state)
 	}
 }
 
-/* A chain S0 - S1 - S2 - S3 with CAs at both ends: levels count from the nearer end. */
+/* A chain S0 - S1 - S2 - S3 with CAs at both ends: levels are counted from the nearer end. */
 static void test_levels_count_from_the_nearest_ca(void **state)
 {
 	static const unsigned int levels[] = { 1, 2, 3, 2, 1 };
@@ -201,7 +201,7 @@ static void test_pods_stand_beside_each_other(void **state)
 	assert_int_equal(crossings(&r->l), PODS);
 }
 
-/* A switch above others stands over their middle, where there is room. */
+/* A switch above other switches is placed over their middle, if there is room. */
 static void test_switch_stands_over_the_middle(void **state)
 {
 	struct rig *r = *state;
@@ -241,7 +241,9 @@ static void test_parallel_cables_are_counted(void **state)
 	assert_int_equal(r->l.link[6].of, 1);
 }
 
-/* Large numbers of CAs are folded. A CA with two cables is not, because it shows how switches are connected. */
+/*
+ * Large numbers of CAs are folded. A CA with two cables is not folded, because it shows how switches are connected.
+ */
 static void test_many_cas_are_folded(void **state)
 {
 	struct rig *r = *state;
@@ -287,7 +289,7 @@ static void test_random_fabrics_do_not_overlap(void **state)
 	}
 }
 
-/* 10,000 CAs at 278 leaves of 36, and 36 spines: a quadratic step would take minutes here. */
+/* 10,000 CAs at 278 leaves of 36, and 36 spines. A step with quadratic cost would take minutes. */
 static void test_large_fat_tree(void **state)
 {
 	enum { LEAVES = 278, SPINES = 36, CAS = 36 };

@@ -139,8 +139,8 @@ static void test_tids_are_unique_and_name_their_agent(void **state)
 }
 
 /*
- * TIDs count up, so another node could guess them. A response is therefore accepted only from the
- * address to which the request was sent.
+ * TIDs are consecutive numbers, so another node could guess them. A response is therefore accepted
+ * only from the address to which the request was sent.
  */
 static void test_response_must_come_from_where_the_request_went(void **state)
 {

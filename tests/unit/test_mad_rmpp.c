@@ -581,8 +581,8 @@ static int multi_recv(uint64_t tid, uint32_t seg)
 }
 
 /*
- * A sender that begins many messages and does not continue them uses up neither the places of other
- * senders nor those of answers.
+ * A sender that begins many messages and does not continue them uses up neither the room for
+ * messages of other senders nor the room for answers.
  */
 static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **state)
 {
@@ -736,8 +736,8 @@ static void test_I20_old_acks_change_nothing(void **state)
 }
 
 /*
- * A receiver that claims to take 2^32 segments at once does not get a table of 500 segments in one
- * burst.
+ * A receiver that claims to accept 2^32 segments at once does not get a table of 500 segments in
+ * one burst.
  */
 static void test_I20_window_of_an_ack_is_capped(void **state)
 {

@@ -14,7 +14,7 @@
 /*
  * test, through AF_PACKET  ---  t0 (kernel)  ---  test, through the descriptor of /dev/ibtap
  *
- * Skipped where ibtap.ko is not loaded; tests/interop/linux/ibtap.sh runs it in a virtual machine.
+ * Skipped if ibtap.ko is not loaded; tests/interop/linux/ibtap.sh runs it in a virtual machine.
  */
 struct bench {
 	struct pkt_pool *pool;

@@ -57,8 +57,8 @@ static void test_rtnl_link_event_odd_attributes(void **state)
 
 	(void)state;
 	/*
-	 * An address of 20 octets, a name that is too long and an MTU of two octets are ignored;
-	 * the members keep their values.
+	 * An address of 20 octets, a name that is too long and an MTU of two octets are ignored, and the members keep
+	 * their values.
 	 */
 	mnl_attr_put(nlh, IFLA_ADDRESS, 20, "01234567890123456789");
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, "a name much too long");
@@ -211,7 +211,7 @@ static void test_rtnl_links_and_errors(void **state)
 /* ----- events that the kernel had to drop */
 
 #define LINKS_MAX 128
-/* most links that fit into 32 KiB if a message had 512 octets; a real message has more than 1000 */
+/* largest number of links in 32 KiB if a message had 512 octets; a real message has more than 1000 */
 #define PIECE_LINKS 64
 
 /* State of the links t0, t1 ... as the events reported it */
@@ -289,7 +289,10 @@ static bool readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Read until nothing is left. Returns the number of calls, each of which reports at most PIECE_LINKS links. */
+/*
+ * Read until there is nothing more to read. Return the number of calls, each of which reports at most PIECE_LINKS
+ * links.
+ */
 static unsigned int read_all(struct lossy *y, struct told *t)
 {
 	unsigned int calls = 0;

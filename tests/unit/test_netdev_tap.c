@@ -250,7 +250,7 @@ static void test_tap_read_packs_frames(void **state)
 	for (unsigned int i = 0; i < PKT_BATCH; i++)
 		send_frame(&b, 2000, i);
 	assert_int_equal(read_frames(&b.tap, &b.rx, f, PKT_BATCH), PKT_BATCH);
-	/* 34 frames fill a buffer; one more buffer is held in reserve. */
+	/* 34 frames fill a buffer, and one more buffer is reserved. */
 	assert_in_range(pkt_pool_bufs_used(b.pool), (PKT_BATCH + 33) / 34,
 			(PKT_BATCH + 33) / 34 + 1);
 	for (unsigned int i = 0; i < PKT_BATCH; i++) {

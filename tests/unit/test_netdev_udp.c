@@ -128,7 +128,8 @@ static void check_dgram(const struct rig *r, const struct udp_dgram *d, unsigned
 }
 
 /*
- * Receive @n datagrams and keep the buffers of all of them until the end, as packets in queues do.
+ * Receive @n datagrams and keep references to all their buffers until the end, as packets in queues
+ * do.
  */
 static void recv_all(struct rig *r, const size_t *len, unsigned int n)
 {
@@ -170,7 +171,8 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
 		/*
-		 * 30 datagrams of 2120 octets have 63,600 octets and fit into a message; 31 do not
+		 * 30 datagrams of 2120 octets have 63,600 octets, for which a message has room; 31
+		 * are too many
 		 */
 		assert_true(r.a.stats.send_msgs <= (PKT_BATCH + 29) / 30);
 	assert_int_equal(r.a.stats.send_calls, 1);
@@ -279,7 +281,7 @@ static void test_udp_empty_datagrams_are_seen(void **state)
 	close_rig(&r);
 }
 
-/* Send one message of @n datagrams of one octet; false if the kernel does not take so many */
+/* Send one message of @n datagrams of one octet; false if the kernel refuses so many */
 static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 {
 	static const uint8_t octets[1024];
@@ -347,7 +349,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	close_rig(&r);
 }
 
-/* Packets that wait share buffers. Each of them holds only its part of a buffer. */
+/* Packets that wait share buffers, so each of them uses only its part of a buffer. */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {
 	enum { N = 1920 };
@@ -374,7 +376,9 @@ static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 				kept[got++] = pkt_buf_get(d[i].buf);
 		}
 	}
-	/* 1920 packets of 2176 octets are 60 buffers; the receive slots hold UDP_SOCK_MSGS more. */
+	/*
+	 * 1920 packets of 2176 octets need 60 buffers; the receive slots have UDP_SOCK_MSGS more.
+	 */
 	assert_true(pkt_pool_bufs_used(r.pool) < 64 + UDP_SOCK_MSGS + 8);
 	for (unsigned int i = 0; i < got; i++)
 		pkt_buf_put(kept[i]);

@@ -7,7 +7,7 @@
 #include "netdev/udp_sock.h"
 
 /*
- * Which packets are put into one message, which octets the parts of a message are, and into which datagrams a
+ * Tests which packets are put into one message, which octets are the parts of a message, and into which datagrams a
  * received message is cut. No socket is used.
  */
 

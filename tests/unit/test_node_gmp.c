@@ -28,7 +28,7 @@ static void gmp_make(uint8_t mgmt_class, uint8_t method, uint16_t attr)
 	mad_hdr_encode(gmp, &h);
 }
 
-/* Deliver @gmp; its answer replaces it. Return the answer's MAD status */
+/* Deliver @gmp, and replace it by its answer. Return the answer's MAD status */
 static uint16_t ask(struct node_rig *r, uint8_t in_port)
 {
 	struct mad_addr from = sender();
@@ -381,7 +381,7 @@ static void test_I34_other_vendors_and_answers_are_not_echoed(void **state)
 
 /*
  * Congestion control, device management, vendor classes, SA, communication management: refused with
- * the status that Linux gives
+ * the status that Linux uses
  */
 static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
 {

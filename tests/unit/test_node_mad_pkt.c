@@ -36,7 +36,7 @@ static struct pkt *build(const struct mad_addr *to, uint8_t vl)
 	return mad_pkt_build(pool, &ca.n.port[1], to, mad, vl, true);
 }
 
-/* Decode @p, check its length, payload and CRCs, and return it to the pool. */
+/* Decode @p, check its length, payload and CRCs, and free it. */
 static struct ib_ud_hdr opened(struct pkt *p)
 {
 	struct ib_ud_hdr h;
@@ -211,8 +211,7 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
 	/*
-	 * The answer leaves with the SLID to which the request was sent, and with a sufficient hop
-	 * limit.
+	 * The answer has as SLID the LID to which the request was sent, and a sufficient hop limit.
 	 */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);
@@ -223,7 +222,7 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.qp, 0);
 }
 
-/* The index of the destination GID is kept, so that the answer has this GID as its source. */
+/* The index of the destination GID is stored, so that the answer has this GID as its source. */
 static void test_I8_parse_tells_which_gid_was_asked(void **state)
 {
 	const uint64_t prefixes[] = { IB_SUBNET_PREFIX_DEFAULT, 0xfec0000000000001ull };

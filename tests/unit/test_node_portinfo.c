@@ -49,7 +49,10 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.speed_ext_active, 8);
 	assert_int_equal(pi.cap_mask2,
 			 SMP_CAP2_IS_WIDTH_2X | SMP_CAP2_IS_SPEED_HDR | SMP_CAP2_IS_SPEED_NDR);
-	/* a switch announces it at port 0; its other ports have no capabilities (14.2.5.6) */
+	/*
+	 * a switch reports this capability at port 0; its other ports have no capabilities
+	 * (14.2.5.6)
+	 */
 	node_port_rate(&sw.n, 3, (struct node_rate){ .width = 2, .speed = 1, .ext = 4 });
 	assert_int_equal(node_rig_port_info(&sw, 1, 0).cap_mask2, SMP_CAP2_IS_SPEED_HDR);
 	pi = node_rig_port_info(&sw, 1, 3);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "node_rig.h"
 
-/* Settings that an SM makes by directed-route SMPs must work like those by LID-routed SMPs. */
+/*
+ * Settings that an SM makes by directed-route SMPs must have the same effect as by LID-routed SMPs.
+ */
 
-/* Deliver a directed-route SMP of one hop at @in_port, as it arrives from the neighbour. */
+/*
+ * Deliver a directed-route SMP of one hop at @in_port, in the form in which it arrives from the
+ * neighbour.
+ */
 static void dr_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr, uint32_t mod,
 		   const void *data)
 {
@@ -63,7 +68,7 @@ static void test_I5_link_down_is_answered_by_the_very_port(void **state)
 			set_state(&r, 2, 2, IB_PORT_DOWN, phys[i]);
 			assert_answered(&r, 2);
 			assert_int_equal(r.n.port[2].pi.port_state, IB_PORT_DOWN);
-			/* the owner takes the link down after the answer has left */
+			/* the owner takes the link down after the answer was sent */
 			assert_true(r.nevents > 0);
 			assert_int_equal(r.sent[0].events, 0);
 			node_rig_fini(&r);

@@ -37,7 +37,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
 }
 
-/* Each of these waits starts the count again from 0, before polling as well as during polling. */
+/* Each of these waits resets the count to 0, before polling as well as during polling. */
 static void test_other_waits_end_it(void **state)
 {
 	static const struct {
@@ -81,7 +81,7 @@ static void test_two_misses_end_it(void **state)
 	busy_poll_missed(&b);
 	assert_int_equal(busy_poll_time(&b, now), 0);
 	begin_polling();
-	/* After an answer between two misses, the second miss counts as the first one. */
+	/* After an answer between two misses, the second miss counts as the first. */
 	busy_poll_missed(&b);
 	waited(NS_USEC(20), 1, 1);
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
@@ -89,7 +89,7 @@ static void test_two_misses_end_it(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME / 2);
 }
 
-/* Return for how long polling is off if the CPU was given back only after @took */
+/* Return the time for which polling is off after the CPU came back only after @took */
 static ns_t off_after(ns_t took, bool ready)
 {
 	ns_t d = 0;

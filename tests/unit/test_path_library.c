@@ -22,7 +22,7 @@
 #include "util/list.h"
 
 /*
- * The functions of libuipoib-path. The test plays the instance: it listens at the control socket of an instance
+ * The functions of libuipoib-path. The test acts as the instance: it listens at the control socket of an instance
  * called "lab", accepts the connection of each question, and answers when the test case wants it to.
  */
 
@@ -108,7 +108,7 @@ static int setup(void **state)
 	r->path = ipoib_path_open("lab", NULL);
 	if (!r->path)
 		return -1;
-	close(accept_any(r)); /* the connection that open() makes carries no question */
+	close(accept_any(r)); /* the connection that open() makes has no question */
 	return 0;
 }
 
@@ -269,7 +269,7 @@ static void test_close_ends_questions_that_a_child_has_copies_of(void **state)
 	assert_int_equal(r->calls, 0);
 }
 
-/* Calls of a child with its copy of the handle do not affect the questions of its parent. */
+/* Calls of a child, which has a copy of the handle, do not affect the questions of its parent. */
 static void test_a_child_leaves_its_parents_questions_alone(void **state)
 {
 	struct rig *r = *state;
@@ -329,7 +329,7 @@ static void test_a_child_asks_with_the_same_handle(void **state)
 
 /* --- connections */
 
-/* So the instance drops the client as soon as it has answered, whether or not the program fetches the answer. */
+/* The instance then drops the client as soon as it has answered, whether or not the program reads the answer. */
 static void test_a_question_ends_its_sending_side(void **state)
 {
 	struct rig *r = *state;
@@ -434,7 +434,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	return res;
 }
 
-/* A program that dispatches at once and asks every two seconds gets its answer, once. */
+/* A program that dispatches at once, and queries only every two seconds, gets its answer once. */
 static void test_an_answer_waits_for_who_asks_seldom(void **state)
 {
 	struct rig *r = *state;
@@ -577,8 +577,7 @@ static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 }
 
 /*
- * This is what an instance without room sends before it closes the connection, perhaps without having read the
- * request.
+ * An instance that has no room sends this before it closes the connection, perhaps without having read the request.
  */
 static void test_an_instance_that_is_full_is_busy(void **state)
 {
@@ -644,7 +643,7 @@ static void test_handles_that_cannot_be_opened(void **state)
 	chmod(r->dir, 0777);
 	assert_int_equal(open_error("lab", NULL), EACCES);
 	chmod(r->dir, 0700);
-	close(r->listen); /* like an instance that was killed, whose socket file stays */
+	close(r->listen); /* as after the kill of an instance, whose socket file still exists */
 	r->listen = -1;
 	assert_int_equal(open_error("lab", NULL), ENOENT);
 }

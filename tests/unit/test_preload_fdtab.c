@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The descriptors that the preload library treats as its own. A stand-in for fstat() supplies
+ * The descriptors that the preload library treats as its own. A replacement of fstat() returns
  * device and inode.
  */
 #include "check.h"

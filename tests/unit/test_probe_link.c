@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The broadcast group, the kernel's interface and a peer: each test breaks one thing, and the probe names this thing alone. */
+/*
+ * The broadcast group, the kernel's interface and a peer: each test makes one fault, and the probe
+ * reports only this fault.
+ */
 #include "probe_rig.h"
 
 #include <string.h>
@@ -124,7 +127,7 @@ static void test_interface(void **state)
 	r.cfg.ifc.carrier = false;
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "ib0 is up, but has no carrier");
 	r.own.pkey[1] = 0;
-	/* this is the reason why there is no carrier */
+	/* this finding is the reason why there is no carrier */
 	rig_finds(&r, PROBE_PKEY_MISSING, "0x8001");
 	r.own.pkey[1] = RIG_PKEY;
 	r.cfg.ifc.up = false;

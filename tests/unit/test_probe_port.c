@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A port, its managers and its partition: each test breaks one thing, and the probe names this thing alone. */
+/*
+ * A port, its managers and its partition: each test makes one fault, and the probe reports only
+ * this fault.
+ */
 #include "probe_rig.h"
 
 #include <string.h>
@@ -243,7 +246,7 @@ static void test_partition(void **state)
 	r.own.pkey[1] = 0x0001;
 	rig_finds(&r, PROBE_PKEY_LIMITED, "limited member of partition 0x8001");
 	assert_int_equal(r.report.faults, 0);
-	r.own.pkey[7] = 0x8001; /* the port has both forms of the P_Key; the full one counts */
+	r.own.pkey[7] = 0x8001; /* the port has both forms of the P_Key; the full form is used */
 	rig_healthy(&r);
 	r.own.pkey[1] = 0x8001;
 	r.own.pkey[7] = 0x0001;

@@ -192,8 +192,8 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	assert_int_equal(a.granted, 2);
 	assert_int_equal(b.granted, 2);
 	/*
-	 * Clause I22: a Delete names only the join states that are held, because the SA refuses any other Delete as a
-	 * whole.
+	 * Clause I22: a Delete has only the join states that the member has, because the SA refuses any other Delete
+	 * as a whole.
 	 */
 	at_sa(&r, 1)->have &= (uint8_t)~MCM_JOIN_SEND_ONLY_NON;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -248,7 +248,7 @@ static void test_bits_that_are_refused_one_by_one_back_off_together(void **state
 		assert_true(gap >= NS_SEC(base[i]));
 		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
 	}
-	/* The bit that the SA has granted at last is not asked for again; the other bit is requested as before. */
+	/* The bit that the SA has now granted is not requested again; the other bit is requested as before. */
 	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
 	sac_rig_run(&r, NS_SEC(21));
 	assert_int_equal(non.granted, 1);
@@ -333,7 +333,7 @@ static void test_M19_join_first_that_may_not_create_backs_off(void **state)
 	sac_rig_fini(&r);
 }
 
-/* A router's FullMember and NonMember: one of the two creates the group for both. */
+/* A router's FullMember and NonMember: the join of one of the two creates the group for both. */
 static void test_M19_join_first_of_several_bits(void **state)
 {
 	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
@@ -368,7 +368,7 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	make(&r, 1);
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
-	/* as if the SA had carried out our first Delete, and its answer was lost */
+	/* the state after the SA has carried out our first Delete, and its answer was lost */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_rig_run(&r, NS_SEC(5));
@@ -378,15 +378,15 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	assert_true(sac_idle(r.sac));
 	assert_int_equal(warnings, 0);
 	/*
-	 * R71: a refused join is not logged here, because only the user of the group knows what the
-	 * refusal means.
+	 * R71: the client does not log a refused join, because only the user of the group knows the consequence of
+	 * the refusal.
 	 */
 	make(&r, 2)->refuse = SA_STATUS_DENIED;
 	join(&r, &a, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(a.failed > 2);
 	assert_int_equal(warnings, 0);
-	/* A refused leave is logged here, because the user does not hear of it. */
+	/* The client logs a refused leave, because the user is not told of it. */
 	at_sa(&r, 2)->refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_int_equal(a.granted, 2);
@@ -601,7 +601,7 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
-/* The Report is late, because it is about the group that existed before the join made it again. */
+/* The Report is late: it is about the former group, which existed before the join made the group again. */
 static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 {
 	struct user a = { 0 };
@@ -653,7 +653,7 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 }
 
 /*
- * The same case with a bit that was granted already, whose user gives it up when it is told that the group is gone.
+ * The same case with a bit that was granted already, and whose user drops it when it is told that the group is gone.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
@@ -733,7 +733,8 @@ static void test_shared_port_never_leaves_and_joins_every_60_s(void **state)
 	join(&r, &b, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	sac_group_leave(r.sac, &b.ref, r.now);
-	at_sa(&r, 1)->have = 0; /* the kernel's driver on the same port left, for both of us */
+	/* the kernel's driver on the same port has left, which ended the membership for both of us */
+	at_sa(&r, 1)->have = 0;
 	sac_rig_run(&r, NS_SEC(61));
 	assert_int_equal(r.sa.leaves, 0);
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
@@ -776,8 +777,8 @@ static void test_R60_existence_is_asked_by_get(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * A query that is cancelled does not call its user. A query that is open when the port goes down ends with an
-	 * error.
+	 * When a query is cancelled, its user is not called. A query that is open when the port goes down ends with
+	 * an error.
 	 */
 	sac_group_ask(r.sac, &q, &g2, r.now);
 	sac_group_ask_cancel(&q);

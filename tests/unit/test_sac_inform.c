@@ -40,7 +40,7 @@ static void test_R65_subscribes_to_traps_64_to_67_once(void **state)
 		assert_true(r.sa.subscribed[i]);
 	assert_int_equal(r.sa.subscribes, 4);
 	assert_true(sac_subscribed(r.sac));
-	/* LIDRangeBegin 0xFFFF asks for Reports about all LIDs (IBTA 13.4.8.3). */
+	/* LIDRangeBegin 0xFFFF requests Reports about all LIDs (IBTA 13.4.8.3). */
 	assert_int_equal(be16_at(r.sa.last + SA_DATA_OFF + 16), 0xffff);
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.sa.subscribes, 4);
@@ -204,7 +204,10 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 	sac_rig_fini(&r);
 }
 
-/* A router that then lists all groups must know that it may miss the creation of a group (RFC 4391 section 11). */
+/*
+ * A router that then lists all groups must be told that it may miss the creation of a group (RFC
+ * 4391 section 11).
+ */
 static struct sac *restarting;
 static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
 {

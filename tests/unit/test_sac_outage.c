@@ -6,8 +6,8 @@
 #include "wire/mgid.h"
 
 /*
- * Outages of the SA: the host of an SM without an SA answers in its place, as Linux does, until an
- * SA is there again.
+ * Outages of the SA: while no SA runs on the SM's host, the host itself answers, as Linux does,
+ * until an SA runs again.
  */
 
 #define GROUPS 40
@@ -113,8 +113,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 }
 
 /*
- * The SA comes back without a notice. Requests for a single group are rare then, but no group is
- * joined more than some seconds late.
+ * The SA comes back without a notice. Requests for a single group are rare at that time, but every
+ * group is joined within some seconds.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {
@@ -167,8 +167,8 @@ static void test_asked_to_register_all_is_tried_at_once(void **state)
 }
 
 /*
- * The log has one line when an outage begins, and one with its duration and cost when it is over,
- * however many groups there are.
+ * The log has one line when an outage begins, and one line with its duration and the number of
+ * failed requests when it ends, however many groups there are.
  */
 static void test_R71_an_outage_is_said_once(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include "wire/mgid.h"
 
-/* Joins and leaves of a group while a Delete for it is under way. */
+/* Joins and leaves of a group while a Delete for this group is open. */
 
 struct user {
 	struct sac_group_ref ref;

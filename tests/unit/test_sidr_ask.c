@@ -97,7 +97,7 @@ static void assert_backoff(enum sidr_why why, const char *text)
 	for (unsigned int i = 1; i < done; i++) {
 		ns_t base = ns_backoff(i, NS_SEC(1), NS_SEC(16));
 
-		/* A server that does not answer costs CM_TRY_MS * (CM_RETRIES + 1) in addition. */
+		/* If the server does not answer, CM_TRY_MS * (CM_RETRIES + 1) are added. */
 		assert_in_range(at[i] - at[i - 1], base, base + base / 4 + NS_SEC(4));
 	}
 }

@@ -92,7 +92,7 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
-	/* When this server fails, all others are asked before it is asked again. */
+	/* When this server fails, all other servers are asked before it is asked again. */
 	for (unsigned int i = 0; i < 19; i++) {
 		sidr_order_failed(&o);
 		assert_true(choose(0, 20, &last) != k);
@@ -119,7 +119,10 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	choose(0, 3, &last);
 	assert_false(last);
 	sidr_order_failed(&o);
-	/* All other servers are gone, so this server is asked again, in a round of its own. */
+	/*
+	 * All other servers are gone, so this server is asked again, as the only server of its
+	 * round.
+	 */
 	assert_int_equal(choose(0, 1, &last), 0);
 	assert_true(last);
 	sidr_order_failed(&o);
@@ -132,8 +135,8 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 }
 
 /*
- * A stranger replaces all its records by new ones after each attempt. Nevertheless the right server
- * is asked.
+ * A foreign port replaces all its records by new ones after each attempt. Nevertheless the right
+ * server is asked.
  */
 static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The ServiceRecords that the SA client keeps registered (sac/service.c) */
+/* The ServiceRecords whose registrations the SA client renews (sac/service.c) */
 
 #include "check.h"
 #include "sidr_rig.h"
@@ -153,7 +153,10 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_true(r.has_record);
 	assert_true(sac_service_registered(svc));
 	assert_int_equal(r.deletes, 1);
-	/* The lease that remains differs from the requested lease, so a Delete does not name it. */
+	/*
+	 * The remaining lease differs from the requested lease, so a Delete does not contain the
+	 * lease.
+	 */
 	assert_int_equal(r.delete_mask,
 			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);

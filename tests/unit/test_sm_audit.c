@@ -97,8 +97,8 @@ static void join(struct net *net, struct sm *sm, struct sm_group *g, const struc
 }
 
 /*
- * A switch with more than 16 ports, so that its MFT has two positions, and members at ports of
- * both.
+ * A switch with more than 16 ports, so that its MFT has two positions, with members at ports of
+ * both positions.
  */
 static void test_multicast_tables_that_somebody_changed_are_written_again(void **state)
 {
@@ -195,7 +195,7 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 		assert_true(net_join(s, silent));
 	next = net_ca(&net, 1);
 	net_join(s, next);
-	/* no light sweep runs, because it would find that the node is gone */
+	/* no light sweep runs, because it would notice that the node is gone */
 	cfg.sweep_interval = 100 * ROUND;
 	sm = net_sm(s, &cfg);
 	assert_true(net_until_up(&net, sm, 1));

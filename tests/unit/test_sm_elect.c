@@ -163,8 +163,8 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 }
 
 /*
- * A standby that was master before finds other LIDs than it remembers. The LIDs that it finds are
- * newer and stay.
+ * A standby that was master before finds other LIDs on the ports than in its memory. It keeps the
+ * LIDs on the ports, because they are newer.
  */
 static void test_I16_lids_that_another_master_gave_stay(void **state)
 {
@@ -231,7 +231,8 @@ static void test_two_masters_of_merged_subnets_agree(void **state)
 }
 
 /*
- * Send one request to the SM of s1 from h1, as another SM would; keep the answer's status, or -1.
+ * Send one request from h1 to the SM of s1, as another SM would; store the status of the answer, or
+ * -1.
  */
 struct asked {
 	int status, calls;
@@ -286,7 +287,7 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 }
 
 /*
- * A standby SM on a host that treats HANDOVER as OpenSM does: it answers, becomes master, and never
+ * A standby SM on a host. It treats HANDOVER as OpenSM does: it answers, becomes master, and never
  * sends ACKNOWLEDGE.
  */
 struct silent_sm {
@@ -353,8 +354,8 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 }
 
 /*
- * The better SM is still discovering when our sweep asks it. No trap reports when it has become
- * STANDBY.
+ * The better SM is still discovering when our sweep sends it a request. No trap reports when it has
+ * become STANDBY.
  */
 static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
 {
@@ -438,7 +439,7 @@ static void test_control_in_the_wrong_state_is_refused(void **state)
 	t.a = start(&t, 0, 5);
 	run(&t, 2);
 	/*
-	 * A master accepts HANDOVER, and the ACKNOWLEDGE that it waits for, and refuses other Sets.
+	 * A master accepts HANDOVER, and ACKNOWLEDGE if it waits for one, and refuses other Sets.
 	 */
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, SM_KEY_DEFAULT, &a),
 			 MAD_STATUS_BAD_VALUE);

@@ -55,8 +55,8 @@ static void test_random_topologies(void **state)
 }
 
 /*
- * The smallest topology in which minimum hops give a credit loop, which shows that the check above
- * finds one.
+ * The smallest topology in which minimum hops give a credit loop. It shows that the check above
+ * finds a loop.
  */
 static void test_a_ring_of_five(void **state)
 {

@@ -104,7 +104,7 @@ static void link_level(struct tree *t, unsigned int l)
 	}
 }
 
-/* @absent: each host is left out with this probability, in percent */
+/* @absent: probability in percent that a host is omitted */
 static void tree_make(struct tree *t, const struct shape *shape, uint64_t seed, unsigned int absent)
 {
 	struct prng rnd;
@@ -173,7 +173,7 @@ static unsigned int index_of(const struct tree *t, const struct net_node *s)
 	return i;
 }
 
-/* Follow a packet from a host to the @nth LID of another one; calls @fn for each link from a switch. */
+/* Follow a packet from a host to the @nth LID of another host; calls @fn for each link from a switch. */
 static void follow(const struct tree *t, unsigned int from, unsigned int to, unsigned int nth,
 		   void (*fn)(uint16_t *link), uint16_t *links)
 {
@@ -196,7 +196,7 @@ static void mark(uint16_t *link)
 	*link |= SEEN;
 }
 
-/* For each link from a switch: the number of hosts to which packets of other hosts take it */
+/* For each link from a switch: the number of hosts to which packets of other hosts cross this link */
 static uint16_t *loads(const struct tree *t, unsigned int nth)
 {
 	uint16_t *links = calloc(SWITCHES * 256ul, sizeof(*links));
@@ -314,7 +314,7 @@ static void test_lmc(void **state)
 			for (unsigned int k = 1; k < t.nhosts && shapes[i] != &slim; k++)
 				assert_shift_is_free(&t, k, nth, true);
 		}
-		/* the LIDs of a port take different links, as far as there are links */
+		/* the LIDs of a port use different links, if there are enough links */
 		for (unsigned int h = shapes[i]->hosts; h < t.nhosts; h++) {
 			const struct net_port *p = &t.host[h]->port[1];
 			unsigned int links = shapes[i]->parents[0] * shapes[i]->parallel[0], n = 0;
@@ -377,7 +377,7 @@ static void test_broken_trees(void **state)
 	assert_true(fat * 4 >= all * 3); /* most of them are still fat trees */
 }
 
-/* If a leaf switch lacks one link of its family, only the destinations of that link take other links. */
+/* If a leaf switch lacks one link of its family, only the destinations of this link get other links. */
 static void test_one_cable_moves_its_own_destinations_only(void **state)
 {
 	uint8_t before[256];

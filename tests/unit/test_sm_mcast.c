@@ -107,7 +107,7 @@ static void on_hit(void *ctx, struct net_port *p)
 	}
 }
 
-/* Check that every receiver except the sender gets exactly one copy, and others none. */
+/* Check that every receiver except the sender gets exactly one copy, and all other ports none. */
 static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t mlid,
 			    const bool *receives)
 {
@@ -177,12 +177,13 @@ static void test_R16_to_R20_parameters_of_the_broadcast_group(void **state)
 	rig_up(&r, r.net.node[0]);
 	g = sm_group_next(r.sm, NULL);
 	assert_true(g->rec.qkey & IB_QKEY_CONTROLLED); /* R16: controlled Q_Key */
-	/* Clause R17: the MTU that every link carries */
+	/* Clause R17: the MTU that every link supports */
 	assert_int_equal(g->rec.mtu_code, IB_MTU_2048);
-	assert_int_equal(g->rec.tclass, 0); /* Clause R18: in one subnet, all three are 0 */
+	/* Clause R18: in one subnet, TClass, FlowLabel and HopLimit are 0 */
+	assert_int_equal(g->rec.tclass, 0);
 	assert_int_equal(g->rec.flow_label, 0);
 	assert_int_equal(g->rec.hop_limit, 0);
-	assert_int_equal(g->rec.sl, 0); /* Clause R19: the SL of the link's multicast */
+	assert_int_equal(g->rec.sl, 0); /* Clause R19: the SL of the link's multicast packets */
 	assert_int_equal(g->rec.scope, 2); /* R20: link-local scope */
 	assert_int_equal(mgid_scope(&g->rec.mgid), 2);
 	assert_int_equal(g->rec.pkey, 0xffff);
@@ -367,7 +368,7 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 	assert_string_equal(r.net.last_warn, "");
 	/*
 	 * A member may be unreachable, for example because it joined before its switch lost its
-	 * tables. The other members are served, and the log has a line about it.
+	 * tables. The other members get packets, and the log has a line about this member.
 	 */
 	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
@@ -628,7 +629,7 @@ static void test_I22_mlids_run_out(void **state)
 
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
-	/* The switches hold NET_MLIDS groups, of which one is the broadcast group. */
+	/* The switches have room for NET_MLIDS groups, one of which is the broadcast group. */
 	for (unsigned int i = 1; i < NET_MLIDS; i++)
 		make_group(&r, i);
 	rec.mgid.raw[0] = 0xff;
@@ -643,8 +644,8 @@ static void test_I22_mlids_run_out(void **state)
 }
 
 /*
- * Members join and leave during sweeps, and links go up and down. In the end all deliveries are
- * right.
+ * Members join and leave during sweeps, and links go up and down. In the end all packets are
+ * delivered correctly.
  */
 static void storm(uint64_t seed)
 {

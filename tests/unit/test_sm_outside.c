@@ -77,7 +77,7 @@ static void assert_hosts_connected(struct rig *r)
 
 static void test_nodes_behind_an_external_port_are_bounded(void **state)
 {
-	/* Few switches with many ports; many switches with few ports. */
+	/* Few switches with many ports, or many switches with few ports. */
 	static const unsigned int ports[] = { 254, 3 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -214,7 +214,7 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 }
 
 /*
- * A CA has a second port, whose own route is one hop longer than that of the switch there. A directed route has at
+ * A CA has a second port, to which the route is one hop longer than to the port's switch. A directed route has at
  * most 63 hops, so behind a switch at 63 hops the SMP takes the route to the CA's first port.
  */
 static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)

@@ -142,7 +142,7 @@ static void test_flags_and_names(void **state)
 	assert_int_equal(find(ps, "Auto")->pkey, 2);
 	assert_int_equal(find(ps, "Late")->pkey, 0x33);
 	/*
-	 * The default partition is there although the file does not name it; its members are
+	 * The default partition exists although the file does not contain it; its members are
 	 * limited.
 	 */
 	assert_int_equal(find(ps, "Default")->nrules, 0);
@@ -420,7 +420,7 @@ static void test_I26_removed_partition_ends_memberships(void **state)
 	gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, host(&r, 2)->guid);
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, NULL, NULL, r.net.now), 0);
 
-	/* h2 is removed from the partition; h1 stays a member. */
+	/* h2 is removed from the partition, and h1 is still a member. */
 	sm_set_partitions(
 		r.sm, parse("Default=0x7fff, ipoib : ALL=full;\nLab=0x8001, ipoib : \"h1\"=full;"),
 		r.net.now);

@@ -100,7 +100,7 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 
 /*
  * The answers of a switch get lost. A CA port is behind the switch; the other port of the CA is
- * reached without it.
+ * reached by another way.
  */
 static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
 {
@@ -157,7 +157,7 @@ static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(vo
 	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
-	/* No table was written, so the port could not know that it would have to join again. */
+	/* No table was written. Otherwise the port could not know that it has to join again. */
 	assert_int_equal(r.h->port[1].pkey_sets, sets);
 	assert_int_equal(lab_group(&r)->nmembers, 1);
 	rig_down(&r);

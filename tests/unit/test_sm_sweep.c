@@ -371,7 +371,7 @@ static void test_I16_set_lid(void **state)
 	assert_int_equal(h1->pi.lid, 0x123);
 	net_assert_connected(&net);
 
-	/* The LID of an absent port stays reserved; the LID that it had before is free. */
+	/* The LID of an absent port stays reserved. The LID that the port had before is free. */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_equal(sm_set_lid(sm, h2->guid, 0x123, net.now), -EEXIST);
@@ -495,7 +495,7 @@ static void test_cut_link_is_routed_around(void **state)
 	/* The trap started the sweep, long before the next light sweep. */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
-	/* Clause I15: each trap is repressed with its own TID, because its switch would repeat it otherwise. */
+	/* Clause I15: each trap is repressed with its own TID, because otherwise its switch would repeat it. */
 	assert_int_equal(net.represses, seen.traps);
 
 	net_cut(s[0], 1, false);
@@ -835,7 +835,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 
 static void test_node_dies_in_mid_sweep(void **state)
 {
-	/* The node stops answering after @after SMPs; all other nodes come up. */
+	/* One node stops answering after @after SMPs; all other nodes come up. */
 	for (unsigned int after = 1; after <= 40; after++) {
 		struct net net;
 		struct sm *sm;
@@ -888,7 +888,7 @@ static void test_switch_dies_in_mid_sweep(void **state)
 }
 
 /*
- * A cable of a ring is pulled while a sweep reads the subnet, so the sweep asks for the node behind it by a route
+ * A cable of a ring is pulled while a sweep reads the subnet, so the sweep reads the node behind the cable by a route
  * that no longer exists.
  */
 static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)

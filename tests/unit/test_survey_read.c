@@ -486,7 +486,7 @@ static void test_time_is_bounded(void **state)
 		f = rig_read(&r);
 		assert_in_range(r.now, 1, NS_MSEC(ms));
 		assert_true(f->late);
-		/* Data that were not read cause no finding, but that they were not read is a finding. */
+		/* Data that were not read cause no other finding, but the missing data themselves are a finding. */
 		assert_int_equal(chk_run(f, &o, &rep), 0);
 		assert_int_equal(rep.n, 1);
 		assert_int_equal(rep.finding[0].kind, CHK_CUT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Members of groups as an SA returns them, and answers that the SA should not give. */
+/* Members of groups in answers of an SA, and answers that the SA should not send. */
 #include <errno.h>
 
 #include "check_rig.h"
@@ -90,7 +90,7 @@ static void test_answers_without_members(void **state)
 	(void)state;
 	assert_int_equal(f->members, CHK_MEMBERS_UNASKED);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), 0);
-	/* the answer says that there are no members */
+	/* the answer contains no members */
 	assert_int_equal(f->members, CHK_MEMBERS_KNOWN);
 	m = table(SA_STATUS_DENIED, 0);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EPROTO);

@@ -40,7 +40,7 @@ static void test_gid_in_the_form_of_rfc5952(void **state)
 	assert_gid_text((uint16_t[]){ 0x2001, 0xdb8, 0, 0, 1, 0, 0, 1 }, "2001:db8::1:0:0:1");
 	assert_gid_text((uint16_t[]){ 0, 0, 1, 0, 0, 0, 1, 0 }, "0:0:1::1:0");
 	assert_gid_text((uint16_t[]){ 0, 0, 1, 2, 3, 4, 0, 0 }, "::1:2:3:4:0:0");
-	/* §4.3 lower case; GIDs as they occur in this fabric */
+	/* §4.3: lower case; GIDs like those of this fabric */
 	assert_gid_text((uint16_t[]){ 0xfe80, 0, 0, 0, 2, 0xc903, 0, 1 }, "fe80::2:c903:0:1");
 	assert_gid_text((uint16_t[]){ 0xff12, 0x401b, 0xffff, 0, 0, 0, 0xffff, 0xffff },
 			"ff12:401b:ffff::ffff:ffff");
@@ -233,7 +233,7 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 	assert_string_equal(print_ipoib(s, sizeof(s), p, sizeof(p)),
 			    "IPv6 fe80::1 > ff02::2 ICMPv6 neighbor solicitation target fe80::4 "
 			    "source LID 5 QPN 0x000048 Q_Key 0x80004391 GID fe80::9 RC QPN");
-	/* If a packet ends within the IPv6 header, its first octets are taken for an encapsulation header. */
+	/* If a packet ends within the IPv6 header, its first octets are interpreted as an encapsulation header. */
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 39), "ethertype 0x6000, 35 octets");
 }
 

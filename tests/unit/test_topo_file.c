@@ -70,8 +70,8 @@ static void test_ibsim_dialect(void **state)
 }
 
 /*
- * GUIDs are assigned as by ibsim: CAs from 0x100000, each ports + 1 further; switches from
- * 0x200000, each one further; port i of a CA has the node's GUID + i.
+ * GUIDs are assigned as in ibsim: to CAs from 0x100000 in steps of ports + 1; to switches from
+ * 0x200000 in steps of 1; port i of a CA has the node's GUID + i.
  */
 static void test_guids_as_ibsim_assigns(void **state)
 {
@@ -90,7 +90,7 @@ static void test_guids_as_ibsim_assigns(void **state)
 
 /*
  * "=" sets the counter of GUIDs, "+" continues from the set value; vendid applies to one node,
- * devid to all that follow.
+ * devid to all later nodes.
  */
 static void test_guid_settings(void **state)
 {

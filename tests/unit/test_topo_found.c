@@ -52,7 +52,7 @@ static void test_rates_of_ibnetdiscover(void **state)
 }
 
 /*
- * Port 0 of a switch did not answer, so "4x???" is printed at this end; the rate is taken from the
+ * Port 0 of a switch did not answer, so "4x???" is printed at this end, and the rate comes from the
  * other end.
  */
 static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
@@ -110,7 +110,7 @@ static void test_long_description_is_cut_between_characters(void **state)
 	char text[256];
 	struct topo *t;
 
-	/* 63 octets, then a character of two octets, which does not fit into the 64 */
+	/* 63 octets, then a character of two octets, for which the 64 octets have no room */
 	snprintf(text, sizeof(text),
 		 "Switch 4 \"S\" # \"%063d\xc3\xa9 more\" base port 0 lid 3 lmc 0\n", 1);
 	t = topo_ok(text);
@@ -208,7 +208,7 @@ static void test_found_contradiction_keeps_the_first(void **state)
 }
 
 /*
- * The port GUIDs of a line that is left out are ignored too, because a topology file has no GUIDs
+ * The port GUIDs of a line that is left out are ignored, too, because a topology file has no GUIDs
  * of ports without cables.
  */
 static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
@@ -296,7 +296,7 @@ static void test_more_ports_than_lids_is_refused(void **state)
 	free(text);
 }
 
-/* The LID and rate that a CA's record lacks are taken from the switch's record. */
+/* If a CA's record has no LID and rate, they come from the switch's record. */
 static void test_lid_and_rate_of_an_end_without_a_line(void **state)
 {
 	struct topo *t = topo_ok("Switch 4 \"S\" # \"s\" base port 0 lid 1 lmc 0\n"

@@ -5,7 +5,7 @@
 #include "wire/ipoib_hdr.h"
 #include "wire/sa.h"
 
-/* Which packets of a fabric a trace shows (trace/match.h). */
+/* Tests which packets of a fabric a trace shows (trace/match.h). */
 
 enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 
@@ -15,7 +15,7 @@ enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 
 /* --- packets */
 
-/* A UD packet with this payload, of which the first octets fit into a descriptor without a buffer */
+/* Make a UD packet with this payload, whose first octets are in a descriptor without a buffer */
 static struct pkt packet(uint16_t slid, uint16_t dlid, uint32_t qpn, const uint8_t *payload,
 			 size_t len)
 {
@@ -101,7 +101,10 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 	return shows(&m, A, B, p, ipv6(p, next, l4, len));
 }
 
-/* For each of the traces "PTUARJ" (enum trace_what, in this order): the letter, if the trace shows the packet */
+/*
+ * For each of the traces "PTUARJ" (enum trace_what, in this order), the result has the trace's letter if the trace
+ * shows the packet
+ */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {
 	static char ret[TRACE_WHATS + 1];

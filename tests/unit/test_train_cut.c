@@ -227,7 +227,7 @@ static struct flow random_flow(struct prng *r)
 	return f;
 }
 
-/* A super-frame as the TAP reads it: in one slice, in two slices, or, if it is small, also in hdr[] */
+/* Make a super-frame as it is read from the TAP: in one slice, in two slices, or, if it is small, also in hdr[] */
 static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struct flow *f)
 {
 	static uint8_t b[LEN_MAX];
@@ -269,7 +269,10 @@ static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struc
 	return p;
 }
 
-/* Checks the tail of @p, whose octets from LRH to the end of the IP packet are at @b, where there is room for pad and CRCs. */
+/*
+ * Checks the tail of @p. Its octets from LRH to the end of the IP packet are at @b, followed by room for pad and
+ * CRCs.
+ */
 static void check_tail(const struct flow *f, const struct pkt *p, uint8_t *b, uint32_t len)
 {
 	uint32_t pad = (4 - len % 4) % 4;
@@ -341,7 +344,7 @@ static void push_link(const struct flow *f, struct pkt *t)
 	t->vl = f->vl;
 }
 
-/* Checks the packets of @t as they leave the process; the first one is the @k-th of the flow. */
+/* Checks the packets of @t in the form in which they leave the process; the first one is the @k-th of the flow. */
 static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 {
 	static uint8_t want[9000], got[9000];
@@ -369,8 +372,8 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 }
 
 /*
- * Check all packets as they leave the process, then remove some from the front and check the remaining ones. Return
- * the number of removed packets.
+ * Check all packets in the form in which they leave the process, then remove some from the front and check the
+ * others. Return the number of removed packets.
  */
 static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, uint32_t n)
 {

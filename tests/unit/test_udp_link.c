@@ -209,8 +209,8 @@ static void test_down_exactly_3_s_after_the_last_was_heard(void **state)
 	until(&r, T0 + NS_SEC(7) - 1);
 	assert_true(r.up);
 	/*
-	 * A packet that arrives one nanosecond before the end of the time prolongs it as a
-	 * keepalive does.
+	 * A packet that arrives one nanosecond before the time-out prolongs the time as a keepalive
+	 * does.
 	 */
 	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);
 	until(&r, T0 + NS_SEC(10) - 2);
@@ -490,7 +490,7 @@ static void test_names_are_there_and_differ(void **state)
 
 static void test_late_clocks_do_not_wrap(void **state)
 {
-	/* The clock shows 500 years, and a timer fires late. */
+	/* The clock is at 500 years, and a timer fires late. */
 	ns_t t = NS_SEC(500ull * 365 * 86400);
 	struct rig r;
 

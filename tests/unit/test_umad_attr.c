@@ -37,7 +37,7 @@ static void check_file(const struct umad_view *v, const char *path, const char *
 		fail_msg("%s: '%s', expected '%s'", path, buf, want);
 }
 
-/* @want: all names in the folder, each followed by a comma */
+/* @want has all names in the folder, each followed by a comma */
 static void check_dir(const struct umad_view *v, const char *path, const char *want)
 {
 	char buf[4096];

@@ -229,7 +229,7 @@ static void test_issm_is_one_a_port_and_lasts_while_open(void **state)
 	assert_false(rig.a.n.port[2].pi.cap_mask & SMP_CAP_IS_SM);
 	umad_conn_close(c, rig.now);
 	assert_false(*cap & SMP_CAP_IS_SM);
-	/* IsSM that the daemon itself has set is not taken over. */
+	/* If the daemon itself has set IsSM, a program cannot get it. */
 	node_set_cap(&rig.a.n, 1, SMP_CAP_IS_SM, true, rig.now);
 	assert_int_equal(hello_err(UMAD_KIND_ISSM, "a", "", 0), -EBUSY);
 	assert_true(*cap & SMP_CAP_IS_SM);

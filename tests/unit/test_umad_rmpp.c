@@ -84,7 +84,7 @@ static struct umad_mad to_b(uint32_t timeout_ms)
 	return m;
 }
 
-/* A sends a request; returns the TID with which B's program received it */
+/* Send a request from A. Return the TID with which B's program received the request */
 static uint64_t ask(uint64_t tid, uint32_t timeout_ms)
 {
 	struct umad_mad m = to_b(timeout_ms);
@@ -113,7 +113,10 @@ static void answer(uint64_t tid, const uint8_t *msg, size_t len)
 	free(copy);
 }
 
-/* I20: tables arrive as whole messages, of every length around that of a segment, and long ones */
+/*
+ * I20: tables arrive as whole messages. Their lengths are around the length of a segment, and some
+ * are long
+ */
 static void test_I20_tables_come_whole(void **state)
 {
 	static const size_t lens[] = { 56,  57,	  255,	 256,	257,	455, 456,
@@ -183,7 +186,7 @@ static void test_user_rmpp_gets_segments(void **state)
 	assert_int_equal(rmpp_hdr_decode(&h, p + SA_RMPP_OFF, SA_RMPP_LEN), 0);
 	assert_int_equal(h.data1, 1);
 	assert_true(h.flags & RMPP_FLAG_FIRST);
-	/* no ACK was sent for the program, which sends its own */
+	/* no ACK was sent for the program, which sends its own ACKs */
 	assert_null(umad_rig_read(a, &got));
 	free(msg);
 }
@@ -316,7 +319,7 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.queued, 4);
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
-	/* notified once; the next notification comes only after the queue was empty */
+	/* ready() was called once; it is called again only after the queue was empty */
 	assert_int_equal(rig.ready, 1);
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_non_null(umad_rig_read(b, &got));

@@ -228,7 +228,7 @@ static void test_unsolicited_mads_go_to_who_registered(void **state)
 	nothing_to_read(b);
 }
 
-/* A program on each side, like a server (ibping -S, OpenSM) and its client. */
+/* A program on each side: a server (like ibping -S or OpenSM) and its client. */
 static void test_responses_keep_their_tid(void **state)
 {
 	uint32_t srv = umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 0, MAD_METHOD_GET);
@@ -315,8 +315,8 @@ static void test_smps_directed_and_lid_routed(void **state)
 }
 
 /*
- * A request for SMInfo is given to an agent that registered for it, if there is one; otherwise the
- * SMA refuses it (14.4.1)
+ * If an agent has registered for SMInfo, it gets the request; otherwise the SMA refuses the request
+ * (14.4.1)
  */
 static void test_sminfo_goes_to_the_sm(void **state)
 {

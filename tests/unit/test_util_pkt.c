@@ -374,7 +374,7 @@ static void test_pkt_queue_is_first_in_first_out(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use. */
+/* A packet that is held back for long must not keep a whole buffer of PKT_BUF_SIZE in use. */
 static void test_shrink_frees_the_large_buffer(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(8, 2);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* src/verbs: what only this backend of ca.h has, above all faults of the adapter and of the library */
+/*
+ * src/verbs: tests of what is specific to this backend of ca.h, in particular faults of the adapter and of the
+ * library
+ */
 
 #include "verbs/verbs.h"
 
@@ -132,7 +135,7 @@ static void test_a_full_send_queue_takes_no_more_and_tells_of_room(void **state)
 	assert_true(works());
 }
 
-/* A send queue that does not move is emptied by a restart, and its sends do not arrive later. */
+/* If a send queue does not move, a restart empties it, and its sends must not arrive later. */
 static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 {
 	fake.hold = true;
@@ -146,7 +149,7 @@ static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 	assert_true(works());
 }
 
-/* The library takes only the first requests of a list; the others stay with the caller. */
+/* The library accepts only the first requests of a list; the caller keeps the others. */
 static void test_a_list_that_is_taken_in_part(void **state)
 {
 	for (unsigned int take = 0; take < 12; take++) {
@@ -173,7 +176,9 @@ static void test_a_packet_above_the_mtu_between_others(void **state)
 	assert_int_equal(verbs_stats(t.env.ca[0])->tx_too_long, 2);
 }
 
-/* IBTA 10.3.1: a send with an error takes the queue pair to SQE, and the sends behind it are flushed. */
+/*
+ * IBTA 10.3.1: a send with an error changes the state of the queue pair to SQE, and the sends behind it are flushed.
+ */
 static void test_a_send_with_an_error_stops_the_queue_for_a_moment(void **state)
 {
 	const struct verbs_stats *st = verbs_stats(t.env.ca[0]);
@@ -225,7 +230,7 @@ static void test_restarts_keep_all_buffers(void **state)
 	}
 }
 
-/* A packet that arrives between the last poll and the arming must not be left behind. */
+/* A packet that arrives between the last poll and the arming must not be missed. */
 static void test_a_packet_that_arrives_while_arming_is_seen(void **state)
 {
 	assert_int_equal(post(1, 32), 1);
@@ -266,7 +271,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 
 	verbs_rig_close(&t.env);
 	setup(state);
-	fake.max_ah = 4; /* the library's limit, which the device's attributes do not tell */
+	fake.max_ah = 4; /* the library's limit, which the device's attributes do not contain */
 	for (unsigned int i = 0; i < 3; i++) {
 		attr.sl = (uint8_t)(i + 1);
 		assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[i]), 0);
@@ -442,7 +447,7 @@ static void test_a_device_that_disappears(void **state)
 	mad_agent_del(agent);
 }
 
-/* All that can be made on a port; returns the first error */
+/* Make all objects that a port can have; return the first error */
 static int make_everything(void)
 {
 	ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
@@ -500,7 +505,9 @@ static void test_other_links_are_refused(void **state)
 	assert_int_equal(verbs_rig_open_port(&t.env, 0, &notify, &t, &t.env.ca[0]), 0);
 }
 
-/* A queue pair that attaches twice must detach twice; one that is destroyed leaves all its groups. */
+/*
+ * A queue pair that attaches twice must detach twice. A queue pair that is destroyed is detached from all its groups.
+ */
 static void test_groups_of_a_queue_pair(void **state)
 {
 	ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
@@ -519,8 +526,8 @@ static void test_groups_of_a_queue_pair(void **state)
 }
 
 /*
- * The first queue pairs leave some of the arena to those that come later and to sends, and a queue pair that is gone gives
- * all back. An interface and 64 stations fit.
+ * The first queue pairs leave a part of the arena for sends and for later queue pairs, and a destroyed queue pair
+ * returns its part. There is room for an interface and 64 stations.
  */
 static void test_many_queue_pairs_share_the_arena(void **state)
 {

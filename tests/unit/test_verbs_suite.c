@@ -31,8 +31,8 @@ static const struct ca_suite_backend fake_backend = {
 /* --- the same over the libraries and the kernel of this machine */
 
 /*
- * Packets between two ports take real time. Nothing tells which packet is the last, so real_run() ends when no descriptor
- * was readable for this time.
+ * Packets between two ports take real time. It is not known which packet is the last, so real_run() ends when no
+ * descriptor was readable for this time.
  */
 #define QUIET_MS 150
 
@@ -117,7 +117,10 @@ static const struct ca_suite_backend real_backend = {
 	.run = real_run,
 };
 
-/* test_verbs_suite [DEVICE DEVICE]: over the ports 1 of these two devices, between which the SM has made what the suite wants */
+/*
+ * test_verbs_suite [DEVICE DEVICE]: run over port 1 of each of these two devices, which an SM has configured as the
+ * suite expects
+ */
 int main(int argc, char **argv)
 {
 	if (argc != 3)

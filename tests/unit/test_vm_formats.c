@@ -94,8 +94,8 @@ static void test_what_is_no_frame_is_refused(void **state)
 }
 
 /*
- * --- cpio. The layout is that of buffer-format.rst; the octets are those of `cpio -o -H newc`,
- * except inode and time
+ * --- cpio. The layout comes from buffer-format.rst. The octets come from `cpio -o -H newc`, except
+ * inode and time
  */
 
 static void test_cpio_octets(void **state)

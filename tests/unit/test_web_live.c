@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Following an instance: which questions are asked when, and what becomes of the answers. The instance is played by the test: two switches
- * with a cable, a CA at each, and a link that leaves the fabric.
+ * Following an instance: the questions and their times, and the use of the answers. The test acts as the instance:
+ * two switches with a cable, a CA at each switch, and a link that leaves the fabric.
  */
 
 #define UP 4
@@ -241,7 +241,7 @@ static void test_the_snapshot_has_what_was_read(void **state)
 	json_decref(s);
 }
 
-/* 125,000,000 octets in a second are a gigabit; the rate counts octets, and the counter units of four. */
+/* 125,000,000 octets per second are a gigabit. The rate is in octets, and the counter is in units of four octets. */
 static void test_rates_are_octets_a_second(void **state)
 {
 	struct rig *r = *state;
@@ -321,7 +321,10 @@ static void test_sections_are_read_when_an_event_says_so(void **state)
 	json_decref(link);
 }
 
-/* The load of a fabric whose map changed does not fit, so the map is read, and clients are told to take a snapshot. */
+/*
+ * When a map has changed, the load of its fabric does not match the model. So the map is read, and clients are told
+ * to read a new snapshot.
+ */
 static void test_a_changed_map_resets_the_clients(void **state)
 {
 	struct rig *r = *state;
@@ -342,7 +345,7 @@ static void test_a_changed_map_resets_the_clients(void **state)
 	json_decref(s);
 }
 
-/* An instance that needs long for its answers is asked for at most a part of its time. */
+/* If an instance needs long for its answers, the questions use at most a part of its time. */
 static void test_a_slow_instance_is_asked_less(void **state)
 {
 	struct rig *r = *state;

@@ -187,7 +187,7 @@ static void test_nothing_gives_no_sample(void **state)
 	has_not(*state, "{");
 }
 
-/* The names are those of infiniband_exporter and node_exporter. Data is counted in units of four octets there. */
+/* The names are those of infiniband_exporter and node_exporter. Both export data in units of four octets. */
 static void test_ports_have_the_names_of_both_exporters(void **state)
 {
 	struct rig *r = *state;
@@ -236,7 +236,7 @@ static void test_ports_without_a_cable_or_with_a_cable_to_elsewhere(void **state
 	has_not(r, "uplink_info{");
 }
 
-/* Anybody can set a NodeDescription, and a topology file can give a node any name. */
+/* Any node can set its NodeDescription, and a topology file can contain any name. */
 static void test_hostile_names_stay_inside_their_quotes(void **state)
 {
 	static const char *const hostile[] = {

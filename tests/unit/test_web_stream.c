@@ -6,7 +6,10 @@
 
 #include "check.h"
 
-/* The ring of events and its readers, without sockets: a test calls the reader as the HTTP library does, with as little room as it likes. */
+/*
+ * The ring of events and its readers, without sockets: a test calls the reader as the HTTP library does, with little
+ * or much room.
+ */
 
 #define FIRST 1000
 
@@ -47,7 +50,7 @@ static void start(struct rig *r, const uint64_t *since, ns_t now)
 	r->got[0] = '\0';
 }
 
-/* Reads until nothing is there, @max octets at a time. Returns the last value of web_stream_read() */
+/* Read all events, @max octets at a time. Return the last value of web_stream_read() */
 static long read_all(struct rig *r, size_t max, ns_t now)
 {
 	long n;
@@ -110,7 +113,10 @@ static void test_without_a_number_only_later_events_come(void **state)
 	assert_true(has(r, "{\"n\":2}"));
 }
 
-/* A number that is too old, or of another server, leads to a new snapshot, and not to a gap that nobody notices. */
+/*
+ * If a client's number is too old, or comes from another server, the client must read a new snapshot, so that it
+ * never misses an event without notice.
+ */
 static void test_missed_events_are_told(void **state)
 {
 	static const uint64_t wrong[] = { 0, FIRST - 2, FIRST + 9, UINT64_MAX };
@@ -158,7 +164,7 @@ static void test_the_ring_is_bounded_by_octets(void **state)
 	free(big);
 }
 
-/* Without memory for an event, nobody may believe that it has all events. */
+/* If memory for an event ran out, no client may conclude that it has all events. */
 static void test_an_event_that_could_not_be_made_is_a_gap(void **state)
 {
 	struct rig *r = *state;
@@ -186,7 +192,10 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 	assert_false(web_stream_slow(&r->s, WEB_STREAM_STUCK));
 }
 
-/* After a silence that was longer than a reader may take, the first event is not too late. */
+/*
+ * If no event came for longer than a reader may take to read, the first event after that does not make the reader
+ * late.
+ */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)
 {
 	struct rig *r = *state;

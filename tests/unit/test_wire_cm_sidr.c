@@ -4,7 +4,7 @@
 #include "check.h"
 #include "layout.h"
 
-/* The tables of IBTA 12.11 begin behind the MAD header, which the codecs write themselves. */
+/* The tables of IBTA 12.11 begin after the MAD header, which the codecs write themselves. */
 #define BODY (MAD_LEN - MAD_HDR_LEN)
 
 #define TRIM(name, type)                                                    \

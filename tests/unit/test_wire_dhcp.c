@@ -195,7 +195,7 @@ static void test_dhcp_set_in_overloaded_fields(void **state)
 	assert_int_equal(dhcp_opt_get(out, (size_t)n, 67, v, sizeof(v)), 2);
 }
 
-/* If the copy does not fit, its padding is shortened. Options are never dropped. */
+/* If there is too little room for the copy, its padding is shortened. Options are never dropped. */
 static void test_dhcp_set_within_its_room(void **state)
 {
 	uint8_t options[200] = { 53, 1, 1, 12, 100, [105] = 255 };

@@ -121,7 +121,7 @@ static void test_lrh_reserved_bits_ignored(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* The LRH of a directed-route SMP as OpenSM sends it: F0 02 FFFF 0048 FFFF */
+/* The LRH of a directed-route SMP from OpenSM: F0 02 FFFF 0048 FFFF */
 static void test_R4_lrh_of_a_directed_route_smp(void **state)
 {
 	const uint8_t golden[] = { 0xf0, 0x02, 0xff, 0xff, 0x00, 0x48, 0xff, 0xff };

@@ -10,8 +10,9 @@
  * draft-pelissier-ipoib-encaparp-00 §6.3, figure "IBA payload section of an IBARP packet", row by row, without its first
  * row (Reserved16, Ethertype), which is the encapsulation. The values are those of the table in §6.4.
  *
- * 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92 with the encapsulation, as the figure before
- * says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which leaves the second copy of GID[127-96] out.
+ * 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92 with the encapsulation, as the figure
+ * before says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which does not include the second copy of
+ * GID[127-96].
  */
 static const uint8_t request[] = {
 	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type 0x0800 */
@@ -101,8 +102,8 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
-	 * Further octets behind the message can make its length one that the drawn form could have, too. Then the
-	 * EUI-64 decides.
+	 * With further octets after the message, its length may be right for the drawn form, too. Then the EUI-64
+	 * decides.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
@@ -150,7 +151,7 @@ static void test_P20_ibarp_truncated(void **state)
 	a = was;
 	for (size_t len = 0; len < IBARP_LEN_SINGLE; len++)
 		assert_int_equal(ibarp_decode(&a, request, len), -EBADMSG);
-	/* A sender that counts the second copy in HLEN sends it. */
+	/* If a sender includes the second copy in HLEN, it sends the second copy. */
 	memcpy(in, request, sizeof(in));
 	in[4] = IBARP_HW_LEN;
 	for (size_t len = 0; len < IBARP_LEN; len++)

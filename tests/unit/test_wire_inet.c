@@ -52,7 +52,7 @@ static void test_inet_sum_every_length(void **state)
 	}
 }
 
-/* Octets that are all ones give every possible carry. */
+/* Octets that are all ones cause every possible carry. */
 static void test_inet_sum_carries(void **state)
 {
 	static uint8_t p[65536];
@@ -123,7 +123,7 @@ static void test_inet_sum_counts_big_endian_values(void **state)
 	assert_int_equal(inet_fold(inet_sum(0x1234, p + 2, 2)), inet_fold(inet_sum(0, p, 4)));
 }
 
-/* A header that contains its checksum (b861) sums to zero. */
+/* The sum over a header that contains its checksum (b861) is zero. */
 static void test_inet_ipv4_header(void **state)
 {
 	const uint8_t ip[] = { 0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11,

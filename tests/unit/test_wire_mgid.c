@@ -56,7 +56,7 @@ static void test_R5_R6_layout_and_t_flag(void **state)
 	assert_int_equal(mgid_pkey(&g), 0x8abc);
 	assert_gid(g, "ff1e:401b:8abc::f01:203");
 
-	/* The MGID of a well-known (not transient) IPv6 group is transient, too. */
+	/* The MGID of any IPv6 group is transient, even if the IPv6 group is well-known. */
 	g = from6("ff05::1:3", 0xffff, 5);
 	assert_int_equal(g.raw[1], 0x15);
 }
@@ -190,7 +190,7 @@ static ib_gid from_3333(const char *s)
 	return g;
 }
 
-/* FFxy::<112 bits> becomes FF1y:3333::<96 bits>: scope y as it is, flag T, 0x3333 in octets 3 and 4 */
+/* FFxy::<112 bits> becomes FF1y:3333::<96 bits>: the same scope y, flag T, 0x3333 in octets 3 and 4 */
 static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
 {
 	assert_gid(from_3333("ff02::1"), "ff12:3333::1");

@@ -74,9 +74,9 @@ static void test_R57_option_of_other_type_or_length_is_refused(void **state)
 
 /*
  * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1, field by field: Type 1, Length (4 units of 8), 16 bits LID 5, 8 bits
- * capability flags, 24 bits QPN 0x404, 32 bits Q_Key 0x80004391, 128 bits GID fe80::2:c903:0:1, zero padding. The fields
- * have 2 + 2 + 1 + 3 + 4 + 16 = 28 octets, so 4 octets of padding are left of "48 bits" in the 32 that the draft gives as
- * the length.
+ * capability flags, 24 bits QPN 0x404, 32 bits Q_Key 0x80004391, 128 bits GID fe80::2:c903:0:1, zero padding. The
+ * fields have 2 + 2 + 1 + 3 + 4 + 16 = 28 octets, so the length of 32 octets in the draft leaves 4 octets of padding,
+ * not the "48 bits" of the draft.
  */
 static const uint8_t link_info[] = { 1,	   4,	 0x00, 0x05, 0x00, 0x00, 0x04, 0x04,
 				     0x80, 0x00, 0x43, 0x91, 0xfe, 0x80, 0,    0,
@@ -109,8 +109,8 @@ static void test_V10_V11_V14_link_information_is_four_units(void **state)
 }
 
 /*
- * The flags for UC, RC, RE, R6 and QPN, beginning with the first bit; UD has no flag, and the other three bits are
- * for future use.
+ * The flags for UC, RC, RE, R6 and QPN, beginning with the first bit. UD has no flag, and the other three bits are
+ * reserved.
  */
 static void test_V12_capability_flags(void **state)
 {

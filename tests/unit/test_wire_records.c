@@ -87,8 +87,8 @@ static bool gid_is(const ib_gid *g, const char *hex)
 }
 
 /*
- * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are those that
- * saquery prints.
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim, and the expected values are the output
+ * of saquery.
  */
 
 static void test_path_rec_golden(void **state)
@@ -235,7 +235,10 @@ static void test_port_info_rec_lengths(void **state)
 	}
 }
 
-/* Component masks that Linux 6.1 sends: for its join, its join with creation, and its path query */
+/*
+ * Component masks that Linux 6.1 sends: in its join, in its join with creation, and in its path
+ * query
+ */
 static void test_component_masks_as_linux_sends_them(void **state)
 {
 	assert_true((MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_PKEY | MCM_COMP_JOIN_STATE) ==

@@ -190,7 +190,7 @@ static uint64_t field_get(const void *rec, const struct field *f)
 	return f->size == 1 ? v.u8 : f->size == 2 ? v.u16 : f->size == 4 ? v.u32 : v.u64;
 }
 
-/* Test the layout field by field; the counts in the record decide how many GIDs follow. */
+/* Test the layout field by field; the counts in the record are the numbers of GIDs that follow. */
 static void test_multi_path_layout(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(multi_fields); i++) {
@@ -249,8 +249,8 @@ static void test_multi_path_gids_are_counted(void **state)
 }
 
 /*
- * The expected octets are answers of OpenSM 3.3.23 on ibsim; the expected values are those that
- * saquery prints.
+ * The expected octets are answers of OpenSM 3.3.23 on ibsim, and the expected values are the output
+ * of saquery.
  */
 
 static void test_link_golden(void **state)

@@ -32,8 +32,8 @@ static void test_sa_hdr_layout(void **state)
 }
 
 /*
- * Clause I20: the only segment of a table has the flags Active, First and Last; no response time is
- * given
+ * Clause I20: the only segment of a table has the flags Active, First and Last, and no response
+ * time
  */
 static void test_rmpp_hdr_single_segment(void **state)
 {

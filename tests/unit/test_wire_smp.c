@@ -126,8 +126,8 @@ static void test_sm_info_layout(void **state)
 }
 
 /*
- * The expected octets are answers of ibsim 0.10 (with OpenSM 3.3.23); the expected values are those
- * that smpquery prints.
+ * The expected octets are answers of ibsim 0.10 (with OpenSM 3.3.23), and the expected values are
+ * the output of smpquery.
  */
 
 static void test_node_info_golden(void **state)

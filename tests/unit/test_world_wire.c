@@ -5,7 +5,10 @@
 
 #include "world/wire.h"
 
-/* The forms that the conformance suite expects, in octets that were taken from the documents by hand */
+/*
+ * The forms that the conformance suite expects, as octets that were derived from the documents by
+ * hand
+ */
 
 static const struct world_map link_local = { .pkey = 0xffff, .scope = 2 };
 

@@ -7,7 +7,7 @@
 /* topo_ok() - Parse a text that must be valid */
 struct topo *topo_ok(const char *text);
 
-/* Check that the printed topology parses to the same topology, with or without @keep of names. */
+/* Check that the printed topology parses to the same topology. @keep: names are kept */
 void topo_check_round_trip(const struct topo *t, bool keep);
 
 #endif

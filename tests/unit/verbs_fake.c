@@ -295,7 +295,7 @@ static struct ibv_cq *create_cq(struct ibv_context *c, int cqe, void *ctx,
 	return &cq->cq;
 }
 
-/* Events that were not read are gone with the CQ; an event that was read must have been acknowledged. */
+/* Unread events are lost with the CQ. An event that was read must have been acknowledged. */
 static int destroy_cq(struct ibv_cq *h)
 {
 	struct fake_cq *cq = container_of(h, struct fake_cq, cq);

@@ -5,8 +5,8 @@
 /*
  * libibverbs and umad on two soft HCAs (ca_wire.h). The device "fake0" is end 0 and "fake1" is end 1; each has one port.
  *
- * As with an adapter, sends wait until fake_work() sends them, received packets are lost without a posted buffer, and
- * queue pairs check the states that the IBTA specification allows. Faults are made by the members of struct fake.
+ * As with an adapter, sends wait until fake_work() sends them, received packets are lost if no buffer is posted, and
+ * queue pairs only allow the state changes of the IBTA specification. Faults are made by the members of struct fake.
  */
 
 #include "unit/ca_wire.h"
@@ -15,16 +15,17 @@
 #define FAKE_FOR_EVER 1000000
 
 struct fake {
-	/* The call that makes an object and is this number of calls away fails with ENOMEM; 0: none does */
+	/* Of the calls that make objects, the one with this number (1: the next) fails with ENOMEM; 0: none fails */
 	unsigned int fail_in;
 	unsigned int made; /* calls that made objects */
 	int objects; /* objects that exist: 0 at the end */
 	unsigned int
-		take; /* work requests that ibv_post_send() takes before ENOMEM, over all calls */
+		/* number of work requests that ibv_post_send() accepts, over all calls, before it returns ENOMEM */
+		take;
 	int max_ah, max_qp_wr; /* limits of the devices; 0: the default */
 	bool grh_required;
 	bool hold; /* fake_work() leaves the sends in the send queues */
-	/* Deliver what waits when a CQ is armed, before it is armed */
+	/* When a CQ is armed, deliver the waiting packets of this environment first */
 	struct ca_suite_env *race;
 	uint8_t link_layer, node_type;
 	unsigned int refused_mads; /* MADs that the kernel would have refused */
@@ -36,9 +37,9 @@ extern const struct verbs_lib fake_lib;
 
 /* fake_up() - Make the HCAs and both devices; all faults are off */
 void fake_up(struct ca_suite_env *env);
-/* fake_down() - Free them; fails the test if an object of a library is left */
+/* fake_down() - Free the ports; fail the test if an object of the library still exists */
 void fake_down(struct ca_suite_env *env);
-/* fake_work() - Do once what the adapters and the kernel do; returns whether there was anything to do */
+/* fake_work() - Do the work of the adapters and the kernel once. Return: whether there was anything to do */
 bool fake_work(struct ca_suite_env *env);
 /* fake_remove() - Take the device of @side away, as at a hot removal */
 void fake_remove(unsigned int side);

@@ -2,7 +2,10 @@
 #ifndef TESTS_UNIT_VERBS_FAKE_PRIV_H
 #define TESTS_UNIT_VERBS_FAKE_PRIV_H
 
-/* What the files of the fake share: verbs_fake.c objects, verbs_fake_qp.c queue pairs, verbs_fake_umad.c MADs */
+/*
+ * Declarations for the files of the fake: verbs_fake.c (objects), verbs_fake_qp.c (queue pairs),
+ * verbs_fake_umad.c (MADs)
+ */
 
 #include "unit/verbs_fake.h"
 #include "util/list.h"

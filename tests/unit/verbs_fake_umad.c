@@ -10,8 +10,9 @@
 #include "util/be.h"
 
 /*
- * What the kernel does with the MADs of a umad device whose agents handle RMPP: it replaces the upper half of a request's
- * TID, refuses a request with the TID of an open one, and passes responses on with the TID that was on the wire.
+ * Imitates the kernel's handling of MADs of a umad device whose agents handle RMPP: it replaces the upper half of a
+ * request's TID, refuses a request with the TID of an open request, and passes responses on with the TID that was on
+ * the wire.
  */
 
 struct umad {

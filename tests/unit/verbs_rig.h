@@ -14,7 +14,9 @@ int verbs_rig_open_port(struct ca_suite_env *env, unsigned int side, const struc
 int verbs_rig_open(struct ca_suite_env *env, const struct ca_notify *notify, void *const ctx[2]);
 void verbs_rig_close(struct ca_suite_env *env);
 void verbs_rig_run(struct ca_suite_env *env);
-/* verbs_rig_dispatch() - Serve the descriptors of both ports once; returns whether one was readable */
+/*
+ * verbs_rig_dispatch() - Serve the descriptors of both ports once. Return: whether one was readable
+ */
 bool verbs_rig_dispatch(struct ca_suite_env *env);
 
 #endif

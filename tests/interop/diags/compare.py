@@ -35,8 +35,8 @@ def flags(names):
 ANY = r"\1: ..."
 TIMEOUT = r"ibwarn: \[pid\] (?:_do_madrpc: recv failed: Connection timed out|mad_rpc(?:_rmpp)?: _do_madrpc failed; dport .*)\n"
 
-# Each row: name, commands, list of (pattern, replacement) for ibsim's output, list for our fabric's output. None in
-# place of the second list means that it equals the first list.
+# Each row: name, commands, list of (pattern, replacement) for ibsim's output, list for our fabric's output. A second
+# list of None equals the first list.
 DIFFERENCES = [
     ("when", r".", [
         (r"^# Topology file: generated on .*$", "# Topology file: generated on ..."),

@@ -160,7 +160,7 @@ class Attacker:
             mad[1] = 1
             pack_into(">H", f.lrh, 2, t["lid"])
 
-    # --- packets to start from: those of the capture, and kinds that no capture has
+    # --- packets to mutate: those of the capture, and kinds that no capture has
 
     def smp(self):
         f = Frame(self.one(self.corpus["smp"]))

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's libibverbs, beside the
-# kernel's own ib_ipoib. With CA_SUITE=1 the suite of ca.h runs over the same libibverbs, too, for a further half a minute of CPU.
+# `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's
+# libibverbs, while the kernel's own ib_ipoib uses the port, too. With CA_SUITE=1 the suite of ca.h runs over the same
+# libibverbs, too, for a further half a minute of CPU.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM: ib0 10.4.9.1 of the kernel; v1: uib0 10.4.9.11 of uipoib, later in a bridge with stations)
 #	                   |

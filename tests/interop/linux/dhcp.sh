@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# DHCP and router advertisements between Linux's own ib0 and hosts of ours, server and client on either side.
+# DHCP and router advertisements between Linux's own ib0 and hosts of ours, with the server on either side, and the
+# client on the other.
 #
 #	h1	h2			a: ib0
 #	 |	 |			    |
 #	Switch1 - Switch2		Switch1		uib1 of h1 and h2, ib0.8001: another partition, dhcp = raw
 #
-# Debian's dhclient and dhcpd (isc-dhcp) do not know hardware type 32 (InfiniBand) and refuse to start on such an interface. So
-# on ib0 the client is systemd-networkd and the server dnsmasq, and dhcpd is reached by a relay agent. On our TAPs, which look
-# like Ethernet, the ISC programs run.
+# Debian's dhclient and dhcpd (isc-dhcp) do not know hardware type 32 (InfiniBand) and refuse to start on such an
+# interface. So on ib0 the client is systemd-networkd and the server dnsmasq, and dhcpd serves through a relay agent.
+# On our TAPs, which look like Ethernet, the ISC programs run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/dhcp/client.sh
 need dhcpd dnsmasq radvd rdisc6 tshark python3 /lib/systemd/systemd-networkd

@@ -89,7 +89,8 @@ def main():
     for m in messages:
         counts[m.key()] = counts.get(m.key(), 0) + 1
         bad += [(m.key(), f) for f in m.faults()]
-    # systemd-networkd 252 asks for a broadcast in each message, even with a ciaddr, and a RELEASE has 16 octets of its address.
+    # systemd-networkd 252 requests a broadcast in each message, even with a ciaddr, and its RELEASE has 16 octets of
+    # the address.
     linux = [(k, f) for k, f in bad if (k in ('linux RENEW', 'linux REBIND', 'linux RELEASE') and f.startswith('D3'))
              or (k == 'linux RELEASE' and f.startswith('D1: htype 32, hlen 0'))]
     bad = [b for b in bad if b not in linux]

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Differences between Linux's ib_ipoib and RFC 4391. Each difference in the list of doc/fidelity.md ("Linux's driver and the
-# RFC") is provoked here and looked for in a capture, so the list is known to be true of the kernel that the VM boots.
+# Differences between Linux's ib_ipoib and RFC 4391. Each difference in the list of doc/fidelity.md ("Linux's driver
+# and the RFC") is provoked by this script and found in a capture, which proves the list for the kernel that the VM
+# boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6
@@ -62,8 +63,8 @@ check "R47: Linux keeps that octet as part of the address" seen_as L3 55
 check "ours ignores it" eval 'x h1 ping -n -q -c 1 -W 2 10.4.6.6 && u -j neigh show dev uib0@h1 | jq -e ".neigh[] | select(.ip | index(\"10.4.6.6\")) | .lladdr | startswith(\"00:\")"'
 kill "$peer"
 
-# --- L4 and L5 of doc/fidelity.md: Linux sends to a group that does not exist and leaves it again without having been
-# a full member
+# --- L4 and L5 of doc/fidelity.md: Linux sends to a group that does not exist, and leaves the group again without
+# having been a full member
 
 send_to() { # GROUP: sends one datagram to it
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton(\"10.4.9.1\")); s.setsockopt(0, 33, 8); s.sendto(b\"x\", (\"$1\", 9))'"

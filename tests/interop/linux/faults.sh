@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Faults of subnet managers while traffic flows both ways between Linux and our hosts: managers restart, hand over and move,
-# LIDs and P_Keys change. After each fault IPv4, IPv6 and multicast are back in both directions within the time that
-# doc/fidelity.md states, and the SA of that moment knows all memberships. The script prints the times.
+# Faults of subnet managers while traffic flows both ways between Linux and our hosts: managers restart, hand over and
+# move, LIDs and P_Keys change. After each fault IPv4, IPv6 and multicast are back in both directions within the time
+# in doc/fidelity.md, and the SA that then runs has all memberships. The script prints the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	          |

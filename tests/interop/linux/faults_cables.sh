@@ -25,8 +25,8 @@ check "the VM's link is taken down: its port goes Down" within $((3 + machine)) 
 check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set Switch1/3 up
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
-# The cable loses every packet, and no port reports it. A loss shorter than 3 s must not take the link down. If a busy machine
-# made the 2 s of this case longer, the case is tried again.
+# The cable loses every packet, and no port reports it. A loss of less than 3 s must not take the link down. If the 2
+# s of this case were longer on a busy machine, the case is tried again.
 before=$(ups)
 cut_for() { cable loss 1; sleep "$1"; cable loss 0; }
 cut_shortly() {

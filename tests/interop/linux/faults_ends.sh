@@ -46,9 +46,9 @@ far_conf "qpn = 0x123456"
 another() { far_lladdr | grep -qi 12:34:56; }
 check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
 
-# A host that restarts with another link-layer address and does not announce it. Linux sends to the old address until
-# the probes of its neighbour entry have failed. By default the probing may begin after 45 s. Here it begins after 1.5
-# s; then come 1 s of delay and 3 unicast probes of 1 s.
+# A host restarts with another link-layer address and does not announce it. Linux sends to the old address until the
+# probes of its neighbour entry have failed. By default the probing may begin after 45 s. In this test it begins after
+# 1.5 s; then come 1 s of delay and 3 unicast probes of 1 s.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"

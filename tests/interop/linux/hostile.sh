@@ -50,13 +50,14 @@ check "pings pass both ways, IPv4 and IPv6" eventually $back_in ping_both 2
 u capture stop 1 >/dev/null
 [ -z "${KEEP-}" ] || cp "$work/corpus.pcap" "$KEEP/"
 
-# --- flows between h2 and the VM whose receiver can tell damage: guest/flows.sh runs at both ends
+# --- flows between h2 and the VM whose receivers detect damage: guest/flows.sh runs at both ends
 
 flows_sh="env TOOLS=$TOOLS bash $PWD/tests/interop/linux/guest/flows.sh"
 on_cleanup=flows_end
 flows_end() { [ ! -e "$work/flows/pids" ] || kill $(cat "$work/flows/pids") 2>/dev/null; }
 
-# flows DATAGRAMS OCTETS: TCP, UDP without checksum and multicast, all both ways at once; the receivers' reports are in $work/got
+# flows DATAGRAMS OCTETS: TCP, UDP without checksum and multicast, all at the same time and in both directions; the
+# receivers' reports are in $work/got
 flows() {
 	local sent=0 to_host
 	g a "$flows_sh /tmp/flows recv 10.4.9.1 239.5.5.5" && x h2 $flows_sh "$work/flows" recv 10.4.0.2 239.5.5.6 || return 1
@@ -73,9 +74,9 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: nothing damaged arrives. A datagram that does not arrive was lost by a fault, or
-# uib.ko counted that ib_ipoib had posted no receive for it, or ib_ipoib dropped it: while it joins a group it keeps
-# three packets
+# flows_right DATAGRAMS OCTETS: no damaged data arrive. A datagram that does not arrive was lost by a fault; or uib.ko
+# counted that ib_ipoib had posted no receive for it; or ib_ipoib dropped it, because it holds back only three packets
+# while it joins a group
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }
@@ -167,7 +168,7 @@ check "the faults are gone" no_faults
 check "traffic is perfect again: pings" eventually $back_in ping_both 50
 check "and flows: every datagram arrives" flows_right 400 400000
 
-# --- a switch that damages packets inside, so that the VCRC is right at every hop and only the ICRC shows it
+# --- a switch that damages packets inside, so that the VCRC is right at every hop, and only the ICRC shows the damage
 
 remember
 damage_there=$(fault Switch1/2 damage 5% data) damage_here=$(fault Switch1/6 damage 5% data)
@@ -206,7 +207,7 @@ iperf_servers() { # both listen when it returns
 }
 iperf_servers
 # TCP and UDP, each to the VM and from it, until they are killed. The rate is a fifth of the rate that an emulated
-# processor reaches when nothing else runs.
+# processor reaches alone.
 iperfs() {
 	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 2M -t 300 --bidir --connect-timeout 5000 >/dev/null
 	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
@@ -282,8 +283,8 @@ attack() {
 	tail -1 "$work/attacker"
 	jq -e '.sent > 1000' <<<"$(tail -1 "$work/attacker")" >/dev/null
 }
-# A forged unicast ARP or ND answer leaves a kernel with an entry that is REACHABLE and wrong, and Linux does not
-# doubt it for 15 to 45 s, and then probes for 8 s. By default pings after the attack waited for that, for up to 42 s.
+# After a forged unicast ARP or ND answer, a kernel has an entry that is REACHABLE and wrong. Linux uses the entry for
+# 15 to 45 s, and then probes it for 8 s. With the default times, pings after the attack waited up to 42 s for this.
 # With these times the entry is probed after some seconds, so the test measures the fabric and our end.
 doubtful() { # CMD... IF: run sysctl by CMD
 	local v

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ibtap.ko alone, under Debian's kernel: guest/ibtap.sh in a VM. FUZZ_SECONDS (4) is how long it writes damaged frames.
+# ibtap.ko alone, under Debian's kernel: guest/ibtap.sh in a VM. FUZZ_SECONDS (4) is the time for which damaged frames
+# are written.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 arping ethtool dumpcap
 unset UIPOIB_NAME

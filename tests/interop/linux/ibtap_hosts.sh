@@ -86,8 +86,8 @@ traffic() { reach a "${ip4[h1]}" >/dev/null; }
 traffic_seen() {
 	grep -qiE 'listening|capturing' "$work/sniffer" && traffic && packets && seen_there "${ip4[a]}" "${ip4[h1]}" && seen_there "${ip4[h1]}" "${ip4[a]}"
 }
-# packets: what was captured up to now, as text. tshark reads here what its capturing half, dumpcap, has written there, since tshark
-# takes an emulated processor half a minute to start.
+# packets: print the packets captured so far, as text. dumpcap, tshark's program for capturing, has written them in
+# the VM. tshark reads them outside the VM, because it needs half a minute to start on an emulated processor.
 packets() {
 	cp "$work/sniffer" "$work/packets"
 	[ ! -e "$work/dumpcap" ] || tshark -n -r "$work/dumpcap" >>"$work/packets" 2>/dev/null || true
@@ -114,7 +114,7 @@ member() { # PLACE GROUP
 transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
 reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
 all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
-# hears FROM GROUP: when one datagram has reached the member, which joins meanwhile, all of 20 do
+# hears FROM GROUP: when one datagram has reached the member, which joins during this time, all of 20 datagrams do
 hears() { eventually 20 reached "$1" "$2" && transmit "$1" "$2" 20 all && eventually 10 all_arrived; }
 multicast() { # FROM TO GROUP
 	local status
@@ -145,9 +145,10 @@ declare -A keepalived
 vip_at() { says "$vip/" g "$1" ip -4 -o addr show dev ib0; }
 vip_mac() { x h1 ip neigh show $vip dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}'; }
 mac_of() { u -j neigh show dev uib0@h1 | jq -r --arg ip "${ip4[$1]}" '.neigh[] | select(.ip | index($ip)).token'; }
-# follows PLACE: h1 has its MAC for the virtual address, and reaches it. The first is so before h1 sends anything.
+# follows PLACE: h1 has the MAC of PLACE for the virtual address, and reaches the address. h1 has this MAC before it
+# sends any packet.
 follows() { equal "$(mac_of "$1")" "$(vip_mac)" && x h1 ping -n -q -c 1 -W 1 $vip; }
-# Without this, h1 would ask for itself whether its neighbour is still there.
+# Otherwise h1 would itself send a probe whether its neighbour still exists.
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000
 reach h1 "${ip4[a]}" >/dev/null && reach h1 "${ip4[k]}" >/dev/null
 keepalived_starts k 100

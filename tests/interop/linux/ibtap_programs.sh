@@ -113,7 +113,7 @@ named() { # a host with a namespace of its own, which is deleted and made again
 }
 g a ip netns add red
 check "a device in a namespace with a name" named
-# An alias that somebody else gives the device is no reason to lose it.
+# If another program changes the alias of the device, the helper still finds the device.
 again() { g a 'ip -n red link set ib0 alias other && ip netns del red && sleep 1 && ip netns add red' && eventually 60 g a ip netns exec red ping -n -q -c 1 -W 5 10.4.0.1; }
 check "the namespace is deleted and made again: the device is in it, with its address" again
 end_at a "$started"

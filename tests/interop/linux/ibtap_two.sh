@@ -3,13 +3,13 @@
 # check.sh: waits
 #
 # Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose
-# neighbours advertise their Q_Keys, a kernel's entry of a neighbour is deleted when uipoib forgets the neighbour.
-# PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
+# neighbours advertise their Q_Keys, the kernel's entry of a neighbour is deleted when uipoib removes the neighbour
+# from its table. PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
 #
-# 	h1 --- Switch1 --- Switch2
-# 	        |   |
-# 	        |   b (VM: uipoib, ibtap)
-# 	        a (VM: uipoib, ibtap)
+#	h1 --- Switch1 --- Switch2
+#	        |   |
+#	        |   b (VM: uipoib, ibtap)
+#	        a (VM: uipoib, ibtap)
 . "$(dirname "$0")/lib.sh"
 need iperf3
 linux_topo 1 >"$work/lab.topo"
@@ -51,9 +51,11 @@ reach_all() {
 
 # --- a neighbour is forgotten
 
-# spray: a sends a frame to each of 12000 queue pairs of b's port, which are not there. uipoib takes each for a neighbour, and has room for 8192. Only a neighbour
-# that was idle between two of uipoib's looks at its neighbours, one each 5 s, gives way; so the frames are sent in two parts. The queue of the device is a plain
-# one, because the kernel's fq_codel drops frames of a sender that a slow machine delays. (The other reason for which it forgets one is that it was idle for 600 s: tests/sim/test_all_shape.c.)
+# spray: a sends a frame to each of 12000 queue pairs of b's port, which do not exist. uipoib makes a neighbour for
+# each, and has room for 8192. Every 5 s uipoib checks its neighbours, and only a neighbour that was idle between two
+# checks can be replaced; so the frames are sent in two parts. The queue of the device is a plain one, because the
+# kernel's fq_codel drops frames of a sender that a slow machine delays. (uipoib also removes a neighbour that was
+# idle for 600 s: tests/sim/test_all_shape.c.)
 spray() {
 	g a tc qdisc replace dev ib0 root pfifo limit 1000 && spray_from 0 8000 && idle && spray_from 8000 4000
 }
@@ -74,8 +76,8 @@ kept() { # IP...: it has
 	eventually 30 evicted || return 1
 	for ip; do knows a b "$ip" || return 1; done
 }
-# steady CMD IP...: CMD IP..., while no VM's link goes down. If a machine was so busy that one was silent for 3 s, a kernel
-# forgets for another reason, so CMD is tried again.
+# steady CMD IP...: CMD IP..., while no VM's link goes down. If the machine was so busy that a VM was silent for 3 s,
+# a kernel deletes entries for this reason. In this case CMD is tried again.
 ups() { u -j fabric udp show | jq '[.udp[].ups] | add'; }
 steady() {
 	local try before status ip

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (4) is how long it is fuzzed.
+# uib.ko under Debian's kernel: guest/kmod.sh in a VM. FUZZ_SECONDS (4) is the duration of the
+# fuzzing.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64
 unset UIPOIB_NAME

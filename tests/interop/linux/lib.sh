@@ -19,11 +19,11 @@ declare -A vm_pid vm_in vm_daemon
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
-# An attempt in a VM is a process there, which costs an emulated processor a tenth of a second.
+# Each attempt in a VM starts a process, which costs an emulated processor a tenth of a second.
 pauses=(0.05 0.05 0.05 0.1 0.1 0.2 0.4)
 
-# linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. Each switch has 4 free ports besides; VMs take
-# those of Switch1 first
+# linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. In addition each switch has 4 free
+# ports; VMs use those of Switch1 first
 linux_topo() {
 	awk -v hosts="$1" 'BEGIN {
 		n = int((hosts + 1) / 2)
@@ -74,9 +74,9 @@ vm_wait() {
 	done
 }
 
-# vm_ibtap NAME LINE...: has uipoib in the VM, with a device of ibtap.ko, take the place of uib.ko and the kernel's IPoIB: ib0 becomes
-# an interface of uipoib's at the same cable, with these lines in its section besides. vm_port NAME prints its key `port`, for
-# other sections. The VM needs `--share "$work"`.
+# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0
+# becomes an interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints
+# its key `port`, for other sections. The VM needs `--share "$work"`.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
 	local name=$1
@@ -131,7 +131,8 @@ at() {
 	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" "$@"; fi
 }
 
-# start_at PLACE FILE PROGRAM ARG...: runs a program in the background there, with its output in FILE here; $started is its pid
+# start_at PLACE FILE PROGRAM ARG...: runs a program in the background at a place, with its output in FILE of this
+# machine; $started is its pid
 start_at() {
 	local place=$1 file=$2
 	shift 2
@@ -144,7 +145,7 @@ start_at() {
 	fi
 }
 
-# end_at PLACE PID [SIGNAL]: ends a process there, and waits until it has ended
+# end_at PLACE PID [SIGNAL]: ends a process at a place, and waits until it has ended
 end_at() {
 	if is_vm "$1"; then
 		g "$1" "kill -${3:-TERM} $2; while kill -0 $2; do sleep 0.05; done"
@@ -160,15 +161,16 @@ iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 # reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE
 reach() { at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
 
-# says REGEX CMD...: the output of CMD matches REGEX; the status of CMD does not matter
+# says REGEX CMD...: the output of CMD matches REGEX; the status of CMD is ignored
 says() {
 	local out
 	out=$("${@:2}" 2>&1)
 	grep -Eq -- "$1" <<<"$out" || { echo "expected: $1"; echo "got: $out"; return 1; }
 }
 
-# right_tcp FROM TO, right_udp FROM TO: 2 MB by TCP, or 200 datagrams of the link's MTU, arrive undamaged at places with
-# addresses ip4[]. The data itself shows damage, as no checksum does. Datagrams may be lost, because the processor is slow.
+# right_tcp FROM TO, right_udp FROM TO: 2 MB by TCP, or 200 datagrams of the link's MTU, arrive undamaged at places
+# with addresses ip4[]. The receiver compares the data, because checksums may miss damage. Datagrams may be lost,
+# because the processor is slow.
 right_tcp() {
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
 	eventually $vm_patience grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000
@@ -201,13 +203,14 @@ fence() {
 	done
 }
 
-# sa_members MGID: prints the members of a group by the SA, one "PORT:JOIN" in a line; nothing if there is no such group
+# sa_members MGID: prints the members of a group according to the SA, one "PORT:JOIN" in a line; prints nothing if
+# there is no such group
 sa_members() { u -j fabric group show -d | jq -r --arg m "$1" '.group[] | select(.mgid == $m) | .members[] | "\(.port):\(.join)"'; }
 
 # sa_gone MGID: the SA has no such group
 sa_gone() { u -j fabric group show | jq -e --arg m "$1" 'all(.group[]; .mgid != $m)'; }
 
-# vm_stop NAME: ends a VM as its command does; returns its exit status
+# vm_stop NAME: ends a VM by ending its command; returns its exit status
 vm_stop() {
 	local in=${vm_in[$1]} status
 	echo end >&"$in"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # ARP and ND between Linux's ib0 and interfaces of ours: all nodes have the same address for the same node, neighbours
-# are probed, addresses in use are found, neighbours are forgotten, and addresses move with and without an
+# are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
 # announcement. Everything is checked from both sides.
 #
-# 	h1 --- Switch1 --- Switch2 --- h2
-# 	         |
-# 	    a (VM, ib0, ib0.8001)
+#	h1 --- Switch1 --- Switch2 --- h2
+#	         |
+#	    a (VM, ib0, ib0.8001)
 . "$(dirname "$0")/lib.sh"
 need tshark arping
 printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
@@ -23,7 +23,7 @@ declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1
 
 # --- all nodes have the same link-layer address for a node
 
-# The address that each node has itself. Linux keeps RFC 4755's flags in the reserved octet, which others see as 0.
+# Each node's own address. Linux has RFC 4755's flags in the reserved octet, which is 0 in the tables of other nodes.
 declare -A link_address
 link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
 for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
@@ -48,7 +48,8 @@ check "both sides have the same 20 octets of everybody" same_address
 
 # --- probes
 
-# An entry that is stale by RFC 4861 is used: a unicast probe is sent to the known address, and its owner answers.
+# An entry that is stale by RFC 4861 is used, which sends a unicast probe to the known address. The node with the
+# address answers.
 probe() { # PLACE ADDRESS
 	at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && eventually 20 says REACHABLE at "$1" ip neigh show "$2"
 }

@@ -36,7 +36,7 @@ bridge_at() { # HOST N
 veths() { veth_station s1 h1 11 "$(mac 11)" && veth_station s2 h1 12 "$(mac 12)"; }
 macvlans() { macvlan_station m1 h3 31 "$(mac 31)" && macvlan_station m2 h3 32 "$(mac 32)"; }
 
-# from PLACE CMD...: runs CMD at a station, at a host, or in the VM
+# from PLACE CMD...: runs CMD in a station, in a host, or in the VM
 from() {
 	local place=$1
 	shift
@@ -124,7 +124,7 @@ each_once() { # LABEL PLACE GROUP PORT
 	eventually 10 has "$work/$1" "data 100" || return 1
 	equal "100 100" "$(grep -c '^data ' "$work/$1") $(grep '^data ' "$work/$1" | sort -u | wc -l)"
 }
-# Room for a burst, because an emulated processor reads it late.
+# Make room for a burst, because an emulated processor reads it late.
 g a sysctl -qw net.core.rmem_max=4194304 net.core.rmem_default=4194304
 check "s1 joins a group of IPv4" member s1-4 s1 239.4.4.4 7001
 check "Linux's multicast reaches s1" eventually 15 reached s1-4 a 239.4.4.4 7001

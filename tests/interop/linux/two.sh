@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Linux to Linux across our switches, without any IPoIB of ours. There are two VMs. First the embedded manager is in charge,
-# then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other VM has a standby. The
-# script prints how long things took.
+# Linux to Linux across our switches, without any IPoIB of ours. There are two VMs. First the embedded manager is in
+# charge, then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other VM has
+# a standby. The script prints the times.
 #
 #	a: ib0 10.4.9.1 --- 1 Switch1 5 ----- 5 Switch2 1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -231,14 +231,15 @@ lab_down
 
 # --- OpenSM in a
 
-# opensm_at PLACE PRIORITY: starts OpenSM there, with the log /tmp/osm/log in the VM and its pid in ${osm[PLACE]}
+# opensm_at PLACE PRIORITY: starts OpenSM at a place, with the log /tmp/osm/log in the VM and its pid in ${osm[PLACE]}
 declare -A osm
 opensm_at() {
 	g "$1" 'rm -rf /tmp/osm; mkdir /tmp/osm'
 	osm[$1]=$(gb "$1" /tmp/osm/out "OSM_CACHE_DIR=/tmp/osm OSM_TMP_DIR=/tmp/osm exec opensm -d 2 -D 0x43 \
 		-f /tmp/osm/log -p $2 -F $work/osm.conf -P $work/partitions.conf")
 }
-# Error 3111 with status 0x1C is left out, see opensm.sh: a packet of a neighbour can make an Armed port Active before OpenSM does.
+# Error 3111 with status 0x1C is omitted, see opensm.sh: a packet of a neighbour can make an Armed port Active before
+# OpenSM does.
 osm_errors() {
 	g "$1" "grep -E ' 0x01 -> |ERR [0-9A-F]{4}' /tmp/osm/log" | grep -v 'ERR 3111: Received MAD with error status = 0x1C'
 }
@@ -249,7 +250,8 @@ is_sm() { # PLACE [ASKER]: ASKER's port, by default that of PLACE, has the LID o
 
 issm() { g b smpquery portinfo "${lid[a]}" 1 | grep -q 'IsSM$'; }
 
-# pings_start FROM TO: pings 20 times a second. pings_end FROM MOST_MS: ends that; the longest time without a reply was at most so long
+# pings_start FROM TO: pings 20 times a second. pings_end FROM MOST_MS: ends the pings; the longest time without a
+# reply must be at most MOST_MS
 pings_start() {
 	pings=$(gb "$1" /tmp/pings exec ping -n -D -i 0.05 "${ip[$2]}")
 	eventually 20 g "$1" grep -q 'bytes from' /tmp/pings

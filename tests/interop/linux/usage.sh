@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm` in unusual conditions: closed descriptors, output that nobody reads, folders that cannot be read, a user who is
-# not root, long commands, little memory, Ctrl-C. And the example in examples/vm starts its own.
+# `uipoib vm` in unusual conditions: closed descriptors, output without a reader, folders that cannot be read, a user
+# who is not root, long commands, little memory, Ctrl-C. The example in examples/vm starts its own VM.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 script setpriv
 unset UIPOIB_NAME
@@ -20,7 +20,8 @@ check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
 
 # --- two VMs at a time, each with a fabric of its own
 
-# One VM is started by a user who is not root, in a folder that cannot be read; of the other one only the beginning of the output is read.
+# One VM is started by a user who is not root, in a folder that cannot be read; of the other VM's output only the
+# beginning is read.
 mkdir "$work/dark"
 chmod 711 "$work"
 cp -r "$UIPOIB" "$(dirname "$UIPOIB")/uipoib-vm-init" "$(dirname "$UIPOIB")/kmod" "$work/dark/"
@@ -61,7 +62,8 @@ fi
 
 # --- Ctrl-C on a terminal, while the VM boots and while the command runs
 
-# on_terminal FILE CMD: runs CMD on a terminal. FILE gets its output, descriptor 8 is the keyboard, $! is the pid of script(1)
+# on_terminal FILE CMD: runs CMD on a terminal. FILE gets its output, descriptor 8 is the keyboard, $! is the pid of
+# script(1), which runs the terminal
 on_terminal() {
 	script -qefc "$2" "$1" <&8 >/dev/null 2>&1 &
 }

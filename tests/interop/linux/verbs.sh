@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Programs that use verbs, as Debian has them, on /dev/infiniband/uverbs0 of uib.ko in two VMs; and programs that mean harm (guest/verbs.sh).
-# RANDOM_SECONDS (4) is how long random commands are given, and KILLS (20) how many programs are killed.
+# Debian's programs for verbs run on /dev/infiniband/uverbs0 of uib.ko in two VMs; then hostile programs
+# (guest/verbs.sh). RANDOM_SECONDS (4) is the time for which random commands are executed, and KILLS (20) the number
+# of programs that are killed.
 #
 #	a: ib0 10.4.9.1 --- Switch1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -19,9 +20,9 @@ left() { g "$1" bash "$PWD/tests/interop/linux/guest/verbs_left.sh"; }
 nothing_left() { [ "$(left "$1")" = "$2" ]; }
 before=$(left b)
 
-# pair NAME SERVER CLIENT: SERVER runs at a, CLIENT at b until it succeeds, as it fails before SERVER listens. Their output is in
-# $work/NAME.a and .b. A program waits for ever for a datagram that got lost, for example because a busy machine gave a VM no time; so
-# there are three attempts.
+# pair NAME SERVER CLIENT: SERVER runs in a. CLIENT runs in b, again and again until it succeeds, because it fails
+# before SERVER listens. Their output is in $work/NAME.a and .b. A program waits for ever for a datagram that got
+# lost, for example because a busy machine gave a VM no time; so there are three attempts.
 pair() { pair_once "$@" || pair_once "$@" || pair_once "$@"; }
 pair_once() {
 	local name=$1 pid
@@ -77,8 +78,8 @@ u fabric link set Switch1/2 up
 check "and its return" eventually 30 g a grep -q 'IBV_EVENT_PORT_ACTIVE' /tmp/watch
 g a kill "$pid"
 
-# --- pyverbs' tests, as rdma-core has them. Three fail: they want a vendor's ID, and this HCA has no OUI; and messages above 4096
-# octets of each port, and UD has none.
+# --- the tests of rdma-core's pyverbs. Three fail: they require a vendor's ID, but this HCA has no OUI, and messages
+# above 4096 octets at each port, which UD does not have.
 
 modules='test_device test_pd test_cq test_cq_events test_addr test_qp test_parent_domain test_shared_pd test_fork'
 g b "mkdir /tmp/py && cp -r /usr/share/doc/rdma-core/tests /tmp/py/ && cd /tmp/py && gunzip -f tests/*.gz
@@ -90,13 +91,14 @@ sed -n 's/.*skipped ./# skipped: /p' "$work/pyverbs" | sort | uniq -c
 
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- `echo connected` into the mode of ib0, which a driver cannot refuse: what is lost between two Linux ends of which one has done it
+# --- `echo connected` into the mode of ib0, which a driver cannot refuse: the packets that are lost between two Linux
+# ends if one of them has done this
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
 a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }
 b_to_a() { g b ping -n -q -c 2 -i 0.3 -W 2 10.4.9.1; }
 heard() { g "$1" "nstat -asz $2 | awk 'END { print \$2 }'"; }
-# arrives WHO COUNTER CMD...: CMD, whatever its status, makes the kernel's counter of WHO rise by 2 at least
+# arrives WHO COUNTER CMD...: after CMD, whatever its status, the kernel's counter of WHO has grown by 2 at least
 arrives() {
 	local before
 	before=$(heard "$1" "$2")
@@ -105,7 +107,7 @@ arrives() {
 }
 check "before: a reaches b" eventually 20 a_to_b
 check "before: b reaches a" b_to_a
-# b need not ask for the address of a, because a's answer would be one of the packets that are lost.
+# b must not have to resolve the address of a, because a's answer would be one of the lost packets.
 g b "ip neigh replace 10.4.9.1 dev ib0 nud permanent lladdr $(g a cat /sys/class/net/ib0/address)"
 check "a: echo connected" mode connected
 check "connected: no unicast from a to b arrives" not a_to_b

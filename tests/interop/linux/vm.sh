@@ -132,7 +132,7 @@ check "standard error apart from it" equal error "$(cat "$work/err")"
 check "what was written in the share is here" equal from-vm "$(cat "$work/shared/file")"
 check "what was written elsewhere is not" equal before "$(cat "$work/plain/file")"
 
-# --- attached to a lab: two at a time, each at a port of its own; ended by a time-out and by kill -9
+# --- attached to a lab: two VMs at a time, each at its own port; ended by a time-out and by kill -9
 
 topo_ring 2 3 | sed 's/^Switch 3/Switch 6/' >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
@@ -175,7 +175,7 @@ kill -TERM "$term" # `uipoib vm` passes it on to the command
 check "a signal goes to the command: its status is 128 and that" eval "wait $one; equal 143 \$?"
 check "no link is left" equal 0 "$(u -j fabric udp show | jq '.udp | length')"
 check "a time-out has status 4" refuse 4 "after [0-9]+ s: the VM " vm --timeout 2 -- true
-# Any client may ask the instance to attach a link. A wrong request gets an error and leaves nothing behind.
+# Any client may ask the instance to attach a link. A wrong request gets an error and has no other effect.
 cat >"$work/attach.py" <<'END'
 import array, json, socket, sys
 
@@ -279,7 +279,7 @@ else
 	skip "vm as a user" "unprivileged user namespaces are not permitted"
 fi
 
-# That of root is killed while it boots or runs: three processes of uipoib, QEMU and a helper
+# Root's VM is killed while it boots or runs: three processes of uipoib, QEMU and a helper
 for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
 { kill -KILL "$own" && wait "$own"; } 2>/dev/null
 own_gone() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The kernel modules compile with clang without a warning (W=1), against Debian's kernel sources, which are configured for clang with
-# kernel.config: Debian's own headers are configured for gcc, and clang refuses their options. Nothing is linked with a kernel here;
-# tests/kernels.sh does this. A step of `make check-night`.
+# The kernel modules compile with clang without a warning (W=1), against Debian's kernel sources, which are configured
+# for clang with kernel.config: Debian's own headers are configured for gcc, and clang refuses their options. The
+# modules are not linked with a kernel; tests/kernels.sh does this. A step of `make check-night`.
 #
 #	clang.sh [FOLDER]		FOLDER keeps the sources (build/kernel-debug)
 set -u
@@ -22,7 +22,7 @@ prepare() {
 		make -s -C "$tree" "O=$obj" CC=clang -j"${JOBS:-$(nproc)}" modules_prepare
 }
 
-# Without a kernel no symbol has an address, so modpost may name those that it misses, and nothing else.
+# Without a kernel no symbol has an address, so modpost may report missing symbols, but no other faults.
 modules() {
 	rm -rf "$out"
 	make -s -C kmod "KDIR=$obj" "BUILD=$out" CC=clang W=1 KBUILD_MODPOST_WARN=1 || return

@@ -6,9 +6,10 @@
 #
 #	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
 #
-# PARTS is "kmod verbs ibtap", or some of them. FUZZ_SECONDS (60) is how long kmod and ibtap are fuzzed. RANDOM_SECONDS (600) is how long verbs gets
-# random commands, and KILLS (200) how many programs are killed. ONLY is a regular expression: the checks of ibtap that are run. UIB is the
-# folder for the modules, if more than one runs at a time on one kernel (FOLDER/uib).
+# PARTS is "kmod verbs ibtap", or some of them. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
+# RANDOM_SECONDS (600) is the time for which verbs gets random commands, and KILLS (200) the number of programs that
+# are killed. ONLY is a regular expression that selects checks of ibtap. UIB is the folder for the modules (default
+# FOLDER/uib), to be set if several runs at the same time use one kernel.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../../system/lib.sh"

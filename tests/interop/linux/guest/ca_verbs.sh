@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: two devices of uib.ko with a cable between them, which OpenSM manages, take the place of uib0, and the suite of ca.h runs
-# over them.
+# Runs in a VM: two devices of uib.ko with a cable between them, which OpenSM manages, replace uib0, and the suite of
+# ca.h runs over them.
 #
 #	ca_verbs.sh SUITE
 set -e
@@ -19,7 +19,8 @@ ready() {
 		grep -q ACTIVE /sys/class/infiniband/uib$n/ports/1/state && [ "$(cat /sys/class/infiniband/uib$n/ports/1/pkeys/1)" = 0x8005 ] || return 1
 	done
 }
-# The link goes down when the VM gets no time for 3 s, and then nothing arrives. So there are three attempts, each with ports that are Active.
+# The link goes down when the VM gets no CPU time for 3 s, and then no packets arrive. So there are three attempts,
+# each with ports that are Active.
 attempt() {
 	local i
 	for ((i = 0; i < 600; i++)); do ! ready || break; sleep 0.1; done

@@ -23,14 +23,15 @@ probe_host() { "${@:5}" $probe "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/prob
 # flows PORT KINDS: traffic of these kinds flows now, and has flowed for a second
 flows() { $judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
-# carriers: print how often the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS: the carrier has
-# not changed since that count, and traffic flows
+# carriers: print the number of times that the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS:
+# the carrier has not changed since that count, and traffic flows
 carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
-# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds, and traffic of KINDS is back within STATED + $machine
-# seconds. On a busy machine $machine is multiplied by the factor by which any program is slower there (stretch in lib.sh). EFFECT is
-# looked for by programs, here and in the VM, whose run time does not count.
+# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds, and traffic of KINDS is back within
+# STATED + $machine seconds. On a busy machine $machine is multiplied by the factor by which all programs are slower
+# (stretch in lib.sh). The programs that check for EFFECT, on this machine and in the VM, take time, too; this time is
+# not counted.
 fault() {
 	local port=7790
 	[ "$1" != -p ] || { port=$2; shift 2; }
@@ -55,7 +56,7 @@ fault() {
 #	          |
 #	         UDP --- h3, an instance of its own
 
-# The hosts are named namespaces, which outlive the instances, so that the probes go on.
+# The hosts are named namespaces, which outlive the instances, so that the probes continue.
 spaces_del() { ip netns del "$inst-h2"; ip netns del "$inst-h3"; } 2>/dev/null
 
 far_conf() { # [LINE]: the configuration of the other instance, LINE being one more line for its interface

@@ -329,8 +329,8 @@ def receive(s):
 
 
 # AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets accept destination addresses of 20 octets. As
-# with ib_ipoib, received frames have no source address there, because the kernel's structures for it have room for
-# only 8 octets.
+# with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures for it have
+# room for only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests of uib.ko alone, run in the VM of `uipoib vm`; prints TAP. Devices are added and removed, wrong packets are discarded
-# and counted, a fuzzer sends packets that no real end would send, devices are in network namespaces, and the module is
-# removed under traffic.
+# Tests of uib.ko alone, run in the VM of `uipoib vm`; prints TAP. Devices are added and removed, wrong packets are
+# discarded and counted, a fuzzer sends packets that no real node would send, devices are moved to network namespaces,
+# and the module is removed under traffic.
 #
 #	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
 #

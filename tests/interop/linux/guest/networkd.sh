@@ -5,8 +5,8 @@
 #
 #	networkd.sh NETWORK		the script executes networkd, so it does not return
 #
-# networkd waits for udevd to report that an interface is ready, and there is no udevd here. With /sys read-only, as in a
-# container, networkd does not wait.
+# networkd waits for udevd to report that an interface is ready, and this VM has no udevd. With /sys read-only, as in
+# a container, networkd does not wait.
 set -eu
 mkdir -p /run/systemd/network /run/systemd/netif/{leases,links,lldp}
 rm -f /run/systemd/network/*

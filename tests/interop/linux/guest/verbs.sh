@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: programs that mean harm use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module go while they run.
-# Prints TAP. The module is not there at the end.
+# Runs in a VM: hostile programs use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module are
+# removed while they run. Prints TAP. At the end the module is not loaded.
 #
-#	verbs.sh UIB.KO [SECONDS [KILLS]]	random commands are given for SECONDS (10), and KILLS (20) programs are killed
+#	verbs.sh UIB.KO [SECONDS [KILLS]]	random commands are executed for SECONDS (10), and KILLS (20) programs
+#	are killed
 module=$1 seconds=${2:-10} kills=${3:-20}
 TEST_ISOLATED=1 # a device belongs to the namespace of the VM
 . "$(dirname "$0")/../../../system/lib.sh"
@@ -30,7 +31,8 @@ check "nothing is left of random commands" eventually 10 nothing_left
 
 # --- killed
 
-# kill_one I: at a random moment: while it begins, while it uses one object of each kind, or while it gives random commands
+# kill_one I: kills a program at a random moment: while it starts, while it uses one object of each kind, or while it
+# executes random commands
 kill_one() {
 	local pid what=verbs_hold
 	[ $(($1 % 3)) != 2 ] || what="verbs_random 100 $1"
@@ -56,7 +58,7 @@ check "$kills programs are killed" kill_all
 check "most of them had the device open then" test "$had" -gt $((kills / 2))
 check "nothing is left of them" eventually 20 nothing_left
 
-# --- device and module go while a program uses them
+# --- device and module are removed while a program uses them
 
 no_pages() { equal "0 pages" "$(left 2>/dev/null | grep pages)"; }
 gone() { # CMD: removes it
