@@ -102,7 +102,7 @@ static struct hca_ah *make_ah(struct hca *h, uint16_t dlid)
 	return ah;
 }
 
-/* Make a packet whose payload is a slice of one shared buffer, as segmentation makes them. */
+/* Make a packet whose payload is a slice of one shared buffer, as in packets from segmentation. */
 static struct pkt *make_payload(struct pkt_buf *buf, unsigned int size)
 {
 	struct pkt *p = pkt_alloc(pool);

@@ -346,7 +346,7 @@ static void joins(struct bench *b)
 	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
 }
 
-/* Measure a sweep that finds no change, as a trap without a cause starts it. */
+/* Measure a sweep that finds no change, such as one after a trap without a cause. */
 static void again(struct bench *b)
 {
 	double took;

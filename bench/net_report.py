@@ -19,7 +19,7 @@ import os
 import statistics
 import sys
 
-# The relay modes that do the same work as a row of uipoib, with the most similar mode first
+# The relay modes that do the same work as each row of uipoib, beginning with the most similar mode
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],

@@ -78,7 +78,7 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
-/* Capabilities that concern only consumers in the kernel. They have had a member of their own since 5.19. */
+/* Capabilities that concern only consumers in the kernel. Since 5.19 the kernel has a separate member for them. */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {
 #if UIB_KERNEL_FROM(5, 19)

@@ -70,8 +70,8 @@ struct ibtap_addr {
 };
 
 /*
- * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner accepts in frames that it reads. Every bit but the first
- * may be set only together with the first.
+ * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner accepts in frames that it reads. Every other bit may be set
+ * only together with IBTAP_OFFLOAD_CSUM.
  */
 #define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
 #define IBTAP_OFFLOAD_TSO4 0x02

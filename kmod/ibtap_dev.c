@@ -143,8 +143,8 @@ static int net_stop(struct net_device *dev)
 }
 
 /*
- * The kernel's watchdog calls this when the queue @index has been full, and has stopped senders, for as long as the
- * module parameter timeout says.
+ * The kernel's watchdog calls this when the queue @index has been full, with its senders stopped, for as long as the
+ * module parameter timeout.
  */
 static void tx_timeout(struct net_device *dev, unsigned int index)
 {

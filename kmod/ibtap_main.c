@@ -46,7 +46,7 @@ static int attach_to(struct net_device *dev, struct ibtap_queue *q, u32 flags)
 		return -EPERM;
 	if (tap->n_queues == dev->num_tx_queues)
 		return -EBUSY;
-	/* A new owner has to state again which offloads it accepts. */
+	/* A new owner has to set again which offloads it accepts. */
 	if (!tap->n_queues)
 		ibtap_set_offloads(tap, 0);
 	return ibtap_queue_attach(tap, q);

@@ -26,7 +26,7 @@ static_assert(offsetof(struct ib_port_info, link_roundtrip_latency) == P_CAP_MAS
 static_assert(sizeof(struct ib_port_info) <= IB_SMP_DATA_SIZE);
 static_assert(sizeof(struct ib_node_info) == 40);
 
-/* A Get or Set of an attribute. It runs with port.lock held. */
+/* A Get or Set of an attribute, processed with port.lock held. */
 struct req {
 	struct uib_dev *dev;
 	struct uib_port *p;

@@ -185,7 +185,7 @@ struct uib_port {
 	u8 vlarb[4][IB_SMP_DATA_SIZE];
 	/* values of the counters when the PMA last cleared them */
 	u64 counter_base[UIB_C_PORT_END];
-	/* the same for PortCountersExtended, which is cleared separately */
+	/* values of the counters when PortCountersExtended was last cleared, which does not affect PortCounters */
 	u64 ext_base[UIB_C_PORT_END];
 };
 
@@ -303,9 +303,15 @@ void uib_link_stop(struct uib_link *l);
 void uib_link_close(struct uib_link *l);
 /* uib_link_send() - Send a packet to the peer. 0; -ENETDOWN if the link is not UP; the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
-/* uib_link_check_sender() - Whether the link takes datagrams of @from now: UIB_C_NONE or the reason why not */
+/*
+ * uib_link_check_sender() - Tell whether the link accepts datagrams from @from now. Return: UIB_C_NONE, or the reason
+ * why not
+ */
 enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr *from);
-/* uib_link_heard() - A valid datagram of the peer has arrived: UIB_C_NONE if it is to be delivered */
+/*
+ * uib_link_heard() - Process the arrival of a valid datagram of the peer. Return: UIB_C_NONE if the datagram is to be
+ * delivered
+ */
 enum uib_counter uib_link_heard(struct uib_link *l, const union uib_addr *from);
 /*
  * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState demands, after @delay or when
@@ -320,7 +326,7 @@ const char *uib_link_state_name(enum uib_link_state s);
 
 int uib_udp_open(struct uib_link *l);
 void uib_udp_close(struct uib_link *l);
-/* uib_udp_send() - Send one datagram. Octets sent; -errno of the socket */
+/* uib_udp_send() - Send one datagram. Return: number of octets sent; -errno of the socket */
 int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t n, size_t len);
 
 /* --- port.c */
@@ -358,7 +364,7 @@ static inline unsigned int uib_mtu_octets(u8 code)
 int uib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
-/* uib_sma() - Change the request in @smp into its response. False: the M_Key forbids to answer */
+/* uib_sma() - Change the request in @smp into its response. Return: false if the M_Key forbids an answer */
 bool uib_sma(struct uib_dev *dev, struct ib_smp *smp, bool ignore_mkey);
 void uib_pma(struct uib_dev *dev, struct ib_mad *mad);
 /* uib_samples() - Execute a Get or Set of @attr. Return: the MAD status; if it is 0, @data is now the answer */

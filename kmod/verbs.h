@@ -47,7 +47,7 @@ struct uib_ucontext {
 	struct uib_quota *quota;
 };
 
-/* .quota of an object is its process's, and NULL if a consumer in the kernel has made the object. */
+/* .quota of an object belongs to its process; NULL if a consumer in the kernel has made the object. */
 struct uib_pd {
 	struct ib_pd ibpd;
 	struct uib_quota *quota;
@@ -67,15 +67,16 @@ struct uib_cq {
 	struct ib_wc *ring;
 	u32 size, head, count;
 	enum ib_cq_notify_flags armed; /* kind of completions that call the handler; 0: none */
-	bool broken; /* a completion was lost because the CQ was full, so the CQ takes no more completions for ever */
+	bool broken; /* a completion was lost because the CQ was full, so the CQ accepts no more completions */
 	/* true if the CQ overflowed and the event CQ_ERR, which reports this to the consumer, was not raised yet */
 	bool overflowed;
 };
 
 struct uib_mr {
 	struct ib_mr ibmr;
-	struct kref ref; /* the consumer's, and one for each SGE that is posted */
-	refcount_t users; /* one while the region is registered, and one for each copy that runs */
+	struct kref ref; /* references: one of the consumer, and one of each posted SGE */
+	/* users: one while the region is registered, and one for each running copy */
+	refcount_t users;
 	/* completed when no copy is running and none can begin any more */
 	struct completion unused;
 	struct uib_quota *quota;
@@ -117,7 +118,7 @@ struct uib_qp {
 	struct ib_qp ibqp;
 	struct uib_dev *dev;
 	struct uib_quota *quota;
-	struct ib_qp *wc_qp; /* the QP in its completions: .ibqp, or the stub of user.c */
+	struct ib_qp *wc_qp; /* the QP that completions name: .ibqp, or the stub of user.c */
 	/* makes calls of modify_qp() wait for each other; taken before .lock */
 	struct mutex modify_lock;
 	spinlock_t lock; /* protects all members below but .work */
@@ -136,7 +137,7 @@ struct uib_qp {
 	struct uib_rwqe *rq;
 	struct uib_sge *rq_sge;
 	u32 rq_head, rq_count;
-	u8 *gather; /* buffer of .work for the octets that the packet takes from regions, one MTU */
+	u8 *gather; /* buffer of .work for the octets that a packet copies from regions, one MTU long */
 	struct work_struct work;
 };
 
@@ -224,8 +225,8 @@ struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_
 			      uib_dmah_param struct ib_udata *udata);
 int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 /*
- * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region. -EINVAL:
- * the QP may not use this memory so. May be called in any context
+ * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region.
+ * -EINVAL: the QP may not use this memory in this way. May be called in any context
  */
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);

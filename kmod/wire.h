@@ -46,7 +46,10 @@ static inline bool uib_lid_is_mcast(u16 lid)
 	return lid >= UIB_LID_MCAST && lid != UIB_LID_PERMISSIVE;
 }
 
-/* P_Keys match if the low 15 bits are equal and not 0, and at least one of the two is of a full member: IBTA 10.9.3. */
+/*
+ * P_Keys match if the low 15 bits are equal and not 0, and at least one of the two belongs to a full member: IBTA
+ * 10.9.3.
+ */
 static inline bool uib_pkey_match(u16 a, u16 b)
 {
 	return !((a ^ b) & ~UIB_PKEY_FULL) && (a & ~UIB_PKEY_FULL) && ((a | b) & UIB_PKEY_FULL);

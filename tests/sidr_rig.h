@@ -152,7 +152,7 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 	sac_port_update(r->sac, &r->port, r->net.now);
 }
 
-/* secret of the SA clients that are made after it was set */
+/* secret of SA clients that are created after the test has set it */
 static struct hash_key sidr_rig_secret;
 
 static inline void sidr_rig_agents(struct sidr_rig *r)

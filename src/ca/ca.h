@@ -62,7 +62,7 @@ struct ca_ah_attr {
 };
 
 struct ca_send {
-	struct pkt *pkt; /* the packet; its head is at the payload */
+	struct pkt *pkt; /* the packet; its head is at the beginning of the payload */
 	struct ca_ah *ah;
 	uint32_t dest_qp, qkey;
 };
@@ -117,7 +117,7 @@ struct ca_ops {
 	void (*dispatch)(struct ca *ca, ns_t now); /* NULL if .fd is -1 */
 };
 
-/* The corresponding structs of a backend begin with these three. */
+/* A backend's own structs begin with struct ca, ca_qp or ca_ah. */
 struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;

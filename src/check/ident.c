@@ -109,7 +109,7 @@ static uint16_t usual_manager(struct chk *c)
 	return best;
 }
 
-/* --- SMInfo, as the subnet managers answer it */
+/* --- SMInfo: the answers of the subnet managers */
 
 static bool is_master(const struct chk_manager *m)
 {

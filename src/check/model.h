@@ -51,12 +51,12 @@ struct chk_port {
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	/* true if nothing was read of the node behind the port, because of a silent agent, a bound, or a twin */
+	/* true if the node behind the port was not read, because of a silent agent, a bound, or a twin */
 	bool mute;
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;
-	/* P_Key table with npkeys entries, of which 0 is an empty one. NULL: not read */
+	/* P_Key table with npkeys entries, of which those with 0 are empty. NULL: not read */
 	uint16_t *pkeys;
 	uint16_t npkeys;
 	bool pkeys_gaps; /* a part of the table was not read */
@@ -137,7 +137,7 @@ struct chk_silence {
 	uint8_t port;
 	bool behind; /* true if the node behind the port did not answer */
 	uint16_t attr; /* attribute of the request */
-	bool pma; /* true if the attribute is one of performance management */
+	bool pma; /* true if the attribute belongs to performance management */
 	uint16_t status; /* MAD status of the refusal; 0: no answer */
 	uint32_t count; /* number of requests of this kind */
 };

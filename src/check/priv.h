@@ -25,10 +25,7 @@ struct chk {
 	struct chk_owner *by_lid; /* first owner of each LID, [IB_LID_MCAST_MIN] */
 	const struct chk_node **sw; /* switches, [nsw] */
 	uint32_t nsw;
-	/*
-	 * end ports that have a port GUID, sorted by GUID; ports with the same GUID in the order of the fabric,
-	 * [nby_guid]
-	 */
+	/* end ports that have a port GUID, sorted by GUID, and then in the order of the fabric, [nby_guid] */
 	struct chk_port_guid *by_guid;
 	uint32_t nby_guid;
 	/* connected part of the fabric that each node is in, by links that carry data, [f->n] */

@@ -93,8 +93,8 @@ void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *wha
  */
 const struct seen *rereg_now(struct run *r);
 /*
- * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table, and all other entries to 0. False: the DUT refused, and the case
- * has a verdict
+ * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table to @pkey, and all other entries to 0. False: the DUT
+ * refused, and the case has a verdict
  */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
 /*

@@ -20,7 +20,7 @@ void encaparp_prepare(struct world *w)
 {
 	ib_gid bcast = sa_mgid_broadcast(w);
 	struct world_group *g =
-		world_group_make(w, &bcast); /* this call also gives the group an MLID */
+		world_group_make(w, &bcast); /* this call also assigns an MLID to the group */
 
 	g->exists = g->admin = false;
 	/* Silence the server until the case P18/retry has seen that a request got no answer. */

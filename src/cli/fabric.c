@@ -101,7 +101,7 @@ static const struct cli_show port_shown = {
 	.title = (const char *const[]){ "port", NULL },
 };
 
-/* A bare word is a port if it has a '/', else a node. */
+/* A word without a key is a port if it has a '/', and otherwise a node. */
 static int port_show(int argc, char **argv)
 {
 	char *words[8] = { argv[0] }, port[] = "port", name[] = "node";
@@ -393,7 +393,10 @@ static const struct cli_show partition_shown = {
 	.title = (const char *const[]){ "partition", NULL },
 };
 
-/* The file is read here, with the user's rights, because the instance opens no path for a client. */
+/*
+ * Read the file in this process, with the user's rights, because the instance opens no path for a
+ * client.
+ */
 static int load_partitions(json_t *args)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));

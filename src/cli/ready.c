@@ -89,7 +89,7 @@ static void notify(const struct ready *r, const char *text)
 		       r->to_len);
 }
 
-/* A pipe that is full, or that nobody reads any more, gets no newline. */
+/* A pipe that is full, or that has no reader any more, gets no newline. */
 static void newline(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -205,7 +205,7 @@ static void on_impatient(int sig)
 		kill(kill_pid, SIGKILL);
 }
 
-/* Stops the daemon cleanly. A signal that arrives meanwhile kills the daemon at once. */
+/* Stops the daemon cleanly. If a signal arrives during this time, the daemon is killed at once. */
 static int stop(struct run *r)
 {
 	struct sigaction sa = { .sa_handler = on_impatient };
@@ -234,7 +234,7 @@ static int wait_answer(const struct run *r, const json_t *answer)
 			 error ? error : "");
 }
 
-/* Waits until all links are up. 0; -1 - N after signal N; else the exit status, after a message */
+/* Waits until all links are up. Return: 0; -1 - N after signal N; otherwise the exit status, after a message */
 static int wait_up(struct run *r)
 {
 	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->job.timeout_ms),

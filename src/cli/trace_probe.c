@@ -194,7 +194,7 @@ static void say_resolved(const struct ends *e, const struct rtnl_neigh *n)
 	printf(" for the kernel");
 }
 
-/* Has the kernel forget the address and resolve it again. */
+/* Make the kernel delete the entry of the address and resolve the address again. */
 static int resolve(struct rtnl *nl, int ifindex, const struct ends *e, const struct rtnl_ip *ip)
 {
 	struct rtnl_neigh n;

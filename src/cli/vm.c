@@ -39,7 +39,7 @@
 struct vm_opts {
 	const char *file, *name, *kernel, *module, *port;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
-	/* other end of the link; to.udp: the link leads to an address, --port udp:... */
+	/* other end of the link; if to.udp is set, the link leads to an address (--port udp:...) */
 	struct conf_port to;
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];

@@ -17,7 +17,7 @@
 /* Octets of the receive buffer. Packets for a VM that is slower than that are lost, as in a full switch. */
 #define RCVBUF (1024 * 1024)
 
-/* --- the pair of sockets, both bound to loopback, of which the instance gets one */
+/* --- the pair of sockets, both bound to loopback; one of them is for the instance */
 
 static int bound_socket(struct sockaddr_in *ret)
 {
@@ -35,8 +35,8 @@ static int bound_socket(struct sockaddr_in *ret)
 }
 
 /*
- * Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for that, so
- * this process also sizes the buffers of the instance's socket.
+ * Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for this, so this
+ * process also sets the buffers of the instance's socket.
  */
 static void set_buffer(int fd, int force, int plain, int size)
 {

@@ -3,7 +3,7 @@
 #define CLI_VMLAB_H
 
 /*
- * The fabric that `uipoib vm` starts if no instance and no file is named. It is a switch with one host
+ * The fabric that `uipoib vm` starts without a given instance or file. It is a switch with one host
  * and free ports for VMs.
  *
  *	h1, uib0 10.4.0.1 --- 1 Switch1 2 --- ib0 10.4.0.100

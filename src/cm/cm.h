@@ -45,7 +45,7 @@ struct cm_cfg {
 
 /* cm_create() - Return: 0; -ENOMEM */
 int cm_create(struct cm **ret, const struct cm_cfg *cfg);
-/* cm_destroy() - Free the agent. Requests and services that are left are forgotten. NULL is accepted */
+/* cm_destroy() - Free the agent, and drop its remaining requests and services. NULL is accepted */
 void cm_destroy(struct cm *c);
 
 /* cm_timers(), cm_random() - Timers, and a random number, for users of the agent */
@@ -75,7 +75,7 @@ struct cm_request {
  * Return: 0; -EBUSY: the endpoint is being destroyed; -EALREADY: @q is open; -ENOMEM
  */
 int cm_request(struct cm *c, struct cm_request *q, ns_t now);
-/* cm_request_cancel() - Forget a request; no effect if it is not open */
+/* cm_request_cancel() - Cancel a request; no effect if it is not open */
 void cm_request_cancel(struct cm_request *q);
 
 /* --- Services */

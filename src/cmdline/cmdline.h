@@ -94,7 +94,7 @@ enum cli_key_type {
 
 struct cli_key {
 	const char *name; /* name on the command line; NULL ends the table */
-	const char *arg; /* name of the argument in the protocol; NULL: as .name */
+	const char *arg; /* name of the argument in the protocol; NULL: the same as .name */
 	enum cli_key_type type;
 	bool bare; /* the value may be given once without the key, as in `path get ADDR` */
 	bool required;

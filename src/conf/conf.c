@@ -80,7 +80,7 @@ int conf_fail_nomem(struct conf_parser *p)
 	return -ENOMEM;
 }
 
-/* Make @name relative to the folder of the configuration. "-" and absolute paths are returned as they are. */
+/* Make @name relative to the folder of the configuration. "-" and absolute paths are returned unchanged. */
 static char *resolve_path(const struct conf_parser *p, const char *name)
 {
 	const char *slash = strrchr(p->file, '/');

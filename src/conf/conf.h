@@ -41,11 +41,11 @@ struct conf_mkey {
 
 struct conf_fabric {
 	char name[CONF_NAME_MAX];
-	char *topology; /* path of the topology file; the parser has resolved a relative one */
+	char *topology; /* path of the topology file; the parser has resolved a relative path */
 	char *partitions; /* path of the partition file, or NULL */
 	char *capture; /* path of a capture of all packets, "-" for standard output, or NULL */
 	bool sm_embedded;
-	/* node of the embedded SM; empty: the first switch, else the first CA */
+	/* node of the embedded SM; empty: the first switch, or the first CA if there is no switch */
 	char sm_node[CONF_NAME_MAX];
 	uint8_t sm_port;
 	uint8_t sm_priority; /* priority of the embedded SM in the election of a master, 0-15 */
@@ -53,11 +53,11 @@ struct conf_fabric {
 	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
 	const struct sm_engine *routing; /* engine of the SM, route/route.h; NULL: the default */
 	bool partial_sweeps; /* sm_cfg.partial_sweeps */
-	uint8_t lmc; /* LMC that the embedded SM gives to ports of CAs, 0-7 */
+	uint8_t lmc; /* LMC that the embedded SM sets at ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
 	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */
-	bool sidr_server; /* the embedded SM's node gives out groups by SIDR */
+	bool sidr_server; /* the embedded SM's node answers SIDR requests for groups */
 	uint64_t sidr_service; /* ServiceID of this server */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
@@ -85,7 +85,7 @@ struct conf_port {
 	char node[CONF_NAME_MAX];
 	uint8_t port;
 	bool verbs; /* true if the kernel serves the port, by libibverbs */
-	bool udp; /* true if the interface has a CA of its own, whose link runs over UDP */
+	bool udp; /* true if the interface has its own CA, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
 	/* UDP: both ends of the link; listen.family 0: not given, so any free port is used */
 	struct ip_endpoint peer, listen;
@@ -162,7 +162,7 @@ struct conf_iface {
 	unsigned int tx_timeout;
 	unsigned int rq_depth; /* packets in the receive ring of the interface's queue pair */
 	unsigned int mcast_timeout; /* ms to wait for an answer to each try of a join */
-	unsigned int mcast_retries; /* tries of a join after the first one */
+	unsigned int mcast_retries; /* number of tries of a join after the first one */
 	unsigned int path_timeout; /* ms to wait for an answer to each try of a path query */
 	/* enum log_level up to which the interface logs; CONF_DEBUG_DEFAULT: the level of the instance */
 	unsigned int debug;

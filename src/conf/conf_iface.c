@@ -387,8 +387,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * One SIDR server is enough for a partition. A second server would be of no use to clients, and it could be on the
- * same port as the first.
+ * One SIDR server is enough for a partition. A second server would be useless to clients, and it could be on the same
+ * port as the first.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -469,10 +469,7 @@ static bool same_netns(const struct conf_iface *a, const struct conf_iface *b)
 	return !strcmp(a->host, b->host) || (a->netns && b->netns && !strcmp(a->netns, b->netns));
 }
 
-/*
- * An interface that the configuration names must not have a name that the device of a P_Key on the same host
- * may get.
- */
+/* An interface with a configured name must not have a name that the device of a P_Key on the same host may get. */
 static int check_name(struct conf_parser *p, const struct conf_iface *f)
 {
 	const struct conf_iface *end = p->c.iface + p->c.nifaces;

@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 #include "util/list.h"
 
-/* Largest number of octets of a line with its end, for which inih's buffer has room */
+/* Largest number of octets of a line, including its end, for which inih's buffer has room */
 #define CONF_LINE_MAX 199
 
 struct conf_section;
@@ -49,7 +49,8 @@ struct conf_key {
 	enum conf_type type;
 	size_t off, size; /* offset and size of the member in the section's struct */
 	size_t given; /* offset of a bool that is set when the key is given; 0: none */
-	unsigned long def; /* value of a CONF_NUMBER or CONF_WORD that is not given */
+	/* default of a CONF_NUMBER or CONF_WORD, used if the key is not in the file */
+	unsigned long def;
 	unsigned long min, max;
 	bool (*allowed)(unsigned long v); /* a further check of a number; NULL: none */
 	const char *const *words; /* NULL-terminated */
@@ -81,7 +82,7 @@ struct conf_section {
 
 extern const struct conf_section conf_section_fabric, conf_section_udp, conf_section_iface;
 
-/* conf_key_defaults() - Give the members of @object the values of keys that are not given */
+/* conf_key_defaults() - Set the members of @object for keys that are not in the file to their defaults */
 void conf_key_defaults(const struct conf_section *s, void *object);
 /*
  * conf_key_given() - Take the key @name, which may be unknown, for the section that is being read. Return: 0, or the
@@ -96,14 +97,14 @@ int conf_override(struct conf_parser *p);
 /* conf_override_check() - Refuse settings that were for no section, now that the whole file was read */
 int conf_override_check(struct conf_parser *p);
 
-/* conf_fail() - Make "file:line: ..." the error, unless there is one already. Returns -EINVAL */
+/* conf_fail() - Set the error to "file:line: ...", unless there is an error already. Returns -EINVAL */
 int conf_fail(struct conf_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int conf_fail_nomem(struct conf_parser *p); /* -ENOMEM */
 
 /* conf_set_path() - Set *@dst to @value, resolved against the folder of the configuration; "-" is not resolved */
 int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char *value);
 
-/* conf_grow() - Enlarge array @v of @n elements by a zeroed one. NULL: out of memory, and @v is unchanged */
+/* conf_grow() - Enlarge array @v of @n elements by a zeroed element. NULL: out of memory, and @v is unchanged */
 void *conf_grow(void *v, size_t n, size_t size);
 
 /* conf_parse_u64() - Parse a number of 64 bits, as 1 or 0x1 */

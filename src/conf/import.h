@@ -24,10 +24,7 @@ struct import_opts {
 	 * IMPORT_HOSTS without .match
 	 */
 	unsigned int hosts;
-	/*
-	 * POSIX extended expressions: only HCAs whose description or name matches one get
-	 * interfaces
-	 */
+	/* POSIX extended expressions: only HCAs whose description or name matches an expression get interfaces */
 	char **match;
 	size_t nmatch;
 	bool force; /* overwrite files that exist */

@@ -21,7 +21,7 @@ struct run;
 
 struct conform_case {
 	const char *id; /* the clause of CONFORMANCE.md, and "/WORD" if it has several cases */
-	const char *title; /* the point that is judged, in one line */
+	const char *title; /* subject of the case, in one line */
 	const char *section; /* section of the document */
 	const char *text; /* the demand, in the words of the document */
 	/*
@@ -56,7 +56,7 @@ struct conform_profile {
 	const struct world_wire *wire;
 	/* the chapters in the order in which they run; ends with NULL */
 	const struct conform_chapter *const *chapters;
-	/* cases of these chapters that do not apply, because the profile does otherwise; may be NULL */
+	/* cases of these chapters that do not apply to the profile; may be NULL */
 	const struct conform_reason *exempt;
 	/* clauses of the profile's own document that have no case; may be NULL */
 	const struct conform_reason *unseen;
@@ -79,7 +79,7 @@ struct run {
 
 /*
  * check() - Judge one condition. Return: @ok
- * @s:	the packet that the condition is about, or NULL
+ * @s:	the packet to which the condition applies, or NULL
  */
 bool check(struct run *r, bool ok, const struct seen *s, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -242,7 +242,7 @@ static bool port_left_active(struct world *w)
 	return true;
 }
 
-/* Run a case. Return: true if the link was down meanwhile and the case could not judge its subject */
+/* Run a case. Return: true if the link was down during the case, so that the case could not judge its subject */
 static bool link_spoiled(struct suite *s, size_t i)
 {
 	struct run *run = &s->run[i];

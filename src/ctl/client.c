@@ -348,8 +348,8 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
 	/*
-	 * The client has closed the connection, so an answer under way is of no use any more. If no answer is under
-	 * way, go on reading, because requests that wait in the socket may still have effects.
+	 * The client has closed the connection, so an unfinished answer is useless. If there is no such answer,
+	 * continue to read, because requests that wait in the socket may still have effects.
 	 */
 	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		ctl_client_drop(c);

@@ -13,7 +13,7 @@
 
 /* The subnet manager: its state and sweeps, partitions, multicast groups. */
 
-/* The embedded SM that is master, else any embedded SM; NULL after an error was sent */
+/* Return the embedded SM that is master, or else any embedded SM; NULL after an error was sent */
 static struct inst_sm *arg_sm(struct ctl_req *r)
 {
 	struct inst_fabric *f = ctl_arg_fabric(r);
@@ -183,7 +183,10 @@ void cmd_fabric_sm_start(struct ctl_req *r)
 		end_or_error(r, fab_sm_start(f, at, (uint8_t)priority, r->now, err), err);
 }
 
-/* The SM on the port of the argument "port", without it the master; NULL after an error was sent */
+/*
+ * Return the SM on the port that the argument "port" names; without the argument, the master. NULL
+ * after an error was sent
+ */
 static struct inst_sm *arg_sm_at(struct ctl_req *r)
 {
 	struct inst_fabric *f;

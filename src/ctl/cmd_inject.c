@@ -116,7 +116,7 @@ static void shoot(struct ctl_req *r, struct shot *s, long long n)
 	json_t *row = json_object();
 	long long sent = 0;
 
-	/* Packets of other senders, which are in the queues now, must not be counted below. */
+	/* Packets of other senders, which are already in the queues, must not be counted below. */
 	drain(s, r->now);
 	count(&before, s);
 	for (; sent < n; sent++) {

@@ -92,7 +92,7 @@ static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, un
 	return peer;
 }
 
-/* Finds the GID of another interface of this instance on the same link that has the address. */
+/* Finds another interface of this instance on the same link that has the address, and returns its GID. */
 static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsigned int family,
 			  ib_gid *ret)
 {
@@ -117,7 +117,7 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 
 /*
  * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and libuipoib-path makes
- * a connection for each, so the limit is half of the clients that the instance serves. The other half is left for
+ * a connection for each, so the limit is half of the clients that the instance serves. The other half is reserved for
  * commands.
  */
 #define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
@@ -148,7 +148,7 @@ struct getter {
 /* What a client asks for */
 struct target {
 	struct inst_iface *iface;
-	bool is_gid, is_ip; /* both are true for an IPv6 address that may be a GID */
+	bool is_gid, is_ip; /* both are true for an IPv6 address that may also be a GID */
 	/* the address; follow_route() replaces it by the next hop on the route to it */
 	struct rtnl_ip ip;
 	ib_gid gid;
@@ -165,7 +165,7 @@ static bool find_gid(const struct inst_iface *i, const struct rtnl_ip *ip, ib_gi
 	       gid_by_config(i, ip->addr, family_of(ip), ret);
 }
 
-/* The PathRecord as the SA sends it, 64 octets in hexadecimal digits: for libuipoib-path */
+/* The PathRecord in the form of the SA's answer, 64 octets in hexadecimal digits: for libuipoib-path */
 static json_t *record_of(const struct ib_path_rec *rec)
 {
 	char text[2 * PATH_REC_LEN + 1];
@@ -261,7 +261,7 @@ static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_
 		get_done(&g->wait, -ENODEV, NULL, now);
 }
 
-/* Asks the SA. Returns -EINPROGRESS if get_done() will be called; else the request was answered. */
+/* Asks the SA. Returns -EINPROGRESS if get_done() will be called; otherwise the request has been answered. */
 static int ask(struct getter *g, struct ctl_req *r)
 {
 	struct sac *sac = g->iface->port->ifc.sac;

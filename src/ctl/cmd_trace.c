@@ -62,7 +62,7 @@ static void tell_packet(struct tracer *t, const uint8_t *wire, size_t len)
 	ctl_row(&t->hold.req, row);
 }
 
-/* Number of the packet, from 1; 0: the trace has no room for another packet */
+/* Return the number of the packet, from 1; 0: the trace has no room for another packet */
 static unsigned int number(struct tracer *t, const struct pkt *p)
 {
 	static uint8_t wire[IB_PKT_MAX];
@@ -268,7 +268,7 @@ static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
 	return q->to ? host_end(r, q) : address_end(r, q, dest);
 }
 
-/* Whether the host can do that with this other end */
+/* Tell whether the host can trace this with this other end */
 static bool fits(struct ctl_req *r, const struct question *q, const char *dest)
 {
 	enum trace_what what = q->match.what;
@@ -326,7 +326,7 @@ static bool read_args(struct ctl_req *r, struct trace_match *m)
 	return m->family != 5;
 }
 
-/* The end where the trace begins, which has to be up */
+/* Return the interface at which the trace begins, which has to be up */
 static struct inst_iface *first_end(struct ctl_req *r, const char *src)
 {
 	struct inst_iface *from = end_by_host(r->in, src);

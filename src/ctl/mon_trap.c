@@ -68,7 +68,7 @@ static void add_port(json_t *all, const json_t *common, struct fabric_port *p, b
 	json_array_append_new(all, row);
 }
 
-/* A row for each port whose link is not as the last sweep found it */
+/* Add a row for each port whose link has changed since the last sweep */
 static void add_changed(json_t *all, const json_t *common, const struct inst_fabric *f,
 			const struct sm_node *n)
 {

@@ -7,21 +7,23 @@
 #include "ctl/req.h"
 #include "os/listener.h"
 
-#define CTL_OUT_MAX (64u * 1024 * 1024) /* limit of octets that wait to be sent to one client */
+/* largest number of octets that may wait to be sent to one client */
+#define CTL_OUT_MAX (64u * 1024 * 1024)
 #define CTL_STUCK NS_SEC(1) /* a client that reads nothing for this time is dropped */
 
 /* Counters of the control socket, `stats show` layer "control" */
 struct ctl_stats {
 	uint64_t clients; /* connections served */
 	uint64_t requests; /* lines answered */
-	uint64_t clients_stuck; /* connections dropped because they did not read for CTL_STUCK */
+	/* connections that were dropped because the client did not read for CTL_STUCK */
+	uint64_t clients_stuck;
 	/*
 	 * connections closed at once, because the socket had its largest number of clients or the client belonged to
 	 * another user
 	 */
 	uint64_t clients_refused;
 	uint64_t
-		changes_refused; /* requests on the read-only socket for commands that it does not answer */
+		changes_refused; /* requests for commands that the read-only socket does not answer */
 };
 
 /*

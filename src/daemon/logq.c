@@ -37,7 +37,8 @@ bool logq_send(struct logq *q)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
-			at = q->len; /* the supervisor has ended, so nobody will read the queue */
+			/* the supervisor has ended, so the queue has no reader any more */
+			at = q->len;
 		if (n < 0)
 			break;
 		at += (size_t)n;

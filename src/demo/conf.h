@@ -2,7 +2,7 @@
 #ifndef DEMO_CONF_H
 #define DEMO_CONF_H
 
-/* Topology and configuration of the demo. The configuration is also kept as the text of a file. */
+/* Topology and configuration of the demo. The configuration also exists as the text of a file. */
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "demo/priv.h"
 #include "os/loop.h"
 
-/* A TCP flow from the first host to the last, and the cut of a link that it uses. */
+/* A TCP flow from the first host to the last, and the cut of a link that the flow crosses. */
 
 #define ANOTHER_WAY_MS \
 	30000 /* longest time until the SM and TCP have moved the flow, even on a busy machine */

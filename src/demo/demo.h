@@ -11,8 +11,10 @@ struct serve_cfg;
 struct demo_opts {
 	int (*daemon)(const struct serve_cfg *cfg, int ready_fd); /* serve_cfg.run */
 	const char *name; /* name of the instance */
-	const char *prog; /* this program as the user called it, for the commands to try next */
-	unsigned int hosts; /* number of hosts, 2 .. 200; 0: 4, or one for each CA of .topology */
+	/* this program, in the form in which the user called it; for the commands to try next */
+	const char *prog;
+	/* number of hosts, 2 .. 200; 0: 4 hosts, or one for each CA of .topology */
+	unsigned int hosts;
 	const char *topology; /* topology file; NULL: switches in a ring */
 	const char *capture; /* file for the capture; NULL: the capture is not stored in a file */
 	bool keep; /* stay until Ctrl-C */

@@ -52,7 +52,7 @@ struct demo_mcast {
 		 */
 		got;
 	unsigned int others,
-		leaked; /* number of hosts that did not join; packets that their interfaces got */
+		leaked; /* number of hosts that did not join; number of packets that their interfaces got */
 	unsigned int sent;
 };
 

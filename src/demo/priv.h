@@ -59,7 +59,7 @@ void demo_act_df(struct demo *d);
 void demo_act_mcast(struct demo *d);
 void demo_act_inject(struct demo *d);
 void demo_act_capture(struct demo *d);
-void demo_act_flow(struct demo *d); /* also cuts a link that the flow uses */
+void demo_act_flow(struct demo *d); /* also cuts a link that the flow crosses */
 void demo_act_trace(struct demo *d);
 
 #endif

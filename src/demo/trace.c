@@ -94,7 +94,7 @@ static void on_row(struct trace *t, json_t *row)
 		on_step(&t->way[n - 1], row, event);
 }
 
-/* True if the trace has the whole ways of the request and of the reply, up to their delivery. */
+/* True if the trace has all hops of the request and of the reply, up to their delivery. */
 static bool complete(const struct trace *t)
 {
 	bool there = false, back = false;

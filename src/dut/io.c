@@ -74,7 +74,7 @@ static void reap(struct conform_outside *o)
 		if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 			if (s->pid == o->last)
 				o->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-			/* processes that the hook has left in the group */
+			/* other processes of the hook that are in the group */
 			kill(-s->pid, SIGKILL);
 			s->pid = 0;
 		} else if (clock_ns(CLOCK_MONOTONIC) - s->began > CONFORM_HOOK_TIME) {

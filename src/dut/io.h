@@ -41,7 +41,7 @@ struct conform_outside {
 
 /* conform_outside_open() - Bind the socket to @listen. Return: 0 or -errno */
 int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *listen);
-/* conform_outside_close() - Close the socket, and kill the processes that the hook has left */
+/* conform_outside_close() - Close the socket, and kill the remaining processes of the hook */
 void conform_outside_close(struct conform_outside *o);
 
 #endif

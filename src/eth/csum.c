@@ -21,7 +21,7 @@ static void csum_is_whole(struct pkt *p)
 }
 
 /*
- * Behind long IPv6 extension headers the checksum field is not within hdr[]. It is set in a copy of the
+ * If IPv6 extension headers are long, the checksum field is not within hdr[]. It is then set in a copy of the
  * payload, because other packets may share the buffer.
  */
 static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)

@@ -123,7 +123,10 @@ static int msg_parse(struct msg *m, const struct pkt *p)
 	if (dhcp_hdr_decode(&m->h, m->bootp, m->len))
 		return -EPROTO;
 	m->options = dhcp_has_options(m->bootp, m->len);
-	/* A rewritten message gets a right checksum, so one with a wrong checksum must not be rewritten. */
+	/*
+	 * A message gets a right checksum when it is rewritten, so a message with a wrong checksum must not be
+	 * rewritten.
+	 */
 	sum = inet_pseudo4(m->in + 12, m->in + 16, PROTO_UDP, (uint32_t)udp_len);
 	if (be16_at(udp + 6) && inet_fold(inet_sum(sum, udp, udp_len)))
 		return -EBADMSG;
@@ -285,7 +288,7 @@ static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t re
 	return DHCP_CLIENT_ID_LEN(len);
 }
 
-/* Notes in @c the client identifier, and whether it must be replaced. */
+/* Stores in @c the client identifier, and whether it must be replaced. */
 static int note_id(const struct eth_if *e, struct client *c, const struct msg *m)
 {
 	uint8_t id[255];
@@ -304,7 +307,7 @@ static int note_id(const struct eth_if *e, struct client *c, const struct msg *m
 	return 0;
 }
 
-/* Rewrites a request of a client behind the device. Octets of BOOTP, or -errno */
+/* Rewrites a request of a client behind the device. Return: number of octets of BOOTP, or -errno */
 static int request_to_link(struct eth_if *e, struct msg *m, size_t room, ns_t now)
 {
 	struct client *c = client_get(e, &m->h, now);

@@ -13,7 +13,10 @@
 /* table of clients whose replies are expected; allocated when the first client appears */
 struct eth_dhcp;
 
-/* eth_is_dhcp() - May the IPv4 packet be a DHCP message to rewrite? @ip: its first 20 octets */
+/*
+ * eth_is_dhcp() - Tell whether the IPv4 packet may be a DHCP message to rewrite. @ip: its first 20
+ * octets
+ */
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip);
 struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);
 struct pkt *eth_dhcp_from_link(struct eth_if *e, struct pkt *p, struct ipoib_neigh *src,

@@ -35,7 +35,10 @@ void eth_held_release(struct eth_if *e, ns_t now);
 
 /* --- snoop.c */
 
-/* eth_snoop() - Read an outgoing IP multicast packet. True: @p is a report and was taken, to be sent later */
+/*
+ * eth_snoop() - Examine an outgoing IP multicast packet. Return: true if @p is a report, which the function takes and
+ * sends later
+ */
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /* eth_held_add() - Hold a report; takes @p */
 void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);

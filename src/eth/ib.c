@@ -140,7 +140,7 @@ static int ib_hw(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 	return local || *ret_n ? 0 : -ENOBUFS;
 }
 
-/* --- values that this layer keeps for a neighbour */
+/* --- values that this layer stores for a neighbour */
 
 static bool ib_peer_init(struct eth_if *e, struct eth_peer *p)
 {

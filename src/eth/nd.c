@@ -132,7 +132,7 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 	struct nd_port port;
 	int err = lladdr_decode(w->e, &port, o);
 
-	/* In options of other forms this octet has another meaning. */
+	/* In options of other forms, the octet at this place has another meaning. */
 	if (o->len != ND_OPT_LLADDR_IPOIB)
 		port.lladdr.flags = 0;
 	if (!err)

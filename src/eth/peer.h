@@ -3,8 +3,8 @@
 #define ETH_PEER_H
 
 /*
- * While the kernel may use a neighbour's address, this layer keeps the token of the neighbour, and the values besides
- * the address that the neighbour's messages contained.
+ * While the kernel may use a neighbour's address, this layer stores the neighbour's token, and the values other than
+ * the address in the neighbour's messages.
  */
 
 #include "eth/eth.h"

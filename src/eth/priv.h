@@ -2,7 +2,10 @@
 #ifndef ETH_PRIV_H
 #define ETH_PRIV_H
 
-/* The interface and functions for the files of eth/. Each header below declares a part of its state. */
+/*
+ * The interface and the functions that the files of eth/ share. Each header below declares a part of the interface's
+ * state.
+ */
 
 #include "eth/dhcp.h"
 #include "eth/eth.h"
@@ -46,8 +49,8 @@ static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Multiplicative hash, of which the upper half depends on all bits of the MAC. Tokens are hash values already, but
- * the tables also contain MACs of other kinds.
+ * Multiplicative hash, whose upper half depends on all bits of the MAC. Tokens are hash values already, but the
+ * tables also contain other MACs.
  */
 static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 {
@@ -58,8 +61,8 @@ static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
 /*
- * --- arp.c, ibarp.c, nd.c: make a new packet with the addresses of the other side. Return NULL if the message is
- * refused, with the reason in *why. @p is borrowed
+ * --- arp.c, ibarp.c, nd.c: make a new packet with addresses in the form of the other side (link or kernel). Return
+ * NULL if the message is refused, with the reason in *why. @p is borrowed
  */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
@@ -68,7 +71,9 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, enum eth_drop *why);
 struct pkt *eth_ibarp_from_link(struct eth_if *e, const struct ipoib_rx *r, ns_t now,
 				enum eth_drop *why);
-/* eth_nd_type() - ICMPv6 type if the IPv6 packet is an ND message (RFC 4861: hop limit 255), else 0 */
+/*
+ * eth_nd_type() - Return the ICMPv6 type if the IPv6 packet is an ND message (RFC 4861: hop limit 255), otherwise 0
+ */
 uint8_t eth_nd_type(struct pkt *p);
 struct pkt *eth_nd_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
 struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib_neigh *src,

@@ -20,7 +20,7 @@ struct eth_peer;
 #define ETH_ND_OPT_MAX \
 	ND_OPT_LLADDR_IPOIB /* octets of the longest option with a hardware address */
 
-/* Whom a frame from the kernel is for, by its destination address */
+/* The kind of receiver of a frame from the kernel, by its destination address */
 enum eth_to {
 	ETH_TO_ONE,
 	ETH_TO_GROUP,
@@ -43,7 +43,10 @@ struct eth_shape_ops {
 	/* --- frames from the kernel */
 
 	enum eth_to (*to)(const struct eth_if *e, const uint8_t *hw);
-	/* May a frame have this source address? ETH_DROP_NONE, or why it is dropped; notes the sender in @p */
+	/*
+	 * Tell whether a frame may have this source address, and store the sender in @p. Return: ETH_DROP_NONE, or
+	 * the reason for which the frame is dropped
+	 */
 	enum eth_drop (*from)(struct eth_if *e, const uint8_t *hw, struct pkt *p, ns_t now);
 	/*
 	 * Return the neighbour that has the unicast address @hw. NULL: no neighbour has it, and .no_neigh returns the

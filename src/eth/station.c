@@ -108,7 +108,7 @@ static bool station_make_room(struct eth_if *e, ns_t now)
 	return true;
 }
 
-/* The id is never 0, and is not used again before 2^26 other stations were made. */
+/* The id is never 0, and is not reused before 2^26 other stations were made. */
 static uint32_t station_id(struct eth_if *e)
 {
 	uint32_t slot = 0;

@@ -39,7 +39,7 @@ enum fabric_drop {
 	/* the port has no link, or the link went down with the packet on it */
 	FABRIC_DROP_LINK_DOWN,
 	FABRIC_DROP_QUEUE, /* egress queue full */
-	FABRIC_DROP_HOPS, /* crossed too many links, or left the fabric by external ends too often */
+	FABRIC_DROP_HOPS, /* the packet crossed too many links, or left the fabric by external ends too often */
 	FABRIC_DROP_LEN, /* shorter than its headers, or PktLen is wrong */
 	FABRIC_DROP_VERSION, /* LVer is not 0 */
 	FABRIC_DROP_VCRC,
@@ -195,7 +195,7 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
  */
 void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 
-/* --- external ends: the other end of such a link is not a node of this fabric, but a UDP link or a test */
+/* --- external ends: ends of links that are not nodes of this fabric, but a UDP link or a test */
 
 struct fabric_ext_ops {
 	/*

@@ -47,7 +47,7 @@ struct fabric_port {
 	uint8_t num;
 	bool up; /* true while packets may enter the egress queues */
 	bool is_ready;
-	unsigned int stalls; /* number of faults that hold the data queue */
+	unsigned int stalls; /* number of faults that stop the data queue */
 	uint64_t sent; /* data packets that have left the queue */
 	/* port that receives the packets; for PORT_ZERO the port itself */
 	struct fabric_port *peer;

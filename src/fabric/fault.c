@@ -34,7 +34,7 @@ struct fault {
 	ns_t last_release;
 	/* armed for the earliest timer in .due, among the timers of the fabric */
 	struct timer timer;
-	/* timers of the held packets, ordered by release time and then by arrival */
+	/* timers of the packets that are held back, ordered by release time and then by arrival */
 	struct timers due;
 	/*
 	 * [MAX_HELD] places for packets that are held back; NULL: faults of this kind hold no

@@ -65,7 +65,7 @@ struct fault_info {
 	struct fabric_port *port; /* port at whose egress packets are affected */
 	struct fault_spec spec;
 	uint64_t seen; /* number of packets of the class */
-	uint64_t hit; /* number of packets dropped, changed, doubled or held */
+	uint64_t hit; /* number of packets dropped, changed, doubled or held back */
 	unsigned int held; /* number of packets held now */
 };
 

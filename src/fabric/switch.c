@@ -15,7 +15,7 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Facts about one packet at one switch, which all steps share. */
+/* Data about one packet at one switch, which all steps share. */
 struct hop {
 	struct fabric_port *in;
 	struct fabric_node *sw;
@@ -209,7 +209,7 @@ static void send_packets(const struct hop *h, struct fabric_port *out, struct pk
 
 static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
 {
-	/* If the full packets of a train exceed the MTU, its last packet may be shorter and pass. */
+	/* If the full packets of a train exceed the MTU, its last packet may be shorter and within the MTU. */
 	if (unlikely(pkt_is_train(p)) &&
 	    payload_len(h, p) > ib_mtu_octets(out->np->pi.neighbor_mtu))
 		cut(h, out, p, send_packets);

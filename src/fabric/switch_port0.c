@@ -58,7 +58,10 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
 #define SMP_TAIL 6 /* octets of ICRC and VCRC */
 #define SMP_WORDS 72 /* PktLen in the LRH below */
 
-/* LRH, BTH and DETH with which every switch sends an SMP on by a directed route: VL 15, permissive LIDs, and 0 where nothing else is demanded */
+/*
+ * LRH, BTH and DETH of an SMP that a switch forwards on a directed route: VL 15, permissive LIDs, and 0 in fields
+ * without a required value
+ */
 static const uint8_t smp_hdr[] = {
 	0xf0,
 	0x02,

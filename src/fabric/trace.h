@@ -3,8 +3,7 @@
 #define FABRIC_TRACE_H
 
 /*
- * Events in the life of selected packets, for `uipoib trace`. A trace that is off costs one test for
- * each hop.
+ * Events of selected packets, for `uipoib trace`. A trace that is off costs one test for each hop.
  */
 
 #include "fabric/fabric.h"
@@ -12,7 +11,10 @@
 enum fabric_trace_kind {
 	FABRIC_TRACE_SENT, /* the packet leaves a CA, or port 0 of a switch, by out_port */
 	FABRIC_TRACE_LFT, /* a switch found out_port in its LFT */
-	FABRIC_TRACE_MFT, /* a switch found mask in its MFT, including ingress and inactive ports */
+	/*
+	 * a switch found mask in its MFT. The mask may include the ingress port and inactive ports
+	 */
+	FABRIC_TRACE_MFT,
 	FABRIC_TRACE_SMI, /* port 0 of a switch handles a MAD, for itself or on a directed route */
 	FABRIC_TRACE_DELIVERED, /* a CA accepted the packet */
 	/* a switch or link (.drop) or a CA (.hca_drop) discarded the packet */
@@ -32,7 +34,7 @@ struct fabric_trace_event {
 };
 
 struct fabric_trace {
-	/* Tell whether @p is to be traced. Called wherever there may be an event of a packet. */
+	/* Tell whether @p is to be traced. Called wherever an event of a packet may occur. */
 	bool (*match)(void *ctx, const struct pkt *p);
 	void (*event)(void *ctx, const struct fabric_trace_event *ev);
 	void *ctx;

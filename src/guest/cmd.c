@@ -23,7 +23,8 @@ enum { IN, OUT, ERR, NPIPES };
 struct cmd {
 	pid_t pid;
 	bool tty;
-	int end[NPIPES]; /* our ends; -1: closed. With a terminal IN and OUT are the same descriptor */
+	/* this side's ends of the pipes; -1: closed. With a terminal IN and OUT are the same descriptor */
+	int end[NPIPES];
 	uint8_t in[FRAME_DATA_MAX]; /* input that CMD has not read yet */
 	size_t in_len, in_at;
 	bool eof; /* close IN when CMD has read .in */

@@ -69,7 +69,7 @@ static void put_attr(struct newaddr *m, unsigned short type, const void *data, s
 	m->h.nlmsg_len += RTA_ALIGN(a->rta_len);
 }
 
-/* The kernel's answer to one request: 0 or -errno */
+/* Return the kernel's answer to one request: 0 or -errno */
 static int ask(const struct newaddr *m)
 {
 	struct {

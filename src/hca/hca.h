@@ -77,7 +77,7 @@ void hca_destroy(struct hca *h);
 
 struct node *hca_node(struct hca *h);
 uint64_t hca_drops(const struct hca *h, enum hca_drop d);
-/* hca_trains() - Whether it is worth posting trains */
+/* hca_trains() - Tell whether callers should post trains */
 bool hca_trains(const struct hca *h);
 
 /* hca_rx() - Receive packets from the link at @port; takes ownership of them */

@@ -27,7 +27,8 @@
 #define HCA_MAX_QPS 256
 #define HCA_RX_DEPTH 512
 #define HCA_RX_DEPTH_MAX 65536
-#define HCA_MAD_LOOP_MAX 128 /* most MADs from a port to its own LIDs that wait for the timer */
+/* largest number of MADs from a port to its own LIDs that wait for the timer */
+#define HCA_MAD_LOOP_MAX 128
 
 /* The verdict on a packet that passes a check */
 #define HCA_OK HCA_DROP_MAX
@@ -181,7 +182,10 @@ enum hca_drop hca_tail_check(const struct pkt *p);
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now);
 
 /* mgmt.c */
-/* hca_mgmt_rx() - Receive a packet for QP0 or QP1: HCA_OK if the packet was taken, else a reason */
+/*
+ * hca_mgmt_rx() - Receive a packet for QP0 or QP1. Return: HCA_OK if the packet was accepted, otherwise the reason to
+ * drop it
+ */
 enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r);
 int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad, ns_t now);
 void hca_mgmt_loop(struct timer *t, ns_t now);

@@ -68,7 +68,7 @@ static enum hca_drop rx_form(struct hca_rx_ctx *r)
 	return HCA_OK;
 }
 
-/* SMPs travel on VL15, and nothing else does. */
+/* SMPs use VL15, and no other packets do. */
 static enum hca_drop rx_state_smp(const struct hca_rx_ctx *r)
 {
 	uint8_t state = r->np->pi.port_state;

@@ -133,7 +133,7 @@ static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 	       train_first_len(s->pkt) > t->mtu || s->pkt->head < s->ah->hdr_len;
 }
 
-/* Without memory for its seals a train is cut, too. */
+/* If there is no memory for its seals, a train is cut, too. */
 static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
 {
 	return tx_one_by_one(t, s) || (t->hca->crc != HCA_CRC_LAZY && train_take_seals(s->pkt));

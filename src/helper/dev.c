@@ -13,7 +13,8 @@
 
 #define TXQLEN 1000
 #define MTU_MIN 68 /* smallest MTU of IPv4 (RFC 791) */
-#define MTU_MAX 65520 /* most that both kinds accept; a TAP's is 65535 less an Ethernet header */
+/* largest MTU that both kinds accept; the largest MTU of a TAP is 65535 less an Ethernet header */
+#define MTU_MAX 65520
 
 /* ----- the TAPs that we made; the helper changes no other interface */
 

@@ -53,7 +53,9 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	struct rtnl_link l;
 	int err = rtnl_link_get(&ns->nl, 0, t->name, &l);
 
-	/* The kernel would move the link first, and find only then that the name is taken. */
+	/*
+	 * Check this first, because the kernel would move the link before it notices that another link has the name.
+	 */
 	if (!err)
 		return -EBUSY;
 	err = rtnl_link_get(&p->nl, 0, t->parked, &l);

@@ -57,8 +57,8 @@ struct netdev_helper;
 
 enum netdev_helper_flags {
 	/*
-	 * Make a user namespace and be root in it. Without this flag the helper does so only where
-	 * the caller lacks CAP_NET_ADMIN or CAP_SYS_ADMIN.
+	 * Make a user namespace and be root in it. Without this flag the helper does so only if the caller lacks
+	 * CAP_NET_ADMIN or CAP_SYS_ADMIN.
 	 */
 	NETDEV_HELPER_USERNS = 1 << 0,
 	/* Never make a user namespace. Without privileges calls then fail with -EPERM. */
@@ -72,9 +72,9 @@ enum netdev_refusal {
 	NETDEV_REFUSED_HELPER, /* the helper has ended, or did not answer in time */
 	NETDEV_REFUSED_NETNS, /* opening, making or entering the namespace */
 	NETDEV_REFUSED_NAME, /* giving the namespace its name in /run/netns */
-	NETDEV_REFUSED_TUN, /* opening /dev/net/tun, because TAPs are not permitted here */
+	NETDEV_REFUSED_TUN, /* opening /dev/net/tun, because TAPs are not permitted in this environment */
 	NETDEV_REFUSED_IBTAP, /* opening /dev/ibtap, because the kernel module is not loaded */
-	/* Making the TAP, because the name is taken or CAP_NET_ADMIN is missing */
+	/* Making the TAP, because another device has the name or CAP_NET_ADMIN is missing */
 	NETDEV_REFUSED_TAP,
 	NETDEV_REFUSED_LINK,
 	NETDEV_REFUSED_ADDR,
@@ -100,7 +100,8 @@ int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
  */
 struct netdev_helper_end {
 	void (*fn)(const void *arg);
-	const void *arg; /* pointer for .fn to data as they were when the helper was started */
+	/* argument of .fn: data in the state that they had when the helper was started */
+	const void *arg;
 	/* File for netdev_helper_clean(), which the helper removes at its end; NULL: there is no such file */
 	const char *record;
 };
@@ -148,8 +149,8 @@ int netdev_helper_fd(const struct netdev_helper *h);
 bool netdev_helper_in_userns(const struct netdev_helper *h);
 
 /*
- * netdev_helper_error() - Text of the last call, as "making the TAP: Operation not permitted"; ""
- * if it succeeded
+ * netdev_helper_error() - Return the error of the last call as text, such as "making the TAP: Operation not
+ * permitted"; "" if it succeeded
  */
 const char *netdev_helper_error(const struct netdev_helper *h);
 enum netdev_refusal netdev_helper_refused(const struct netdev_helper *h);

@@ -70,7 +70,7 @@ static struct helper_queue *queue_of(struct netdev_helper *h, uint32_t ns)
 	return q;
 }
 
-/* A queue may send its next job when no job of the queue is under way. */
+/* A queue may send its next job when none of its jobs waits for an answer. */
 static void update_ready(struct netdev_helper *h, struct helper_queue *q)
 {
 	list_del(&q->ready);

@@ -17,7 +17,7 @@
 #define FOUND_MAX 1024 /* entries deleted after one dump; if there are more, another dump follows */
 #define DELETE_PIECE 32 /* entries deleted by one step */
 #define ROUNDS_MAX \
-	1024 /* most dumps for one request, in case entries are added as fast as we delete them */
+	1024 /* largest number of dumps for one request, in case entries are added as fast as they are deleted */
 
 struct srv_neigh {
 	uint32_t seq; /* tag of the request */

@@ -217,7 +217,7 @@ int srv_ns_open(struct srv *s, struct srv_ns *unused, const struct helper_req *r
 		return open_new(s, req->spec, &what, r);
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "opening the namespace");
-	/* Root of a user namespace may not enter a namespace that somebody else makes. */
+	/* Root of a user namespace may not enter a namespace that another program makes. */
 	what.follow = s->user_fd < 0 && netns_spec_lasts(&what.spec, fd);
 	return answer_fd(s, fd, &what, r);
 }

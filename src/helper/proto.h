@@ -31,17 +31,14 @@ enum helper_op {
 	HELPER_TAP_CREATE,
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
-	HELPER_TAP_PARK, /* take a spare TAP out of the namespace again */
+	HELPER_TAP_PARK, /* move a spare TAP out of the namespace again */
 	HELPER_TAP_RETURN, /* move a TAP into its namespace, which was deleted and made again */
 	HELPER_TAP_FORGET,
 	HELPER_LINK_SET,
 	HELPER_ADDR_ADD,
 	HELPER_ADDR_DEL,
 	HELPER_NEIGH_USE, /* have the kernel resolve an address */
-	/*
-	 * Answered after the whole table has been searched; requests of other namespaces are served
-	 * meanwhile
-	 */
+	/* Answered after the whole table has been searched. Meanwhile, requests for other namespaces are served */
 	HELPER_NEIGH_DEL,
 	/*
 	 * The last request of the start. Afterwards the helper makes nothing, and passes only AF_UNIX sockets and the

@@ -23,7 +23,7 @@ int helper_record_add(const char *path, const char *name, int fd)
 	return err;
 }
 
-/* Remove a name if it still means the namespace that was recorded. */
+/* Remove a name if it still refers to the recorded namespace. */
 static void remove_name(const char *name, unsigned long long dev, unsigned long long ino)
 {
 	struct netns_spec spec;

@@ -156,7 +156,7 @@ static int serve(struct srv *s, int start_err)
 
 	err = fdpass_recv(s->sock, &req, sizeof(req), fds, &n);
 	if (err == -EBADMSG)
-		/* A message of the wrong length, not from the main process, so it gets no answer */
+		/* A message of the wrong length cannot come from the main process, so it gets no answer */
 		return 0;
 	if (err)
 		return err;

@@ -43,7 +43,7 @@ struct srv_park {
 	unsigned int names; /* number of names that TAPs have got in this namespace */
 };
 
-/* A namespace. Its handle is its index in srv.ns plus 1. The place is free while .refs is 0. */
+/* A namespace. Its handle is its index in srv.ns plus 1. The entry is free while .refs is 0. */
 struct srv_ns {
 	unsigned int refs;
 	int fd; /* descriptor of the namespace; -1 while no file names the namespace */
@@ -267,10 +267,7 @@ int srv_ns_files(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 int srv_ns_socket(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r);
 
-/*
- * srv_neigh_step() - Do one piece of each deletion of neighbours that is under way. 0 or -errno of
- * the socket
- */
+/* srv_neigh_step() - Do one piece of each running deletion of neighbours. Return: 0 or -errno of the socket */
 int srv_neigh_step(struct srv *s);
 void srv_neigh_free(struct srv *s, struct srv_ns *ns);
 

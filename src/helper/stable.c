@@ -33,7 +33,7 @@ struct secret {
 	uint8_t octets[16];
 };
 
-/* "all" and "default" are not interfaces, so a secret written there would change other interfaces. */
+/* "all" and "default" are not interfaces, and a secret for them would change other interfaces. */
 static bool name_ok(const struct secret *x)
 {
 	return memchr(x->ifname, 0, sizeof(x->ifname)) && x->ifname[0] && x->ifname[0] != '.' &&
@@ -82,7 +82,7 @@ static void writer_run(int sock)
 	fd_close_from(4);
 	if (privs_helper_seal(PRIVS_HELPER_ENTER | PRIVS_HELPER_WRITE))
 		_exit(1);
-	/* When the helper ends, its end of the socket is closed. */
+	/* When the helper ends, its end of the socket is closed, and so the loop ends. */
 	while (!serve(3))
 		;
 	_exit(0);

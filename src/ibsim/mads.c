@@ -291,7 +291,7 @@ static void unsolicited(void *ctx, const struct mad_addr *from, const void *mad,
 	(void)len; /* 256 octets, because the agents do not use RMPP */
 	if (c->dead || sm_of(c) != c)
 		return;
-	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would take an ACK for a repeated query */
+	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would treat an ACK as a repeated query */
 		c->s->st.drop_rmpp++;
 		return;
 	}

@@ -36,7 +36,8 @@ struct ibsim_client {
 	bool issm;
 	bool sent_smp; /* true after its first SMP; an SM registers its classes before that */
 	struct mad_agent *agent[2]; /* agents that send its MADs, by QP */
-	struct mad_agent *sm, *sa; /* agents for unsolicited MADs; NULL unless it is an SM */
+	/* agents for unsolicited MADs; NULL unless the client is an SM */
+	struct mad_agent *sm, *sa;
 	struct ibsim_open open[IBSIM_OPEN_MAX], *free_open;
 	struct ibsim_open *by_tid[IBSIM_OPEN_HASH]; /* open requests by TID and class */
 	unsigned int nopen;
@@ -67,8 +68,8 @@ int ibsim_client_add(struct ibsim_srv *s, const struct ibsim_peer *from, struct 
 /* ibsim_client_end() - Mark a client as dead; the reaper frees its memory and agents later */
 void ibsim_client_end(struct ibsim_client *c, ns_t now);
 /*
- * ibsim_client_issm() - Make a client an SM, or no longer one. Return: 0; -EBUSY: the port has an
- * SM that is not a client; -ENOMEM
+ * ibsim_client_issm() - Make a client an SM, or an ordinary client again. Return: 0; -EBUSY: the
+ * port has an SM that is not a client; -ENOMEM
  */
 int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */

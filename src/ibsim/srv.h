@@ -35,7 +35,8 @@
 
 #define IBSIM_CLIENTS_MAX 256
 #define IBSIM_PORT_CLIENTS_MAX 16 /* most clients of one end port */
-#define IBSIM_OPEN_MAX 1024 /* most requests of a client that wait for their responses */
+/* largest number of requests of a client that wait for their responses */
+#define IBSIM_OPEN_MAX 1024
 /*
  * Limits of the queues of MADs that clients have not yet read. A client's socket itself holds only
  * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
@@ -44,9 +45,9 @@
  * the limits for answers only guard the memory, and unsolicited MADs have a lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
-#define IBSIM_QUEUE_MAX 65536 /* most MADs in the queue of one client */
+#define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
 #define IBSIM_QUEUED_MAX 262144 /* most MADs in the queues of all clients together */
-#define IBSIM_TRY_MS 200 /* time-out of each try, as OpenSM has it */
+#define IBSIM_TRY_MS 200 /* time-out of each try, as in OpenSM */
 /* number of retries, as in OpenSM: all tries take 0.8 s, and libibmad waits 1 s */
 #define IBSIM_RETRIES 3
 #define IBSIM_PEER_MAX 128
@@ -114,7 +115,8 @@ void ibsim_srv_gone(struct ibsim_srv *s, unsigned int id, const char *why, ns_t 
 struct ibsim_client_stats {
 	/* MADs from the client; MADs with the method Send count as responses */
 	uint64_t requests, responses;
-	uint64_t answers, timeouts; /* responses for the client, requests returned to it */
+	/* .answers: responses for the client; .timeouts: requests that were returned to it */
+	uint64_t answers, timeouts;
 	uint64_t unsolicited; /* unsolicited MADs for the client */
 };
 
@@ -127,7 +129,7 @@ struct ibsim_stats {
 	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
-	uint64_t drop_no_client; /* MADs whose sender is not a client, or no longer one */
+	uint64_t drop_no_client; /* MADs whose sender is not, or no longer, a client */
 	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
 	/* requests returned at once with status 110: too many were open, or sending failed */
 	uint64_t drop_open;

@@ -8,7 +8,7 @@
 #include "ifc/watchdog.h"
 #include "wire/mgid.h"
 
-/* Making and destroying an interface, and carrying out the actions of its link. */
+/* Creation and destruction of an interface, and the actions of its link. */
 
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
@@ -163,7 +163,7 @@ void ifc_actions(struct ifc *i, ns_t now)
 
 	while (!ipoib_next_action(i->ipoib, &a))
 		one_action(i, &a, now);
-	/* A super-frame that the link had held may be waiting for room now. */
+	/* A super-frame that the link had held back may be waiting for room now. */
 	if (eth_tx_waiting(i->eth))
 		ifc_readable(i);
 }

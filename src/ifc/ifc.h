@@ -55,7 +55,8 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
-	struct hash_key secret; /* random; values that others must not guess are made from it */
+	/* random secret, from which values that others must not guess are made */
+	struct hash_key secret;
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
 	/* list of struct ifc_qp.rx_link: queue pairs that have packets to poll */
@@ -163,7 +164,7 @@ struct ifc_qp {
 };
 
 struct ifc_watchdog {
-	ns_t timeout; /* longest time without a packet that leaves the send queue */
+	ns_t timeout; /* longest time in which no packet leaves the send queue without an action of the watchdog */
 	/* time of the next check of the send queue; armed while packets may wait in it */
 	struct timer timer;
 	ns_t since; /* time at which .sent was noted */

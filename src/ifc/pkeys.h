@@ -40,7 +40,7 @@ struct ifc_pkeys {
 	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
 	/* P_Keys that were reported to came() and not yet to gone(), ascending, with bit 15 set */
 	uint16_t *have;
-	uint16_t *now; /* P_Keys in the table at present, in the same form */
+	uint16_t *now; /* P_Keys that are now in the table, in the same form as .have */
 	uint16_t *failed; /* P_Keys for which came() returned an error; they wait until .retry_at */
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
 	unsigned int failures; /* retries in a row after which a P_Key still had no success */

@@ -47,7 +47,7 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s)
 	list_init(&p->pkeys);
 }
 
-/* A number that others cannot guess, for one purpose on one port */
+/* Return a number that others cannot guess, for one purpose on one port */
 static uint64_t port_secret(const struct ifc_port *p, uint64_t purpose)
 {
 	const uint64_t in[2] = { p->guid, purpose };

@@ -138,7 +138,9 @@ void ifc_station_close(void *ctx, void *qp)
 
 /* --- packets */
 
-/* The soft HCA takes every packet. If the send queue of another CA is full, the packet is lost. */
+/*
+ * The soft HCA accepts every packet. If the send queue of another CA is full, the packet is lost.
+ */
 static void post_to(const struct ifc_qp *q, const struct ca_send *s, unsigned int n, ns_t now)
 {
 	unsigned int taken = q->ca ? ca_post_send(q->ca, s, n, now) : 0;

@@ -14,7 +14,7 @@ void ifc_watchdog_posted(struct ifc *i, ns_t now);
  * ifc_readable() is called when a packet has left the queue
  */
 bool ifc_watchdog_block(struct ifc *i, ns_t now);
-/* ifc_watchdog_room() - The CA reports that packets have left a stalled send queue */
+/* ifc_watchdog_room() - Called when the CA reports that packets have left a stalled send queue */
 void ifc_watchdog_room(struct ifc *i);
 
 #endif

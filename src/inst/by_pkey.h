@@ -20,7 +20,7 @@
 enum by_pkey_tap_state {
 	BY_PKEY_TAP_FREE, /* the TAP is in the parking namespace, and no frame waits in it */
 	BY_PKEY_TAP_USED, /* in use by an interface */
-	BY_PKEY_TAP_RETURNS, /* on its way back to the parking namespace */
+	BY_PKEY_TAP_RETURNS, /* the TAP is on its way back to the parking namespace */
 	/* the TAP is parked, but it may have frames that the host sent before; they are read and dropped */
 	BY_PKEY_TAP_DRAINS,
 	BY_PKEY_TAP_LOST, /* another program deleted the TAP, or moved it to another namespace */
@@ -46,7 +46,7 @@ struct by_pkey {
 	struct by_pkey_tap *tap; /* conf.devices elements */
 	struct timer again; /* repeats requests for which the helper's queue was full */
 	struct timer drain; /* timer that reads the frames that wait in TAPs of the state DRAINS */
-	bool stopped; /* true when interfaces are not given a TAP any more */
+	bool stopped; /* true when no more interfaces get a TAP */
 };
 
 /**

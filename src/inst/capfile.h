@@ -30,7 +30,8 @@ typedef void capfile_done(struct capfile *c, void *ctx, int error);
 struct capfile {
 	struct list link; /* link in inst_fabric.captures */
 	struct inst_fabric *fab;
-	struct capture *cap; /* NULL while the capture ends, and its writer writes the rest */
+	/* NULL while the capture is ending, and its writer writes the remaining records */
+	struct capture *cap;
 	unsigned int id;
 	int fd; /* socket to the writer or the client */
 	/* true if the other end of the socket belongs to a writer, which sends reports */
@@ -45,7 +46,7 @@ struct capfile {
 	bool full; /* true while the socket takes no more */
 	bool said; /* true if .error needs no line in the log */
 	char path[256];
-	/* "" to capture at all end ports, else the port whose link is captured */
+	/* "" to capture at all end ports; otherwise the port whose link is captured */
 	char what[FABRIC_NAME_MAX];
 	int error; /* error of the file */
 	uint8_t *buf;

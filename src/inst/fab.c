@@ -73,7 +73,7 @@ static struct fabric_node *default_sm_node(struct inst_fabric *f)
 	return fabric_node_at(f->fabric, 0);
 }
 
-/* Find the end port where the SM sits, which is port 0 of a switch or a port of a CA. */
+/* Find the end port of the SM, which is port 0 of a switch or a port of a CA. */
 static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struct conf_fabric *cfg,
 		    char err[INST_ERR_MAX])
 {

@@ -2,8 +2,8 @@
 #include "inst/follow.h"
 
 #define GAP NS_MSEC(50) /* least time between an answer and the next question */
-#define LOOK NS_SEC(1) /* interval between questions while the namespace is gone */
-#define LOOK_PRESENT NS_SEC(10) /* time between questions while the namespace is there */
+#define LOOK NS_SEC(1) /* interval between questions while the namespace does not exist */
+#define LOOK_PRESENT NS_SEC(10) /* time between questions while the namespace exists */
 #define BACKOFF_MIN NS_MSEC(100)
 #define BACKOFF_MAX NS_SEC(10)
 #define STEADY NS_SEC(60) /* time of presence after which losses are counted from 1 again */

@@ -29,11 +29,11 @@ struct follow {
 	bool present; /* false while the namespace is gone */
 	bool asked; /* a question was sent and not yet answered */
 	bool event; /* a name was added or removed since the last question */
-	/* number of losses in a row, without a minute of presence between them */
+	/* number of losses in a row, if the namespace did not exist for a minute in between */
 	unsigned int losses;
 	ns_t came; /* time at which the namespace was opened */
 	ns_t not_before; /* earliest time of the next question */
-	ns_t look_at; /* time of the next question if there is no event */
+	ns_t look_at; /* time of the next question, even if there is no event */
 };
 
 /* follow_init() - Begin with an open namespace, which has the number 1 */

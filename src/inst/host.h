@@ -33,7 +33,8 @@ struct inst_host {
 		igmp6; /* the kernel's lists of groups: /proc/net/igmp and igmp6 of the namespace */
 	struct rtnl_events events;
 	struct loop_fd events_fd;
-	struct timer events_timer; /* armed after an error of .events, until they are read again */
+	/* armed after an error of .events, until the events are read again */
+	struct timer events_timer;
 	struct rtnl rtnl; /* socket for requests that the kernel answers at once */
 	struct rtnl dump; /* socket for dumps of neighbours, see inst/neigh_dump.h */
 	struct loop_fd dump_fd;

@@ -33,15 +33,15 @@ struct inst_iface {
 	struct log_sink log; /* the instance's log, with the level of detail of this interface */
 	struct iface_params params;
 
-	/* Section that has an interface for each P_Key, of which this is one; NULL for other interfaces */
+	/* Section that has an interface for each P_Key, one of which is this interface; NULL for other interfaces */
 	struct by_pkey *by_pkey;
 	/* TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL if it has none (yet) */
 	struct by_pkey_tap *spare;
 	/* true if the log already says that .by_pkey has no TAP left for this interface */
 	bool no_tap_said;
 	/*
-	 * True if the network device is, or is to be, in the host. An interface of .by_pkey first has to join
-	 * its broadcast group
+	 * True if the network device is in the host, or will be. An interface of .by_pkey first has to join its
+	 * broadcast group
 	 */
 	bool device;
 	enum tap_kind kind; /* kind of .tap, valid even while there is no TAP */
@@ -113,7 +113,10 @@ enum tap_kind iface_kind(const struct conf_iface *c);
 /* iface_addr() - Address number @k of .addr in the form that netdev/ uses */
 struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k);
 
-/* iface_reason() - Why the interface is not up, for people; "" if it is. @info is of the interface's link */
+/*
+ * iface_reason() - Return the reason why the interface is not up, as text; "" if it is up. @info is the state of the
+ * interface's link
+ */
 const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_info *info);
 
 #endif

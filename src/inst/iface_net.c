@@ -313,7 +313,7 @@ static void next(struct inst_iface *i)
 	}
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full and did not take the request, so the setting is still wanted. */
+	/* The helper's queue is full and did not accept the request, so the setting has still to be sent. */
 	n->wanted |= what & ~IFACE_NET_GONE;
 	timer_arm(&i->inst->loop.timers, what == IFACE_NET_GONE ? &n->pace : &n->again,
 		  i->inst->loop.now + AGAIN);

@@ -80,7 +80,7 @@ void iface_net_init(struct inst_iface *i);
 /* iface_net_fini() - Cancel the helper's jobs, so that none calls back any more */
 void iface_net_fini(struct inst_iface *i);
 
-/* iface_net_set_mac() - Have the kernel take i->ifc.mac as the TAP's address */
+/* iface_net_set_mac() - Make the kernel use i->ifc.mac as the TAP's address */
 void iface_net_set_mac(struct inst_iface *i);
 void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
 

@@ -24,7 +24,7 @@
 /* Number of rounds in which TAPs are read. Then the loop polls, and reads other TAPs that have become readable. */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
-/* Time after which no new round begins, because one round may be a slice of a sweep's work */
+/* Time after which no new round begins, because a round may contain a slice of a sweep */
 #define WORK_TIME NS_MSEC(10)
 #define LEAVE_TIME NS_MSEC(500) /* longest time that a clean stop waits for the SA */
 
@@ -166,8 +166,8 @@ static bool is_environment(enum netdev_refusal refused, int err)
 		return true;
 	default:
 		/*
-		 * Other errors, as for a name that is taken or a namespace that does not exist, are
-		 * the user's
+		 * Other errors, such as a name that exists already or a namespace that does not exist, are caused by
+		 * the user
 		 */
 		return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSPC ||
 		       err == -EMFILE || err == -ENFILE || err == -ENODEV || err == -EOPNOTSUPP ||

@@ -44,7 +44,7 @@ struct neigh_dumps {
 	struct neigh_dump *active;
 	uint64_t dumps; /* counter of the dumps of a family that were begun */
 	uint64_t pieces; /* counter: pieces that were read */
-	uint64_t entries; /* counter of the entries that were given to owners */
+	uint64_t entries; /* number of entries that were passed to owners */
 };
 
 void neigh_dumps_init(struct neigh_dumps *n);

@@ -43,7 +43,7 @@ static void ca_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 	ca_dispatch(p->ifc.ca, now);
 }
 
-/* Starts what works on the open access layer. */
+/* Starts the parts that use the open access layer. */
 static int port_start(struct inst_port *p)
 {
 	int fd = p->ifc.ca->fd, status = 0;

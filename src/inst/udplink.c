@@ -287,7 +287,7 @@ static void say_buffers(struct inst_udp *u)
 struct ends {
 	int fd; /* socket that a client made; -1 to make one at .listen */
 	const struct ip_endpoint *listen;
-	/* Address of the peer; NULL if it is learnt from the first datagram */
+	/* Address of the peer; NULL: the link learns it from the first datagram */
 	const struct ip_endpoint *peer;
 	bool fresh; /* true if the peer has no state of an earlier link */
 };

@@ -2,7 +2,7 @@
 #ifndef IPOIB_ACTION_H
 #define IPOIB_ACTION_H
 
-/* The queue of actions for the owner, requests for address handles, and held packets. */
+/* The queue of actions for the owner, requests for address handles, and packets that are held back. */
 
 #include "ipoib/link.h"
 

@@ -22,7 +22,7 @@ void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
  */
 void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 
-/* ipoib_iid_from_lid() - 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
+/* ipoib_iid_from_lid() - Write 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*

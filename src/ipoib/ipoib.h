@@ -100,7 +100,7 @@ struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
 	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
 	struct cm *cm; /* CM agent of the port, for profiles whose group comes from SIDR */
-	/* ServiceID of the service that gives out the group, for such profiles */
+	/* ServiceID of the service from which such profiles get the group */
 	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
@@ -130,7 +130,7 @@ struct ipoib_link_cfg {
 	bool create_broadcast;
 	/* MTU code of a group that we create; 0: the code of the port's MTU */
 	uint8_t create_mtu_code;
-	/* Q_Key of a group that we create; 0: CREATE_QKEY, a controlled one */
+	/* Q_Key of a group that we create; 0: CREATE_QKEY, which is a controlled Q_Key */
 	uint32_t create_qkey;
 };
 
@@ -393,7 +393,7 @@ struct ipoib_neigh_info {
 	/* FAILED, STALE: no query before this time; READY: the path is stale after this time; otherwise 0 */
 	ns_t until;
 	struct ib_path_rec rec; /* path record; valid in READY, STALE and REFRESH */
-	uint8_t sl; /* SL of packets to the neighbour; valid in the same states */
+	uint8_t sl; /* SL of packets to the neighbour; valid in the same states as .rec */
 	unsigned int held; /* number of packets that wait for the path */
 };
 void ipoib_neigh_each(const struct ipoib_link *l,

@@ -26,9 +26,9 @@
 	NS_SEC(5) /* interval between two sweeps, which age table entries and retry failures */
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
-/* life of the SA's answer "no such group" unless trap 66 ends it */
+/* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */
 #define IPOIB_ABSENT_TTL NS_SEC(60)
-#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same time where the SA sends us no trap 66 */
+#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same time if the SA sends no trap 66 */
 #define IPOIB_ROUTER_LIST \
 	NS_SEC(300) /* interval at which a multicast router asks for all groups, in case a Report got lost */
 #define IPOIB_BACKOFF_MIN NS_SEC(1) /* delay after the first failed join or address handle */

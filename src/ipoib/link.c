@@ -184,8 +184,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	}
 	l->port = *port;
 	/*
-	 * A manager that changed our LID has probably changed others too. A cached path may now lead to
-	 * a different node with the same QPN, so forget all paths.
+	 * A manager that changed our LID has probably changed other LIDs, too. A cached path may now lead to a
+	 * different node with the same QPN, so drop all paths.
 	 */
 	if (renumbered)
 		ipoib_paths_forget(l, now);

@@ -86,7 +86,7 @@ struct ipoib_link {
 	unsigned int ip_mtu;
 	uint32_t qkey;
 	const struct ipoib_profile *profile;
-	unsigned int nheld; /* packets held in all queues of the link */
+	unsigned int nheld; /* packets held back in all queues of the link */
 	uint32_t held_octets; /* octets of the buffers of these packets */
 	struct {
 		uint16_t lid;
@@ -116,7 +116,7 @@ struct ipoib_link {
 	bool has_qp, qp_asked; /* the QP exists; QP_CREATE was queued and has not failed */
 	bool joined; /* the SA granted the broadcast group, and its record fits this port */
 	bool renewing; /* .joined, and the SA client is joining the group again */
-	bool qkey_said; /* warnings about the group's Q_Key and MTU were given */
+	bool qkey_said; /* the log has the warnings about the group's Q_Key and MTU */
 	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
 	bool refusal_said; /* the present refusal of the broadcast group was logged */
 	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
@@ -134,7 +134,7 @@ struct ipoib_link {
 	 * client
 	 */
 	bool group_asked, group_known;
-	/* the group was joined with .sidr_group, and SIDR has given no answer since */
+	/* the group was joined with .sidr_group, and no new answer of SIDR has come since then */
 	bool group_proved;
 	/*
 	 * true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH than
@@ -173,7 +173,7 @@ struct ipoib_link {
 	struct sac_group_query router_list; /* open question for all groups */
 	struct timer router_timer; /* asks for all groups */
 	unsigned int router_failures; /* failed questions in a row, for the back-off */
-	/* the subscription to trap 66 was there before the last question, so no group was missed */
+	/* the subscription to trap 66 was complete before the last question, so no group was missed */
 	bool router_sure;
 	bool router_full_logged; /* true if the log already says that there are more groups than fit in the table */
 
@@ -203,8 +203,8 @@ void ipoib_link_group_restart(
  * be joined before the back-off ends, ipoib_link_group_good() cancels the question
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
-void ipoib_link_group_wrong(struct ipoib_link *l,
-			    ns_t now); /* reports that the values differ from those of the group */
+/* ipoib_link_group_wrong() - Report that SIDR's values differ from those of the group */
+void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
 /*
  * ipoib_link_group_renew() - Called if the answer to a new join contradicts the values of SIDR, because the group was
@@ -230,7 +230,7 @@ void ipoib_link_leave(struct ipoib_link *l,
 		      ns_t now); /* leaves all groups, so that the link is not up any more */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
 void ipoib_link_unjoin(struct ipoib_link *l,
-		       ns_t now); /* leaves all groups and forgets the link's group */
+		       ns_t now); /* leaves all groups and drops the link's group */
 /* ipoib_link_check_mtu() - Leave the broadcast group if it no longer suits the port's MTU or P_Key */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);

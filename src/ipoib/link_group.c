@@ -83,7 +83,7 @@ static void sidr_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 		group_changed(l, &r->group.dgid, now);
 	if (!l->bcast->full.group)
 		timer_cancel(l->cfg.timers, &l->retry);
-	/* A join of the new answer does not wait for the back-off of one that was refused before. */
+	/* The join after a new answer of SIDR does not wait for the back-off of an earlier refusal. */
 	if (l->granted)
 		ipoib_link_granted(l, now);
 	else if (l->state == IPOIB_LINK_JOINING && !l->joined)

@@ -11,7 +11,7 @@
  * describes the reason when a join failed.
  */
 
-/* Q_Key of a broadcast group that we create if none is configured; a controlled one, RFC 4391 §4.1. */
+/* Q_Key of a broadcast group that we create, if none is configured. It is a controlled Q_Key, RFC 4391 §4.1. */
 #define CREATE_QKEY 0x80004391u
 
 static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,

@@ -8,7 +8,7 @@
 
 /* The table of groups that we receive, that we send to, or that are known not to exist. */
 
-#define EVICT_LOOK 64 /* entries examined to find one that can be freed */
+#define EVICT_LOOK 64 /* number of entries that are examined to find one that can be freed */
 
 static const struct hash_key mcast_key = { 0x69706f69622d6d63ull, 1 };
 

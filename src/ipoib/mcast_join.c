@@ -103,7 +103,7 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
-/* The SA refused one kind of membership but has granted another kind, under which packets to the group are sent. */
+/* The SA has refused one kind of membership but granted another kind, which now serves for packets to the group. */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ib_mcmember_rec rec = m->rec;
@@ -233,7 +233,10 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 	}
 }
 
-/* True if the send-only join was made to find out whether the group exists, so that a refusal means that it does not */
+/*
+ * True if the send-only join was made to find out whether the group exists, so that a refusal means that there is no
+ * such group
+ */
 static bool so_asked(const struct ipoib_mcast *m)
 {
 	const struct ipoib_sender *s = &m->link->profile->sender;
@@ -316,7 +319,7 @@ static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmemb
 	if (differs)
 		mcast_log(m, "join of a router, other than the broadcast group's", differs);
 	else if (status !=
-		 SA_STATUS_REQ_INVALID) /* this status means that the group was deleted meanwhile */
+		 SA_STATUS_REQ_INVALID) /* this status means that the group has been deleted */
 		join_failed(m, "join of a router", status);
 	ipoib_mcast_leave_non(m, now);
 }

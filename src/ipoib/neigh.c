@@ -10,7 +10,7 @@
  * entries by sending to us, so the table is bounded, and new entries replace unused ones.
  */
 
-#define EVICT_LOOK 256 /* entries examined to find one that can be freed */
+#define EVICT_LOOK 256 /* number of entries that are examined to find one that can be freed */
 
 static const struct hash_key neigh_key = { 0x69706f69622d6e65ull, 1 };
 

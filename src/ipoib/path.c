@@ -305,7 +305,7 @@ void ipoib_path_stale(struct ipoib_path *p)
 	case IPOIB_PATH_FAILED:
 		p->until = 0;
 		break;
-	default: /* the SA has not answered yet, and its answer will be up to date */
+	default: /* the SA has not answered yet, so its answer will be up to date */
 		break;
 	}
 }

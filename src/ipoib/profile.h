@@ -21,7 +21,7 @@ enum ipoib_proto {
 
 /* Treatment of a sender's packets to a group that does not exist. */
 enum ipoib_absent {
-	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, else drop */
+	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, otherwise drop */
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
 	 * Send to the group's own MGID, but by the LID of the all-systems group, or, if this fails, by the LID of the
@@ -85,7 +85,10 @@ struct ipoib_nd_form {
 #define IPOIB_ND_OPT_MAX 40
 
 #define IPOIB_IFNAME_LEN 16 /* IFNAMSIZ */
-/* The values besides the IP group from which MGIDs are computed. All interfaces of a link have the same values. */
+/*
+ * The values from which MGIDs are computed, in addition to the IP group. All interfaces of a link have the same
+ * values.
+ */
 struct ipoib_map {
 	uint16_t pkey; /* with bit 15 set */
 	uint8_t scope; /* scope of the broadcast group, 1 to 15 */
@@ -138,7 +141,10 @@ struct ipoib_profile {
 	bool reports;
 };
 
-/* ipoib_profile_has() - Whether links of the profile carry packets of @proto, and so have its groups */
+/*
+ * ipoib_profile_has() - Tell whether links of the profile carry packets of @proto, and therefore have groups of
+ * @proto
+ */
 bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
 
 /*

@@ -36,8 +36,8 @@ static bool own_qp(const struct ipoib_link *l, uint32_t qpn)
 }
 
 /*
- * An HCA also delivers a multicast to the QP that sent it. The source LID may be any LID of our LMC
- * range, so path bits are not compared.
+ * An HCA also delivers a multicast to the QP that sent it. The source LID may be any of our port's
+ * LIDs (LMC), so path bits are not compared.
  */
 static bool is_own_echo(const struct ipoib_link *l, const struct ipoib_rx *v,
 			const struct rx_grh *grh)

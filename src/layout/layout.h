@@ -34,7 +34,7 @@ struct layout_node {
 	/* row inside the block of CAs below a switch, from 0 at the top; of a switch 0 */
 	unsigned int row;
 	unsigned int folded; /* CAs of a switch that are not drawn */
-	bool hidden; /* a CA that is folded; it has no place */
+	bool hidden; /* a folded CA, which has no place */
 	double x;
 };
 

@@ -19,7 +19,7 @@ struct loop_mad {
 	uint8_t mad[MAD_LEN];
 };
 
-/* Takes all MADs that wait. MADs that arrive while these are delivered arm the timer again. */
+/* Returns all waiting MADs. MADs that arrive while these are delivered arm the timer again. */
 static struct loop_mad *loop_take(struct mad_ep *ep)
 {
 	struct loop_mad *l = ep->loop;

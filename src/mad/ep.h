@@ -108,7 +108,7 @@ struct mad_agent_cfg {
 	 */
 	bool user_rmpp;
 	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
-	struct mad_quota *quota; /* NULL if only the limits of the endpoint hold */
+	struct mad_quota *quota; /* NULL if only the limits of the endpoint apply */
 	/*
 	 * Other agents may register the same methods. Each of the agents gets every single MAD, but only the first
 	 * agent gets RMPP messages

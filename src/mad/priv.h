@@ -20,7 +20,8 @@
 #include "wire/rmpp.h"
 #include "wire/sa.h"
 
-#define MAD_LOOP_MAX 1024 /* most MADs that wait because they arrived inside ops->send */
+/* largest number of MADs that wait because they arrived inside ops->send */
+#define MAD_LOOP_MAX 1024
 #define RMPP_WINDOW 64 /* segments a sender may be ahead of our ACK; bits of rmpp_rx.ooo */
 #define RMPP_TX_WINDOW 1024 /* most segments sent ahead of an ACK, as ib_mad may grant */
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
@@ -28,7 +29,8 @@
 /* time without a segment after which an incomplete message is dropped */
 #define RMPP_RX_TIMEOUT NS_SEC(5)
 #define RMPP_RX_LINGER NS_SEC(10) /* time for which a lost last ACK can be repeated */
-#define RMPP_UNSOLICITED_SOURCE 8 /* most unsolicited messages from one LID at a time */
+/* largest number of unsolicited messages from one LID at a time */
+#define RMPP_UNSOLICITED_SOURCE 8
 #define RMPP_UNSOLICITED_MAX (256 * 1024) /* most octets of an unsolicited message */
 
 struct mad_ep {
@@ -56,14 +58,17 @@ struct mad_ep {
 struct mad_agent {
 	struct mad_ep *ep;
 	struct mad_agent_cfg cfg;
-	uint32_t id; /* upper half of the TIDs of its requests */
+	uint32_t id; /* upper half of the TIDs of the agent's requests */
 	struct list link; /* link in ep->agents */
 	struct list txs; /* struct mad_tx */
 	bool closing;
 };
 
 enum mad_tx_state {
-	/* Segments are sent and ACKs are received. Left on the last ACK, STOP, ABORT, or when no retries are left. */
+	/*
+	 * Segments are sent and ACKs are received. The last ACK, a STOP, an ABORT, or the end of the last retry ends
+	 * this state.
+	 */
 	MAD_TX_SEGMENTS,
 	/* The request was sent. A response, its first segment, or the end of the last retry ends this state. */
 	MAD_TX_WAIT,
@@ -112,7 +117,7 @@ struct rmpp_rx {
 	size_t cap;
 };
 
-/* mad_class_of() - The class of a MAD, where both classes of SMPs count as 0x01 */
+/* mad_class_of() - Return the class of a MAD; for both classes of SMPs, 0x01 */
 static inline uint8_t mad_class_of(const void *mad)
 {
 	uint8_t c = mad_class(mad);

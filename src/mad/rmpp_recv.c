@@ -62,8 +62,8 @@ static void send_refusal(struct mad_ep *ep, const struct mad_addr *to, const voi
 }
 
 /*
- * Ends a reception that failed. After silence of the sender the request is sent again. After
- * any other error the request ends, too.
+ * Ends a reception that failed. If the sender was silent, the request is sent again. After any other error the
+ * request ends, too.
  */
 static void rx_fail(struct rmpp_rx *rx, enum rmpp_status why, ns_t now)
 {
@@ -184,13 +184,16 @@ static struct rmpp_rx *rx_create(struct mad_ep *ep, struct mad_tx *tx, const str
 	if (tx) {
 		rx->tx = tx;
 		tx->rx = rx;
-		/* The request may still be in MAD_TX_SEGMENTS, but an answer means that all of it has arrived. */
+		/*
+		 * The request may still be in MAD_TX_SEGMENTS, but an answer means that all its segments have
+		 * arrived.
+		 */
 		mad_tx_set_state(tx, MAD_TX_RECV, NS_NEVER);
 	}
 	return rx;
 }
 
-/* Delivers a finished message. Only the values needed to repeat the last ACK are kept. */
+/* Delivers a finished message. Afterwards it only stores the values that it needs to repeat the last ACK. */
 static void rx_complete(struct rmpp_rx *rx, ns_t now)
 {
 	struct mad_ep *ep = rx->ep;
@@ -322,7 +325,7 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 		return -ENOENT;
 	}
 	if (h->data1 != 1)
-		return -ENOENT; /* segment of a message that was given up */
+		return -ENOENT; /* segment of a message that was dropped */
 	rx = response || unsolicited_room(ep, from) ? rx_create(ep, tx, from, mad) : NULL;
 	if (!rx) {
 		send_refusal(ep, from, mad, RMPP_STATUS_RESX, now);

@@ -22,7 +22,7 @@ static bool read_line(char *ret, size_t size, const char *name, const char *file
 	return file_read_line(ret, size, path);
 }
 
-/* Number in a file, decimal or with 0x; 0 if it cannot be read, as carrier of an interface that is down */
+/* Read the number in a file, decimal or with 0x; 0 if it cannot be read, as carrier of an interface that is down */
 static unsigned long number(const char *name, const char *file)
 {
 	char line[32];

@@ -30,7 +30,7 @@ static void node_rec(const struct sm_port *p, uint8_t *ret)
 	ib_node_rec_encode(ret, &rec);
 }
 
-/* Return false when the table takes no more records. */
+/* Return false when the table has no room for more records. */
 static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
 {
 	uint8_t wire[NODE_REC_LEN], *rec;

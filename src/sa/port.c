@@ -98,7 +98,7 @@ static bool sees_mkeys(const struct sa_req *r)
 	return r->trusted && sm_config(r->sa->sm)->sm_key != SM_KEY_DEFAULT;
 }
 
-/* Return false when the table takes no more records. */
+/* Return false when the table has no room for more records. */
 static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
 {
 	struct ib_port_info_rec rec = { .lid = sm_port_lid(p), .port_num = p->num, .info = p->pi };

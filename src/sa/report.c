@@ -250,6 +250,6 @@ void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 	forget(&sa->open, s);
 	if (list_empty(&sa->reports))
 		timer_cancel(sm_timers(sa->sm), &sa->report_timer);
-	else /* Reports are not sent from here, because a caller walks the subscriptions. */
+	else /* This function sends no Reports, because a caller walks the subscriptions. */
 		timer_arm(sm_timers(sa->sm), &sa->report_timer, 0);
 }

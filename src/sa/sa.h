@@ -43,7 +43,7 @@ struct sa;
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
 #define SA_MAX_REPORTS 32768 /* Reports that wait to be sent or to be answered */
-#define SA_MAX_TABLE (80u << 20) /* octets of one answer; more is refused with 0x0100 */
+#define SA_MAX_TABLE (80u << 20) /* octets of one answer; a larger answer is refused with 0x0100 */
 /* octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
 #define SA_MAX_JOBS 64 /* number of requests that take several iterations of the event loop */

@@ -42,7 +42,7 @@ static const uint8_t *block_of(const struct sm_port *p, enum sm_table what, unsi
 	return none;
 }
 
-/* Return false when the table takes no more records. */
+/* Return false when the table has no room for more records. */
 static bool port_add(const struct sa_req *r, const struct table_query *q, const struct sm_port *p)
 {
 	unsigned int n = sm_table_blocks(p, q->what), b = 0;

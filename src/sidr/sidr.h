@@ -102,8 +102,8 @@ void sidr_stop(struct sidr_ask *a);
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
 /*
- * sidr_refresh() - The values of the last answer were right, but no longer are. Ask at once, and the same server first. No
- * effect in any state but SIDR_STATE_DONE
+ * sidr_refresh() - Ask at once, and the same server first, because the values of the last answer are no longer right.
+ * No effect in any state but SIDR_STATE_DONE
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*

@@ -94,7 +94,7 @@ static void link_down(struct sm *sm, struct sm_port *p)
 	part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
 }
 
-/* Note a port whose link trained, so that it has to be configured, armed and activated. */
+/* Record a port whose link trained, so that the SM configures, arms and activates it. */
 static void trained(struct sm *sm, struct sm_port *p)
 {
 	struct sm_part *t = &sm->part;

@@ -293,8 +293,8 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 }
 
 /*
- * The file does not name this group any more. It becomes an ordinary group, which ends with its
- * last member.
+ * The file no longer names this group, so it becomes an ordinary group, which ends with its last
+ * member.
  */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 {

@@ -14,14 +14,14 @@
 #include "subnet/db.h"
 #include "subnet/source.h"
 
-/* The data that are kept about an end port, present or absent. */
+/* The data that the SM keeps about an end port, present or absent. */
 struct sm_lid_slot {
 	struct hlink by_guid;
 	uint64_t guid;
 	uint16_t lid; /* base LID; 0: the port got none from us */
 	bool configured; /* true if sm_cfg.lids gives the LID */
 	bool outside; /* the port is, or was, behind an external port */
-	bool owed; /* true until the port has acknowledged a ClientReregister that it has to get */
+	bool owed; /* true until the port has acknowledged the ClientReregister that the SM has to send */
 	bool mkey_said; /* true if the log already has a line about another M_Key of the port */
 	struct sm_source source;
 };
@@ -31,7 +31,7 @@ struct sm_lid_book {
 	uint8_t lmc; /* LMC of CA ports */
 };
 
-/* sm_lid_slot() - Find what is remembered of a port. Return: NULL if nothing is */
+/* sm_lid_slot() - Find the data about a port. Return: NULL if there are none */
 struct sm_lid_slot *sm_lid_slot(const struct sm_lid_book *b, uint64_t port_guid);
 /* sm_lid_note() - Remember that a port has @lid. Return: NULL if memory ran out */
 struct sm_lid_slot *sm_lid_note(struct sm_lid_book *b, uint64_t port_guid, uint16_t lid);

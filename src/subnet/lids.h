@@ -12,7 +12,7 @@
  */
 bool sm_lids_free(const struct sm_db *db, const uint8_t *reserved, unsigned int lid,
 		  unsigned int n);
-/* sm_lids_claim() - Give @p the range from @lid, by its LMC */
+/* sm_lids_claim() - Assign @p the range of LIDs, sized by its LMC, that begins at @lid */
 void sm_lids_claim(struct sm_db *db, struct sm_port *p, unsigned int lid);
 /*
  * sm_lids_find() - Return the first LID of the lowest free range of @n LIDs from @hint on, and advance @hint; 0:

@@ -134,7 +134,7 @@ static uint32_t pid_of(struct msghdr *m)
 	return 0;
 }
 
-/* Serve one control message and send its answer. False if no message is waiting. */
+/* Execute one control message and send its answer. False if no message is waiting. */
 static bool ctl_one(struct ibsim_place *p, ns_t now)
 {
 	char cbuf[CMSG_SPACE(sizeof(struct ucred))];
@@ -160,7 +160,7 @@ static bool ctl_one(struct ibsim_place *p, ns_t now)
 	memcpy(peer.addr, &from.un, peer.len);
 	peer.pid = pid_of(&m);
 	n = (ssize_t)ibsim_srv_ctl(p->net->srv, &peer, buf, (size_t)n, answer, now);
-	/* Sending fails if the client does not read, or if its socket has no name. The answer is lost then. */
+	/* Sending fails if the client does not read, or if its socket has no name. The answer is then lost. */
 	if (n && sendto(p->ctl.fd, answer, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&from.un,
 			m.msg_namelen) < 0)
 		log_to(&p->net->f->inst->cfg.log, LOG_LVL_DEBUG, "ibsim: pid %u: answer: %s",

@@ -146,8 +146,8 @@ struct pkt *pkt_from_data(struct pkt_pool *pool, const void *data, size_t len);
 int pkt_add_slice(struct pkt *p, struct pkt_buf *b, const uint8_t *data, uint32_t len);
 
 /*
- * pkt_move_slices() - Move the first @n octets of the slices of @src to the end of @dst, which has no slice; at most all
- * of them
+ * pkt_move_slices() - Move the first @n octets of the slices of @src to @dst, which has no slice. @n is at most the
+ * length of these slices
  */
 void pkt_move_slices(struct pkt *dst, struct pkt *src, uint32_t n);
 

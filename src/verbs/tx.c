@@ -13,7 +13,7 @@ static struct verbs_tx *tx_at(struct verbs_qp *q, unsigned int i)
 	return &q->tx[(q->tx_head + i) % q->tx_depth];
 }
 
-/* Gives back what the oldest @n sends have used. */
+/* Release the resources that the oldest @n sends have used. */
 static void release(struct verbs_qp *q, unsigned int n)
 {
 	struct verbs_port *p = q->port;
@@ -164,7 +164,7 @@ static void lose(const struct ca_send *s, uint64_t *why)
 	pkt_free(s->pkt);
 }
 
-/* Posts one list from the beginning of @v, and returns how many packets are dealt with; 0: the queue is full. */
+/* Posts one list from the beginning of @v, and returns the number of packets posted; 0: the queue is full. */
 static unsigned int post_some(struct verbs_qp *q, const struct ca_send *v, unsigned int n)
 {
 	uint64_t *why = reason(q, v);

@@ -4,6 +4,7 @@
 
 /*
  * DOC: Questions to the instance
+ *
  * Questions wait in a queue and are sent one after the other. While a question is open, the server serves its
  * clients.
  */

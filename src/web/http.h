@@ -74,7 +74,7 @@ const char *web_http_header(struct web_request *r, const char *name);
 
 /* web_http_answer() - End a request; takes the body. Without a body (memory ran out) the connection is closed */
 void web_http_answer(struct web_request *r, const struct web_answer *a);
-/* web_http_text() - The same with a constant text as body */
+/* web_http_text() - Send an answer whose body is a constant text */
 void web_http_text(struct web_request *r, unsigned int status, const char *text);
 /*
  * web_http_stream() - Answer a request by events, until the client stops reading them. @since is as for

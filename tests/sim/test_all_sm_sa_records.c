@@ -496,7 +496,7 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 	fix_fini(&f);
 }
 
-/* --- behaviour of all these records that clients rely on */
+/* --- behaviour of SA records on which clients rely */
 
 static void test_short_and_reserved_requests(void **state)
 {

@@ -189,7 +189,7 @@ check "dhcpd has it as InfiniBand, with our identifier" eval 'grep -q "hardware 
 check "and it works" ping_from h2 10.4.9.1
 end_at a "$dnsmasq"
 
-# --- the mode "raw": DHCP on the link in the form of Ethernet. A server there can answer a MAC by broadcast only
+# --- the mode "raw": DHCP on the link in the form of Ethernet. A DHCP server on that link can answer a MAC by broadcast only
 
 check "dnsmasq starts on ib0.8001" dnsmasq_starts "$work/dhcpd-raw.log" a --interface=ib0.8001 \
 	--dhcp-leasefile="$work/raw.leases" --dhcp-range=10.5.2.1,10.5.2.50,2m --dhcp-broadcast
