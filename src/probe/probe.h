@@ -83,8 +83,8 @@ struct probe_if {
 
 /* State of the kernel's neighbour entry for the peer's IP address */
 enum probe_neigh_state {
-	PROBE_NEIGH_UNASKED, /* the peer was not given by an IP address */
-	PROBE_NEIGH_ABSENT, /* if .has_peer: the address of the peer was a GID */
+	PROBE_NEIGH_UNASKED, /* the kernel was not asked for the entry */
+	PROBE_NEIGH_ABSENT, /* there is no entry; if .has_peer, the text of the address was used as a GID */
 	PROBE_NEIGH_UNRESOLVED, /* the kernel has sent its requests, and has no answer yet, or has given up */
 	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
 };

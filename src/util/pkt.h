@@ -58,7 +58,7 @@ enum pkt_flags {
 	/* With PKT_CRC: the VCRC was verified, and needs no check until octets change */
 	PKT_VCRC_OK = 1 << 3,
 	PKT_ICRC_OK =
-		1 << 4, /* the same for the ICRC, which covers no octets that switches change */
+		1 << 4, /* the ICRC was verified, which covers no octets that switches change */
 };
 
 struct pkt {
