@@ -249,9 +249,12 @@ def sets_pkeys(p):
     return bytes(p.data[p.payload + 64:p.payload + 70]) if p.is_mad(0x81, 2, 0x16) else None
 
 
+def is_echo_reply(p):
+    return p.is_data(0x0800) and p.data[p.payload + 13] == 1 and p.data[p.payload + 24] == 0
+
+
 def echo_reply(seq):
-    return lambda p: p.is_data(0x0800) and p.data[p.payload + 13] == 1 and p.data[p.payload + 24] == 0 and \
-        p.data[p.payload + 30:p.payload + 32] == seq.to_bytes(2, "big")
+    return lambda p: is_echo_reply(p) and p.data[p.payload + 30:p.payload + 32] == seq.to_bytes(2, "big")
 
 
 def held_order(p, state):
@@ -265,7 +268,7 @@ def held_order(p, state):
 def held_kept(p, state):
     """With the first answer after the failure comes one that was held before."""
     datagrams = [bytes(p.data)]
-    if p.is_data(0x0800) and p.data[p.payload + 24] == 0 and p.data[p.payload + 30] == 0x25 and not state:
+    if is_echo_reply(p) and p.data[p.payload + 30] == 0x25 and not state:
         state.append(True)
         p.put(30, b"\x25\1")
         datagrams.append(p.sealed())
