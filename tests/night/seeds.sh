@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # seeds.sh [COUNT]: run the simulations of a whole fabric under ASan with many seeds: tests/sim/test_all_lab.c with COUNT, 2000 by
-# default, and tests/sim/test_all_soak.c (200 interfaces of all profiles) with half as many. The first seed is made from
-# the last commit's hash. One TAP line for each; for a failing seed, the command that repeats it.
+# default, and tests/sim/test_all_soak.c (200 interfaces of all profiles) and tests/sim/test_all_partial.c (partial sweeps)
+# with half as many. The first seed is made from the last commit's hash. One TAP line for each; for a failing seed, the command that repeats it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 count=${1:-2000}
 first=$((16#$(git rev-parse --short=6 HEAD)))
-make -s -j"$(nproc)" SAN=1 build/san/sim/test_all_{lab,soak} || { echo "not ok - the simulations are built"; exit 1; }
+make -s -j"$(nproc)" SAN=1 build/san/sim/test_all_{lab,soak,partial} || { echo "not ok - the simulations are built"; exit 1; }
 
 # seeds TEST VARIABLE COUNT: run the test with the variable set to each seed
 seeds() {
@@ -24,4 +24,5 @@ seeds() {
 status=0
 seeds test_all_lab LAB_SEED "$count" || status=1
 seeds test_all_soak SOAK_SEED $((count / 2)) || status=1
+seeds test_all_partial PARTIAL_SEED $((count / 2)) || status=1
 exit $status

@@ -12,7 +12,7 @@
 #include "unit/all_lab_check.h"
 #include "check.h"
 
-#define SEEDS 50
+#define SEEDS 25
 
 static struct topo *random_topo(struct prng *r, uint64_t seed)
 {

@@ -16,7 +16,7 @@
 #include "util/prng.h"
 #include "wire/records.h"
 
-#define SEEDS 50
+#define SEEDS 25
 #define STEPS 8
 #define SWITCHES_MAX 12
 #define PORTS 12
