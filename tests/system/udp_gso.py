@@ -94,9 +94,11 @@ def main(device, port, ip_port):
         at = IPOIB + (GRH if p[1] & 3 == 3 else 0)
         qp, psn = p[at - 3:at], int.from_bytes(p[at - 11:at - 8], "big")
         # The queue pair also sends packets to groups that have no members at this link. These packets are missing on
-        # the link, so PSNs may have gaps, but must not decrease.
-        seen["not_behind"] += not 0 < (psn - psns.get(qp, psn - 1) & 0xFFFFFF) < 1 << 23
-        psns[qp] = psn
+        # the link, so PSNs may have gaps, but must not decrease. MADs (QP0 and QP1) all have PSN 0, and the SM may send some
+        # at any moment.
+        if qp > b"\0\0\1":
+            seen["not_behind"] += not 0 < (psn - psns.get(qp, psn - 1) & 0xFFFFFF) < 1 << 23
+            psns[qp] = psn
         if p[at:at + 2] == b"\x08\x00" and p[at + 4] == 0x45 and p[at + 13] == 17 and \
                 int.from_bytes(p[at + 26:at + 28], "big") == int(ip_port):
             seen["flow"] += 1
