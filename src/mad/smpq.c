@@ -22,6 +22,7 @@ void smpq_init(struct smpq *q, const struct smpq_cfg *cfg)
 	*q = (struct smpq){ .cfg = *cfg };
 	list_init(&q->wait);
 	list_init(&q->open);
+	list_init(&q->sources);
 	timer_init(&q->retry, retry_fire);
 }
 
@@ -105,11 +106,30 @@ static bool is_useless(const struct smpq *q, const struct smp_req *rq, ns_t now)
 	return q->cfg.useless && q->cfg.useless(q->cfg.ctx, &rq->cmd, now);
 }
 
+/* Ask the sources until an SMP waits. */
+static void ask_sources(struct smpq *q, ns_t now)
+{
+	q->asking = true;
+	while (list_empty(&q->wait) && !list_empty(&q->sources) && q->nopen < q->cfg.max_open) {
+		struct smpq_source *s = list_first(&q->sources, struct smpq_source, link);
+
+		if (!s->more(s, now))
+			list_del(&s->link);
+	}
+	q->asking = false;
+}
+
+static struct smp_req *next_to_send(struct smpq *q, ns_t now)
+{
+	ask_sources(q, now);
+	return next_in_line(q);
+}
+
 static void send_waiting(struct smpq *q, ns_t now)
 {
 	struct smp_req *rq;
 
-	while ((rq = next_in_line(q))) {
+	while ((rq = next_to_send(q, now))) {
 		if (is_useless(q, rq, now)) {
 			/* run() ends the request, because smpq_add() must not call done(). */
 			if (!q->nopen && !q->busy)
@@ -171,8 +191,16 @@ bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now)
 	}
 	*rq = (struct smp_req){ .q = q, .cmd = *cmd };
 	list_add_tail(&q->wait, &rq->link);
-	send_waiting(q, now);
+	if (!q->asking)
+		send_waiting(q, now);
 	return true;
+}
+
+void smpq_add_source(struct smpq *q, struct smpq_source *s, ns_t now)
+{
+	list_add_tail(&q->sources, &s->link);
+	if (!q->asking)
+		send_waiting(q, now);
 }
 
 void smpq_cancel(struct smpq *q)
@@ -189,5 +217,6 @@ void smpq_cancel(struct smpq *q)
 		list_del(&rq->link);
 		free(rq);
 	}
+	list_init(&q->sources);
 	q->nopen = 0;
 }

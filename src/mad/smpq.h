@@ -56,10 +56,22 @@ struct smpq_cfg {
 	void (*idle)(void *ctx, ns_t now);
 };
 
+/*
+ * A source of many SMPs, which are made when they can be sent, so that they do not wait in memory. It belongs to the caller,
+ * which may use it again after it has ended.
+ */
+struct smpq_source {
+	struct list link; /* link in smpq.sources */
+	/* Add the next SMPs by smpq_add(), if there are any. Return: false if the source has ended */
+	bool (*more)(struct smpq_source *s, ns_t now);
+};
+
 struct smpq {
 	struct smpq_cfg cfg;
 	struct list wait, open;
+	struct list sources; /* struct smpq_source, asked in turn when no SMP waits */
 	unsigned int nopen;
+	bool asking; /* true inside more() */
 	bool failed; /* true after an SMP was dropped because it could not be queued or sent */
 	bool busy; /* true inside done() */
 	unsigned int stuck; /* number of timer expiries in a row at which nothing could be sent */
@@ -75,12 +87,15 @@ void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
  */
 bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
 
-/* smpq_cancel() - Remove all SMPs from the queue; no callback is called */
+/* smpq_add_source() - Send the SMPs of @s after those that wait; calls more() at once if there is room */
+void smpq_add_source(struct smpq *q, struct smpq_source *s, ns_t now);
+
+/* smpq_cancel() - Remove all SMPs and sources from the queue; no callback is called */
 void smpq_cancel(struct smpq *q);
 
 static inline bool smpq_idle(const struct smpq *q)
 {
-	return list_empty(&q->wait) && list_empty(&q->open);
+	return list_empty(&q->wait) && list_empty(&q->open) && list_empty(&q->sources);
 }
 
 #endif

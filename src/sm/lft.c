@@ -27,20 +27,24 @@ static void on_lft(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 	f->lft_known[cmd->mod] = true;
 }
 
-void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now)
+bool sm_lft_block(struct sm *sm, struct sm_node *n, uint32_t block, ns_t now)
 {
 	const struct sm_fdb *f = n->sw->fdb;
+	struct smp_cmd c;
 
-	for (uint32_t b = 0; b < sm_fdb_lft_blocks(f); b++) {
-		struct smp_cmd c;
+	if (f->lft_known[block])
+		return false;
+	c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_LFT, block, on_lft);
+	memcpy(c.data, f->lft->port + block * SMP_LFT_PER_BLOCK, SMP_LFT_PER_BLOCK);
+	sm->sweep.lft_blocks++;
+	smpq_add(&sm->sweepq, &c, now);
+	return true;
+}
 
-		if (f->lft_known[b])
-			continue;
-		c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_LFT, b, on_lft);
-		memcpy(c.data, f->lft->port + b * SMP_LFT_PER_BLOCK, SMP_LFT_PER_BLOCK);
-		sm->sweep.lft_blocks++;
-		smpq_add(&sm->sweepq, &c, now);
-	}
+void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now)
+{
+	for (uint32_t b = 0; b < sm_fdb_lft_blocks(n->sw->fdb); b++)
+		sm_lft_block(sm, n, b, now);
 }
 
 static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
@@ -53,7 +57,7 @@ static void on_switch_set(void *ctx, const struct smp_cmd *cmd, int status, cons
 		cmd->node->sw->si = si;
 }
 
-static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
+void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	struct smp_switch_info *si = &n->sw->si;
 	/*
@@ -76,10 +80,10 @@ static void switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-static int switch_write(struct sm *sm, struct sm_node *n, ns_t now)
+/* Make the computed LFT the one that the switch should have. */
+static int lft_adopt(struct sm *sm, struct sm_node *n, ns_t now)
 {
-	struct sm_db *db = sm->next;
-	int err;
+	const struct sm_db *db = sm->next;
 
 	if (n->lost)
 		return 0;
@@ -87,24 +91,24 @@ static int switch_write(struct sm *sm, struct sm_node *n, ns_t now)
 		sm_fault(sm, n->outside, now, "\"%s\" has room for %u LIDs, the subnet needs %u",
 			 n->desc, n->sw->si.lft_cap, db->top_lid + 1u);
 	}
-	err = sm_fdb_lft_set(n->sw->fdb, &n->sw->lft);
-	if (err)
-		return err;
-	sm_lft_write(sm, n, now);
-	switch_info_write(sm, n, now);
-	return 0;
+	return sm_fdb_lft_set(n->sw->fdb, &n->sw->lft);
 }
 
 int sm_route_more(struct sm *sm, ns_t now)
 {
+	uint32_t first = sm->routed_switches;
 	struct sm_node *n;
 	int err;
 
 	do {
 		err = sm_router_run(sm->router, SLICE_STEPS, &n);
 		if (!err && n)
-			err = switch_write(sm, n, now);
+			err = lft_adopt(sm, n, now);
+		if (!err && n)
+			sm->routed_switches++;
 	} while (!err && n);
+	if (!err || err == -EAGAIN)
+		sm_feed_lfts(sm, first, sm->routed_switches - first, now);
 	if (err == -EAGAIN)
 		return 0;
 	sm_router_destroy(sm->router);
@@ -138,5 +142,6 @@ int sm_route_start(struct sm *sm, ns_t now)
 	if (err)
 		return err;
 	engine_note(sm);
+	sm->routed_switches = 0;
 	return sm_route_more(sm, now);
 }

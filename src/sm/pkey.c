@@ -84,7 +84,7 @@ static bool table_copy_old(const struct sm *sm, struct sm_port *p)
 
 static void table_read(struct sm *sm, struct sm_port *p, ns_t now)
 {
-	if (!table_alloc(sm, p) || table_copy_old(sm, p))
+	if (!has_table(sm, p) || !table_alloc(sm, p) || table_copy_old(sm, p))
 		return;
 	for (unsigned int b = 0; b * SMP_PKEYS_PER_BLOCK < p->npkeys; b++) {
 		struct smp_cmd c = sm_cmd_port(p, MAD_METHOD_GET, SMP_ATTR_PKEY_TABLE,
@@ -94,23 +94,9 @@ static void table_read(struct sm *sm, struct sm_port *p, ns_t now)
 	}
 }
 
-static void each_table(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
-{
-	struct sm_db *db = sm->next;
-
-	for (uint32_t i = 0; i < db->nnodes; i++) {
-		struct sm_node *n = db->node[i];
-
-		for (unsigned int num = 0; num <= n->info.nports; num++) {
-			if (has_table(sm, &n->port[num]))
-				fn(sm, &n->port[num], now);
-		}
-	}
-}
-
 void sm_pkeys_read(struct sm *sm, ns_t now)
 {
-	each_table(sm, table_read, now);
+	sm_feed_ports(sm, &sm->table_feed, table_read, now);
 }
 
 /* Collect the P_Keys of the CA behind @p in their full form, each once. */
@@ -199,7 +185,7 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 	bool enforcing = !sm_port_is_end(p), fits;
 	size_t n;
 
-	if (!p->pkeys)
+	if (!has_table(sm, p) || !p->pkeys)
 		return;
 	if (enforcing)
 		n = enforced_pkeys(sm, p, want, SM_PKEYS_MAX);
@@ -246,5 +232,5 @@ static void enforcement_off(struct sm *sm, ns_t now)
 void sm_pkeys_start(struct sm *sm, ns_t now)
 {
 	enforcement_off(sm, now);
-	each_table(sm, table_configure, now);
+	sm_feed_ports(sm, &sm->table_feed, table_configure, now);
 }

@@ -136,20 +136,10 @@ static void port_configure(struct sm *sm, struct sm_port *p, ns_t now)
 
 static void each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now)
 {
-	struct sm_db *db = sm->next;
-
-	if (sm->part.on) {
+	if (sm->part.on)
 		sm_part_each_port(sm, fn, now);
-		return;
-	}
-	for (uint32_t i = 0; i < db->nnodes; i++) {
-		struct sm_node *n = db->node[i];
-
-		for (unsigned int num = 0; num <= n->info.nports && !n->lost; num++) {
-			if (n->port[num].known)
-				fn(sm, &n->port[num], now);
-		}
-	}
+	else
+		sm_feed_ports(sm, &sm->port_feed, fn, now);
 }
 
 void sm_ports_start(struct sm *sm, ns_t now)

@@ -11,6 +11,7 @@
  *	partial.c  sweeps that read changed links only
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	outside.c  limits of the nodes behind external ports
+ *	feed.c     SMPs for many ports or LFTs, made when they can be sent
  *	lid.c      LIDs, stored in subnet/lid_book.h
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
@@ -101,6 +102,15 @@ struct sm_part_switch {
 	bool moved; /* true if a link to another switch came up or went down */
 };
 
+/* A source of SMPs for many ports, or for many LFTs, sm/feed.c */
+struct sm_feed {
+	struct smpq_source source;
+	struct sm *sm;
+	void (*fn)(struct sm *sm, struct sm_port *p, ns_t now); /* queues the SMPs of a port */
+	/* next node and port; or next switch and LFT block, and the switch before which to end */
+	uint32_t at, item, end;
+};
+
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
 	bool on; /* the running sweep is a partial one: .next is .db, which it changes in place */
@@ -132,6 +142,9 @@ struct sm {
 	struct sm_sweep sweep, last;
 	uint64_t sweeps; /* number of the last sweep; partial sweeps are counted, too */
 	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
+	uint32_t routed_switches; /* number of switches whose LFTs .router has computed */
+	/* feeds of .sweepq, each for one kind of SMPs of a stage */
+	struct sm_feed table_feed, port_feed, lft_feed;
 	/* start of the next slice of .router, armed while no SMP is in flight */
 	struct timer slice;
 	bool whole; /* the next sweep has to read the whole subnet */
@@ -269,8 +282,19 @@ int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
 /* sm_lft_write() - Write those blocks of a switch's LFT that it has not acknowledged */
 void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now);
+/* sm_lft_block() - Write one block. Return: false if the switch has acknowledged it already */
+bool sm_lft_block(struct sm *sm, struct sm_node *n, uint32_t block, ns_t now);
+/* sm_switch_info_write() - Write the end of the tables and the life time of packets, if they differ */
+void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
+
+/* feed.c */
+/* sm_feed_ports() - Call @fn for each known port of the new database, as fast as the SMPs that it queues are sent */
+void sm_feed_ports(struct sm *sm, struct sm_feed *f,
+		   void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
+/* sm_feed_lfts() - Write LFT blocks and SwitchInfo of the @n switches of the new database that begin with @first */
+void sm_feed_lfts(struct sm *sm, uint32_t first, uint32_t n, ns_t now);
 
 /* partial.c */
 /* sm_part_suspect() - Have the next sweep read a switch, because one of its ports changed */

@@ -198,18 +198,13 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
 	list_init(&sm->group_list);
 	list_init(&sm->mft_jobs);
 	list_init(&sm->mft_waits);
-	list_init(&sm->sweepq.wait);
-	list_init(&sm->sweepq.open);
-	list_init(&sm->bgq.wait);
-	list_init(&sm->bgq.open);
-	list_init(&sm->learnq.wait);
-	list_init(&sm->learnq.open);
-	list_init(&sm->auditq.wait);
-	list_init(&sm->auditq.open);
 	list_init(&sm->learn_walks);
 	list_init(&sm->learn_waits);
-	sm->sweepq.cfg.timers = sm->bgq.cfg.timers = sm->learnq.cfg.timers = timers;
-	sm->auditq.cfg.timers = timers;
+	/* sm_destroy() cancels all of them, even if sm_init() fails before it has set them up */
+	smpq_init(&sm->sweepq, &(struct smpq_cfg){ .timers = timers });
+	smpq_init(&sm->bgq, &(struct smpq_cfg){ .timers = timers });
+	smpq_init(&sm->learnq, &(struct smpq_cfg){ .timers = timers });
+	smpq_init(&sm->auditq, &(struct smpq_cfg){ .timers = timers });
 
 	err = sm_init(sm);
 	if (err) {

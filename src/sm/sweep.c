@@ -9,8 +9,8 @@
 /*
  * DOC: Sweeps
  *
- * A heavy sweep is a sequence of stages. Each stage queues its SMPs; when the queue is idle, the stage is over and the next
- * one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
+ * A heavy sweep is a sequence of stages. Each stage queues its SMPs, or feeds that make them (sm/feed.c); when the queue is idle,
+ * the stage is over and the next one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
  *
  * Nodes that do not answer are left out. Another sweep looks for them after one second, and further sweeps after
  * pauses that double each time. If a trap has come during the sweep, the route to these nodes may be broken while
