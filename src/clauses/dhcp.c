@@ -135,9 +135,9 @@ static const struct conform_case cases[] = {
 	{ "D3/set", "a client without an address asks for a broadcast", "RFC 4390 §2.2",
 	  "The BROADCAST flag is set in DHCPDISCOVER and DHCPREQUEST while ciaddr is 0.",
 	  "D1/lease", NULL, broadcast_flag },
-	{ "D3/clear", "a client with an address does not", "RFC 4390 §2.2",
+	{ "D3/clear", "a client with an address does not set the BROADCAST flag", "RFC 4390 §2.2",
 	  "The BROADCAST flag is clear in all other messages.", "D1/lease", renewal, NULL },
-	{ "D1/release", "nor has a DHCPRELEASE a hardware address", "RFC 4390 §2.1",
+	{ "D1/release", "a DHCPRELEASE has no hardware address either", "RFC 4390 §2.1",
 	  "\"htype\" MUST be 32; \"hlen\" and \"chaddr\" MUST be zero.", "D1/lease", release,
 	  NULL },
 };

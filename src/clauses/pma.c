@@ -151,7 +151,8 @@ static void clear(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "PMA/class", "ClassPortInfo is answered, by LID, SL and P_Key of the request",
+	{ "PMA/class",
+	  "ClassPortInfo is answered, to the SLID of the request, with its SL and P_Key",
 	  "IBTA 16.1, 13.5.4; doc/udp-link.md",
 	  "Each port has a PMA; an answer goes to the SLID with the SL of the request.", REACHED,
 	  class_port_info, NULL },

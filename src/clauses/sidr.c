@@ -234,9 +234,9 @@ static const struct conform_case group_cases[] = {
 	  dgid_of_sidr, NULL },
 	{ "P18/created", "the group is not made by who asks for it", DRAFT "6.2",
 	  "Its parameters come by SIDR.", "R23", NULL, join_never_creates },
-	{ "P18/pkey", "a group whose P_Key is not that of SIDR makes no link", DRAFT "6.2",
-	  "PKey is obtained by SIDR.", "R23 P18/join", join_of_another_pkey, NULL },
-	{ "P7/group", "a group of an MTU of 1024 makes no link", DRAFT "3.2",
+	{ "P18/pkey", "with a group whose P_Key is not that of SIDR the link does not come up",
+	  DRAFT "6.2", "PKey is obtained by SIDR.", "R23 P18/join", join_of_another_pkey, NULL },
+	{ "P7/group", "with a group whose MTU is 1024 the link does not come up", DRAFT "3.2",
 	  "The methods are limited to IBA paths that support 2048 byte or 4096 byte MTU.",
 	  "P18/pkey", group_of_small_mtu, NULL },
 };

@@ -42,7 +42,7 @@ struct neigh_dumps {
 	struct inst_host *reading; /* host from whose socket a dump is read, or NULL */
 	/* The dump that is being read; NULL if it was cancelled, so that its rest is read and discarded */
 	struct neigh_dump *active;
-	uint64_t dumps; /* counter of the dumps of a family that were begun */
+	uint64_t dumps; /* counter: dumps that were begun, those of IPv4 and of IPv6 separately */
 	uint64_t pieces; /* counter: pieces that were read */
 	uint64_t entries; /* number of entries that were passed to owners */
 };

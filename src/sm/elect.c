@@ -10,7 +10,7 @@
 /*
  * DOC: Election of the master
  *
- * IBTA 14.4. Every discovery asks each other end port with the capability IsSM for its SMInfo.
+ * IBTA 14.4. Every discovery asks every other end port with the capability IsSM for its SMInfo.
  *
  *	DISCOVERING  another master, or a better SM, was found  -> STANDBY
  *	             none was found                             -> MASTER
@@ -88,8 +88,8 @@ void sm_set_state(struct sm *sm, enum smp_sm_state st, ns_t now)
 		sm->light_open = 0;
 		db_drop(sm, now);
 		/*
-		 * The new master may assign other LIDs. The next sweep as master keeps the LIDs that it finds on the
-		 * ports.
+		 * The new master may assign other LIDs. If this SM becomes master again, it keeps the LIDs that
+		 * it then finds on the ports.
 		 */
 		sm_lid_book_forget(&sm->lids);
 	}

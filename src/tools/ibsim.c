@@ -52,7 +52,7 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 	int err;
 
 	p->asked--;
-	/* In a namespace that came back, the first socket becomes the control socket. */
+	/* The control socket was closed when the namespace went. The first socket after its return replaces it. */
 	if (a->fd >= 0 && p->ctl.fd < 0) {
 		err = ctl_listen(p, a->fd);
 		if (err)

@@ -15,7 +15,7 @@
  *
  * The CRCs are those of the packets that the train represents. To make or verify a CRC, the headers of the packet are
  * derived from the headers of the train again, and the payload is read from its original place. So damage to the
- * headers of the train, to its payload or to a seal is found as it is in a packet that has a descriptor.
+ * headers of the train, to its payload or to a seal is found, just as damage to a packet outside a train is.
  */
 struct train_seal {
 	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */

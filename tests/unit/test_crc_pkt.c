@@ -324,7 +324,7 @@ static void test_crc_right_judges_each(void **state)
 	prng_seed(&r, 21);
 	for (int round = 0; round < 500; round++) {
 		bool grh = prng_below(&r, 2), raw = !prng_below(&r, 8);
-		size_t len = ib_ud_hdr_len(grh) + prng_below(&r, 4100);
+		size_t len = ib_ud_hdr_len(grh) + prng_below(&r, 4100), damaged;
 
 		fill(&r, buf, len);
 		buf[1] = (uint8_t)((buf[1] & ~3) | (raw ? 1 : grh ? 3 : 2));
@@ -336,11 +336,12 @@ static void test_crc_right_judges_each(void **state)
 		right = crc_right(buf, len + 6);
 		assert_false(right.vcrc);
 		assert_int_equal(right.icrc, !raw);
-		buf[8 + prng_below(&r, 4)] ^=
-			1; /* in the ICRC, with or without GRH: BTH octets 0 to 3, or GRH octet 0 to 3 */
+		damaged = grh ? 12 + prng_below(&r, 2) : 8 + prng_below(&r, 4);
+		buf[damaged] ^= 1; /* an octet of PayLen or of the BTH, which the ICRC covers */
+		assert_false(crc_right(buf, len + 6).icrc);
+		buf[damaged] ^= 1;
 		buf[len + prng_below(&r, 4)] ^= 1; /* the ICRC itself */
-		right = crc_right(buf, len + 6);
-		assert_false(right.icrc);
+		assert_false(crc_right(buf, len + 6).icrc);
 	}
 }
 
