@@ -72,9 +72,9 @@ enum netdev_refusal {
 	NETDEV_REFUSED_HELPER, /* the helper has ended, or did not answer in time */
 	NETDEV_REFUSED_NETNS, /* opening, making or entering the namespace */
 	NETDEV_REFUSED_NAME, /* giving the namespace its name in /run/netns */
-	NETDEV_REFUSED_TUN, /* opening /dev/net/tun, because TAPs are not permitted in this environment */
-	NETDEV_REFUSED_IBTAP, /* opening /dev/ibtap, because the kernel module is not loaded */
-	/* Making the TAP, because another device has the name or CAP_NET_ADMIN is missing */
+	NETDEV_REFUSED_TUN, /* opening /dev/net/tun: TAPs are not permitted in this environment */
+	NETDEV_REFUSED_IBTAP, /* opening /dev/ibtap: the kernel module is not loaded */
+	/* making the TAP: its name is taken, or CAP_NET_ADMIN is missing */
 	NETDEV_REFUSED_TAP,
 	NETDEV_REFUSED_LINK,
 	NETDEV_REFUSED_ADDR,

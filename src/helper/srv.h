@@ -183,7 +183,7 @@ int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 /*
  * srv_tap_is() - True if a link has a TAP's kind and either its MAC or its mark
  *
- * One of these two is enough, because an administrator may have changed the link's name and the other one.
+ * The MAC or the mark is enough, because an administrator may have changed the name and one of the two.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*

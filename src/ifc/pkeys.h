@@ -43,7 +43,7 @@ struct ifc_pkeys {
 	uint16_t *now; /* P_Keys that are now in the table, in the same form as .have */
 	uint16_t *failed; /* P_Keys for which came() returned an error; they wait until .retry_at */
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
-	unsigned int failures; /* retries in a row after which a P_Key still had no success */
+	unsigned int failures; /* retries in a row after which came() still failed for a P_Key */
 	ns_t retry_at;
 	uint16_t last; /* P_Key of the last call of came() */
 	struct pace pace; /* allowance for calls of came() */

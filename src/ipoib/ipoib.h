@@ -49,7 +49,7 @@ enum ipoib_drop {
 	IPOIB_DROP_TX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
-	/* too many packets wait for this answer or on this link, or packet buffers are scarce */
+	/* too many packets wait for the same answer or on the link, or packet buffers are scarce */
 	IPOIB_DROP_HELD_FULL,
 	IPOIB_DROP_NO_PATH, /* the SA has no path or did not answer, and the back-off is not over */
 	IPOIB_DROP_NO_AH, /* the CA refused the address handle */
@@ -107,7 +107,7 @@ struct ipoib_link_cfg {
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	/* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
 	uint16_t pkey;
-	/* scope of the broadcast group; 0: global with a subnet number, otherwise the profile's scope */
+	/* scope of the broadcast group; 0: global if .subnet is set, otherwise the profile's scope */
 	uint8_t scope;
 	/* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
 	uint16_t subnet;
@@ -293,8 +293,8 @@ void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 /*
  * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
  *
- * From now on the link owns @ah, until it requests AH_DESTROY. If the path or group no longer needs the handle, it
- * requests this at once.
+ * From now on the link owns @ah, until it requests AH_DESTROY. If no path or group needs the handle any more, the
+ * link requests AH_DESTROY at once.
  */
 void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns_t now);
 

@@ -63,7 +63,7 @@ struct ipoib_mcast {
 	ns_t last_used; /* time of the last sweep that found .used set */
 	ib_gid mgid;
 	struct ib_mcmember_rec rec; /* record of the last join that was granted */
-	/* references to the group, one for each of these memberships */
+	/* references to the group as FullMember, send-only member and NonMember */
 	struct sac_group_ref full, so, non;
 	struct sac_group_query query;
 	struct ipoib_ah ah;
@@ -118,7 +118,7 @@ struct ipoib_link {
 	bool renewing; /* .joined, and the SA client is joining the group again */
 	bool qkey_said; /* the log has the warnings about the group's Q_Key and MTU */
 	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
-	bool refusal_said; /* the present refusal of the broadcast group was logged */
+	bool refusal_said; /* the log has the reason why the broadcast group cannot be joined at present */
 	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
 	uint32_t qpn;
 	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */

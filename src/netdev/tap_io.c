@@ -135,9 +135,7 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
  */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {
-	/*
-	 * The rest of a buffer in use is at least RX_REST octets, so these octets are in one piece.
-	 */
+	/* A buffer is used only while at least RX_REST octets are left in it, so the frame's headers are in one piece. */
 	return rx->cur->data + rx->off;
 }
 

@@ -66,8 +66,8 @@ sma_fn sma_get_switch_info, sma_set_switch_info, sma_get_lft, sma_set_lft, sma_g
 sma_fn sma_get_notice, sma_set_notice;
 
 /*
- * sma_port() - Return the port with number @num; 0 means the ingress port of a CA; NULL: no such
- * port
+ * sma_port() - Return the port with number @num, or NULL if there is none. In a CA, @num 0 means the
+ * ingress port
  */
 struct node_port *sma_port(const struct sma_req *r, unsigned int num);
 

@@ -85,8 +85,8 @@ static uint16_t pkey_of(const char *name)
 }
 
 /*
- * A child interface has no such file, but its MTU tells the mode, because in datagram mode the MTU cannot exceed that
- * of a packet.
+ * A child interface has no file "mode". Its MTU tells the mode, because in datagram mode it cannot exceed that of a
+ * packet.
  */
 static bool is_connected(const char *name)
 {

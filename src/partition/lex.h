@@ -44,8 +44,8 @@ char lex_peek(struct lex *ps);
 bool lex_accept(struct lex *ps, char c);
 
 /*
- * lex_word() - Read a word; the word is empty if the next character begins none. With @gid a word
- * may contain colons
+ * lex_word() - Read a word; it is "" if the next character cannot begin a word. With @gid a word may
+ * contain colons
  */
 bool lex_word(struct lex *ps, char *ret, size_t size, bool gid);
 

@@ -25,7 +25,7 @@ void path_reply_fini(struct path_reply *r);
 /**
  * path_reply_read() - Parse the text received so far
  * @text:	octets received so far
- * @ret:	unchanged since path_reply_fini() or the last call of this function
+ * @ret:	zeros, or as path_reply_fini() or the last call of this function left it
  *
  * Return: 1: the answer is not complete; 0: @ret is a whole answer; -EPROTO: the text is no answer
  */

@@ -110,8 +110,8 @@ void sac_paths_hurry(struct sac *s);
 void sac_services_hurry(struct sac *s, ns_t now);
 
 /*
- * sac_restart() - Start from the beginning, because the SA may have lost everything about this port, or cannot be
- * reached
+ * sac_restart() - Join, query, register and subscribe again, because the SA may have lost the state of this port, or
+ * cannot be reached
  */
 void sac_restart(struct sac *s, ns_t now);
 

@@ -61,7 +61,7 @@
 #define SM_OUTSIDE_PORTS 8
 /* unanswered SMPs after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_LOST 128
-/* log lines in a sweep about nodes behind one external port that do not answer */
+/* log lines in a sweep about silent nodes behind one external port */
 #define SM_OUTSIDE_LINES 8
 /*
  * most log lines about faults behind one external port in a burst, and the interval of further
@@ -119,9 +119,9 @@ struct sm_part {
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
 	uint64_t suspect[SM_PART_MAX];
 	unsigned int nsuspects;
-	/* switches of the running sweep, [nsw], and one entry for all without room */
+	/* switches of the running sweep, [nsw]; the entry after the last stands for any other switch */
 	struct sm_part_switch sw[SM_PART_MAX + 1];
-	struct sm_port *port[SM_PART_PORTS]; /* ports whose links came, [nports] */
+	struct sm_port *port[SM_PART_PORTS]; /* ports whose links came up, [nports] */
 	unsigned int nsw, nports;
 };
 

@@ -44,9 +44,9 @@ struct sm_routes {
 	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
 };
 
-/* sm_routes_create() - Gather them from a database. Return: NULL if memory ran out */
+/* sm_routes_create() - Gather the links and LIDs from a database. Return: NULL if memory ran out */
 struct sm_routes *sm_routes_create(const struct sm_db *db);
-/* sm_routes_relink() - Follow changed links of the switches @at. Return: 0 or -ENOMEM */
+/* sm_routes_relink() - Take the links of the @n switches @at from the database again. Return: 0 or -ENOMEM */
 int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_node *const *at,
 		     uint32_t n);
 void sm_routes_free(struct sm_routes *rt); /* NULL is accepted */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * First the sections are read, then the map, because nodes with interfaces are not folded, and then
- * the load, part by part, again and again. If an event shows that a section or the map has changed,
- * it is read between two readings of the load.
+ * First the sections are read. Then the map is read, which does not fold the nodes that the section "interfaces" names. Then
+ * the load is read, part by part, again and again. A section or a map that has changed, as an event says, is read between two
+ * readings of the load.
  */
 
 static const struct {

@@ -155,7 +155,7 @@ struct world_dut_conf {
 struct world_cfg {
 	struct ip_endpoint dut; /* address of the DUT's end of the UDP link */
 	const struct world_wire *wire;
-	/* scope of the link's groups; 0: link-local, or global with a subnet number */
+	/* scope of the link's groups; 0: global if .subnet is set, otherwise link-local */
 	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet in the groups; 0: none */
 	uint8_t ip4[4], ip6[16]; /* the DUT's addresses; zeros mean 10.9.0.1 and fd09::1 */

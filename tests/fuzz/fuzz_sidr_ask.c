@@ -66,8 +66,8 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 }
 
 /*
- * An answer of the SA to the MAD sent last, with octets of the input. With 0x40 it is the right answer to the
- * question: the requested record, with a GID or a DLID.
+ * An answer of the SA to the MAD sent last, made of octets of the input. If s[1] has bit 0x40, it is a right answer: the
+ * requested record, with a GID or a DLID.
  */
 static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {
@@ -88,7 +88,7 @@ static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, str
 		be16_put(mad + SA_DATA_OFF + 40, 2 + (s[2] & 1)); /* DLID */
 }
 
-/* A message of the CM: with 0x20 it has the RequestID of the MAD sent last and the ServiceID, with 0x80 also Status 0. */
+/* A message of the CM. If s[1] has bit 0x20, it has the RequestID of the MAD sent last and the ServiceID; with bit 0x80 it also has Status 0. */
 static void answer_cm(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {
 	if (s[1] & 0x20) {

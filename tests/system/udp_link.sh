@@ -288,8 +288,8 @@ before=$(smps)
 [ "$(wc -c <"$work/smp.bin")" = 290 ] || { echo "not ok - the packet of doc/udp-link.md has 290 octets"; failed=1; }
 check "1000 datagrams from another port in a flow: counted, and nothing else" strays 127.0.0.1 stray_port
 check "1000 from another address: the same" strays 127.0.0.2 stray_address
-# strays has sent 2000 SMPs to this end, which must not be counted. The counter may still grow by up to 100, because
-# the subnet manager's audit reads tables back during this time.
+# strays() has sent 400 whole SMPs to the far end, which must not count them. Its counter may grow by up to 100, because the
+# subnet manager's audit reads tables back during this time.
 check "the SMPs in them were not seen by an HCA" eval '[ $(($(smps) - before)) -lt 100 ]'
 
 # --- another process takes the second free port

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_KMOD_RIG_H
 
 /*
- * A device of kmod without its verbs (link, port and agents), compiled for user space
+ * The link, port and agents of a device of kmod, without its verbs, compiled for user space
  * (tests/kernel/kernel.h). The rig takes the place of the socket, the work queue and ib_core.
  */
 

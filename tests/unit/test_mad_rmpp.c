@@ -605,7 +605,7 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	data_recv(1, RMPP_FLAG_FIRST | RMPP_FLAG_LAST, 20 + SA_DATA_LEN);
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
-	/* After some silence the places are free again. */
+	/* After some silence the receptions have ended, so a new one is accepted. */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
 }
@@ -628,7 +628,7 @@ static void test_I20_receptions_are_limited(void **state)
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
-	/* After some silence the places are free again. */
+	/* After some silence the receptions have ended, so a new one is accepted. */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv(5, 1), 0);
 }
