@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
+#
 # The commands of the lessons of doc/tutorial, typed as a reader would type them (see tutorial.py).
 . "$(dirname "$0")/lib.sh"
 need smpquery saquery ibnetdiscover python3

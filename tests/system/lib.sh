@@ -495,8 +495,17 @@ end_jobs() {
 	done
 }
 
+# What a job has started would outlive the job that end_jobs kills. Jobs still run here if the script was interrupted.
+end_jobs_children() {
+	local p
+	for p in $(jobs -rp); do # shellcheck disable=SC2046
+		[ "$p" = "$lab_pid" ] || kill $(descendants "$p")
+	done
+} 2>/dev/null
+
 cleanup() {
 	trap - EXIT INT TERM
+	end_jobs_children
 	end_jobs
 	if [ -n "$lab_pid" ]; then
 		kill -TERM "$lab_pid" 2>/dev/null

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: long
 #
 # `uipoib web` shows an instance over HTTP: a process without privileges, which uses the read-only socket and bounds
 # all resources that clients may use. tests/unit/test_web_metrics.c tests the names of the metrics, and hostile names
