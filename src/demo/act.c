@@ -8,6 +8,7 @@
 
 #include "demo/cap.h"
 #include "util/escape.h"
+#include "util/text.h"
 
 #define PING_PATIENCE_MS 15000
 #define INJECTED 100
@@ -50,7 +51,7 @@ void demo_act_topology(struct demo *d)
 	printf("%u hosts, %u switch%s, %u link%s; each host is a network namespace with an HCA "
 	       "and a TAP\n",
 	       d->dc.hosts, d->dc.switches, d->dc.switches == 1 ? "" : "es", d->dc.links,
-	       d->dc.links == 1 ? "" : "s");
+	       text_s(d->dc.links));
 	for (uint32_t i = 0; i < t->n && d->dc.switches <= SWITCHES_SHOWN; i++)
 		if (t->node[i]->type == IB_NODE_SWITCH)
 			show_switch(t, t->node[i]);
@@ -147,10 +148,10 @@ void demo_act_mcast(struct demo *d)
 
 	if (m.others)
 		snprintf(others, sizeof(others), ", %u at the interface%s of %u other%s", m.leaked,
-			 m.others == 1 ? "" : "s", m.others, m.others == 1 ? "" : "s");
+			 text_s(m.others), m.others, text_s(m.others));
 	demo_say(d, !status && m.got == m.members * m.sent && !m.leaked, "IPv4 multicast",
 		 "%u datagrams to 239.17.4.1: %u of %u at %u receiver%s%s", m.sent, m.got,
-		 m.members * m.sent, m.members, m.members == 1 ? "" : "s", others);
+		 m.members * m.sent, m.members, text_s(m.members), others);
 }
 
 /* --- forged packets */

@@ -217,6 +217,17 @@ static inline unsigned int pkt_words(const struct pkt *p)
 	return pkt_is_train(p) ? train_words(p) : (p->len + p->tail_len - 2u) / 4;
 }
 
+/* Count a unicast packet that port 0 of a switch receives. */
+static inline void fabric_port0_count(struct fabric_port *port0, const struct pkt *p, uint8_t sl)
+{
+	struct node_counters *c = &port0->np->cnt;
+
+	c->rcv_pkts += pkt_count(p);
+	c->ucast_rcv += pkt_count(p);
+	c->rcv_data += pkt_words(p);
+	c->rcv_sl[sl] += pkt_words(p);
+}
+
 /*
  * fabric_sum() - Sum up the amounts by which a batch of packets raises the counters of a port. Packets that are too
  * short for an LRH are not counted by SL

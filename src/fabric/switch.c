@@ -280,14 +280,9 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 
 static void packet_to_port0(const struct hop *h, struct fabric_port *port0, struct pkt *p)
 {
-	struct node_counters *c = &port0->np->cnt;
-
 	if (unlikely(h->sw->f->tracing))
 		trace_decision(h, p, FABRIC_TRACE_SMI, 0, NULL);
-	c->rcv_pkts += pkt_count(p);
-	c->ucast_rcv += pkt_count(p);
-	c->rcv_data += pkt_words(p);
-	c->rcv_sl[h->sl] += pkt_words(p);
+	fabric_port0_count(port0, p, h->sl);
 	fabric_switch_rx_port0(h->in, p, h->now);
 }
 

@@ -55,9 +55,6 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
  * it came. Making a new packet for each takes several times as long.
  */
 
-#define SMP_TAIL 6 /* octets of ICRC and VCRC */
-#define SMP_WORDS 72 /* PktLen in the LRH below */
-
 /*
  * LRH, BTH and DETH of an SMP that a switch forwards on a directed route: VL 15, permissive LIDs, and 0 in fields
  * without a required value
@@ -103,7 +100,8 @@ static uint8_t *plain_smp(const struct fabric_port *in, struct pkt *p)
 
 	if (p->flags & ~(uint32_t)PKT_OUTSIDE || in->f->tracing || p->nslices != 1 ||
 	    s->len != MAD_LEN || s->buf->refs != 1 || pkt_hdr_len(p) != sizeof(smp_hdr) ||
-	    p->tail_len != SMP_TAIL || memcmp(pkt_hdr(p), smp_hdr, sizeof(smp_hdr)) != 0)
+	    p->tail_len != IB_ICRC_LEN + IB_VCRC_LEN ||
+	    memcmp(pkt_hdr(p), smp_hdr, sizeof(smp_hdr)) != 0)
 		return NULL;
 	if (in->peer->kind == PORT_EXT && !fabric_border_slid_ok(in, pkt_hdr(p)))
 		return NULL;
@@ -133,16 +131,6 @@ static void answer_smp(struct fabric_port *in, struct pkt *p, uint8_t *mad, ns_t
 		node_raise(in->node->node, ev.port, ev.events, now);
 }
 
-static void count_smp(struct fabric_node *sw)
-{
-	struct node_counters *c = &sw->node->port[0].cnt;
-
-	c->rcv_pkts++;
-	c->ucast_rcv++;
-	c->rcv_data += SMP_WORDS;
-	c->rcv_sl[0] += SMP_WORDS;
-}
-
 bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
 {
 	uint8_t *mad = in->num ? plain_smp(in, p) : NULL;
@@ -150,14 +138,14 @@ bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
 	if (!mad)
 		return false;
 	if (smi_passes(mad)) {
-		count_smp(in->node);
+		fabric_port0_count(&in->node->port[0], p, 0);
 		send_smp(in->node, node_smp_pass(in->node->node, in->num, mad), p, now);
 		return true;
 	}
 	/* devices at port 0 have to see the response */
 	if (!node_smp_for_sma(mad) || !list_empty(&in->node->port[0].devs))
 		return false;
-	count_smp(in->node);
+	fabric_port0_count(&in->node->port[0], p, 0);
 	answer_smp(in, p, mad, now);
 	return true;
 }

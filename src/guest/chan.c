@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vm/guest.h"
@@ -16,12 +15,10 @@ static int chan = -1;
 
 void chan_open(void)
 {
-	const struct timespec tick = { .tv_nsec = 5000000 };
-
 	for (int ms = 0; chan < 0 && ms < PATIENCE_MS; ms += 5) {
 		chan = open(VM_CHANNEL, O_RDWR | O_CLOEXEC);
 		if (chan < 0)
-			nanosleep(&tick, NULL);
+			pause_ms(5);
 	}
 	if (chan < 0)
 		fatal(VM_CHANNEL ": %m");

@@ -11,6 +11,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vm/guest.h"
@@ -54,6 +55,13 @@ void fatal(const char *fmt, ...)
 	chan_send(FRAME_ERROR, text, strlen(text));
 	chan_wait_end();
 	power_off();
+}
+
+void pause_ms(unsigned int ms)
+{
+	const struct timespec t = { .tv_nsec = ms * 1000000l };
+
+	nanosleep(&t, NULL);
 }
 
 /* --- files */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vm/guest.h"
@@ -178,13 +177,6 @@ void net_address(const char *text)
 	address[naddresses++] = text;
 }
 
-static void tick(void)
-{
-	const struct timespec t = { .tv_nsec = TICK_MS * 1000000l };
-
-	nanosleep(&t, NULL);
-}
-
 /*
  * Text about the condition for which ib0 still waits; NULL: ib0 is up. ib_ipoib raises the carrier
  * when it has joined the broadcast group.
@@ -212,7 +204,7 @@ void net_up(unsigned int seconds)
 	int status = 0;
 
 	for (unsigned int ms = 0; (status = set_up(IB)) == -ENODEV && ms < 5000; ms += TICK_MS)
-		tick();
+		pause_ms(TICK_MS);
 	for (unsigned int i = 0; !status && i < naddresses; i++) {
 		status = add_address(IB, address[i]);
 		if (status)
@@ -227,6 +219,6 @@ void net_up(unsigned int seconds)
 		}
 		if (ms >= seconds * 1000)
 			fatal(IB " is not up after %u s: %s", seconds, why);
-		tick();
+		pause_ms(TICK_MS);
 	}
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vm/guest.h"
@@ -64,13 +63,6 @@ static void become_systemd(void)
 	fatal("%s: %m", program);
 }
 
-static void tick(void)
-{
-	const struct timespec t = { .tv_nsec = TICK_MS * 1000000l };
-
-	nanosleep(&t, NULL);
-}
-
 /* Runs `systemctl is-system-running --wait` and reads what it prints: the state in which the boot has ended. */
 static void end_of_boot(char *state, size_t size)
 {
@@ -78,7 +70,7 @@ static void end_of_boot(char *state, size_t size)
 	FILE *f;
 
 	while (access(PRIVATE, F_OK) < 0)
-		tick();
+		pause_ms(TICK_MS);
 	f = popen("exec systemctl is-system-running --wait 2>&1", "r");
 	if (!f)
 		fatal("systemctl: %m");

@@ -54,9 +54,7 @@ on_cleanup=end_all
 end_all() {
 	local p
 	for p in "${server_pid[@]}" "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
-	for p in $(jobs -p); do # shellcheck disable=SC2046
-		kill $(descendants "$p")
-	done
+	end_jobs_children
 } 2>/dev/null
 results() { # N FILTER: of the report
 	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
