@@ -199,8 +199,11 @@ check "the tree has dead ends" finds mft-dead-end "^Switch1: sends MLID 0xc000 t
 check "and falls into parts" finds mft-split "MLID 0xc000, but none of those" --seconds 0
 check "OpenSM repairs that, and goes on" managed
 check "the members of groups are known" eval "u -j fabric check --at h1 --seconds 0 | jq -e .check.members"
-check "a switch forgets the groups again" patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63)
-check "a member misses packets" finds mft-misses-member "^Hca2/1: is a member" --seconds 0
+# A host that joins a group at this moment makes OpenSM program the switch again, so the switch forgets once more.
+misses() {
+	patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63) && finds mft-misses-member "^Hca2/1: is a member" --seconds 0
+}
+check "a switch forgets the groups again, and a member misses packets" eventually 20 misses
 osm_stop
 check "OpenSM repairs that" fresh
 

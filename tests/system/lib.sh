@@ -44,6 +44,7 @@ failed=0 lab_pid='' lab_procs='' lab_spaces=''
 check() {
 	local what=$1 status
 	shift
+	delay
 	"$@" >"$work/check.out" 2>&1
 	status=$?
 	if [ $status = 0 ]; then
@@ -56,6 +57,12 @@ check() {
 	echo "#   status $status of: $*"
 	[ -z "$lab_pid" ] || { counted_drops; kernel_counters; } | sed 's/^/#   /'
 	return 1
+}
+
+# delay: with TEST_DELAY=SECONDS, pause for a random time up to that. A test whose result depends on the time between two
+# checks then fails here, instead of on a busy machine.
+delay() {
+	[ -z "${TEST_DELAY:-}" ] || sleep "$(awk -v max="$TEST_DELAY" -v seed=$RANDOM 'BEGIN { srand(seed); print rand() * max }')"
 }
 
 # counted_drops: the counters of drops that the lab has up to now, in one line
