@@ -18,12 +18,16 @@
 /*
  * DOC: Secrets of stable interface identifiers
  *
- * The kernel makes stable opaque identifiers (RFC 7217) from a secret. The secret can only be written to a file under
- * /proc/sys, and a TAP that comes back into a namespace that was made again has a new such file. A sealed helper may open no
- * file for writing. So a helper that may have to give a secret later makes a child before it is sealed, the writer. The
- * writer takes a namespace, the name of an interface and a secret, writes to this one file, and does nothing else.
+ * The kernel makes stable opaque identifiers (RFC 7217) from a secret. It takes the secret only from a file under
+ * /proc/sys. When a TAP comes into another namespace, the kernel makes a new such file, so the secret must be written
+ * again.
  *
- * A TAP gets a secret after the seal if it comes into a namespace then: a spare TAP, or one whose namespace may come back.
+ * A sealed helper may open no file for writing. So, before it is sealed, a helper that may have to write a secret
+ * later makes a child process, the writer. The writer accepts a namespace, the name of an interface and a secret,
+ * writes the secret to the file of this interface, and does nothing else.
+ *
+ * Two kinds of TAPs get a secret after the seal: spare TAPs, which wait for their P_Key, and TAPs of a host whose
+ * namespace may be deleted and made again.
  */
 
 #define WRITER_WAIT_MS 2000 /* longest time that the helper waits for the writer */
@@ -33,7 +37,10 @@ struct secret {
 	uint8_t octets[16];
 };
 
-/* "all" and "default" are not interfaces, and a secret for them would change other interfaces. */
+/*
+ * "all" and "default" are refused, because they are not interfaces, and a secret written there would change other
+ * interfaces.
+ */
 static bool name_ok(const struct secret *x)
 {
 	return memchr(x->ifname, 0, sizeof(x->ifname)) && x->ifname[0] && x->ifname[0] != '.' &&
@@ -82,7 +89,10 @@ static void writer_run(int sock)
 	fd_close_from(4);
 	if (privs_helper_seal(PRIVS_HELPER_ENTER | PRIVS_HELPER_WRITE))
 		_exit(1);
-	/* When the helper ends, its end of the socket is closed, and so the loop ends. */
+	/*
+	 * When the helper ends, the kernel closes the helper's end of the socket; then serve() fails, and the writer
+	 * ends.
+	 */
 	while (!serve(3))
 		;
 	_exit(0);
@@ -123,7 +133,7 @@ int srv_stable_prepare(struct srv *s)
 	return 0;
 }
 
-/* Called if the writer was killed. A sealed helper cannot make another one. */
+/* Called when the writer has been killed. A sealed helper cannot make another writer. */
 static int writer_gone(struct srv *s)
 {
 	close(s->writer);
@@ -131,7 +141,7 @@ static int writer_gone(struct srv *s)
 	return -EPIPE;
 }
 
-/* Return: 0; -EBUSY: there is no answer yet; -EPIPE: there is no writer any more */
+/* Return: 0; -EBUSY: the writer has not answered yet; -EPIPE: the writer has ended */
 static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 {
 	struct pollfd p = { .fd = s->writer, .events = POLLIN };
@@ -149,8 +159,9 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 }
 
 /*
- * The time is limited, because the requests of all other hosts wait during this time. Until the writer has answered,
- * it gets no further request; the main process repeats its own request later.
+ * Sends a request to the writer and waits for the answer. The wait is limited, because the requests of all hosts wait
+ * meanwhile. If the writer has not answered in time, it gets no further request before its answer has come; the main
+ * process repeats its own request later.
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {
@@ -172,8 +183,8 @@ static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 }
 
 /*
- * Finds the present name of the TAP, which differs from the name in the request if somebody in the namespace has
- * renamed the TAP
+ * Finds the present name of the TAP. The request may have another name, because somebody in the namespace may have
+ * renamed the TAP.
  */
 static int name_of(struct srv_ns *ns, const struct srv_tap *t, char ret[IFNAMSIZ])
 {

@@ -18,38 +18,40 @@
 /*
  * DOC: Questions
  *
- * Each question has a connection of its own (path/ask.h). The connections of questions for which no call waits are in
- * one epoll descriptor, and the program polls this descriptor.
+ * Each question has a connection to the instance of its own (path/ask.h). A question is either blocking, so that a
+ * call waits for its answer, or the program polls for its answer. The connections of the latter are in one epoll
+ * descriptor, and the program polls this descriptor.
  *
- * A blocking query uses nothing that is shared, so threads do not wait for each other. All other functions hold .lock.
- * Callbacks are called without the lock, so that they may call any function.
+ * A blocking question uses no data that threads share, so threads do not wait for each other. All other functions
+ * hold .lock. Callbacks are called without the lock, so a callback may call any function.
  *
- * After fork() the child has copies of the connections and of the epoll descriptor of its parent, and it may keep
- * them for long without calling the library. The answers belong to the parent. For this reason:
+ * After fork() the child has copies of its parent's connections and epoll descriptor. The child may keep the copies
+ * for a long time without calling the library, but the answers belong to the parent. Two rules follow:
  *
- *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child has a copy,
- *	close() does neither: the connection would still wake the parent up for a question that has ended, and would still take the
- *	place of a client of the instance.
+ *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child
+ *	has a copy, close() alone would do neither: the connection would still wake up the parent, and it would still
+ *	count as a client of the instance.
  *
- *	The child only closes its copies, in take_over(), when it first uses the handle. It does not remove them from epoll, because
- *	both processes share the epoll instance, and so the parent would lose them.
+ *	When the child first uses the handle, take_over() closes the child's copies and does nothing else. The child
+ *	must not remove them from epoll, because both processes share one epoll instance, and the parent would lose
+ *	its connections.
  */
 
 #define QUESTIONS 16 /* largest number of questions that wait at a time */
 #define KEPT 32 /* number of answers that are remembered */
 #define KEEP_MS 1000 /* time for which an answer is remembered */
-/* time for which an answer is remembered that the program has not fetched yet */
+/* time for which an answer is remembered while the program has not fetched it */
 #define UNREAD_MS 30000
 
 struct question {
 	int fd; /* connection; -1: the place is free */
 	/*
-	 * number of questions that have used this place, so that an event of an earlier question is recognized and
-	 * ignored
+	 * number of questions that have used this place. An event that carries an older number belongs to an earlier
+	 * question, and is ignored
 	 */
 	uint32_t nth;
 	struct ipoib_path_info asked;
-	/* structure of the caller, filled in before the callback is called; NULL if there is no callback */
+	/* structure of the caller, which is filled in before the callback is called; NULL if there is no callback */
 	struct ipoib_path_info *info;
 	ipoib_path_callback callback;
 	void *context;
@@ -60,7 +62,7 @@ struct kept {
 	struct ipoib_path_info info;
 	int status;
 	long long at; /* 0: the place is free */
-	/* true if the program has asked the question and has not fetched the answer yet */
+	/* true if the program asked this question and has not fetched the answer */
 	bool unread;
 };
 
@@ -86,17 +88,18 @@ static long long now_ms(void)
 /* --- processes */
 
 /*
- * A process number may be reused, and in a new PID namespace parent and child may both have number 1. So forks are
- * counted. The process number reveals children that were made without the handlers of
- * pthread_atfork(), as by _Fork().
+ * A process recognizes by two numbers that it is not the one that made the connections: the count of forks and the
+ * process number. The process number alone is not enough, because the kernel may use a number again, and because a
+ * parent and a child in a new PID namespace may both have number 1. The count alone is not enough, because _Fork()
+ * and the like make children without calling the handlers of pthread_atfork().
  */
 static unsigned int forks;
 static pthread_mutex_t forks_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 
 /*
- * Runs in the child, which has only one thread so far. The lock is initialized again, because a thread that exists
- * only in the parent may have held it.
+ * Runs in the child, which has only one thread at this time. A thread that exists only in the parent may have held
+ * the lock, so the lock is initialized again.
  */
 static void on_fork(void)
 {
@@ -129,7 +132,10 @@ static void close_copy(int *fd)
 		close(copy);
 }
 
-/* If a parent process used the handle, make it a handle of this process, and drop its questions and answers. */
+/*
+ * If a parent process used the handle, make the handle one of this process, and drop the parent's questions and
+ * answers.
+ */
 static void take_over(struct ipoib_path *p)
 {
 	pthread_mutex_lock(&forks_lock);
@@ -137,7 +143,7 @@ static void take_over(struct ipoib_path *p)
 		for (unsigned int i = 0; i < QUESTIONS; i++)
 			close_copy(&p->question[i].fd);
 		close_copy(&p->epoll);
-		/* The lock may be held for ever by a thread that only the parent has. */
+		/* A thread that exists only in the parent may have held the lock, and would never release it. */
 		questions_init(p);
 	}
 	pthread_mutex_unlock(&forks_lock);
@@ -177,7 +183,7 @@ static int watch(struct ipoib_path *p, unsigned int place, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Return the question to which an event belongs; NULL if the question has ended */
+/* Return the question to which an event belongs; NULL if that question has ended */
 static struct question *question_of(struct ipoib_path *p, uint64_t data)
 {
 	struct question *q = &p->question[data % QUESTIONS];
@@ -187,7 +193,7 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 
 /*
  * Frees the place before it closes the descriptor, because another thread may fork in between, and the child closes
- * each descriptor that it finds in a place.
+ * every descriptor that it finds in a place.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
@@ -201,7 +207,7 @@ static void end_question(struct ipoib_path *p, struct question *q)
 	q->context = NULL;
 }
 
-/* Reads the octets that have arrived. Return: 1 the answer is not complete; 0, and q->asked is filled in; -errno */
+/* Reads the octets that have arrived. Return: 1: the answer is not complete yet; 0: q->asked is filled in; -errno */
 static int take(struct question *q)
 {
 	int status = path_take(q->fd, &q->text);
@@ -242,7 +248,10 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 	*k = (struct kept){ .info = *info, .status = status, .at = now_ms(), .unread = unread };
 }
 
-/* True if a result stays valid for the address; other failures concern only the moment of the question. */
+/*
+ * Tells whether a result stays valid for a while. Only successes and two failures of the address itself do; other
+ * failures say something about this moment only.
+ */
 static bool lasts(int status)
 {
 	return !status || status == -ENXIO || status == -EHOSTUNREACH;
@@ -264,8 +273,8 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 }
 
 /*
- * Ends a question that has its result. @unread: the program has not received the result, so store it for its next
- * query even if lasts() is false
+ * Ends a question whose result is known, and stores the result if it may be needed again. @unread: the program has
+ * not received the result; so the result is stored for the program's next query, even if lasts() is false
  */
 static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {
@@ -283,8 +292,8 @@ static struct question *free_place(struct ipoib_path *p)
 }
 
 /*
- * Returns a place for a question. If none is free, takes the place of a question whose answer has arrived but was not
- * fetched, and stores this answer. NULL: no place.
+ * Returns a place for a question; NULL: there is no place. If no place is free, the function looks for a question
+ * whose answer has arrived but was not fetched, stores this answer, and frees the place.
  */
 static struct question *make_place(struct ipoib_path *p)
 {
@@ -301,7 +310,7 @@ static struct question *make_place(struct ipoib_path *p)
 	return q;
 }
 
-/* Return: -EAGAIN: the question was sent; another -errno: the question was not sent */
+/* Return: -EAGAIN: the question was sent, and its answer comes later; another -errno: the question was not sent */
 static int ask_later(struct ipoib_path *p, struct ipoib_path_info *info,
 		     ipoib_path_callback callback, void *context)
 {
@@ -421,9 +430,7 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 		return -query_later(p, info);
 	own(p);
 	k = kept_for(p, info);
-	/*
-	 * Only a stored path is used. If a failure is stored, ask again, because a node may have the address by now.
-	 */
+	/* A stored path is used. A stored failure is not: ask again, because a node may have the address by now. */
 	if (k && !k->status && now_ms() < k->at + KEEP_MS)
 		*info = k->info;
 	else
@@ -445,7 +452,7 @@ int ipoib_path_fd(struct ipoib_path *p)
 	return -1;
 }
 
-/* Takes one answer that has arrived. Returns false if there is none. */
+/* Takes one answer that has arrived, and calls its callback. Returns false if no answer has arrived. */
 static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 {
 	struct question *q, done;

@@ -5,27 +5,31 @@
 /*
  * DOC: A port that gives out the addresses of a partition's group
  *
- * Where the subnet manager does not answer SIDR_REQs itself (OpenSM), a host can do so. The port joins the broadcast
- * group that the subnet manager has made for the partition, as a full member, so that the port has the SA's values,
- * and the group persists. While the port is a member, it serves the ServiceID, keeps a ServiceRecord registered, and
- * answers with the values of the MCMemberRecord.
+ * A subnet manager may not answer SIDR_REQs itself; OpenSM does not. Then a host can answer them. A port of the host
+ * joins the broadcast group that the subnet manager has made for the partition. The port joins as a full member,
+ * because the group persists as long as it has one, and because the SA's answer contains the values of the group's
+ * MCMemberRecord. While the port is a member, it serves the ServiceID, keeps a ServiceRecord registered, and answers
+ * SIDR_REQs with these values.
  *
- * Only members of the partition get an answer with Status 0. A member is a port whose SIDR_REQ has the P_Key of the
- * partition in the BTH, which the channel adapter has checked. The values contain the group's Q_Key.
+ * Only members of the partition get an answer with Status 0, because the values contain the group's Q_Key. A member
+ * is a port whose SIDR_REQ has the partition's P_Key in the BTH; the channel adapter has checked this P_Key.
  */
 
 #include "cm/cm.h"
 #include "sac/sac.h"
 
-/* Time until the next try if the port serves the ServiceID already, or memory ran out; doubled after each failure */
+/*
+ * Time until the next try if another listener of the port serves the ServiceID, or if memory ran out. The time is
+ * doubled after each failure
+ */
 #define SIDR_OFFER_RETRY_MIN NS_SEC(1)
 #define SIDR_OFFER_RETRY_MAX NS_SEC(16)
 
-/* The caller zeroes the struct and sets @changed; everything else is private. */
+/* The caller sets the struct to 0 and then sets @changed. All other members are private. */
 struct sidr_offer {
 	/*
-	 * Called when sidr_offer_serves() has changed. The call may be inside a callback of the MAD endpoint. NULL:
-	 * no function is called
+	 * Called when the result of sidr_offer_serves() has changed, maybe from inside a callback of the MAD
+	 * endpoint. NULL: no function is called
 	 */
 	void (*changed)(struct sidr_offer *o);
 	struct cm *cm; /* NULL: not started */
@@ -45,11 +49,14 @@ struct sidr_offer {
  * @pkey:	P_Key of the partition, with bit 15
  * @mgid:	the group
  *
- * Return: 0; -ENOBUFS, -EINVAL as sac_group_join()
+ * Return: 0; -ENOBUFS and -EINVAL as from sac_group_join()
  */
 int sidr_offer_start(struct sidr_offer *o, struct cm *cm, struct sac *sac, uint64_t service_id,
 		     uint16_t pkey, const ib_gid *mgid, ns_t now);
-/* sidr_offer_stop() - Withdraw the ServiceRecord and leave the group. No effect if the offer was not started */
+/*
+ * sidr_offer_stop() - Withdraw the ServiceRecord and leave the group. The function has no effect if the offer was not
+ * started
+ */
 void sidr_offer_stop(struct sidr_offer *o, ns_t now);
 bool sidr_offer_serves(const struct sidr_offer *o);
 

@@ -9,14 +9,15 @@
 /*
  * DOC: Multicast forwarding tables
  *
- * subnet/tree.c computes the ports of each switch that a group needs. This file writes them.
+ * subnet/tree.c computes, for each switch, the ports that a group needs. This file writes these
+ * ports to the multicast forwarding tables (MFTs) of the switches.
  *
- * Each MFT block and position of a switch that must be written is a job. A job sends the entries
- * that are wanted at the time of sending. A waiter waits until all jobs that are older than itself
- * are done.
+ * A job is one block of one position of a switch's MFT that must be written. When a job is sent, it
+ * carries the entries that are wanted at that time. A waiter, such as the answer to a join, waits
+ * until all jobs that are older than the waiter are done.
  *
- * NOLINT, because the analyser does not follow list_del() and believes that freed jobs are still in
- * the list.
+ * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
+ * jobs are still in the list.
  */
 
 struct mft_job {
@@ -26,9 +27,10 @@ struct mft_job {
 	uint16_t block;
 	uint8_t pos;
 	bool open; /* true while the write is in flight */
-	/* number of the oldest change in the block that the switch has not acknowledged */
+	/* number of the oldest change in this block that the switch has not acknowledged */
 	uint64_t seq;
-	uint64_t again; /* number of the first change after the job was sent; 0: none */
+	/* number of the first change that was made after the job was sent; 0: there was none */
+	uint64_t again;
 	uint16_t sent[SMP_MFT_PER_BLOCK];
 };
 
@@ -56,7 +58,8 @@ static struct mft_job *job_find(const struct sm *sm, const struct sm_fdb *f, uns
 }
 
 /*
- * @changed: the wanted entries have changed, so a job in flight has to be sent again
+ * @changed: true if the wanted entries have changed. A job that is in flight is then sent once
+ *	more.
  */
 static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
 		    bool changed)
@@ -106,8 +109,8 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 }
 
 /*
- * Log how many members are not reached. Do so only if their number has grown, because otherwise
- * every sweep would log it.
+ * Log how many members are not reached, but only if their number has grown. Otherwise every sweep
+ * would log the same line.
  */
 static void say_unreached(struct sm *sm, struct sm_group *g, uint32_t unreached)
 {
@@ -179,8 +182,8 @@ static uint64_t oldest_job(const struct sm *sm)
 }
 
 /*
- * Start again from the first waiter after each done(), because done() may join another group or
- * cancel any wait.
+ * The loop starts again from the first waiter after each done(), because done() may join another
+ * group or cancel any waiter.
  */
 static void waits_check(struct sm *sm, ns_t now)
 {
@@ -220,8 +223,8 @@ static void job_free(struct mft_job *j)
 }
 
 /*
- * Mark a block as unknown because its write failed, and request a sweep, which handles the switch's
- * failure.
+ * Handle a write that failed: mark the content of the block in the switch as unknown, and request a
+ * sweep. The sweep finds out what happened to the switch.
  */
 static void job_fail(struct sm *sm, struct mft_job *j, const struct smp_cmd *cmd, int status,
 		     ns_t now)
@@ -332,7 +335,7 @@ bool sm_mcast_idle(const struct sm *sm)
 	return list_empty(&sm->mft_jobs);
 }
 
-/* Add jobs for blocks that were not acknowledged, or whose switch was reset. */
+/* Add a job for each block that was not acknowledged, or whose switch was reset. */
 static void requeue_dirty(struct sm *sm)
 {
 	for (uint32_t s = 0; s < sm->routed->nswitches; s++) {

@@ -5,24 +5,27 @@
 /*
  * DOC: The book of LIDs
  *
- * A port keeps its LID as long as its GUID is in the book, even while the port is absent. After a
- * restart of the SM, or after another SM was master, the LIDs found on the ports are kept. Only a
- * port without such a LID, or whose LID another port has, gets a new one: the lowest LID that no
- * port has or had.
+ * The SM keeps a book: a table that has the LID of each port GUID. A port keeps its LID as long as the book has its
+ * GUID, even while the port is absent.
+ *
+ * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. It keeps the
+ * LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port has the LID that was found. The new
+ * LID is the lowest one that no port has or had.
  */
 
 #include "subnet/db.h"
 #include "subnet/source.h"
 
-/* The data that the SM keeps about an end port, present or absent. */
+/* The data that the SM keeps about an end port, whether the port is present or absent. */
 struct sm_lid_slot {
 	struct hlink by_guid;
 	uint64_t guid;
 	uint16_t lid; /* base LID; 0: the port got none from us */
 	bool configured; /* true if sm_cfg.lids gives the LID */
 	bool outside; /* the port is, or was, behind an external port */
-	bool owed; /* true until the port has acknowledged the ClientReregister that the SM has to send */
-	bool mkey_said; /* true if the log already has a line about another M_Key of the port */
+	/* true while the SM must still send a ClientReregister to the port, or the port has not acknowledged it */
+	bool owed;
+	bool mkey_said; /* true if the log already says that the port has an M_Key of another SM */
 	struct sm_source source;
 };
 
@@ -31,22 +34,24 @@ struct sm_lid_book {
 	uint8_t lmc; /* LMC of CA ports */
 };
 
-/* sm_lid_slot() - Find the data about a port. Return: NULL if there are none */
+/* sm_lid_slot() - Find the data about a port. Return: NULL if the book has no data about the port */
 struct sm_lid_slot *sm_lid_slot(const struct sm_lid_book *b, uint64_t port_guid);
-/* sm_lid_note() - Remember that a port has @lid. Return: NULL if memory ran out */
+/* sm_lid_note() - Write to the book that a port has @lid. Return: NULL if memory ran out */
 struct sm_lid_slot *sm_lid_note(struct sm_lid_book *b, uint64_t port_guid, uint16_t lid);
-/* sm_lid_book_forget() - Remove all LIDs except configured LIDs; the other data about the ports stay */
+/* sm_lid_book_forget() - Remove all LIDs but the configured ones. The other data about the ports stay */
 void sm_lid_book_forget(struct sm_lid_book *b);
 /*
- * sm_lid_book_purge() - Remove the ports that are not in @db and were behind external ports or got no LID, if there
- * are more than @max of them
+ * sm_lid_book_purge() - Remove absent ports if the book has too many of them
+ *
+ * Counted and removed are the ports that are not in @db and that were behind an external port or have no LID. The
+ * function has no effect if there are at most @max such ports.
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);
 
 /**
- * sm_lid_book_assign() - Give every end port of @db a LID, and its LMC
- * @assigned:	is increased by the number of ports whose new LID differs from the LID that was found on them
+ * sm_lid_book_assign() - Give every end port of @db its LID and its LMC
+ * @assigned:	the function adds the number of ports whose LID differs now from the LID that was found on them
  * @none:	called for each port for which no LID is left
  *
  * Return: 0 or -ENOMEM
@@ -54,8 +59,9 @@ void sm_lid_book_fini(struct sm_lid_book *b);
 int sm_lid_book_assign(struct sm_lid_book *b, struct sm_db *db, uint32_t *assigned,
 		       void (*none)(void *ctx, const struct sm_port *p), void *ctx);
 /*
- * sm_lid_book_taken() - Tell whether a port other than @p, present or absent, has a LID of the range that
- * starts with @lid and is as long as that of @p
+ * sm_lid_book_taken() - Tell whether another port has a LID of the range that @p would get
+ *
+ * The range starts with @lid and is as long as @p's LMC demands. Ports that are absent count, too.
  */
 bool sm_lid_book_taken(const struct sm_lid_book *b, const struct sm_db *db, const struct sm_port *p,
 		       unsigned int lid);

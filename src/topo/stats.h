@@ -2,7 +2,9 @@
 #ifndef TOPO_STATS_H
 #define TOPO_STATS_H
 
-/* Counts of the objects in a topology, for administrators who have imported the topology. */
+/*
+ * Numbers of the objects in a topology. They are for administrators who have imported a topology.
+ */
 
 #include "topo/topo.h"
 
@@ -10,7 +12,11 @@
 
 struct topo_stats {
 	uint32_t switches, cas, links;
-	uint32_t ends; /* ports that need a LID: port 0 of switches, cabled ports of CAs */
+	/*
+	 * number of ports that need a LID: port 0 of each switch, and each port of a CA that has a
+	 * cable
+	 */
+	uint32_t ends;
 	uint32_t lids; /* number of the ports in .ends whose LID is given */
 	uint16_t top_lid;
 	uint32_t notes[TOPO_NOTE_MAX]; /* remarks of topo_stats_get(); TOPO_NOTE_LEFT_OUT stays 0 */
@@ -24,9 +30,9 @@ struct topo_stats {
 /**
  * topo_stats_get() - Count the objects of a topology
  * @name:	name of the file, for remarks
- * @sink:	receiver of remarks, or NULL. Remarks are about cables that only one end lists, rates
- *		that are lowered, LIDs and descriptions of CAs that occur twice, and nodes without
- *		a cable
+ * @sink:	receives the remarks; may be NULL. There are remarks about a cable that the topology lists
+ *		at one end only, a rate that is lowered, a LID or a description that two CAs have, and
+ *		a node without a cable
  *
  * Return: 0 or -ENOMEM
  */

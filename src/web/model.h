@@ -3,10 +3,11 @@
 #define WEB_MODEL_H
 
 /*
- * DOC: What the page shows of the fabrics
+ * DOC: The fabrics as the page shows them
  *
- * The nodes and cables of all fabrics of an instance, laid out by levels, and the load of each cable. The model is made of rows of "fabric
- * map", and rows of "fabric load" bring it up to date. What changes becomes an event, once for all clients.
+ * The model has the nodes and cables of all fabrics of an instance, their places in the picture, which is laid out by
+ * levels, and the load of each cable. The model is built from the rows of the command "fabric map". The rows of
+ * "fabric load" update it. For each change one event is made, which all clients get.
  */
 
 #include <jansson.h>
@@ -19,7 +20,7 @@
 #include "web/ring.h"
 
 #define WEB_LINK_OUTSIDE \
-	(~0u) /* in place of a node: this end of the cable is outside the instance's fabrics */
+	(~0u) /* stands for a node if this end of the cable is outside the instance's fabrics */
 #define WEB_LINKS_PER_EVENT 512
 
 struct web_link {
@@ -27,15 +28,19 @@ struct web_link {
 	const char *speed; /* "4xEDR" */
 	const char *outside; /* name of end B if that is outside */
 	unsigned int shape; /* index in .layout.link; WEB_LINK_OUTSIDE: none */
-	/* Present values, and the values in the last event, which the clients know */
+	/* .now has the present values, and .told the values in the last event, which the clients know */
 	struct web_load {
 		unsigned int state; /* enum fabric_link_state */
 		uint64_t rate[2],
-			errors[2]; /* octets a second sent by A and by B; errors counted at each */
+			/*
+			 * .rate: octets a second that A and B send; .errors: number of errors that A and B have
+			 * counted
+			 */
+			errors[2];
 	} now, told;
 };
 
-/* One end of a cable, in the order of the rows of "fabric map" */
+/* One end of a cable. The ends are in the order of the rows of "fabric map" */
 struct web_end {
 	unsigned int link, side; /* .side: 0 for A, 1 for B */
 	uint64_t data; /* PortXmitData, units of four octets */
@@ -64,19 +69,19 @@ struct web_model {
 };
 
 /**
- * web_model_build() - Make the model of rows
- * @rows:	the function takes them; array of objects: "fabric" is the name, "rows" are those of "fabric map" in
- *	their order, and "keep" is an
- *		object whose keys are names of nodes that are not folded
+ * web_model_build() - Build the model from rows
+ * @rows:	array of objects, one for each fabric; the function takes over the reference. Of each object "fabric"
+ *	is the name of the fabric, "rows" are the rows of "fabric map" in their order, and "keep" is an object whose
+ *	keys are the names of the nodes that are not folded
  *
- * Return: 1: the rows have not changed, and nothing was done; 0; -ENOMEM, -EPROTO: the model is empty
+ * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM, -EPROTO: the model is empty now
  */
 int web_model_build(struct web_model *m, json_t *rows);
 void web_model_free(struct web_model *m);
 
 /**
- * web_model_load() - Update the model by rows of "fabric load"
- * @from:	index in the fabric of the first row's node
+ * web_model_load() - Update the model from rows of "fabric load"
+ * @from:	index of the node of the first row, counted within the fabric
  *
  * Return: 0; -EPROTO: the rows contradict the model, because the map has changed
  */
@@ -84,12 +89,16 @@ int web_model_load(struct web_model *m, unsigned int fabric, unsigned int from, 
 		   ns_t now);
 
 /*
- * web_model_tell() - Push events "links" with the links that changed. A rate counts as changed if it differs by more than an eighth, or
- * if it becomes 0. Without @r, as for a model that no client knows, there are no events. Returns the number of links
+ * web_model_tell() - Push events "links" with the links that have changed since the last such event. A rate counts as
+ * changed if it differs by more than an eighth, or if it becomes 0. @r is NULL for a model that no client knows yet;
+ * then no events are pushed. Returns the number of links
  */
 size_t web_model_tell(struct web_model *m, struct web_ring *r, long long unix_ms);
 
-/* web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot, as they are in the events up to now */
+/*
+ * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot, as the events up
+ * to now describe them
+ */
 void web_model_snapshot(const struct web_model *m, FILE *out);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A server of ibsim's protocol, driven by random sequences of events: control messages and MADs of
- * any content (corrected so that the fuzzer gets past the first checks), answers to requests,
- * unsolicited MADs, sockets that are full or refuse, and deaths of clients.
+ * This target drives a server of ibsim's protocol by random sequences of events. An event is a
+ * control message or a MAD of any content (with the fields corrected on which the first checks
+ * would fail), an answer to a request, a MAD without a request, a socket that is full or refuses,
+ * or the death of a client.
  *
- * What must hold: no crash, no leak. A client's socket is open as long as the client exists, and
- * nothing is sent to a closed socket. IsSM is set exactly while a client wants it. No client has
- * more than IBSIM_OPEN_MAX open requests.
+ * The server must neither crash nor leak memory. A client's socket is open as long as the client
+ * exists, and the server sends nothing to a closed socket. IsSM is set exactly while a client wants
+ * it. No client has more than IBSIM_OPEN_MAX open requests.
  */
 
 #include <errno.h>
@@ -94,7 +95,10 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 	(void)ctx;
 	CHECK(f.open[id] && ibsim_srv_client(f.srv, id, &s));
 	CHECK(!ibsim_pkt_decode(&k, pkt, len));
-	/* A response must be sent to the client that sent the request. */
+	/*
+	 * A response must be sent to the client that sent the request. The upper 16 bits of its TID
+	 * are the client's number.
+	 */
 	if (k.status == IBSIM_STATUS_TIMEOUT)
 		CHECK(mad_tid(k.mad) >> 48 == id);
 	return f.send_err;
@@ -165,8 +169,8 @@ static void finish(void)
 }
 
 /*
- * --- steps. Each step is an octet that selects the step, one octet with details, one octet with a
- * length, and then as many octets
+ * --- steps. The input is a sequence of steps. A step is an octet that selects the kind of step, an
+ * octet with details, an octet that is a length, and as many further octets as this length says
  */
 
 static void do_ctl(uint8_t who, const uint8_t *p, size_t n)
@@ -202,7 +206,7 @@ static void do_mad(uint8_t who, const uint8_t *p, size_t n)
 	ibsim_srv_recv(f.srv, who & 7, raw, sizeof(raw), f.now);
 }
 
-/* Answer a request that was sent; the octets @p replace the beginning of the answer */
+/* Answer a request that was sent. The octets of @p replace the beginning of the answer */
 static void do_answer(uint8_t which, const uint8_t *p, size_t n)
 {
 	unsigned int have = f.nsent < SENT_MAX ? f.nsent : SENT_MAX;

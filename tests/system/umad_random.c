@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	umad_random N SEED	N rounds of all calls, on tests/interop/umad_server.py, which has a SEED of its own
+ *	umad_random N SEED	N rounds, each with random calls of all kinds, against the server
+ *	tests/interop/umad_server.py
  *
- * For every message of the server, calls return, nothing is written outside of buffers, and no descriptor is lost.
+ * SEED is this program's; the server has another one. The server's messages are random, too. Whatever a message
+ * contains, the calls must return, nothing may be written outside of their buffers, and no descriptor may be lost.
  */
 
 #include <dirent.h>
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[1]);
 	srand((unsigned int)atoi(argv[2]));
 	signal(SIGTERM,
-	       SIG_IGN); /* ignored, because this program does not test the end of the server */
+	       SIG_IGN); /* SIGPIPE is ignored: the server may end, and this program does not test that */
 	RUN(t_random, "a server's random answers");
 	free(buf);
 	return tap_end();
