@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,15 +130,19 @@ int cli_wait(int argc, char **argv)
 	return cli_call("wait", args, NULL, NULL);
 }
 
-/* Waits until the instance closes the connection, because it has ended. The exit status */
-static int until_closed(struct proto_client *c)
+/*
+ * Waits until the supervisor has ended, which is the last of the instance's processes. Without its pidfd: until the
+ * instance closes the connection. The exit status
+ */
+static int until_ended(struct proto_client *c)
 {
-	json_t *more;
-	int status;
+	struct pollfd p = { .fd = c->fds[0] < 0 ? c->fd : c->fds[0], .events = POLLIN };
+	int n;
 
-	while (!(status = proto_recv(c, c->timeout_ms, &more)))
-		json_decref(more);
-	return status == -ETIMEDOUT ? PROTO_EXIT_TIMEOUT : PROTO_EXIT_OK;
+	do
+		n = poll(&p, 1, c->timeout_ms);
+	while (n < 0 && errno == EINTR);
+	return n ? PROTO_EXIT_OK : PROTO_EXIT_TIMEOUT;
 }
 
 int cli_stop(int argc, char **argv)
@@ -161,7 +166,7 @@ int cli_stop(int argc, char **argv)
 	c.timeout_ms = (int)ms;
 	status = proto_call(&c, "stop", NULL, NULL, NULL, err, sizeof(err), NULL);
 	if (!status)
-		status = until_closed(&c);
+		status = until_ended(&c);
 	if (status == PROTO_EXIT_TIMEOUT)
 		snprintf(err, sizeof(err), "the instance has not ended after %g s",
 			 (double)ms / 1000);

@@ -266,9 +266,12 @@ static void exec_host(struct ctl_req *r)
 
 static void stop(struct ctl_req *r)
 {
+	int supervisor;
+
 	log_to(&r->in->cfg.log, LOG_LVL_INFO, "stopped by a client");
 	loop_stop(&r->in->loop);
-	ctl_end(r, PROTO_EXIT_OK, NULL);
+	supervisor = fcntl(ctl_supervisor(r), F_DUPFD_CLOEXEC, 0);
+	ctl_end_with(r, json_object(), &supervisor, supervisor >= 0 ? 1 : 0);
 }
 
 const struct ctl_cmd cmd_instance[] = {

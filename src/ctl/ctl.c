@@ -151,6 +151,7 @@ void ctl_init(struct ctl *ctl, struct inst *in)
 {
 	*ctl = (struct ctl){
 		.in = in,
+		.supervisor = -1,
 		.control.clients_max = CTL_CLIENTS_MAX,
 		.reader = { .clients_max = CTL_READERS_MAX, .reads_only = true },
 	};
@@ -259,6 +260,16 @@ int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX])
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools)
 {
 	ctl->tools = tools;
+}
+
+void ctl_set_supervisor(struct ctl *ctl, int pidfd)
+{
+	ctl->supervisor = pidfd;
+}
+
+int ctl_supervisor(const struct ctl_req *r)
+{
+	return r->ctl->supervisor;
 }
 
 const struct tools *ctl_tools(const struct ctl_req *r)

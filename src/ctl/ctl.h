@@ -28,6 +28,12 @@ int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
  */
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
 
+/*
+ * ctl_set_supervisor() - Give the server a pidfd of the process that ends last, for `stop`; -1: there is none. The
+ * caller keeps the descriptor open as long as the server lives.
+ */
+void ctl_set_supervisor(struct ctl *ctl, int pidfd);
+
 /* ctl_close() - Drop all clients, remove the sockets; NULL is accepted */
 void ctl_close(struct ctl *ctl);
 

@@ -40,6 +40,7 @@ struct ctl_door {
 
 struct ctl {
 	struct inst *in;
+	int supervisor; /* pidfd of the process that ends last; -1 if there is none, as in tests */
 	const struct tools *tools; /* NULL if the instance has no such sockets, as in tests */
 	struct ctl_door control, reader;
 	struct list clients; /* those of both sockets */

@@ -99,6 +99,9 @@ void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hol
 /* ctl_tools() - The sockets of management programs; NULL if there are none, as in tests */
 const struct tools *ctl_tools(const struct ctl_req *r);
 
+/* ctl_supervisor() - The pidfd of the process that ends last; -1 if there is none, as in tests */
+int ctl_supervisor(const struct ctl_req *r);
+
 /* ctl_take_fd() - Take the descriptor that came with the request; the caller has to close it. -1: none came */
 int ctl_take_fd(struct ctl_req *r);
 

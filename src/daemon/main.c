@@ -181,6 +181,7 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 	status = ctl_open(&d->ctl, d->in, err);
 	if (status) /* the name is in use, or the socket cannot be made */
 		return status == -EADDRINUSE ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV;
+	ctl_set_supervisor(d->ctl, cfg->supervisor);
 	status = inst_load(d->in, cfg->conf, cfg->topo, err);
 	if (!status)
 		status = tools_open(&d->tools, d->in, cfg->conf, err);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -119,6 +120,8 @@ static void become_daemon(const struct serve_cfg *cfg, int log_sock, int ready_f
 	struct serve_cfg mine = *cfg;
 
 	mine.log_fd = log_sock;
+	/* child() sees afterwards that the parent still runs, so its pid cannot have been another process's. */
+	mine.supervisor = pidfd_open(parent, 0);
 	child(&mine, ready_fd, parent, mask);
 }
 

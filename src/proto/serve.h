@@ -45,6 +45,8 @@ struct serve_cfg {
 	 * writing may have to wait.
 	 */
 	int log_fd;
+	/* In .run: a pidfd of the supervisor, which is the last of the processes to end; -1 if the kernel has none */
+	int supervisor;
 };
 
 struct serve_log;

@@ -73,7 +73,18 @@ check "nothing is left behind" all_gone
 forget
 
 lab_up
+kill -STOP "$lab_pid"
+check "uipoib stop fails if the supervisor does not end in time" refuse 4 'has not ended after 0.2 s' u stop --timeout 0.2
+kill -CONT "$lab_pid"
+check "it ends as soon as it can" wait "$lab_pid"
+check "nothing is left behind" all_gone
+forget
+
+# The shell still has to read the exit status of $lab_pid, so that process is a zombie at least until `wait`.
+running() { for p in $lab_procs; do [ "$(identity "${p%:*}")" != "${p#*:}" ] || grep -q 'State:.Z' "/proc/${p%:*}/status" || echo "$p"; done; }
+lab_up
 check "uipoib stop ends it" u stop
+check "no process of it runs any more when stop returns" equal '' "$(running)"
 check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
