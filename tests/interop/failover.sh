@@ -129,7 +129,8 @@ check "a flow starts" flow
 osm_start exec h1 -p 8 -F "$work/osm.conf"
 a=$osm_pid
 check "OpenSM of higher priority: ours hands over" now_sm h1 "ours handed over to OpenSM after"
-check "ours stands by" eventually 5 equal standby "$(u -j fabric sm show | jq -r '.sm[0].state' | tr A-Z a-z)"
+ours_stands_by() { equal standby "$(u -j fabric sm show | jq -r '.sm[0].state' | tr A-Z a-z)"; }
+check "ours stands by" eventually 5 ours_stands_by
 check "every group is joined again" eventually 20 rejoined
 check "the group works" eventually 5 group_works to-opensm
 kill -9 "$a"

@@ -24,9 +24,10 @@ port_guid() { sed -n 's/^PortGuid:\.*//p'; }
 own_port() { "$@" smpquery -D nodeinfo 0 2>/dev/null | port_guid; }
 stat_of() { u -j stats | jq "[.stats[] | select(.layer == \"ibsim\" and .counter == \"$1\" and (.object | test(\"${2:-lab}\"))) | .value] | add // 0"; }
 at_least() { [ "$(stat_of "$1")" -ge "$2" ] || { u stats | grep ibsim; return 1; }; }
+# OpenSM answers a join before it has set the tables of the switches for the new member, so the first ARP requests may be lost.
 h1_reaches_all() {
 	local i
-	for i in 2 3 4; do x h1 ping -c 1 -W 10 "10.4.0.$i" || return 1; done
+	for i in 2 3 4; do eventually 10 x h1 ping -n -q -c 1 -W 2 "10.4.0.$i" || return 1; done
 }
 is_master() { [ "$(on_sim lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')" = 1 ]; }
 
@@ -49,7 +50,7 @@ osm_start lab Hca1
 check "OpenSM brings the fabric up" osm_wait_up
 check "and all interfaces" u wait --timeout $patience
 check "hosts ping" h1_reaches_all
-check "sminfo knows it" is_master
+check "sminfo knows it" eventually 10 is_master
 on_sim lab Hca2 ibnetdiscover >"$work/net.out" 2>"$work/net.err"
 check "ibnetdiscover finds 2 switches and 4 CAs" equal "2 4" "$(grep -c ^Switch "$work/net.out") $(grep -c ^Ca "$work/net.out")"
 check "smpquery by LID" equal 0x0000000000100001 "$(on_sim lab Hca4 smpquery nodeinfo 1 | port_guid)"
@@ -58,8 +59,9 @@ check "saquery: the only path is one record" equal 1 "$(on_sim lab Hca2 saquery 
 check "saquery of itself, at the SM's own port" equal 1 "$(on_sim lab Hca1 saquery -p --src-to-dst 1:2 | grep -c 'PathRecord dump')"
 counts() { on_sim lab Hca2 perfquery 1 1 | grep -q '^PortXmitPkts:\.*[1-9]'; }
 check "perfquery" counts
-check "ibping" on_sim lab Hca2 ibping -c 2 1
-check "nobody waits for anything" equal 0 "$(stat_of open)"
+check "ibping" eventually 10 on_sim lab Hca2 ibping -c 2 1
+nobody_waits() { equal 0 "$(stat_of open)"; } # but OpenSM, for a moment, when it sweeps
+check "nobody waits for anything" eventually 10 nobody_waits
 
 # --- kill -9, restart
 
@@ -68,7 +70,8 @@ check "its IsSM is counted" equal 1 "$(stat_of is_sm "pid $first ")"
 check "and is on its port" has_issm
 osm_stop KILL
 check "kill -9 of OpenSM is noticed" eventually 5 at_least deaths 1
-check "and its IsSM is gone" not has_issm
+no_issm() { on_sim lab Hca1 smpquery -D portinfo 0 >"$work/portinfo" && not grep -w IsSM "$work/portinfo"; }
+check "and its IsSM is gone" eventually 5 no_issm
 check "traffic goes on without it" h1_reaches_all
 joins() { u -j stats | jq '[.stats[] | select(.layer == "sac" and .counter == "joins") | .value] | add'; }
 before=$(joins)
@@ -95,21 +98,20 @@ check "hosts ping under the second" h1_reaches_all
 
 # --- a hostile client on Hca4, while a flow runs
 
-x h1 ping -q -i 0.02 -c 150 -W 20 10.4.0.3 >"$work/ping.out" &
-ping_pid=$!
+check "h1 and h3 exchange datagrams all the time" probe_start flow h1 h3 10.4.0.3 100000000 20
 hostile() {
 	python3 tests/interop/ibsim_hostile.py "$inst" >"$work/hostile.out" && grep -q ^done "$work/hostile.out"
 }
 check "a hostile client is refused where it must be, and floods" hostile
-wait $ping_pid
-check "nothing of a flow is lost meanwhile" grep -q ' 0% packet loss' "$work/ping.out"
-sed -n 's/^rtt/# ping during the flood: rtt/p' "$work/ping.out"
+check "nothing of a flow is lost meanwhile" probe_lost_nothing flow
+sed -n 's/^rtt/# round trips during the flood: rtt/p' "$work/probe.flow"
 sed 's/^/# /' "$work/hostile.out"
-check "its nonsense is counted" at_least drop_ctl_malformed 100
-check "its MADs of wrong sizes as well" at_least drop_malformed 10
-check "what it does not read is dropped" at_least drop_queue 1
-check "its clients are gone when it is" eventually 10 equal 1 "$(u -j stats | jq '[.stats[] | select(.layer == "ibsim" and .counter == "requests" and .object != "lab")] | length')"
-check "OpenSM is master as before" is_master
+check "its nonsense is counted" eventually 5 at_least drop_ctl_malformed 100
+check "its MADs of wrong sizes as well" eventually 5 at_least drop_malformed 10
+check "what it does not read is dropped" eventually 5 at_least drop_queue 1
+clients_are() { equal "$1" "$(u -j stats | jq '[.stats[] | select(.layer == "ibsim" and .counter == "requests" and .object != "lab")] | length')"; }
+check "its clients are gone when it is" eventually 10 clients_are 1
+check "OpenSM is master as before" eventually 10 is_master
 check "a tool on the same CA is served" equal 0x000000000010000a "$(own_port on_sim lab Hca4)"
 check "hosts ping" h1_reaches_all
 

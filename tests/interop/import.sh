@@ -23,12 +23,12 @@ discovered() {
 	hca=$(first_hca "$nets/$1")
 	ibsim_start "$nets/$1" || return 1
 	osm_start ibsim "$hca" && osm_wait_up || { cat "$osm_dir/out"; return 1; }
-	on_sim ibsim "$hca" ibnetdiscover >"$work/$1.found" &&
-		on_sim ibsim "$hca" ibnetdiscover -g >"$work/$1.grouped" &&
-		on_sim ibsim "$hca" ibnetdiscover -f >"$work/$1.full" &&
-		on_sim ibsim "$hca" ibnetdiscover -p >"$work/ports" &&
-		on_sim ibsim "$hca" ibnetdiscover -l >"$work/list" &&
-		on_sim ibsim "$hca" ibnetdiscover --cache "$work/cache" >/dev/null
+	asked ibsim "$hca" ibnetdiscover >"$work/$1.found" &&
+		asked ibsim "$hca" ibnetdiscover -g >"$work/$1.grouped" &&
+		asked ibsim "$hca" ibnetdiscover -f >"$work/$1.full" &&
+		asked ibsim "$hca" ibnetdiscover -p >"$work/ports" &&
+		asked ibsim "$hca" ibnetdiscover -l >"$work/list" &&
+		asked ibsim "$hca" ibnetdiscover --cache "$work/cache" >/dev/null
 	status=$?
 	osm_stop
 	ibsim_stop
@@ -49,9 +49,10 @@ taken() {
 found_again() {
 	imp "$work/$1.found" -o "$work/lab.topo" --config "$work/lab.conf" --hosts 2 --force || return 1
 	sed -i "/^sm = /aibsim = $inst" "$work/lab.conf"
-	lab_start && u wait --timeout $patience || return 1
-	on_sim lab "$(first_hca "$work/lab.topo")" ibnetdiscover >"$work/again.found" &&
-		same_records "$work/$1.found" "$work/again.found"
+	lab_start && u wait --timeout $patience && eventually 10 found_same $1
+}
+found_same() {
+	asked lab "$(first_hca "$work/lab.topo")" ibnetdiscover >"$work/again.found" && same_records "$work/$1.found" "$work/again.found"
 }
 
 for net in net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
@@ -104,9 +105,10 @@ large_json() {
 }
 check "1,000 HCAs: counted" large_json
 large_up() {
-	lab_up && equal "1100 0" "$(u -j fabric sm show | jq -r '.sm[0].last_sweep | "\(.end_ports) \(.lids_assigned)"')"
+	lab_up && eventually 20 large_swept
 }
+large_swept() { equal "1100 0" "$(u -j fabric sm show | jq -r '.sm[0].last_sweep | "\(.end_ports) \(.lids_assigned)"')"; }
 check "1,000 HCAs: up, every LID as in the file" large_up
-check "hosts are called as their HCAs are described" x node00001 ping -c 1 -w 5 10.4.0.3
+check "hosts are called as their HCAs are described" eventually 20 x node00001 ping -n -q -c 1 -W 2 10.4.0.3
 lab_down
 finish

@@ -110,6 +110,20 @@ on_sim() {
 	"${sim_env[@]}" "${@:3}"
 }
 
+# asked ibsim|lab NODE CMD...: as on_sim, for a program that ends by itself; prints its output. libumad2sim.so may deadlock when
+# a program ends, and a busy machine may exceed the time-outs of the program. In both cases the program is run again.
+asked() {
+	local try status
+	for try in 1 2 3 4 5; do
+		on_sim "$1" "$2" timeout -k 1 90 "${@:3}" >"$work/asked" 2>"$work/asked.err" </dev/null
+		status=$?
+		[ $status != 124 ] && [ $status != 137 ] && ! grep -Eqi 'timed out|timeout|query failed' "$work/asked.err" && break
+	done
+	cat "$work/asked.err" >&2
+	cat "$work/asked"
+	return $status
+}
+
 # sim_env ibsim|lab NODE: set the array sim_env to the words that must precede a command so that it runs on this node.
 # With the array a command in the background is its own process, and $! is its pid; with on_sim $! would be the pid of
 # a shell.
@@ -152,6 +166,15 @@ osm_stop() {
 	wait "$osm_pid"
 	osm_pid=
 } >/dev/null 2>&1
+
+# settled N: the N hosts of conf_hosts are full members of their five groups (broadcast, all hosts of IPv4 and of IPv6, and one
+# for each of two IPv6 addresses), each has its subscriptions to four traps, and the switches forward to all members. From then on
+# the records of the SA do not change.
+settled() {
+	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
+		u fabric check --at h2 --seconds 0
+}
+settled_records() { x h2 saquery -t 60000 "${@:1:$#-1}" 2>&1 | grep -c "${!#}\."; }
 
 # osm_errors LOG: print the different errors in it, without the parts that change from run to run
 osm_errors() {
@@ -231,6 +254,7 @@ near_and_far() {
 
 # relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends; ports as in near_and_far
 relay_start() {
+	rm -f "$work/relay.in"
 	mkfifo "$work/relay.in"
 	exec 7<>"$work/relay.in"
 	background python3 tests/interop/relay.py "$work/relay.in" "$1" "127.0.0.1:$3" "127.0.0.1:$2" \

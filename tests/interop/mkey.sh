@@ -27,7 +27,7 @@ owned_by() {
 		grep -q "^ProtectBits:\.*1\$" <<<"$out"
 }
 
-check "ours sets the key" owned_by "$(lid Switch1/0)"
+check "ours sets the key" eventually 10 owned_by "$(lid Switch1/0)"
 before=$(lids)
 cat >"$work/osm.conf" <<-END
 	m_key $key

@@ -8,7 +8,7 @@
 #
 #	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
-need opensm osmtest
+need opensm osmtest saquery
 topo_ring 6 3 >"$work/lab.topo"
 port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
 
@@ -51,6 +51,7 @@ for manager in opensm embedded; do
 	[ $manager = embedded ] || osm_start exec h1
 	check "$manager: all interfaces are up" u wait --timeout $patience
 	lab_remember
+	check "$manager: all hosts are in their groups, and have subscribed to traps" eventually 20 settled 6
 	services
 	check "$manager: -f c: the inventory" osmtest_run 2 $manager.c -f c
 	check "$manager: -f t: traps 64 and 65" osmtest_run 2 $manager.t -f t

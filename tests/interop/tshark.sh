@@ -15,14 +15,18 @@ conf_hosts 4 "capture = lab.pcap" >"$work/lab.conf"
 lab_up
 traffic() {
 	eventually 15 no_tentative 4 &&
-		x h1 ping -q -n -c 2 -i 0.01 -W 5 10.4.0.2 &&
-		x h2 ping -q -n -c 1 -W 5 -s 5000 10.4.0.3 &&
-		x h3 ping -q -n -6 -c 2 -i 0.01 -W 5 fd04::4 &&
-		x h4 arping -q -c 1 -w 5 -I uib0 10.4.0.1 &&
-		x h4 ndisc6 -q -1 fd04::1 uib0 || return 1
+		eventually 10 x h1 ping -q -n -c 2 -i 0.01 -W 5 10.4.0.2 &&
+		eventually 10 x h2 ping -q -n -c 1 -W 5 -s 5000 10.4.0.3 &&
+		eventually 10 x h3 ping -q -n -6 -c 2 -i 0.01 -W 5 fd04::4 &&
+		x h4 arping -q -c 1 -w $patience -I uib0 10.4.0.1 &&
+		eventually 10 x h4 ndisc6 -q -1 fd04::1 uib0 || return 1
 	bx h3 "$mcast" recv uib0 239.1.1.1 7400 >"$work/got"
-	eventually 10 reaches
+	receiver=$!
+	eventually 10 reaches || return 1
+	kill $receiver
+	eventually 10 left
 }
+left() { u -j maddr show dev uib0@h3 | jq -e '[.maddr[] | select(.group == "239.1.1.1")] == []'; }
 reaches() {
 	x h1 "$mcast" send uib0 239.1.1.1 7400 1 data
 	grep -q data "$work/got"
