@@ -78,16 +78,39 @@ u fabric link set Switch1/2 up
 check "and its return" eventually 30 g a grep -q 'IBV_EVENT_PORT_ACTIVE' /tmp/watch
 g a kill "$pid"
 
-# --- the tests of rdma-core's pyverbs. Three fail: they require a vendor's ID, but this HCA has no OUI, and messages
-# above 4096 octets at each port, which UD does not have.
+# --- the tests of rdma-core's pyverbs (guest/run_pyverbs.py), by name, because a number would not say which one is missing. Three fail:
+# they require a vendor's ID, but this HCA has no OUI, and messages above 4096 octets at each port, which UD does not have.
 
 modules='test_device test_pd test_cq test_cq_events test_addr test_qp test_parent_domain test_shared_pd test_fork'
-g b "mkdir /tmp/py && cp -r /usr/share/doc/rdma-core/tests /tmp/py/ && cd /tmp/py && gunzip -f tests/*.gz
-	/usr/bin/python3 tests/run_tests.py --dev uib0 -v $(printf 'tests.%s ' $modules)" >"$work/pyverbs" 2>&1
-failed_tests() { sed -n 's/^\(FAIL\|ERROR\): \([^ ]*\).*/\2/p' "$work/pyverbs"; }
-check "pyverbs: these fail" equal "$(printf '%s\n' test_query_device test_query_device_ex test_query_port)" "$(failed_tests)"
-check "pyverbs: 27 tests pass at least" test "$(grep -c '\.\.\. ok$' "$work/pyverbs")" -ge 27
-sed -n 's/.*skipped ./# skipped: /p' "$work/pyverbs" | sort | uniq -c
+fail='test_query_device test_query_device_ex test_query_port'
+pass='test_alloc_pd test_cq_events_ud test_create_ah test_create_cq test_create_cq_bad_flow test_create_cq_with_comp_channel
+	test_create_raw_qp_ex_with_illegal_caps_max_recv_sge test_create_raw_qp_ex_with_illegal_caps_max_recv_wr
+	test_create_raw_qp_ex_with_illegal_caps_max_send_sge test_create_raw_qp_ex_with_illegal_caps_max_send_wr
+	test_create_ud_qp_ex_no_attr test_create_ud_qp_ex_with_attr test_create_ud_qp_no_attr test_create_ud_qp_with_attr test_dealloc_pd
+	test_destroy_ah test_destroy_pd_twice test_dev_list test_is_fork_initialized test_modify_ud_qp test_multiple_pd_creation test_open_dev
+	test_phys_port_cnt_ex test_query_data_in_order test_query_gid test_query_gid_ex test_query_gid_table test_query_gid_table_bad_flow
+	test_query_pkey test_query_port_bad_flow test_query_ud_qp'
+{
+	printf 'failed %s\n' $fail
+	printf 'ok %s\n' $pass
+} >"$work/pyverbs.want"
+g b 'mkdir /tmp/py && cp -r /usr/share/doc/rdma-core/tests /tmp/py/ && gunzip -f /tmp/py/tests/*.gz'
+# The link goes down for a moment when the VM has got no CPU time for 3 s. Some tests are then skipped for this reason, or wait for ever
+# for a lost datagram. So there are three attempts, each with a port that is Active.
+port_of_b_active() { g b grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
+pyverbs_ended() { g b cat /tmp/pyverbs >"$work/pyverbs" && grep -q '^status' "$work/pyverbs"; }
+pyverbs_ran() {
+	eventually 30 port_of_b_active || return 1
+	gb b /tmp/pyverbs "timeout 300 $PWD/tests/interop/linux/guest/run_pyverbs.py /tmp/py uib0 $modules 2>/tmp/pyverbs.errors; echo status \$?" >/dev/null
+	within 310 pyverbs_ended
+	grep -qx 'status 0' "$work/pyverbs" && not grep -E 'port is up|is not up' "$work/pyverbs"
+}
+pyverbs() {
+	pyverbs_ran || pyverbs_ran || pyverbs_ran || { tail -5 "$work/pyverbs"; g b tail -30 /tmp/pyverbs.errors; return 1; }
+	grep -E '^(ok|failed) ' "$work/pyverbs" | sort | diff "$work/pyverbs.want" - || { g b tail -30 /tmp/pyverbs.errors; return 1; }
+}
+check "pyverbs: these tests pass, and three fail" pyverbs
+sed -n 's/^skipped [^:]*: /# skipped: /p' "$work/pyverbs" | sort | uniq -c
 
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
