@@ -285,31 +285,51 @@ def looks(b):
     b.scheme("light")
 
 
-def speed(b):
-    """The unit is what this browser needs, now, to parse the snapshot's JSON twice. The least of several measurements is compared."""
-    unit, size = b.call("POST", "/execute/async", {"script": """const done = arguments[0]; (async () => {
+def times(b):
+    """Milliseconds that this browser takes: to parse the snapshot's JSON twice ("unit"), to the first picture from the begin of the page and from
+    the snapshot, and for a frame of the moved map. Also the size of the snapshot in octets."""
+    ms = {}
+    ms["unit"], size = b.call("POST", "/execute/async", {"script": """const done = arguments[0]; (async () => {
         const t = await (await fetch('/api/snapshot')).text(), v = [];
         for (let k = 0; k < 5; k++) { const at = performance.now(); JSON.parse(t); JSON.parse(t); v.push(performance.now() - at); }
         return [Math.min(...v), t.length]; })().then(done);""", "args": []})
-    first, begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
+    ms["begin"], begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
         performance.getEntriesByType('resource').find((e) => e.name.endsWith('/api/snapshot')).responseEnd];""")
-    nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
+    ms["first"] = ms["begin"] - begun
     # The browser draws later than the script requests it, so the last picture of a row is read through a separate
     # canvas.
-    frames = {}
     for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
-        frames[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
+        ms[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
             const at = performance.now();
             for (let k = 0; k < 10; k++) { v.at.x += 7; v.at.y += k % 2 ? 3 : -3; v.paint(); }
             g.drawImage(v.canvas, 0, 0); g.getImageData(0, 0, 1, 1);
             return (performance.now() - at) / 10;""") for _ in range(5))
-    print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {unit:.1f} ms; first picture after {first:.0f} ms, "
-          f"{first - begun:.0f} ms after the snapshot came; " + "; ".join(f"{n}: {f:.1f} ms a frame" for n, f in frames.items()), flush=True)
+    return ms, size
+
+
+def fast(ms):
+    """Whether each time is within its bound, which is a ratio to the unit."""
+    return {"all": ms["all"] < ms["unit"], "near": ms["near"] < ms["unit"], "first": ms["first"] < 10 * ms["unit"]}
+
+
+def speed(b):
+    """Other programs make a time longer, never shorter. So the least one of up to eight rounds counts, and the rounds end when all bounds hold."""
+    ms, size = times(b)
+    for _ in range(7):
+        if all(fast(ms).values()):
+            break
+        b.open()
+        again, size = times(b)
+        ms = {name: min(ms[name], again[name]) for name in ms}
+    nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
+    print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {ms['unit']:.1f} ms; first picture after "
+          f"{ms['begin']:.0f} ms, {ms['first']:.0f} ms after the snapshot came; all: {ms['all']:.1f} ms a frame; near: {ms['near']:.1f} ms a frame", flush=True)
     check("10,000 nodes are shown with their leaves folded", nodes > 10000 and shown < 1000, (nodes, shown))
     check("hosts are not folded", b.js("return uipoib.model.interfaces.every((i) => !uipoib.model.nodeOf(i.fabric, i.port).hidden)"))
-    for n, f in frames.items():
-        check(f"a frame of the map moved ({n}) costs less than parsing the snapshot", f < unit, (unit, f))
-    check("the first picture costs less than ten times of that", first - begun < 10 * unit, (first - begun, unit))
+    within = fast(ms)
+    for n in "all", "near":
+        check(f"a frame of the map moved ({n}) costs less than parsing the snapshot", within[n], ms)
+    check("the first picture costs less than ten times of that", within["first"], ms)
 
 
 b = Browser()
