@@ -111,8 +111,9 @@ check "A comes back: B hands over" now_sm h1 "B handed over after"
 check "every group is joined again" eventually 20 rejoined
 check "the group works" eventually 5 group_works handover
 check "the flow went on" flow_went_on "take-over and hand-over"
-kill "$a" "$b"
-wait "$a" "$b" 2>/dev/null
+osm_stop
+osm_pid=$b
+osm_stop
 lab_down
 
 # --- OpenSM and our own manager

@@ -69,13 +69,16 @@ KINDS = {
 
 
 def bind(sock, here):
-    """Bind the socket. Try for 90 s, because the process that has the port may be about to end, and these packets have to follow its last ones at once."""
-    for _ in range(9000):
+    """Bind the socket. Try for 90 s, because the process that has the port may be about to end, and these packets have to follow its last ones at once.
+    "waiting" on standard error says that this process is ready for that."""
+    for attempt in range(9000):
         try:
             return sock.bind(here)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
+            if attempt == 0:
+                print("waiting", file=sys.stderr, flush=True)
             time.sleep(0.01)
     sys.exit("hostile: the port is in use")
 

@@ -29,9 +29,9 @@ h1_reaches_all() {
 	local i
 	for i in 2 3 4; do eventually 10 x h1 ping -n -q -c 1 -W 2 "10.4.0.$i" || return 1; done
 }
-is_master() { [ "$(on_sim lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')" = 1 ]; }
+is_master() { [ "$(asked lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')" = 1 ]; }
 
-has_issm() { on_sim lab Hca1 smpquery -D portinfo 0 | grep -qw IsSM; }
+has_issm() { asked lab Hca1 smpquery -D portinfo 0 | grep -qw IsSM; }
 
 # --- the node that a program is attached to
 
@@ -42,7 +42,8 @@ check "and a port" equal 0x0000000000100005 "$(on_sim lab Hca2/2 ibstat 2>/dev/n
 check "without it the first CA's, outside of all hosts" equal 0x0000000000100001 "$(own_port on_sim lab '')"
 check "and in a host's namespace that host's CA" equal 0x0000000000100007 "$(own_port in_host h3)"
 check "an unknown node is refused" refuse 255 'ctl error' on_sim lab Hca9 smpquery -D nodeinfo 0
-check "a route without a cable is given up" refuse 255 'node info query failed' on_sim lab Hca1 smpquery -D nodeinfo 0,1,7
+given_up() { refuse 255 'node info query failed' on_sim lab Hca1 timeout -k 1 60 smpquery -D nodeinfo 0,1,7; } # libumad2sim.so may deadlock after a time-out
+check "a route without a cable is given up" eventually 5 given_up
 
 # --- OpenSM and the tools
 
@@ -57,9 +58,9 @@ check "smpquery by LID" equal 0x0000000000100001 "$(on_sim lab Hca4 smpquery nod
 check "smpquery in a host's namespace" equal 0x0000000000100001 "$(in_host h4 smpquery nodeinfo 1 2>/dev/null | port_guid)"
 check "saquery: the only path is one record" equal 1 "$(on_sim lab Hca2 saquery -p --src-to-dst 1:2 | grep -c 'PathRecord dump')"
 check "saquery of itself, at the SM's own port" equal 1 "$(on_sim lab Hca1 saquery -p --src-to-dst 1:2 | grep -c 'PathRecord dump')"
-counts() { on_sim lab Hca2 perfquery 1 1 | grep -q '^PortXmitPkts:\.*[1-9]'; }
+counts() { asked lab Hca2 perfquery 1 1 | grep -q '^PortXmitPkts:\.*[1-9]'; }
 check "perfquery" counts
-check "ibping" eventually 10 on_sim lab Hca2 ibping -c 2 1
+check "ibping" eventually 10 asked lab Hca2 ibping -c 2 1
 nobody_waits() { equal 0 "$(stat_of open)"; } # but OpenSM, for a moment, when it sweeps
 check "nobody waits for anything" eventually 10 nobody_waits
 
@@ -70,7 +71,7 @@ check "its IsSM is counted" equal 1 "$(stat_of is_sm "pid $first ")"
 check "and is on its port" has_issm
 osm_stop KILL
 check "kill -9 of OpenSM is noticed" eventually 5 at_least deaths 1
-no_issm() { on_sim lab Hca1 smpquery -D portinfo 0 >"$work/portinfo" && not grep -w IsSM "$work/portinfo"; }
+no_issm() { asked lab Hca1 smpquery -D portinfo 0 >"$work/portinfo" && not grep -w IsSM "$work/portinfo"; }
 check "and its IsSM is gone" eventually 5 no_issm
 check "traffic goes on without it" h1_reaches_all
 joins() { u -j stats | jq '[.stats[] | select(.layer == "sac" and .counter == "joins") | .value] | add'; }

@@ -91,7 +91,15 @@ ibsim_start() {
 	eventually 10 grep -q '^sim>' "$work/ibsim.log"
 }
 
-ibsim_cmd() { printf '%s\n' "$*" >&"$ibsim_in"; }
+# ibsim_cmd WORD...: give ibsim a command, and wait until it has carried it out and asks for the next one
+ibsim_cmd() {
+	local before
+	before=$(ibsim_prompts)
+	printf '%s\n' "$*" >&"$ibsim_in"
+	eventually 10 ibsim_prompted "$before"
+}
+ibsim_prompts() { grep -o 'sim>' "$work/ibsim.log" | wc -l; }
+ibsim_prompted() { [ "$(ibsim_prompts)" -gt "$1" ]; }
 
 ibsim_stop() {
 	[ -n "$ibsim_pid" ] || return 0
@@ -269,6 +277,15 @@ relay_stats() {
 	lines=$(wc -l <"$work/relay.out")
 	echo stats >&7
 	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
+}
+# overruns PORT...: print how many datagrams the kernel has dropped at these UDP ports, because their program did not read them for
+# long on a busy machine
+overruns() {
+	local port n=0
+	for port; do
+		n=$((n + $(awk -v port="$(printf ':%04X' "$port")" '$2 ~ port "$" { n += $NF } END { print n + 0 }' /proc/net/udp)))
+	done
+	echo $n
 }
 relay_answered() { [ "$(wc -l <"$work/relay.out")" -gt "$1" ]; }
 

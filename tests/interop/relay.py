@@ -8,7 +8,8 @@ What END_A sends to HERE_A goes to END_B from HERE_B, and the other way round; n
 COMMANDS is a FIFO; when it ends, so does the relay. Lines of it:
 
     set KIND RATE ...       both directions; "a." or "b." before KIND: only what comes from that end
-    stats                   prints as JSON how often each was done, both directions together
+    stats                   prints as JSON how often each was done, both directions together, and how often an end that
+                            sends something each second was not heard for two ("late"): it or the relay got no CPU time
 
 Kinds, each decided anew for each datagram: loss; flip (one bit); duplicate; reorder (it waits for the
 next two, or 20 ms); and in addition to it: truncate (a copy of its first 1 to 29 octets), extend (a copy
@@ -25,6 +26,7 @@ import time
 
 KINDS = ("loss", "flip", "duplicate", "reorder", "truncate", "extend", "garbage", "garble")
 HOLD = 0.02
+LATE = 2.0
 FORCED_BUFFERS = 32, 33     # SO_SNDBUFFORCE, SO_RCVBUFFORCE: root may exceed the machine's limit
 
 
@@ -38,6 +40,7 @@ class Direction:
         self.rng, self.source, self.end, self.out, self.to = rng, source, end, out, to
         self.rates, self.done = dict.fromkeys(KINDS, 0.0), collections.Counter()
         self.held = collections.deque()         # (deadline, datagrams it still waits for, data)
+        self.heard = None
 
     def chance(self, kind):
         if self.rates[kind] == 0 or self.rng.random() >= self.rates[kind]:
@@ -89,6 +92,9 @@ class Direction:
             except (BlockingIOError, ConnectionRefusedError):
                 return
             if sender == self.end:
+                now = time.monotonic()
+                self.done["late"] += self.heard is not None and now - self.heard > LATE
+                self.heard = now
                 self.forward(data)
 
 
@@ -103,7 +109,7 @@ def command(line, directions):
                 d.rates[kind] = float(rate)
     elif words == ["stats"]:
         total = sum((d.done for d in directions.values()), collections.Counter())
-        print(json.dumps({kind: total[kind] for kind in ("seen", "refused", *KINDS)}), flush=True)
+        print(json.dumps({kind: total[kind] for kind in ("seen", "refused", "late", *KINDS)}), flush=True)
     else:
         sys.exit(f"relay: what is {line!r}?")
 

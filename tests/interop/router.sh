@@ -92,7 +92,7 @@ reaches() { eventually 30 sent_and_heard "$@"; } # the group may have been made 
 # not_forwarded LABEL GROUP: none of ten datagrams has arrived by the time that pings, which were sent later, have
 # arrived
 not_forwarded() {
-	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
+	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && eventually 20 x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
 is_non_member() { # MGID
 	u -j maddr show dev uib0@h2 | jq -e --arg g "$1" '.maddr[] | select(.mgid == $g) | .non_member'
@@ -100,7 +100,7 @@ is_non_member() { # MGID
 
 begin() { # MANAGER ROUTER
 	check "$1, router = $2: starts" start_$1 "$2"
-	check "$1, router = $2: all interfaces are up" u wait --timeout 60
+	check "$1, router = $2: all interfaces are up" u wait --timeout $patience
 	lab_remember
 	check "$1, router = $2: IPv6 addresses are found unique" eventually 15 no_tentative 4
 	check "$1, router = $2: routes" routes
@@ -111,7 +111,7 @@ begin() { # MANAGER ROUTER
 	check "$1, router = $2: and hears h1" eval 'reaches h4.6 239.9.8.6 local && reaches h4.92 ff05::4392 local'
 }
 end() {
-	kill "$smc_pid"
+	kill "$smc_pid" && wait "$smc_pid"
 	osm_stop
 	lab_down
 }
@@ -124,7 +124,7 @@ is_no_non_member() { u -j maddr show | jq -e '[.maddr[] | select(.non_member)] =
 both_links() { # MANAGER
 	check "$1, R70: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
 	check "$1, R70: also IPv6" reaches h3.92 ff05::4392 both
-	check "$1, R70: the router is a NonMember of them" eval 'is_non_member ff12:401b:ffff::f09:806 && is_non_member ff12:601b:ffff::4392'
+	check "$1, R70: the router is a NonMember of them" eval 'eventually 10 is_non_member ff12:401b:ffff::f09:806 && eventually 10 is_non_member ff12:601b:ffff::4392'
 }
 
 begin embedded auto
@@ -167,7 +167,7 @@ v4mc_partitions() { # Q_KEY
 }
 v4mc_links() { # MANAGER
 	check "$1, v4mc01, M20: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
-	check "$1, v4mc01, M20: the router is a NonMember of it" is_non_member ff1e::1:ef09:806
+	check "$1, v4mc01, M20: the router is a NonMember of it" eventually 10 is_non_member ff1e::1:ef09:806
 	check "$1, v4mc01, M20: what smcrouted joins itself is forwarded" reaches h3.7 239.9.8.7 far
 	check "$1, v4mc01, M26: nobody is left in a group" eval 'kill "$h4_6" && eventually 10 is_no_member ff1e::1:ef09:806'
 }
@@ -178,7 +178,7 @@ begin embedded auto
 check "v4mc01: the interfaces notice that the host routes multicast" eventually 10 routers_are true
 v4mc_links embedded
 check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
-check "v4mc01: with the groups of RFC 4391" is_non_member ff1e:601b:ffff::4392
+check "v4mc01: with the groups of RFC 4391" eventually 10 is_non_member ff1e:601b:ffff::4392
 end
 # OpenSM 3.3.23 refuses groups of IPv6 in this fabric, because there is no broadcast group of scope 14. So h4 receives
 # them by the LID of the broadcast group.

@@ -36,7 +36,7 @@ most_answered() { # FROM TO: of 300 pings, most are answered, with 4 % loss each
 	tail -3 "$work/ping"
 	[ "$got" -ge 240 ] || { echo "$got of 300"; return 1; }
 }
-before=$(breaks)
+before=$(breaks) late_before=$(relay_stats | jq .late)
 cable loss 0.01 flip 0.01 duplicate 0.01 reorder 0.01
 check "1 % each of loss, flips, duplicates, reordering (seed $seed): most pings from here" most_answered "x h1" 10.4.0.3
 check "and from there" most_answered "xf h3" 10.4.0.2
@@ -50,23 +50,28 @@ check "multicast from there" udp_flow "xf h3" "x h2" 10.4.0.3 10.4.0.2 1500 1350
 cable loss 0 flip 0 duplicate 0 reorder 0
 
 caught() {
-	local flips drops
-	flips=$(relay_stats | jq .flip) drops=$(($(counted u udp "$bad") + $(counted uf udp "$bad")))
-	echo "flips $flips, dropped $drops"
-	[ "$flips" -gt 50 ] && [ "$drops" = "$flips" ]
+	local flips drops overrun
+	flips=$(relay_stats | jq .flip) drops=$(($(counted u udp "$bad") + $(counted uf udp "$bad"))) overrun=$(overruns "$near" "$far")
+	echo "flips $flips, dropped $drops, $overrun dropped by the kernel"
+	[ "$flips" -gt 50 ] && [ "$drops" -le "$flips" ] && [ $((drops + overrun)) -ge "$flips" ]
 }
 check "each flip was dropped by the link that received it, and counted" eventually 5 caught
 rcv_errors() { $1 -j fabric port show | jq '[.port[] | select(.peer // "" | startswith("udp:")) | .counters.rcv_errors] | add'; }
 in_counters() { # the counters of IBTA 16.1.3.5
-	local flips
-	flips=$(relay_stats | jq .flip)
-	equal "$flips" $(($(rcv_errors u) + $(rcv_errors uf)))
+	equal $(($(counted u udp "$bad") + $(counted uf udp "$bad"))) $(($(rcv_errors u) + $(rcv_errors uf)))
 }
 check "and is a PortRcvErrors of the port at the link" in_counters
 check "no other damage was found behind the links" equal "0 0" \
 	"$(counted u hca '^drop_hca_icrc') $(counted uf hca '^drop_hca_icrc')"
-check "the links stayed up, the interfaces joined" equal "$before" "$(breaks)"
-check "a good cable again: pings" ping_both 20
+# A link also goes down when an end gets no CPU time for 3 s, so then the links need not have stayed up.
+stayed_up() {
+	local late
+	late=$(relay_stats | jq .late)
+	[ "$late" = "$late_before" ] || { echo "$((late - late_before)) times an end was not heard for 2 s: this machine is too busy"; return 0; }
+	equal "$before" "$(breaks)"
+}
+check "the links stayed up, the interfaces joined" stayed_up
+check "a good cable again: pings" eventually 10 ping_both 20
 
 # --- cuts: in each direction, and in both
 

@@ -46,7 +46,7 @@ check "what was preloaded stays" equal "/nowhere/x.so" \
 
 # --- queries
 
-nodes() { x "$1" saquery | grep -c 'NodeDescription'; }
+nodes() { x "$1" saquery -t 60000 | grep -c 'NodeDescription'; }
 check "saquery: all nodes, from a host" equal 6 "$(nodes h1)"
 check "saquery: all nodes, from a switch" equal 6 "$(nodes Switch3)"
 check "saquery: the same a second time" equal 6 "$(nodes h1)"

@@ -16,7 +16,7 @@ rng = random.Random(1)
 
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(10)
+    s.settimeout(60)
     s.connect(path)
     return s
 
@@ -38,7 +38,7 @@ def register(s, mgmt_class, version, rmpp=0, methods=0):
     msg = struct.pack("=IIIIQQIBBBB", REGISTER, 40, 1, 0, methods, 0, 0, mgmt_class, version, rmpp, 0)
     socket.send_fds(s, [msg], [theirs.fileno()])
     theirs.close()
-    ours.settimeout(10)
+    ours.settimeout(60)
     err, ident = struct.unpack("=IIiI", ours.recv(64))[2:]
     assert err == 0, err
     return ident

@@ -16,6 +16,7 @@
 #include <rdma/ib_user_mad.h>
 #include <rdma/rdma_user_ioctl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -494,10 +495,15 @@ static void on_alarm(int sig)
 {
 }
 
+static volatile bool kicked_enough;
+
+/* On a busy machine the thread may not have come to its system call after one pause, so it gets more than one signal. */
 static void *kick(void *thread)
 {
-	usleep(50000);
-	pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	do {
+		usleep(50000);
+		pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	} while (!kicked_enough);
 	return NULL;
 }
 
@@ -509,17 +515,21 @@ static void t_signals(void)
 	struct mad m;
 
 	sigaction(SIGUSR1, &sa, NULL);
+	kicked_enough = false;
 	pthread_create(&t, NULL, kick, &me);
 	EXPECT_ERR(read(fd, &m, sizeof(m)), EINTR);
+	kicked_enough = true;
 	pthread_join(t, NULL);
 	sa.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &sa, NULL);
+	kicked_enough = false;
 	pthread_create(&t, NULL, kick, &me);
 	if (fork() == 0) {
 		usleep(150000);
 		_exit(say(fd, "echo"));
 	}
 	EXPECT(read(fd, &m, sizeof(m)) == sizeof(m));
+	kicked_enough = true;
 	pthread_join(t, NULL);
 	EXPECT(wait(&status) > 0 && status == 0);
 	close(fd);
@@ -657,7 +667,7 @@ static int shared_reader(int *ret_read, const int gate[2])
 		ssize_t n = read(shared_fd, buf, sizeof(buf));
 
 		if (n < 0 && errno == EAGAIN) {
-			if (++idle > 500 || poll(&p, 1, 10) < 0)
+			if (++idle > 6000 || poll(&p, 1, 10) < 0)
 				return 1; /* a MAD was lost */
 			continue;
 		}
