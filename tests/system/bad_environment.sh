@@ -90,12 +90,12 @@ check "few descriptors: status 3 names the limit" refuse 3 'Too many open files 
 no_files() {
 	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
 	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \
-		"$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2
+		"$UIPOIB" exec h1 ping -n -c 1 -w 60 10.4.0.2
 }
 check "under an RLIMIT_FSIZE of 0 it runs" no_files
 check "and removes the namespace that it made" test ! -e "/run/netns/be1-$$"
 # System calls that an old kernel or a sandbox refuses
-without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -W 5 10.4.0.2; }
+without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -w 60 10.4.0.2; }
 check "without epoll_pwait2 it runs" without epoll_pwait2
 check "without close_range it runs" without close_range
 check "without signalfd4: status 3 names it" refuse 3 'signalfd: Function not implemented' without signalfd4
@@ -105,9 +105,9 @@ check "nothing is left of these" equal '' "$(instances)"
 lab_up
 check "a second instance of the name: status 2" refuse 2 "an instance called '$inst' is running" \
 	u run -n "$inst" -c "$work/lab.conf" -- true
-check "the first one goes on" x h1 ping -n -c 1 -W 5 10.4.0.2
+check "the first one goes on" reaches4 1 2
 check "its socket is still there" test -S "$(lab_socket)"
-second() { u run -n "$inst-2" -c "$work/lab.conf" -- sh -c '"$1" exec h1 ping -n -c 1 -W 5 10.4.0.2' - "$UIPOIB"; }
+second() { u run -n "$inst-2" -c "$work/lab.conf" -- sh -c '"$1" exec h1 ping -n -c 1 -w 60 10.4.0.2' - "$UIPOIB"; }
 check "another name is no trouble" second
 
 # --- output that is lost
@@ -130,14 +130,14 @@ all_lost() {
 check "output that cannot be written: status 1, of every command, of -j too" all_lost
 lost_monitor() {
 	lost monitor &
-	local p=$! k
-	for k in 1 2 3 4 5 6 7 8 9 10; do
-		u fabric link set Switch1/1 down
-		u fabric link set Switch1/1 up
-		kill -0 $p 2>/dev/null || break
-		sleep 0.2
-	done
+	local p=$!
+	eventually 10 monitor_ends $p || { kill $p; return 1; }
 	wait $p
+}
+monitor_ends() { # something happens until the monitor has ended
+	u fabric link set Switch1/1 down
+	u fabric link set Switch1/1 up
+	! kill -0 "$1" 2>/dev/null
 }
 check "monitor ends when nobody can read it" lost_monitor
 check "and the link is up again" u wait --timeout $patience
@@ -209,8 +209,8 @@ flood() {
 check "when the disk is full the capture says so" eventually 20 flood
 packets=$(capture_state | jq .packets)
 check "it counts no more packets" equal "$packets" "$(x h1 ping -q -n -c 1 10.4.0.2 >/dev/null; capture_state | jq .packets)"
-check "it was said in the log" grep -Eq 'capture.*No space left' "$work/lab.log"
-check "the fabric goes on" x h2 ping -n -c 3 -i 0.1 -W 5 10.4.0.1
+check "it was said in the log" eventually 5 grep -Eq 'capture.*No space left' "$work/lab.log"
+check "the fabric goes on" reaches4 2 1
 check "the end of the capture fails with that" refuse 1 'No space left' u capture stop "$(capture_state | jq .id)"
 check "another capture works" u capture start "$work/good.pcap"
 x h1 ping -q -n -c 3 -i 0.01 10.4.0.2 >/dev/null

@@ -37,7 +37,7 @@ check "an independent reader finds the capture right but for the 100 forged" cap
 
 printed() {
 	(cd "$work" && "$UIPOIB" demo --print-config --hosts 5 | sh) && ls "$work/demo.topo" "$work/demo.conf" &&
-		u run -n "$inst" -c "$work/demo.conf" -- sh -c '"$1" exec h5 ping -n -c 1 -W 5 10.4.0.1' - "$UIPOIB"
+		u run -n "$inst" -c "$work/demo.conf" -- sh -c '"$1" exec h5 ping -n -c 1 -w 60 10.4.0.1' - "$UIPOIB"
 }
 check "--print-config is a configuration that works" printed
 topo_ring 3 4 >"$work/my.topo"
@@ -121,7 +121,7 @@ check "kill -9: nothing is left" killed
 
 keep() {
 	start_demo --keep
-	eventually 40 grep -Eq '(exec|Ctrl-C)' "$work/out" && remember && x h2 ping -n -c 1 -W 5 10.4.0.3 && u stop &&
+	eventually 40 grep -Eq '(exec|Ctrl-C)' "$work/out" && remember && reaches4 2 3 && u stop &&
 		ended 0
 }
 check "--keep stays until it is stopped" keep

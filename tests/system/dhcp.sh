@@ -69,7 +69,7 @@ address() { "$UIPOIB" exec "$1" ip -4 -o addr show dev uib0 2>/dev/null | awk '{
 check "dhcpd starts on h1's TAP" server_starts
 client h2 '' "$UIPOIB" exec h2
 check "dhclient on h2's TAP gets a lease" eventually 20 event h2 BOUND
-check "and an address that works" x h1 ping -n -c 1 -W 5 "$(address h2)"
+check "and an address that works" ping_to h1 "$(address h2)"
 check "it renews" eventually 20 event h2 RENEW
 check "dhcpd knows h2 by the identifier made from its MAC" \
 	eventually 5 grep -q 'uid "\\377' "$work/dhcpd.leases"
@@ -104,7 +104,7 @@ bridge() {
 check "a station behind a bridge on h3" bridge
 dev=e0 client s1 '' nsenter -t $s1 -n
 check "dhclient there gets the address of its identifier" eventually 20 event s1 'BOUND 10.4.2.31'
-check "and is reached" x h1 ping -n -c 1 -W 5 10.4.2.31
+check "and is reached" ping_to h1 10.4.2.31
 
 # --- raw
 

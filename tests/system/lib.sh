@@ -204,6 +204,28 @@ lab_cpu_ns() {
 
 lab_socket() { echo "/run/uipoib/$inst.sock"; }
 
+# lab_files: print the numbers of open files of the lab's processes. The connection of a client that has ended is open for a
+# moment, so print the numbers when they were the same three times
+lab_files() {
+	local now before='' n=0 tries
+	for ((tries = 0; tries < 300 && n < 3; tries++)); do
+		now=$(for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' ')
+		[ "$now" = "$before" ] && n=$((n + 1)) || n=0
+		before=$now
+		sleep 0.1
+	done
+	echo "$now"
+}
+
+# halt PID...: stop these processes, so that a following kill -KILL ends all of them before any can react to the end of another
+halt() {
+	kill -STOP "$@" && eventually 5 halted "$@"
+}
+halted() {
+	local p
+	for p; do grep -q '^State:.*[TZ]' "/proc/$p/status" 2>/dev/null || [ ! -e "/proc/$p" ] || return 1; done
+}
+
 # descendants PID: print the process, its children, and their descendants
 descendants() {
 	local p
@@ -380,8 +402,13 @@ all_pairs() {
 	done
 }
 
-# reaches6 A B: hA pings hB of conf_hosts by IPv6
-reaches6() { eventually 20 x "h$1" ping -n -q -c 1 -W 2 "fd04::$2"; }
+# ping_to HOST ADDRESS [OPTION...]: HOST pings ADDRESS until there is an answer. One ping may be lost although there is no fault
+# ("round trips that count" below), and an answer may come late on a busy machine
+ping_to() { eventually 20 x "$1" ping -n -q -c 1 -W 5 "${@:3}" "$2"; }
+
+# reaches4, reaches6 A B: hA pings hB of conf_hosts
+reaches4() { ping_to "h$1" "10.4.0.$2"; }
+reaches6() { ping_to "h$1" "fd04::$2"; }
 
 # pairs_done N: each of N hosts has received from all other hosts, and need not answer any more
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }

@@ -36,7 +36,7 @@ forget() { lab_pid='' lab_procs='' lab_spaces=''; }
 # --- ways in which an instance ends
 
 run_cmd() {
-	u run -n "$inst" -c "$work/lab.conf" -- sh -c 'ping -n -c 1 -W 5 10.4.0.1 && "$1" exec h2 ping -n -c 1 -W 5 10.4.0.5' - "$UIPOIB"
+	u run -n "$inst" -c "$work/lab.conf" -- sh -c 'ping -n -c 1 -w 60 10.4.0.1 && "$1" exec h2 ping -n -c 1 -w 60 10.4.0.5' - "$UIPOIB"
 }
 for k in 1 2 3; do
 	check "run, round $k" run_cmd
@@ -50,7 +50,7 @@ done
 lab_up
 check "there are three processes" equal 3 "$(descendants "$lab_pid" | wc -l)"
 check "there is an interface" equal "lo uib9 " "$(interfaces)"
-check "it works" ping -n -c 1 -W 5 10.4.0.3
+check "it works" eventually 20 ping -n -c 1 -W 5 10.4.0.3
 check "Ctrl-C ends it with status 0" lab_down
 check "nothing is left behind" all_gone
 forget
@@ -114,7 +114,7 @@ forget
 ctrl_c() {
 	local status leader p
 	setsid env --default-signal=INT "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- \
-		sh -c 'echo up; exec sleep 60' >"$work/ctrl_c.out" 2>>"$work/lab.log" &
+		sh -c 'echo up; exec sleep 3600' >"$work/ctrl_c.out" 2>>"$work/lab.log" &
 	lab_pid=$!
 	eventually 20 grep -q up "$work/ctrl_c.out" || return 1
 	lab_remember
@@ -131,7 +131,7 @@ forget
 
 # The command is killed when the instance, and with it the hosts, have ended.
 supervisor_of_cmd() {
-	"$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sh -c 'echo up; exec sleep 60' >"$work/killed.out" 2>>"$work/lab.log" &
+	"$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- sh -c 'echo up; exec sleep 3600' >"$work/killed.out" 2>>"$work/lab.log" &
 	lab_pid=$!
 	eventually 20 grep -q up "$work/killed.out" || return 1
 	lab_remember

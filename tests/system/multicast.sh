@@ -48,7 +48,7 @@ fence() { # IF
 	local h n=10.4.0
 	[ "$1" = uib0 ] || n=10.5.0
 	for h in 2 3 4 5 6; do
-		x h1 ping -n -c 2 -i 0.01 -W 5 $n.$h || return 1
+		ping_to h1 $n.$h || return 1
 	done
 }
 

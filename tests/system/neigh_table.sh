@@ -10,8 +10,8 @@ conf_hosts 3 >"$work/lab.conf"
 lab_up
 
 entries=100000
-x h1 ping -n -c 1 -W 5 10.4.0.2 >/dev/null
-x h2 ping -n -c 1 -W 5 10.4.0.3 >/dev/null
+check "h1 reaches h2" reaches4 1 2
+check "h2 reaches h3" reaches4 2 3
 awk -v n=$entries 'BEGIN { for (i = 0; i < n; i++)
 	printf "neigh replace fd04::%x:%x lladdr 06:00:00:%02x:%02x:%02x dev uib0 nud permanent\n",
 		int(i / 65536) + 1, i % 65536, int(i / 65536), int(i / 256) % 256, i % 256 }' >"$work/many"

@@ -62,7 +62,7 @@ dhcp() {
 	bx h2 "$work/dhcpd" -f -d -4 -user root -group root -cf "$work/dhcpd.conf" -lf "$work/dhcpd.leases" -pf "$work/dhcpd.pid" "$dev" >"$work/dhcpd.log" 2>&1
 	eventually 10 grep -q 'Server starting service' "$work/dhcpd.log" || { cat "$work/dhcpd.log"; return 1; }
 	x h1 ip -4 addr flush dev "$dev" && client h1 '' "$UIPOIB" exec h1 && eventually 20 event h1 BOUND &&
-		x h1 ping -n -c 1 -W 5 10.4.0.2
+		reaches4 1 2
 }
 
 for profile in rfc4391 linux hld2002 encaparp00 v4mc01 v6ib00; do
@@ -70,7 +70,7 @@ for profile in rfc4391 linux hld2002 encaparp00 v4mc01 v6ib00; do
 	[ $profile != hld2002 ] || dev=ib0_1_7fff
 	conf_of $profile >"$work/lab.conf"
 	lab_up
-	check "$profile: the hosts reach each other by IPv6" eventually 10 x h1 ping -n -c 1 -W 5 fd04::2
+	check "$profile: the hosts reach each other by IPv6" reaches6 1 2
 	if [ $profile = v6ib00 ]; then
 		check "$profile: TCP in super-frames" flow fd04::2
 		check "$profile: a station" station fd04::11
