@@ -33,7 +33,6 @@ settings() {
 }
 as_before() { equal "$before" "$(settings)"; }
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
-files() { for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' '; }
 cookie() { inside readlink /proc/self/ns/net; }
 unused() { equal "" "$(space_users "$1")"; }
 # logged N TEXT: the log has N lines with the text. Another process writes the log, so wait for them
@@ -45,8 +44,8 @@ check "the instance makes the namespace" test -e "/run/netns/$space"
 check "before: h3 is reached" eventually 10 reaches
 check "its addresses are usable" eventually 10 no_tentative 3
 before=$(settings)
-fds=$(files)
-x h1 ping -n -c 3 -i 0.2 10.4.0.2 >"$work/first" # addresses are resolved before figures count
+fds=$(lab_files)
+check "h1 reaches h2" reaches4 1 2 # addresses are resolved before figures count
 check "h1 and h2 exchange datagrams all the time" probe_start others h1 h2 10.4.0.2
 
 for round in first second; do
@@ -106,7 +105,7 @@ check "it is unmounted: the interfaces come up in the one before" eventually 30 
 check "and are reached" eventually 30 reaches
 
 check "other hosts did not notice" probe_lost_nothing others
-same_files() { equal "$fds" "$(files)"; }
+same_files() { equal "$fds" "$(lab_files)"; }
 check "no descriptor is left over" eventually 5 same_files
 
 # --- the instance ends while the namespace is gone, and a namespace that another program has made

@@ -26,8 +26,7 @@ row() { u -j link show dev "$2@$1" | jq -r ".link[0].$3"; }
 shows() { row "$1" "$2" "$3" | grep -q "$4"; }
 rows() { equal "$2" "$(u -j link show | jq -r --arg h "$1" '[.link[] | select(.host == $h) | .ifname] | sort | join(" ")')"; }
 reaches() { x "$1" ping -n -q -c 1 -W 1 "$2"; }
-files() { for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' '; }
-same_files() { equal "$fds" "$(files)"; }
+same_files() { equal "$fds" "$(lab_files)"; }
 lost() { equal 1 "$(grep -c "$1" "$work/lab.log")"; }
 
 lab_up
@@ -60,23 +59,26 @@ check "nobody writes secrets, because no interface has one" equal "" "$(one uipo
 # --- H30: no device without a broadcast group
 check "H30: a partition without a broadcast group has an interface that waits" eventually 10 shows h1 ib0_1_15 reason "the group does not exist"
 check "and no device" has h1 "ib0_1_14 ib0_1_7fff "
-check "which nobody waits for" u wait --timeout 5
+check "which nobody waits for" u wait --timeout $patience
 
 check "h1 and h3 exchange datagrams all the time" probe_start h1 h1 h3 10.4.0.3
 check "h4 and h2, too" probe_start h4 h4 h2 10.4.0.2
-timeout 300 "$UIPOIB" -j monitor >"$work/monitor" 2>&1 &
+timeout 3000 "$UIPOIB" -j monitor >"$work/monitor" 2>&1 &
 monitor=$!
+# An event is there when the monitor is connected
+connected() { u fabric sweep && [ -s "$work/monitor" ]; }
+check "a monitor" eventually 10 connected
 event() { grep '"interface"' "$work/monitor" | grep "\"$1\"" | grep -q "\"$2\""; }
 
 parts "$blue" "$(member 21 ', ipoib')"
 check "H30: trap 66 tells of the group: the device comes" eventually 20 has h1 "ib0_1_14 ib0_1_15 ib0_1_7fff "
-fds=$(files)
+fds=$(lab_files)
 
 # --- P_Keys are added and removed, twice
 for round in first second; do
 	parts "$red"
 	check "$round time: devices of partitions that are gone go" eventually 20 has h1 "ib0_1_16 ib0_1_7fff "
-	check "$round time: and so do their rows" rows h1 "ib0_1_16 ib0_1_7fff"
+	check "$round time: and so do their rows" eventually 10 rows h1 "ib0_1_16 ib0_1_7fff"
 	check "$round time: h3 has the P_Key of its list" eventually 20 has h3 "ib0_1_16 ib0_1_7fff "
 	check "$round time: and its address" eventually 10 eval 'x h3 ip -o -4 addr show dev ib0_1_16 | grep -q 10.6.0.3/24'
 	parts "$blue" "$(member 21 ', ipoib')"
@@ -95,8 +97,8 @@ parts "$blue" "$(member 21 ', ipoib')" "$(member 22 ', ipoib')" "$(member 23 ', 
 full() { has h1 "ib0_1_14 ib0_1_15 ib0_1_16 ib0_1_17 ib0_1_7fff " && has h2 "ib0_1_14 ib0_1_15 ib0_1_7fff "; }
 check "h2 has no more devices than it may" eventually 20 full
 check "the log says so" eventually 5 eval 'grep -q "ib0_1_16@h2: no network device is left.*devices = 3" "$work/lab.log"'
-check "and link show" shows h2 ib0_1_16 reason "all network devices of the section are in use"
-check "which nobody waits for, either" u wait --timeout 10
+check "and link show" eventually 10 shows h2 ib0_1_16 reason "all network devices of the section are in use"
+check "which nobody waits for, either" u wait --timeout $patience
 parts "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
 check "they get a device when one is free" eventually 20 has h2 "ib0_1_16 ib0_1_17 ib0_1_7fff "
 
@@ -109,7 +111,7 @@ check "a device that was renamed goes, too; one that was deleted is lost" eventu
 check "the log says so once" eventually 5 lost 'ib0@h1.*there is a network device less'
 gone() { [ ! -e "/proc/$1" ]; }
 not_blue() { ! x h1 ip link show blue0; }
-check "nothing of it is left" not_blue
+check "nothing of it is left" eventually 10 not_blue
 x h1 ip tuntap add ib0_1_16 mode tap
 parts "$blue" "$red"
 check "a name that is taken: the device waits" eventually 20 eval 'shows h1 ib0_1_16 reason "not in the network namespace" && shows h1 ib0_1_16 state UP'

@@ -48,8 +48,8 @@ check "STOPPING=1 at the end" grep -qx STOPPING=1 "$work/notify"
 # --- an abstract address, no watchdog
 managed "@$inst" 0
 check "an abstract address" eventually 30 grep -q READY=1 "$work/notify"
+check "it ends, too" ended
 check "no WATCHDOG=1 where nobody asks for it" equal 0 "$(lines WATCHDOG=1)"
-check "and it ends" ended
 
 # --- an interface that does not come up
 sed -i 's/^port = .*Hca2.*/&\npkey = 0x8123/' "$work/lab.conf"

@@ -26,9 +26,13 @@ signal.signal(signal.SIGTERM, lambda *_: service.terminate())
 
 def listen():
     with open(log, "w", buffering=1) as out:
-        while True:
-            print(s.recv(4096).decode().replace("\n", " "), file=out)
+        while said := s.recv(4096):
+            print(said.decode().replace("\n", " "), file=out)
 
 
-threading.Thread(target=listen, daemon=True).start()
-sys.exit(service.wait())
+listener = threading.Thread(target=listen)
+listener.start()
+status = service.wait()
+s.shutdown(socket.SHUT_RD)          # the listener reads what was said before, and ends
+listener.join()
+sys.exit(status)

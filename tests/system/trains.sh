@@ -21,7 +21,7 @@ flow() {
 	local kind=$1 to=$2 port=$3 receiver meddler status
 	bx h2 python3 "$here" "$kind-recv" "$to" "$port" "${@:4}" >"$work/receiver" 2>&1
 	receiver=$!
-	within 20 grep -qx ready "$work/receiver" || { cat "$work/receiver"; return 1; }
+	eventually 20 grep -qx ready "$work/receiver" || { cat "$work/receiver"; return 1; }
 	"$meddle" >"$work/meddle" 2>&1 &
 	meddler=$!
 	x h1 python3 "$here" "$kind-send" "$to" "$port" "${@:4}" || return 1
@@ -43,10 +43,10 @@ everything() {
 	rm -f "$work"/[123].pcap
 	for i in 1 2 3; do
 		u capture start "$work/$i.pcap" || return 1
-		if [ $i = 1 ]; then within 60 filled "$work/1.pcap" || return 1; else sleep 0.1; fi
+		if [ $i = 1 ]; then eventually 60 filled "$work/1.pcap" || return 1; else sleep 0.1; fi
 		u capture stop "$(u -j capture show | jq '.capture[0].id')" || return 1
 		u fabric fault add Hca1/1 loss 0.1% data && sleep 0.1 && u fabric fault clear || return 1
-		u trace h1 h2 || return 1
+		eventually 10 u trace h1 h2 || return 1
 	done
 }
 

@@ -5,7 +5,7 @@ web_client.py ADDR PORT format FILE         FILE is Prometheus' text format 0.0.
 web_client.py ADDR PORT raw TEXT            sends TEXT (escapes as in Python), prints the status of the answer, or "closed"
 web_client.py ADDR PORT slow                a request that comes an octet at a time, without end: prints the seconds until it is dropped
 web_client.py ADDR PORT unread N            N clients ask for everything many times and read nothing, and stay for eight seconds
-web_client.py ADDR PORT events SINCE SECONDS    prints the events that come in this time
+web_client.py ADDR PORT first SINCE           prints the type of the first event after SINCE
 web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again: the events say so, beginning with those after the snapshot in FILE
 web_client.py ADDR PORT rates FILE UIPOIB   h1 sends to h2: the events have the rate
 web_client.py ADDR PORT resume              reads some events, goes away and comes back
@@ -224,18 +224,6 @@ def get(path):
     return everything(s).split(b"\r\n\r\n", 1)[1]
 
 
-def events(since, seconds):
-    e, end = Events(since), time.monotonic() + seconds
-    e.s.settimeout(seconds)
-    try:
-        for i, name, data in e:
-            print(f"event: {name}", i, data, flush=True)
-            if time.monotonic() > end:
-                break
-    except TimeoutError:
-        pass
-
-
 def readers(n):
     end = time.monotonic() + PATIENCE
     while b'event_readers{what="now"} 0\n' not in get("/metrics"):
@@ -280,8 +268,8 @@ elif what == "slow":
     print(slow())
 elif what == "unread":
     unread(int(rest[0]))
-elif what == "events":
-    events(int(rest[0]), float(rest[1]))
+elif what == "first":
+    print(Events(rest[0]).until([lambda e, d: True])[0][1])
 elif what == "cable":
     cable(rest[0])
 elif what == "rates":
