@@ -5,9 +5,9 @@
 /*
  * /dev/ibtap: what /dev/net/tun is for Ethernet, for network devices of type ARPHRD_INFINIBAND (32)
  *
- * A program opens /dev/ibtap, and attaches the descriptor to a network device by IBTAP_ATTACH, which makes the
- * program the owner of the device. Each read() takes one frame that the kernel sends on the device, and each write()
- * is one frame that the device receives. A frame is
+ * A program opens /dev/ibtap, and attaches the descriptor to a network device by IBTAP_ATTACH. The program then owns
+ * the device. Each read() takes one frame that the kernel sends on the device, and each write() is one frame that the
+ * device receives. A frame is
  *
  *	struct virtio_net_hdr_v1	12 octets, integers in host byte order; num_buffers is 0 on read, ignored on write
  *	struct ibtap_header		44 octets: the pseudo header of 40 octets, and IPoIB's encapsulation (RFC 4391 §6)

@@ -121,9 +121,9 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 }
 
 /*
- * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute them again when a device
- * changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 delete all neighbour
- * entries, because some of them are groups.
+ * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute the addresses of groups
+ * again when a device changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 delete
+ * all neighbour entries, because some of the entries are for groups.
  */
 static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
@@ -273,9 +273,9 @@ static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 /* --- the file */
 
 /*
- * An ioctl and its argument, which is read before RTNL is taken and written after it is released: an access to the
- * caller's memory can last as long as the process that serves the page chooses (userfaultfd, FUSE), and every user
- * may open /dev/ibtap.
+ * An ioctl and its argument. The argument is read before RTNL is taken, and written after RTNL is released. The
+ * reason is that every user may open /dev/ibtap, and an access to a user's memory can take as long as the process
+ * that serves the page chooses (userfaultfd, FUSE).
  */
 struct command {
 	unsigned int cmd;

@@ -85,9 +85,10 @@ static void go_silent(struct uib_link *l)
 }
 
 /*
- * Ends SILENT when the silence is over, and UP when the peer has sent nothing for TIMEOUT. A datagram only writes
- * .heard, so that this work is queued once per time-out, not once per packet. The silence after UP is intended: if
- * only one direction of the link is broken, the silence makes the other end see the loss too.
+ * Ends the state SILENT when the silence is over, and the state UP when the peer has sent nothing for TIMEOUT. An
+ * arriving datagram only writes .heard, so this work is queued once in each time-out and not once for each packet.
+ * The link is also silent after UP: if only one direction of the link is broken, this silence makes the other end see
+ * the loss, too.
  */
 static void state_work(struct work_struct *work)
 {

@@ -60,7 +60,10 @@ static const struct field rcv_sl[] = { SLS(UIB_C_RCV_SL) };
 
 static const struct attr {
 	__be16 id;
-	/* has its own base ext_base, so that PortCounters and PortCountersExtended are cleared separately */
+	/*
+	 * the attribute has a base of its own, ext_base, so that PortCounters and PortCountersExtended are cleared
+	 * separately
+	 */
 	bool ext;
 	const struct field *fields;
 	unsigned int n; /* number of fields */
@@ -139,7 +142,10 @@ static u16 class_port_info(u8 *data, bool set)
 	struct ib_class_port_info *c = (void *)data;
 
 	if (set)
-		/* a Set could change only TrapLID and other fields of traps, and this PMA sends no traps */
+		/*
+		 * There is no Set. A Set could change only TrapLID and other fields of traps, and this PMA sends no
+		 * traps
+		 */
 		return UIB_STATUS_BAD_ATTR;
 	memset(c, 0, sizeof(*c));
 	c->base_version = IB_MGMT_BASE_VERSION;

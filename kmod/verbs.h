@@ -243,7 +243,8 @@ struct uib_mcast {
 	struct hlist_node node;
 	union ib_gid mgid;
 	struct uib_qp *qp;
-	unsigned int attached; /* number of times that .qp is attached; each counts in the quota */
+	/* number of times that .qp is attached. Each attachment counts in the quota */
+	unsigned int attached;
 	struct rcu_head rcu;
 };
 

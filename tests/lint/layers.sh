@@ -62,7 +62,7 @@ table)
 			*) text+=" \`$e\`" ;;
 			esac
 		done
-		echo "| \`$r\` | ${what[$r]} |${text:- nothing of ours} |"
+		echo "| \`$r\` | ${what[$r]} |${text:- no other room} |"
 	done
 	exit
 	;;

@@ -5,9 +5,10 @@
 /*
  * DOC: Conformance suite for ca.h
  *
- * The suite tests the behaviour that every backend of ca.h must have. A backend provides two ports
- * that are connected by a switch or directly, both Active with different LIDs, with 0xffff at P_Key
- * index 0 and the full P_Key CA_SUITE_PKEY at index 1. CA_SUITE_MLID reaches every attached QP.
+ * The suite tests the behaviour that every backend of ca.h must have. A backend provides two ports,
+ * which are connected directly or by a switch. Both ports are Active and have different LIDs. Each
+ * has the P_Key 0xffff at index 0, and the full P_Key CA_SUITE_PKEY at index 1. A packet to
+ * CA_SUITE_MLID reaches every attached QP.
  */
 
 #include "check.h"

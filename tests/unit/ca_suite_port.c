@@ -192,8 +192,8 @@ void test_ca_pkey_change_is_told(void **state)
 	assert_int_equal(pkey, 0x8009);
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 	/*
-	 * If there are a full and a limited entry with the same key, the full one is found, in
-	 * either order.
+	 * If the table has a full and a limited entry with the same key, the full entry is found,
+	 * whichever of the two comes first.
 	 */
 	suite_backend->set_pkey(&s->e, 1, 1, CA_SUITE_PKEY & 0x7fff);
 	suite_backend->run(&s->e);

@@ -3,7 +3,8 @@
 #define TESTS_UNIT_CA_WIRE_H
 
 /*
- * Two soft HCAs, whose ports 1 a wire in memory joins, for backends of the suite of ca.h:
+ * Two soft HCAs for backends of the suite of ca.h. A wire in memory joins port 1 of one to port 1
+ * of the other:
  *
  *	end 0 - hca, port 1  =====  port 1, hca - end 1
  *
@@ -34,7 +35,10 @@ struct wire {
 struct wire *wire_up(struct ca_suite_env *env,
 		     void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now),
 		     void (*ready)(struct wire_end *e, struct hca_qp *qp));
-/* wire_down() - Free all, and fail the test if a packet or buffer is not back in the pool */
+/*
+ * wire_down() - Free everything, and fail the test if a packet or a buffer was not returned to the
+ * pool
+ */
 void wire_down(struct ca_suite_env *env);
 /* wire_carry() - Deliver the packets that were sent so far. Return: whether there were any */
 bool wire_carry(struct ca_suite_env *env);

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_CLAUSES_DUT_H
 
 /*
- * A small DUT on virtual time: it keeps the link up, answers SMPs, joins the broadcast group (again a second after
- * each refusal), subscribes, and answers ARP. With a flaw it violates one clause.
+ * A small DUT on virtual time. It keeps the link up, answers SMPs and ARP, subscribes, and joins the broadcast group;
+ * a second after each refusal it joins again. With a flaw it violates one clause.
  */
 
 #include "check.h"
@@ -20,9 +20,12 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers to SMPs with directed routes lack the D bit */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
-	/* no flaw; the DUT joins also the broadcast group of a second P_Key, as a child interface does */
+	/* no flaw; the DUT also joins the broadcast group of a second P_Key, for a child interface */
 	FLAW_OTHER_PARTITION,
-	/* answers each packet with 16 random packets, whose headers are valid so that the suite parses the rest */
+	/*
+	 * the DUT answers each packet with 16 random packets. Their headers are valid, so the suite parses what
+	 * follows the headers
+	 */
 	FLAW_FLOOD,
 	/* changes random octets of its packets and then computes the right CRCs; some packets are cut */
 	FLAW_GARBLED,
@@ -38,7 +41,7 @@ struct dut {
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
-	/* number of ARP requests at which the DUT's end of the link has been down for a moment */
+	/* number of ARP requests at which the link was already down at the DUT's end for a moment */
 	unsigned int flaps;
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */

@@ -3,8 +3,8 @@
 #define TESTS_ETH_IB_H
 
 /*
- * The rig with the InfiniBand shape: frames with a link header of 44 octets, source 20, destination 20, ethertype 2, zero 2. The
- * interface is LID 5, QPN 0x48; the peer LID 7, QPN 0x77.
+ * The rig for interfaces of the InfiniBand shape. Their frames have a link header of 44 octets: 20 of source, 20 of
+ * destination, 2 of ethertype and 2 zeros. The interface has LID 5 and QPN 0x48, and the peer has LID 7 and QPN 0x77.
  */
 
 #include "unit/eth_rig.h"

@@ -73,8 +73,8 @@ extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /*
- * Settings of interfaces that are made from now on: the shape, the largest number of stations,
- * whether DHCP passes unchanged, and the link's profile (NULL: the default)
+ * Settings of all interfaces that are made from now on: the shape; the largest number of stations;
+ * whether DHCP passes unchanged; the link's profile (NULL: the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
@@ -92,8 +92,8 @@ void er_fini(void);
 void er_drain(void);
 void er_run(ns_t dt);
 /*
- * er_groups_sync() - Hand over the kernel's lists of joined groups: @n4 IPv4 and @n6 IPv6 groups,
- * read just now
+ * er_groups_sync() - Give the interface the kernel's lists of joined groups, which were read just
+ * now: @n4 IPv4 groups and @n6 IPv6 groups
  */
 void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
 		    unsigned int n6);
@@ -124,8 +124,8 @@ void er_tx_pkt(struct pkt *p);
 
 struct pkt *er_packet(uint16_t type, const void *data, size_t n);
 /*
- * er_rx_pkt() - A unicast packet from @peer arrives; with @grh it has a GRH, addressed to @mgid if
- * not NULL
+ * er_rx_pkt() - Let a unicast packet of @peer arrive. With @grh the packet has a GRH, and @mgid, if
+ * it is not NULL, is the GRH's destination
  */
 void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid);
 void er_rx(uint16_t type, const void *data, size_t n);

@@ -3,8 +3,9 @@
 #define TESTS_UNIT_KMOD_RIG_H
 
 /*
- * The link, port and agents of a device of kmod, without its verbs, compiled for user space
- * (tests/kernel/kernel.h). The rig takes the place of the socket, the work queue and ib_core.
+ * The link, the port and the agents of a device of kmod, compiled for user space
+ * (tests/kernel/kernel.h) without the verbs. The rig takes the place of the socket, the work queue
+ * and ib_core.
  */
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #define TESTS_NODE_PAIR_H
 
 /*
- * A CA and a switch for tests of a node's answers, new for each test. CA_PORTS and SW_PORTS may be
- * defined before.
+ * A CA and a switch for tests of a node's answers. Each test gets new ones. A test may define
+ * CA_PORTS and SW_PORTS before it includes this file.
  */
 
 #include "node_rig.h"

@@ -489,8 +489,8 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The answer returns by the way of the request, so it has the hop pointer
-			 * of a returning SMP.
+			 * The answer takes the way of the request back, so its hop pointer must be
+			 * that of a returning SMP.
 			 */
 			p = p->peer;
 			n = p->node;

@@ -102,8 +102,8 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 		unsigned int max_ca_ports);
 
 /*
- * Return the MAD endpoint of a node, which is made on first use. With @is_sm the node gets the
- * capability IsSM.
+ * Return the MAD endpoint of a node. The endpoint is made at the first call; with @is_sm the node
+ * then gets the capability IsSM.
  */
 struct mad_ep *net_ep(struct net_node *n, bool is_sm);
 

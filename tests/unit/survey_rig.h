@@ -15,8 +15,8 @@ struct rig {
 	uint32_t own; /* node at whose port the survey is */
 	struct survey_cfg cfg;
 	/*
-	 * requests to this node (by name) for this attribute are lost, or refused if .status is not 0. Node NULL:
-	 * none; attribute 0: all
+	 * Requests to this node (by its name) for this attribute are lost, or are refused if .status is not 0. Node
+	 * NULL: no request; attribute 0: all attributes
 	 */
 	const char *silent;
 	uint16_t silent_attr, status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings about identity and links: for each, a fault that causes it. A healthy fabric has no
- * finding.
+ * Findings about identities and links. For each kind of finding a test makes the fault that causes
+ * it. A healthy fabric has no finding.
  */
 #include "check_rig.h"
 

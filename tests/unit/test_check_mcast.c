@@ -183,8 +183,8 @@ static void test_table_with_gaps_says_nothing(void **state)
 }
 
 /*
- * The masks at both ends of the line were read in part only, so the links of s2 may be used in both
- * directions.
+ * Only parts of the masks at both ends of the line were read, so the links of s2 may be used in
+ * both directions.
  */
 static void test_gaps_behind_two_links_are_no_loop(void **state)
 {

@@ -268,7 +268,7 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
 }
 
-/* Add lanes: SL n is on VL n, and the SA has the SL of each path that takes part in the loop. */
+/* Give the fabric virtual lanes: SL n uses VL n, and the SA has the SL of each path that takes part in the loop. */
 static struct chk_fabric *with_lanes(uint8_t sl_of_last)
 {
 	struct chk_fabric *f = clockwise(3);

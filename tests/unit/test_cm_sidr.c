@@ -330,8 +330,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(cm_stats(w.server)->refused, 0);
 	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
 	/*
-	 * The agent answers for its own services as before. When the other program is gone, it
-	 * refuses unknown services again.
+	 * The agent answers for its own services as before. When the other program has ended, the
+	 * agent refuses unknown services again.
 	 */
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
@@ -345,8 +345,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 }
 
 /*
- * The agent of an interface that only sends requests is no server. On the port of the SM's node
- * there is such an agent together with the server.
+ * The agent of an interface that only sends requests is no server. The port of the SM's node has
+ * such an agent beside the server.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

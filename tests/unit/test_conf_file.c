@@ -399,8 +399,8 @@ static void test_conf_refuses_what_inih_would_misread(void **state)
 }
 
 /*
- * The message about an unknown key lists all keys of the section. With the largest number of keys, and keys of the
- * longest kind, it is cut.
+ * The message about an unknown key lists all keys of the section. If a section has as many keys as possible, all with
+ * the longest names, the message is cut.
  */
 static void test_conf_unknown_key_among_many_long_ones(void **state)
 {
@@ -591,7 +591,7 @@ static void test_conf_refuses_bad_values(void **state)
 		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "fabric:NAME/NODE/PORT");
 }
 
-/* A port of hardware needs no [fabric], and is not a port of one with such a name. */
+/* A port of hardware needs no [fabric], and does not belong to a [fabric] of the same name. */
 static void test_conf_verbs_ports(void **state)
 {
 	char err[CONF_ERR_MAX];

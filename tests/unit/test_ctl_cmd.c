@@ -331,7 +331,10 @@ static void test_fabric_lft_leads_to_every_lid(void **state)
 	refused(r, "fabric mft show", json_pack("{s:s}", "node", "Hca1"), "expected a switch");
 }
 
-/* The two parts that a follower of a fabric reads: cables by name, and three numbers for each cable in the same order. */
+/*
+ * A program that follows a fabric reads two parts: the cables by name, and for each cable three numbers, in the same
+ * order.
+ */
 static void test_fabric_map_and_load_agree(void **state)
 {
 	struct rig *r = *state;
@@ -361,7 +364,9 @@ static void test_fabric_map_and_load_agree(void **state)
 	refused(r, "fabric load", json_pack("{s:s}", "fabric", "x"), "no such fabric");
 }
 
-/* The hops are the entries of the LFTs, one after the other, from the source's own port on. */
+/*
+ * The hops of the route are the entries of the LFTs, one after the other, and the first hop is the source's own port.
+ */
 static void test_fabric_route_follows_the_tables(void **state)
 {
 	struct rig *r = *state;

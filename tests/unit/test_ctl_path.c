@@ -413,7 +413,7 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	ends(r, r->peer,
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
-	/* The interfaces of the soft fabric are not on this port's link, even if one has the address. */
+	/* An interface of the soft fabric is not on the link of this port, even if it has the address. */
 	give_address(r);
 	send_to(r->peer, ADDRESS);
 	serve(r);

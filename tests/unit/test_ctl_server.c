@@ -77,8 +77,8 @@ static bool spin_once(struct rig *r)
 	}
 	timers_run(&r->in.loop.timers, r->now);
 	/*
-	 * A timer that another timer arms (such as the timer that removes clients) runs in the next
-	 * round.
+	 * A timer may arm another timer, such as the one that removes clients. The other timer runs
+	 * in the next round.
 	 */
 	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
 }
@@ -126,8 +126,8 @@ static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
 }
 
 /*
- * Check that the answer contains @part, and that the connection is closed after the answer if @eof
- * is true, and only then.
+ * Check that the answer contains @part. Check that the connection is then closed if @eof is true,
+ * and stays open if @eof is false.
  */
 static void answers(struct rig *r, const char *part, bool eof)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SMPs with a directed route through one switch, or to it. The switch sends an SMP that only passes, and its own answer, on in the
- * packet in which the SMP came, if that packet has no CRCs, and makes a new packet otherwise. Two switches get the same random SMPs, one of them with CRCs, and
- * nobody can tell the difference at any of their ports.
+ * SMPs with a directed route that leads through one switch or ends at it. An SMP that only passes leaves the switch
+ * in the packet in which it came, and so does the switch's own answer, if that packet has no CRCs. Otherwise the
+ * switch makes a new packet. Two switches get the same random SMPs, one of them in packets with CRCs. The test checks
+ * that no difference is seen at any of their ports.
  */
 #include "check.h"
 
@@ -163,7 +164,7 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 	assert_in_range(rig_sw(&without.r, "s")->dropped, 500, 4000);
 }
 
-/* Data of a Set: those that the switch has, of which an octet or two may change */
+/* Data of a Set: the data that the switch has now, in which an octet or two may be changed */
 static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned int mod)
 {
 	struct node *n = rig_sw(&without.r, "s");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * QP0 and QP1 of a soft HCA: which packets reach the node's agents, and which packets the agents
- * send.
+ * QP0 and QP1 of a soft HCA. Tests which packets reach the agents of the node, and which packets
+ * the agents send.
  */
 
 #include <errno.h>

@@ -207,8 +207,8 @@ static void test_a_port_that_is_not_active_drops_packets(void **state)
 }
 
 /*
- * Two trains of 5 packets are sent to a ring of 8 packets, which is emptied by two packets at a
- * time.
+ * Two trains of 5 packets are sent to a queue pair whose receive ring has 8 places. The test
+ * empties the ring two packets at a time.
  */
 static void test_receive_ring_holds_packets(void **state)
 {

@@ -895,8 +895,8 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 }
 
 /*
- * When the helper leaves a namespace, this applies to all hosts that opened it. So there must be no other way by
- * which a host still uses it.
+ * The helper leaves a namespace for all hosts that opened it. So it may leave the namespace only if each of these
+ * hosts opened it in a way that can be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {

@@ -14,8 +14,8 @@
 #include "unit/helper_answer.h"
 
 /*
- * Secrets of stable interface identifiers: the interfaces for which a sealed helper sets them, at the request of a
- * main process that an attacker may control, and the process that writes them.
+ * Secrets of stable interface identifiers. Tests for which interfaces a sealed helper sets a secret when a main
+ * process asks that an attacker may control, and tests the process that writes the secrets.
  */
 
 static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
@@ -258,8 +258,8 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	assert_true(place_at_last(&r, number, "ib0_1_14") > 0);
 	assert_true(place(&r, number, "mine", true) < 0);
 	/*
-	 * The helper recognizes its TAP under any name that it gets in the namespace, and recognizes a foreign
-	 * interface that has the TAP's name.
+	 * The helper recognizes its TAP under any name that the TAP gets in the namespace. The helper also recognizes
+	 * that a foreign interface with the TAP's name is not the TAP.
 	 */
 	do
 		res = give_back(&r, "uib0", true);
@@ -276,7 +276,7 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	end(&r);
 }
 
-/* A TAP whose secret is set before the seal, and which stays in its namespace, needs no writer. */
+/* A TAP needs no writer if its secret is set before the seal and the TAP stays in its namespace. */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
 	static const struct {

@@ -216,8 +216,8 @@ static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 	for (ns_t ms = 0; ms < 10000; ms++) {
 		fill(ms % 2 ? 40 : 0);
 		/*
-		 * One P_Key is in the table all the time. It must get its interface although the
-		 * others change.
+		 * This P_Key is in the table all the time. It must get its interface although the
+		 * other P_Keys change.
 		 */
 		table[TABLE - 1] = 0x9000;
 		update_at(&k, NS_MSEC(ms));

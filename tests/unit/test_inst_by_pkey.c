@@ -14,8 +14,8 @@
 #include "inst/iface.h"
 
 /*
- * TAPs of a section with an interface for each P_Key. The helper is played by the test, at the other end of a socket pair, and so is the
- * kernel behind the TAP.
+ * TAPs of a section that has an interface for each P_Key. The test plays the helper, at the other end of a socket
+ * pair, and the kernel behind the TAP.
  */
 
 #define PKTS 8
@@ -194,7 +194,7 @@ static void test_H30_a_tap_that_the_helper_lost_is_lost(void **state)
 	assert_false(turn(r));
 }
 
-/* An interface that waits for a TAP would join its group while the instance is leaving all groups. */
+/* If an interface got a TAP now, it would join its group while the instance is leaving all groups. */
 static void test_H30_no_interface_gets_a_tap_after_a_stop_began(void **state)
 {
 	struct rig *r = *state;

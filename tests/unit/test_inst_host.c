@@ -80,8 +80,8 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 }
 
 /*
- * A stop begins while the kernel's events wait to be read again. These events would set interfaces
- * up that are leaving their groups.
+ * A stop begins before the kernel's events are read again. These events would set interfaces up
+ * that are just leaving their groups.
  */
 static void test_host_reads_no_events_after_a_stop_began(void **state)
 {

@@ -113,8 +113,9 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 }
 
 /*
- * More addresses are removed during a search than can be stored. Then the kernel deletes once all neighbours that it
- * learnt, even those with other addresses. Addresses that are removed afterwards are deleted one by one again.
+ * More addresses are removed during a search than can be stored. The kernel is then asked to delete all neighbours
+ * that it has learnt, even those with other addresses. Addresses that are removed after that are deleted one by one
+ * again.
  */
 static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
 {

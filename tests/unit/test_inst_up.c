@@ -18,9 +18,9 @@
 #include "inst/port.h"
 
 /*
- * Tests when the interfaces of a port's P_Keys count as up, for `uipoib wait` and `run -- CMD`. The fabric is real;
- * P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper receives requests and never answers,
- * so the test sets the carrier. Time is virtual.
+ * A port has an interface for each of its P_Keys. Tests when these interfaces count as up, for `uipoib wait` and `run
+ * -- CMD`. The fabric is real; P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper receives
+ * requests and never answers, so the test sets the carrier. Time is virtual.
  */
 
 #define DEVICES 3

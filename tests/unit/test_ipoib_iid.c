@@ -7,7 +7,7 @@
 
 static void test_R38_R40_u_bit_is_set_whatever_the_guid_had(void **state)
 {
-	/* A GUID with the u bit clear has it toggled; a GUID with the u bit set keeps it. */
+	/* The u bit of a GUID is toggled if it is 0. If it is 1, it stays 1. */
 	static const uint8_t want[8] = { 0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x12, 0x34 };
 	uint8_t iid[8];
 

@@ -329,7 +329,10 @@ static void test_a_child_asks_with_the_same_handle(void **state)
 
 /* --- connections */
 
-/* The instance then drops the client as soon as it has answered, whether or not the program reads the answer. */
+/*
+ * A question ends the sending side of its connection. So the instance drops the client as soon as it has answered,
+ * whether or not the program reads the answer.
+ */
 static void test_a_question_ends_its_sending_side(void **state)
 {
 	struct rig *r = *state;

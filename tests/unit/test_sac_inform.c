@@ -205,8 +205,8 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 }
 
 /*
- * A router that then lists all groups must be told that it may miss the creation of a group (RFC
- * 4391 section 11).
+ * When the SA restarts, users are told before the client subscribes again. A router then lists all
+ * groups, and must know that it may miss the creation of a group meanwhile (RFC 4391 section 11).
  */
 static struct sac *restarting;
 static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)

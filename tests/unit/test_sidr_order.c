@@ -84,7 +84,8 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * This is also true if the next server was chosen before the values turned out to be wrong.
+	 * The next round begins with this server even if another server was chosen before the values of
+	 * this server's answer were known to be right.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);

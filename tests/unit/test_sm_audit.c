@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables that another program changed without a trap, so that no sweep follows. The audit restores
- * them.
+ * Another program changes tables of nodes. No trap reports the changes, so no sweep follows. The
+ * audit restores the tables.
  */
 #include "sm_net.h"
 

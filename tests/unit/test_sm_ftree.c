@@ -401,7 +401,7 @@ static void test_one_cable_moves_its_own_destinations_only(void **state)
 	tree_end(&t);
 }
 
-/* A manager's host above the leaf switches, and a leaf switch whose hosts are all down. */
+/* The topology has the host of a manager above the leaf switches, and a leaf switch whose hosts are all down. */
 static void test_hosts_above_and_empty_leaves(void **state)
 {
 	struct tree t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer behind an external port that answers SMPs as if it were a subnet without end, in several
- * ways.
+ * A peer behind an external port answers SMPs as if there were a subnet without end behind the port. Each test uses
+ * another way to do so.
  */
 #include "sm_net.h"
 

@@ -66,7 +66,10 @@ static unsigned int add_train(unsigned int n, uint32_t psn)
 	return udp_queue_add(&q, t);
 }
 
-/* Check that the packets in the queue begin with these PSNs and represent so many packets each, and free them. */
+/*
+ * Check that the queue begins with packets that have these PSNs and stand for so many packets each. Free these
+ * packets.
+ */
 static void expect(unsigned int max, const unsigned int (*want)[2], unsigned int n)
 {
 	struct pkt *v[PKT_BATCH];

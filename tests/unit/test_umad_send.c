@@ -193,8 +193,8 @@ static void test_tid_under_way_is_refused(void **state)
 }
 
 /*
- * 13.5.3.2: a MAD that is no response is dispatched by version, class and method, in vendor classes
- * also by OUI
+ * 13.5.3.2: a MAD that is no response is dispatched by version, class and method, and in vendor
+ * classes also by OUI
  */
 static void test_unsolicited_mads_go_to_who_registered(void **state)
 {
@@ -315,8 +315,8 @@ static void test_smps_directed_and_lid_routed(void **state)
 }
 
 /*
- * If an agent has registered for SMInfo, it gets the request; otherwise the SMA refuses the request
- * (14.4.1)
+ * An agent that has registered for SMInfo gets the request. Without such an agent the SMA refuses
+ * the request (14.4.1)
  */
 static void test_sminfo_goes_to_the_sm(void **state)
 {

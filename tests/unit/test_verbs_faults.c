@@ -135,7 +135,7 @@ static void test_a_full_send_queue_takes_no_more_and_tells_of_room(void **state)
 	assert_true(works());
 }
 
-/* If a send queue does not move, a restart empties it, and its sends must not arrive later. */
+/* If a send queue does not move, a restart empties it. The sends that were in it must not arrive later. */
 static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 {
 	fake.hold = true;

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Following an instance: the questions and their times, and the use of the answers. The test acts as the instance:
- * two switches with a cable, a CA at each switch, and a link that leaves the fabric.
+ * Following an instance. Tests when questions are asked, and what happens with the answers. The test acts as an
+ * instance with two switches and a cable between them, a CA at each switch, and a link that leaves the fabric.
  */
 
 #define UP 4
@@ -273,7 +273,10 @@ static void test_a_counter_that_was_cleared_makes_no_rate(void **state)
 	assert_int_equal(r->l.model.link[1].now.rate[1], 0);
 }
 
-/* A trap makes the load be read soon, and not at the next second; a flood of traps does not make it be read all the time. */
+/*
+ * After a trap the load is read soon, and not only at the next second. A flood of traps does not make the client read
+ * the load all the time.
+ */
 static void test_an_event_brings_the_reading_forward(void **state)
 {
 	struct rig *r = *state;

@@ -11,8 +11,8 @@
 #include "util/list.h"
 
 /*
- * Turns rows of the control protocol into Prometheus' text format 0.0.4. A strict parser, which accepts only valid
- * text, reads every text that a test makes.
+ * Tests that rows of the control protocol become Prometheus' text format 0.0.4. A strict parser, which accepts only
+ * valid text, reads every text that a test makes.
  */
 
 /* --- a strict parser */

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * The ring of events and its readers, without sockets: a test calls the reader as the HTTP library does, with little
- * or much room.
+ * The ring of events and its readers, without sockets. A test calls the reader as the HTTP library does, with much or
+ * little room for the answer.
  */
 
 #define FIRST 1000
@@ -193,8 +193,8 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 }
 
 /*
- * If no event came for longer than a reader may take to read, the first event after that does not make the reader
- * late.
+ * If no event came for longer than a reader may take to read, the first event after this silence does not make the
+ * reader late.
  */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)
 {

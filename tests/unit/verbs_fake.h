@@ -15,7 +15,10 @@
 #define FAKE_FOR_EVER 1000000
 
 struct fake {
-	/* Of the calls that make objects, the one with this number (1: the next) fails with ENOMEM; 0: none fails */
+	/*
+	 * Each call that makes an object decrements this number, and the call that makes it 0 fails with ENOMEM. 0: no
+	 * call fails
+	 */
 	unsigned int fail_in;
 	unsigned int made; /* calls that made objects */
 	int objects; /* objects that exist: 0 at the end */
