@@ -112,12 +112,13 @@ g() {
 	return "$status"
 }
 
-# gb NAME FILE CMD...: runs CMD in the background of the VM, with its output in the VM's FILE; prints the pid
+# gb NAME FILE CMD...: runs CMD in the background of the VM, with its output in the VM's FILE, which is empty before gb returns; prints
+# the pid
 gb() {
 	local name=$1 file=$2 cmd=${3-}
 	shift 2
 	[ $# = 1 ] || cmd=${*@Q}
-	g "$name" "bash -c ${cmd@Q} >$file 2>&1 & echo \$!"
+	g "$name" ": >$file; bash -c ${cmd@Q} >$file 2>&1 & echo \$!"
 }
 
 # --- a PLACE is a VM, by its name, or a host of the lab. The VM needs `--share "$work"`.
@@ -158,8 +159,9 @@ end_at() {
 # iface PLACE: the name of its IPoIB interface
 iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 
-# reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE
-reach() { at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
+# reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE until it answers. A kernel gives a neighbour up that has not answered three requests
+# in 3 s, and a VM on a busy machine may not do so
+reach() { eventually 20 at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
 
 # says REGEX CMD...: the output of CMD matches REGEX; the status of CMD is ignored
 says() {
@@ -179,7 +181,7 @@ right_udp() {
 	local size=$(($(at "$1" cat "/sys/class/net/$(iface "$1")/mtu") - 28))
 	start_at "$2" "$work/flow.$2" $integrity udp-recv "${ip4[$2]}" 7777
 	eventually $vm_patience grep -q ready "$work/flow.$2" || { echo "the receiver does not start"; return 1; }
-	at "$1" $integrity udp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 200 $size && fence "$1" "$2"
+	at "$1" env PACE=0.002 $integrity udp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 200 $size && fence "$1" "$2"
 	end_at "$2" "$started"
 	cat "$work/flow.$2"
 	tail -1 "$work/flow.$2" | jq -e '.corrupt == 0 and .different >= 50'
@@ -199,7 +201,7 @@ both_ways() {
 fence() {
 	local to
 	for to in "${@:2}"; do
-		at "$1" ping -n -c 2 -i 0.01 -W 5 "${ip4[$to]}" >/dev/null || { echo "$1 does not reach $to"; return 1; }
+		reach "$1" "${ip4[$to]}" >/dev/null || { echo "$1 does not reach $to"; return 1; }
 	done
 }
 

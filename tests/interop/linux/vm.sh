@@ -145,16 +145,17 @@ qemus() { # PID...: the QEMU processes among the descendants of these processes
 	done
 }
 udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == "up")] | length')"; }
-timeout $patience "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 60 -- \
+# These two run until they are killed below. Their time-outs are only for a script that has ended without it.
+timeout 900 "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 890 -- \
 	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
 one=$!
-timeout $patience "$UIPOIB" vm -d --address 10.4.9.2/16 --address fd04::902/64 --guid 0x0200000000000902 -- \
-	sh -c 'printf "\033]0;owned\007\n" >/dev/kmsg; hostname; cat /sys/class/infiniband/uib0/node_guid; ping -q -c 2 -W 20 10.4.9.1 && ping -q -c 1 -W 5 10.4.0.2 && echo up; sleep 1000' >"$work/two" 2>"$work/two.err" </dev/null &
+timeout 900 "$UIPOIB" vm -d --address 10.4.9.2/16 --address fd04::902/64 --guid 0x0200000000000902 -- \
+	sh -c 'printf "\033]0;owned\007\n" >/dev/kmsg; hostname; cat /sys/class/infiniband/uib0/node_guid; for p in 10.4.9.1 10.4.0.2; do until ping -q -c 1 -W 5 $p; do sleep 0.2; done; done; echo up; sleep 1000' >"$work/two" 2>"$work/two.err" </dev/null &
 two=$!
 check "the first one is up" eventually $patience grep -qx up "$work/one"
 check "the second one reaches it, and hosts" eventually $patience grep -qx up "$work/two"
-check "hosts reach both" eval 'x h1 ping -q -c 2 -W 5 10.4.9.1 && x h2 ping -q -c 2 -W 5 10.4.9.2'
-check "they are two links" udp_ups 2
+check "hosts reach both" eventually 20 eval 'x h1 ping -q -c 2 -W 5 10.4.9.1 && x h2 ping -q -c 2 -W 5 10.4.9.2'
+check "they are two links" eventually 20 udp_ups 2
 escaped() { grep -qF '\x1b]0;owned\x07' "$work/two.err" && not grep -q $'[\001-\010\013-\037]' "$work/two.err"; }
 check "control characters in the log of a VM do not reach the terminal" eventually 10 escaped
 check "the port is the one that was asked for" eval 'u -j fabric udp show | jq -r ".udp[].port" | grep -qx Switch2/4'
@@ -173,7 +174,8 @@ check "and frees its port at once" eventually 5 udp_ups 1
 term=$(pgrep -P "$one" -x uipoib)
 kill -TERM "$term" # `uipoib vm` passes it on to the command
 check "a signal goes to the command: its status is 128 and that" eval "wait $one; equal 143 \$?"
-check "no link is left" equal 0 "$(u -j fabric udp show | jq '.udp | length')"
+no_link() { equal 0 "$(u -j fabric udp show | jq '.udp | length')"; }
+check "no link is left" eventually 5 no_link
 check "a time-out has status 4" refuse 4 "after [0-9]+ s: the VM " vm --timeout 2 -- true
 # Any client may ask the instance to attach a link. A wrong request gets an error and has no other effect.
 cat >"$work/attach.py" <<'END'
@@ -224,7 +226,7 @@ print(len(held), held[0][0])
 END
 attach_py() { equal "10 Switch1/4" "$(python3 "$work/attach.py" "$(lab_socket)")"; }
 check "wrong requests for a link are refused, right ones get all free ports" attach_py
-check "which are free again" eventually 5 eval 'equal 0 "$(u -j fabric udp show | jq ".udp | length")"'
+check "which are free again" eventually 5 no_link
 
 # --- privileges: with a fabric of its own, `uipoib vm` is the supervisor of an instance. Root starts one VM, and a user without
 # rights another one.
@@ -238,18 +240,20 @@ daemon_of() { # PID: the parent of the helper among the descendants of this proc
 	done
 }
 has_daemon() { [ -n "$(daemon_of "$1")" ] && [ -n "$(qemus "$1")" ]; }
-unprivileged() { # WHO PID: the daemon below this process
+has_status() { equal "$3" "$(status "$1" "$2")"; } # PID KEY VALUE
+root_of_daemon_is_empty() { equal "" "$(ls -A "/proc/$1/root/")"; }
+unprivileged() { # WHO PID: the daemon below this process. It and QEMU give up what they do not need some time after their start
 	local daemon caps
 	check "$1: the VM boots beside its instance" eventually 60 has_daemon "$2"
 	daemon=$(daemon_of "$2")
 	for caps in CapInh CapPrm CapEff CapAmb; do
-		check "$1: $caps of the daemon is empty" equal 0000000000000000 "$(status "$daemon" $caps)"
+		check "$1: $caps of the daemon is empty" eventually 10 has_status "$daemon" $caps 0000000000000000
 	done
-	check "$1: it gains no privileges" equal 1 "$(status "$daemon" NoNewPrivs)"
-	check "$1: its system calls are filtered" equal 2 "$(status "$daemon" Seccomp)"
-	check "$1: its root directory is empty" equal "" "$(ls -A "/proc/$daemon/root/")"
+	check "$1: it gains no privileges" eventually 10 has_status "$daemon" NoNewPrivs 1
+	check "$1: its system calls are filtered" eventually 10 has_status "$daemon" Seccomp 2
+	check "$1: its root directory is empty" eventually 10 root_of_daemon_is_empty "$daemon"
 	check "$1: ps shows that it is not root" not equal root "$(ps -o user= -p "$daemon")"
-	check "$1: QEMU has given up system calls" equal 2 "$(status "$(qemus "$2")" Seccomp)"
+	check "$1: QEMU has given up system calls" eventually 10 has_status "$(qemus "$2")" Seccomp 2
 }
 "$UIPOIB" vm -- sleep 1000 2>/dev/null &
 own=$!
@@ -261,7 +265,7 @@ if "${as_user[@]}" unshare --user --net true 2>/dev/null; then
 	cp "$UIPOIB" "${UIPOIB%/*}/uipoib-vm-init" "$work/program/"
 	cp -r "${UIPOIB%/*}/kmod/." "$work/program/kmod/"
 	mkdir -m 700 "$work/run" && chown 1001:1001 "$work/run"
-	(cd / && exec "${as_user[@]}" timeout $patience "$work/program/uipoib" vm -- ping -q -c 2 -W 10 10.4.0.1) \
+	(cd / && exec "${as_user[@]}" timeout 600 "$work/program/uipoib" vm -- ping -q -c 2 -W 10 10.4.0.1) \
 		>"$work/user.out" 2>&1 </dev/null &
 	user=$!
 fi
