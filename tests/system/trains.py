@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Both ends of flows whose senders give the kernel super-frames.
 
-    trains.py tcp-recv ADDRESS PORT OCTETS              one connection; fails unless all octets come as they were sent
-    trains.py tcp-send TO PORT OCTETS
+    trains.py tcp-recv ADDRESS PORT OCTETS              one connection; fails unless OCTETS or more come as they were sent, and prints how many
+    trains.py tcp-send TO PORT OCTETS [FILE]            goes on, slower, until FILE exists, and prints how many octets it has sent
     trains.py udp-recv ADDRESS PORT FRAMES COUNT SIZE   datagrams; fails unless all come, in order, each with its own length
     trains.py udp-send TO PORT FRAMES COUNT SIZE        FRAMES super-frames of COUNT datagrams of SIZE octets, the last one shorter
 
 A receiver prints "ready" when it may be sent to.
 """
 import hashlib
+import itertools
+import os
 import socket
 import sys
 import time
@@ -23,11 +25,13 @@ def family(address):
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def text(octets):
-    """The octets of a TCP flow, in pieces."""
-    piece = 1 << 16
-    for at in range(0, octets, piece):
-        yield hashlib.shake_128(at.to_bytes(8, "big")).digest(min(piece, octets - at))
+PIECE = 1 << 16
+
+
+def text():
+    """The octets of a TCP flow, in pieces, without end."""
+    for at in itertools.count(0, PIECE):
+        yield hashlib.shake_128(at.to_bytes(8, "big")).digest(PIECE)
 
 
 def datagram(frame, index, size):
@@ -49,16 +53,24 @@ def tcp_recv(address, port, octets):
     while data := connection.recv(1 << 20):
         got.update(data)
         total += len(data)
-    for piece in text(int(octets)):
-        want.update(piece)
-    if total != int(octets) or got.digest() != want.digest():
+    for at, piece in zip(range(0, total, PIECE), text()):
+        want.update(piece[:total - at])
+    if total < int(octets) or got.digest() != want.digest():
         sys.exit(f"{total} octets of {octets} came, or other ones")
+    print(total)
 
 
-def tcp_send(to, port, octets):
+def tcp_send(to, port, octets, file=None):
+    total = 0
     with socket.create_connection((to, int(port)), 60) as s:
-        for piece in text(int(octets)):
+        for piece in text():
+            if total >= int(octets):
+                if not file or os.path.exists(file):
+                    break
+                time.sleep(0.001)
             s.sendall(piece)
+            total += len(piece)
+    print(total)
 
 
 def udp_recv(address, port, frames, count, size):

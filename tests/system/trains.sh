@@ -16,19 +16,27 @@ checker=$TOOLS/pcap_check
 topo_ring 2 3 >"$work/lab.topo"
 
 # flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all of it. $meddle runs
-# during the flow.
+# during the flow, and TCP goes on until it has ended.
 flow() {
-	local kind=$1 to=$2 port=$3 receiver meddler status
+	local kind=$1 to=$2 port=$3 receiver meddler status until=()
+	rm -f "$work/meddled"
+	[ "$kind" = udp ] || until=("$work/meddled")
 	bx h2 python3 "$here" "$kind-recv" "$to" "$port" "${@:4}" >"$work/receiver" 2>&1
 	receiver=$!
 	eventually 20 grep -qx ready "$work/receiver" || { cat "$work/receiver"; return 1; }
-	"$meddle" >"$work/meddle" 2>&1 &
+	{
+		"$meddle"
+		status=$?
+		: >"$work/meddled"
+		exit $status
+	} >"$work/meddle" 2>&1 &
 	meddler=$!
-	x h1 python3 "$here" "$kind-send" "$to" "$port" "${@:4}" || return 1
+	x h1 python3 "$here" "$kind-send" "$to" "$port" "${@:4}" "${until[@]}" >"$work/sender" || return 1
 	wait "$receiver"
 	status=$?
 	wait "$meddler" || { cat "$work/meddle"; status=1; }
 	cat "$work/receiver"
+	equal "$(cat "$work/sender")" "$(sed 1d "$work/receiver")" || status=1
 	return $status
 }
 
@@ -94,7 +102,7 @@ all() { # CRC
 	x h1 sysctl -qw net.ipv4.tcp_ecn=1
 	x h2 sysctl -qw net.ipv4.tcp_ecn=1
 	meddle=everything
-	check "crc = $1: TCP with ECN, while captures, faults and traces come and go" flow tcp 10.4.0.2 5404 400000000
+	check "crc = $1: TCP with ECN, while captures, faults and traces come and go" flow tcp 10.4.0.2 5404 100000000
 	meddle=nothing
 	check "crc = $1: a capture in the middle of a flow has packets, and their CRCs" right "$work/1.pcap"
 	lab_down
