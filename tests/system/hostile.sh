@@ -31,7 +31,7 @@ settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .ope
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do
-		x h1 smpquery -K -y $key portinfo "$lid" | sed -n "s/^Mkey:\.*/$lid /p;s/^ProtectBits:\.*/$lid protect /p"
+		eventually 10 x h1 smpquery -K -y $key portinfo "$lid" | sed -n "s/^Mkey:\.*/$lid /p;s/^ProtectBits:\.*/$lid protect /p"
 	done
 }
 same() { diff "$work/$1" <("$1"); } # WHAT: what this function prints has not changed
