@@ -29,7 +29,10 @@ struct trace_probe {
 	 * the exit status: 0 answered, 1 no answer
 	 */
 	int (*run)(const json_t *start, int port);
-	/* Replaces the output of .run in @text by the text at the end of the summary; may be NULL */
+	/*
+	 * @text contains the output of .run. The function replaces it by the text for the end of the summary. May be
+	 *	NULL
+	 */
 	void (*summary)(char *text, bool answered);
 	bool outside; /* .run asks the instance, and does not enter the host */
 };

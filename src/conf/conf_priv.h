@@ -36,7 +36,7 @@ struct conf_parser {
 enum conf_type {
 	CONF_OWN, /* .set parses and stores the value by itself */
 	CONF_NUMBER, /* .min to .max, into an unsigned member of .size octets */
-	CONF_WORD, /* index of the value in .words, into an unsigned member of .size octets */
+	CONF_WORD, /* the member is unsigned and has .size octets; it gets the index of the value in .words */
 	CONF_PATH, /* into a char *, relative to the folder of the configuration */
 };
 

@@ -427,7 +427,7 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
 	return status;
 }
 
-/* An interface without a TAP, in no list yet. NULL: out of memory */
+/* Make an interface that has no TAP and is in no list yet. NULL: out of memory */
 static struct inst_iface *iface_alloc(struct inst *in, struct inst_port *port,
 				      struct inst_host *host, const struct conf_iface *c)
 {

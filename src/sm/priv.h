@@ -113,7 +113,10 @@ struct sm_feed {
 
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
-	bool on; /* the running sweep is a partial one: .next is .db, which it changes in place */
+	/*
+	 * the running sweep is partial. Then .next and .db are the same database, and the sweep changes it in place
+	 */
+	bool on;
 	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
 	bool cut; /* a link went down, so directed routes over it may fail */
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */

@@ -137,9 +137,9 @@ static void members_count(const struct sm_db *db, const struct sm_group *g, uint
 }
 
 /*
- * Return the switch with the least sum of hops to all members, and of several such switches the one with the lowest
- * GUID, but no switch that @part excludes (NULL: it excludes none). @members has the number of members at each
- * switch; @with is memory for a list of the switches with members.
+ * Return the switch with the least sum of hops to all members. If several switches have this sum, return the one with
+ * the lowest GUID. Switches that @part excludes are not considered; NULL: no switch is excluded. @members has the
+ * number of members at each switch; @with is memory for a list of the switches with members.
  */
 static uint32_t root_central(const struct sm_db *db, const uint32_t *members, const uint32_t *part,
 			     uint32_t *with)

@@ -95,14 +95,16 @@ void train_to_frame(struct pkt *t);
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
 
 /*
- * Trains with CRCs (seal.c). PKT_CRC or PKT_ICRC of a train says that it has seals with both CRCs, or with the ICRC, of each
- * packet. train_split_link() gives them to packets that it takes off the train.
+ * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of a train says that the seals
+ * have both CRCs, and PKT_ICRC that they have the ICRC alone. train_split_link() gives a packet that it takes off the train the
+ * CRCs of this packet.
  *
  * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
- * train_seal() - Make the CRCs, and set PKT_CRC or PKT_ICRC (@vcrc); after train_take_seals(), with headers LRH to DETH
- * train_check(), train_check_vcrc() - Verify what crc_pkt_check() or crc_pkt_check_icrc(), and what crc_pkt_check_vcrc(), would
- *	verify of each packet. A verdict other than CRC_OK is about one of the packets; the others may be good
- * train_set_vl() - As crc_pkt_set_vl(), of a train or a packet
+ * train_seal() - Make the CRCs, and set PKT_CRC (@vcrc) or PKT_ICRC. The train has memory for seals, and headers from LRH to DETH
+ * train_check() - Verify each packet as crc_pkt_check() or, with PKT_ICRC, crc_pkt_check_icrc() would
+ * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. Of both functions, a verdict other than CRC_OK is that
+ *	about one of the packets; other packets may be good
+ * train_set_vl() - Do as crc_pkt_set_vl() does, for a train or a packet
  * train_unseal() - Free the memory for seals, if there is any; the caller has to clear the flags
  */
 int train_take_seals(struct pkt *t);
