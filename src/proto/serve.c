@@ -20,7 +20,8 @@
 #include "os/fd.h"
 #include "proto/proto.h"
 
-#define STOP_PATIENCE_MS 5000
+/* On a busy machine the kernel takes many seconds to remove the network namespaces of some hundred hosts. */
+#define STOP_PATIENCE_MS 30000
 
 /* --- the log */
 
