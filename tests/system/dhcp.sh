@@ -39,7 +39,8 @@ server_conf() {
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF
-		default-lease-time 8; max-lease-time 8; min-lease-time 8;
+		# Clients renew after some seconds, while a lease lasts so long that a busy machine does not let it expire.
+		default-lease-time 600; option dhcp-renewal-time 4; option dhcp-rebinding-time 500;
 		ping-check false;
 		echo-client-id on;
 		subnet 10.4.0.0 netmask 255.255.0.0 {

@@ -68,7 +68,7 @@ group_apart() { # SENDER MEMBER OUTSIDER
 		bx h$h "$mcast" sniff uib1 239.9.9.9 7100 >"$f.sniff$h"
 		eventually 5 has "$f.recv$h" ready && eventually 5 has "$f.sniff$h" ready || return 1
 	done
-	eventually 10 arrives $1 $2 || return 1
+	eventually 10 arrives $1 $2 && reaches4 $1 $3 || return 1 # what was sent before the answer to a ping has arrived
 	equal 0 "$(cat "$f.recv$3" "$f.sniff$3" | grep -vc ready)"
 }
 
