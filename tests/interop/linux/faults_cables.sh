@@ -21,7 +21,7 @@ check "it is plugged" fault "cable between switches plugged" 46m 4 cable_of_swit
 
 down() { vm_is DOWN; }
 u fabric link set Switch1/3 down
-check "the VM's link is taken down: its port goes Down" within $((3 + machine)) down
+check "the VM's link is taken down: its port goes Down" within $((3 + machine * $(stretch))) down
 check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set Switch1/3 up
 check "the far host has it back, too" eventually 10 flows 7791 46m
 

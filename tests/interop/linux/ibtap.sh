@@ -7,6 +7,6 @@
 need qemu-system-x86_64 arping ethtool dumpcap
 unset UIPOIB_NAME
 
-"$UIPOIB" vm --timeout $((700 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/ibtap.sh \
+"$UIPOIB" vm --timeout $((1200 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/ibtap.sh \
 	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)" "$0/unit/test_netdev_ibtap" '"${FUZZ_SECONDS:-4}" "$(dirname "$UIPOIB")" || failed=1
 finish

@@ -42,20 +42,20 @@ has_address() { # PLACE: it has a's address of 20 octets for both of a's IP addr
 		equal "00:$(address_a | cut -d: -f2-)" "$(g "$1" ip neigh show "$ip" dev ib0 | grep -oE "$octets20")" || return 1
 	done
 }
-check "R46 H5: the kernel of k has a's 20 octets, by ARP and ND" has_address k
+check "R46 H5: the kernel of k has a's 20 octets, by ARP and ND" eventually 20 eval 'reach k ${ip4[a]} && reach k ${ip6[a]} && has_address k'
 a_knows() { # PLACE LLADDR: uipoib and the kernel of a have the same address for it
 	equal "$2" "$(g a "$UIPOIB" -j -n a neigh show | jq -r --arg ip "${ip4[$1]}" '.neigh[] | select(.ip | index($ip)).lladdr')" &&
 		equal "$2" "00:$(g a ip neigh show "${ip4[$1]}" dev ib0 | grep -oE "$octets20" | cut -d: -f2-)"
 }
 lladdr_of() { u -j link show dev "uib0@$1" | jq -r '.link[0].lladdr'; }
-check "neigh show of a has what its kernel has: h1" a_knows h1 "$(lladdr_of h1)"
-check "and k" a_knows k "00:$(g k cut -d: -f2- /sys/class/net/ib0/address)"
+check "neigh show of a has what its kernel has: h1" eventually 20 a_knows h1 "$(lladdr_of h1)"
+check "and k" eventually 20 a_knows k "00:$(g k cut -d: -f2- /sys/class/net/ib0/address)"
 
 one_packet() { # FROM TO: 2044 octets pass in one packet, 2045 do not
 	at "$1" ping -n -q -c 1 -W 10 -M do -s 2016 "$2" && not at "$1" ping -n -q -c 1 -W 1 -M do -s 2017 "$2"
 }
 for p in k h1; do
-	check "R35: a packet of 2044 octets passes between a and $p, and no longer one" eval 'one_packet a ${ip4[$p]} && one_packet $p ${ip4[a]}'
+	check "R35: a packet of 2044 octets passes between a and $p, and no longer one" eventually 20 eval 'one_packet a ${ip4[$p]} && one_packet $p ${ip4[a]}'
 	check "fragments pass" eval 'reach a -s 8000 ${ip4[$p]} && reach $p -s 8000 ${ip6[a]}'
 	check "TCP in both directions at once brings the data undamaged: a and $p" both_ways right_tcp a $p
 	check "so do datagrams of 2044 octets" both_ways right_udp a $p

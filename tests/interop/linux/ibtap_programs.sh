@@ -48,7 +48,8 @@ network_manager() { # WHAT: the kind of device, for the names of the checks
 	check "$1: nmcli brings a connection up on it" eventually 30 nm_up
 	check "$1: h1 reaches the address of the connection" eventually 20 reach h1 10.4.9.7
 	check "$1: nmcli ends the connection" g a nmcli connection down one
-	check "$1: and the address is gone" equal "" "$(g a ip -4 -o addr show dev ib0 to 10.4.9.7 || echo failed)"
+	no_address() { equal "" "$(g a ip -4 -o addr show dev ib0 to 10.4.9.7 || echo failed)"; }
+	check "$1: and the address is gone" eventually 20 no_address
 	check "$1: nmcli begins it again" g a nmcli connection up one
 	check "$1: h1 reaches it again" eventually 20 reach h1 10.4.9.7
 	end_at a "$started"

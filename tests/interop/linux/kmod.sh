@@ -8,6 +8,6 @@
 need qemu-system-x86_64
 unset UIPOIB_NAME
 
-"$UIPOIB" vm --timeout $((500 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/kmod.sh \
+"$UIPOIB" vm --timeout $((1200 + ${FUZZ_SECONDS:-4})) -- bash -c 'exec bash tests/interop/linux/guest/kmod.sh \
 	"$(ls "$0"/kmod/$(uname -r)/uib.ko)" '"${FUZZ_SECONDS:-4}" "$(dirname "$UIPOIB")" || failed=1
 finish

@@ -12,5 +12,5 @@ ln -s "$PWD/examples" "$work/source/"
 ln -s "$(dirname "$UIPOIB")" "$work/source/build"
 cd "$work/source" || exit 1
 
-PATIENCE=120 timeout 300 python3 -B "$tutorial" "$lesson" || failed=1
+PATIENCE=120 timeout 900 python3 -B "$tutorial" "$lesson" || failed=1
 finish

@@ -183,7 +183,7 @@ check "so does the first one" eventually 20 gone uib1
 
 # --- removed under traffic
 
-check "h1 answers" ping -c 1 -W 2 10.4.0.1
+check "h1 answers" eventually 20 ping -c 1 -W 2 10.4.0.1
 listen=$(sed -n 's/^listen //p' $stats/uib0/link) peer=$(sed -n 's/^peer //p' $stats/uib0/link)
 guid=$(tr -d : </sys/class/infiniband/uib0/node_guid)
 while :; do ping -i 0.002 10.4.0.1; done &>/dev/null &
