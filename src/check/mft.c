@@ -33,7 +33,7 @@ struct tree {
 	struct island *island; /* indexed by the root of the island, [f->n] */
 	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
 	uint32_t n;
-	bool looped; /* a loop was already reported for this MLID; only one loop is reported */
+	bool looped; /* a loop was already reported for this MLID, and only one loop of an MLID is reported */
 	bool complete; /* all MFTs were read */
 };
 

@@ -88,8 +88,8 @@ void join_never_creates(struct run *r, const struct seen *s);
  */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*
- * rereg_now() - Let the SA forget what the DUT has registered, and ask the DUT to register again; see mark(). NULL: the DUT
- * did not answer, and the case has a verdict
+ * rereg_now() - Let the SA forget the DUT's registrations, and ask the DUT to register again; see mark(). NULL: the
+ * DUT did not answer, and the case has a verdict
  */
 const struct seen *rereg_now(struct run *r);
 /*

@@ -9,8 +9,8 @@
 /* How `check` and `fabric check` print a finding. */
 
 /*
- * finding_print() - Print "fault KIND: WHAT"; finding_advice() - print two lines, which say why the
- * finding matters and what the user should do
+ * finding_print() - Print "fault KIND: WHAT"; finding_advice() - Print two lines: why the finding
+ * matters, and what the user should do
  */
 void finding_print(const struct chk_kind_info *i, const char *what);
 void finding_advice(const struct chk_kind_info *i);

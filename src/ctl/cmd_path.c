@@ -145,7 +145,7 @@ struct getter {
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
 };
 
-/* What a client asks for */
+/* The object that a client asks for */
 struct target {
 	struct inst_iface *iface;
 	bool is_gid, is_ip; /* both are true for an IPv6 address that may also be a GID */

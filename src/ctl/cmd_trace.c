@@ -21,7 +21,8 @@
  * the packets, and gets rows until it closes the connection. A fabric has one trace at a time.
  */
 
-#define PACKETS_MAX 256 /* packets that one trace can number; later ones are not shown */
+/* largest number of packets that one trace can number; later packets are not shown */
+#define PACKETS_MAX 256
 #define PRINT_PACKET 4096
 
 struct tracer {

@@ -53,7 +53,10 @@ static void child(const struct demo_net *d, unsigned int i, demo_child_fn *fn, v
 {
 	int status = enter(&d->host[i]);
 
-	/* This must follow setns(), because a change of credentials may reset PR_SET_PDEATHSIG. */
+	/*
+	 * This call must follow setns(), because a change of credentials may reset
+	 * PR_SET_PDEATHSIG.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

@@ -31,7 +31,8 @@ struct demo {
 bool demo_interrupted(void);
 
 /*
- * demo_complain() - Print one line on standard error, escaped, unless the demo was interrupted. @what may be ""
+ * demo_complain() - Print one line on standard error, with control characters escaped. If the demo was interrupted,
+ * nothing is printed. @what may be ""
  */
 void demo_complain(const char *what, const char *why);
 /* demo_say() - Print a line: " ok " or "FAIL", the check, and the figure */

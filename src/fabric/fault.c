@@ -99,8 +99,8 @@ static void release(struct timer *t, ns_t now)
 		pkt_queue_add(&q, take_held(x));
 	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
 	/*
-	 * This must be the last statement, because a packet that reaches an HCA may call its owner,
-	 * and the owner may remove this fault.
+	 * The call must be the last statement, because a packet that reaches an HCA may call its
+	 * owner, and the owner may remove this fault.
 	 */
 	fabric_dev_emit(&x->dev, &q, now);
 }

@@ -272,7 +272,10 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 	if (last)
 		send_out(h, last, p);
 	else
-		/* this is not counted as a drop, since no other port is an Active member */
+		/*
+		 * The packet is not counted as dropped, because no port but the one from which it came is an Active
+		 * member
+		 */
 		pkt_free(p);
 }
 

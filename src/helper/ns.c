@@ -185,8 +185,8 @@ static int open_new(struct srv *s, const char *name, struct srv_ns *what, struct
 		what->follow = true;
 		err = netns_create_named(&what->spec, &fd);
 		/*
-		 * Without the record, the namespaces cannot be removed if the helper is killed.
-		 * This has no other effects.
+		 * Without the record, the namespaces stay if the helper is killed. Everything else
+		 * works without the record.
 		 */
 		if (!err && s->record)
 			helper_record_add(s->record, name, fd);

@@ -20,8 +20,8 @@ static void client_free(struct ibsim_client *c)
 }
 
 /*
- * Free the dead clients. A client cannot be freed at the moment when it ends, because that may be
- * inside a callback of its agents or of the owner's files.
+ * Free the dead clients. A client cannot be freed at the moment when it ends, because the end may
+ * be noticed inside a callback of its agents or of the owner's files.
  */
 static void reap(struct timer *t, ns_t now)
 {

@@ -8,7 +8,7 @@
 
 /* One round of work for all interfaces, and the round robin in which their TAPs are read. */
 
-#define RX_BUDGET 4096 /* packets that one ifc_work() receives */
+#define RX_BUDGET 4096 /* number of packets that one ifc_work() receives */
 
 /* --- ports, received packets, actions */
 

@@ -49,7 +49,8 @@ static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 	survey_ask_members(mad, sm_key, 1);
 	n = live_ask_sa(l, survey_sa_lid(f), mad, &answer);
 	if (n > 0 && answer)
-		survey_take_members(f, answer, (size_t)n); /* f->members keeps what came of it */
+		/* f->members now says whether the members are known */
+		survey_take_members(f, answer, (size_t)n);
 	else
 		f->members = CHK_MEMBERS_SILENT;
 }

@@ -252,7 +252,8 @@ static enum rmpp_status seg_store(struct rmpp_rx *rx, const struct rmpp_hdr *h, 
 
 	if (h->flags & RMPP_FLAG_LAST) {
 		if (h->data1 <= rx->in_order || rx->ooo >> (h->data1 - rx->in_order - 1))
-			return RMPP_STATUS_BAD_LEN; /* a segment after the last one has arrived already */
+			/* a segment with a higher number than the last segment has arrived already */
+			return RMPP_STATUS_BAD_LEN;
 		n = h->data2 - rmpp_extra_len(rx->mgmt_class);
 		rx->last_seg = h->data1;
 		rx->len = off + n;

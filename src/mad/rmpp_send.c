@@ -152,7 +152,7 @@ void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now)
 		return;
 	}
 	if (h->data1 < tx->acked || win_last < tx->win_last)
-		return; /* a later ACK has overtaken this one */
+		return; /* a later ACK has overtaken this ACK */
 	if (h->data1 > tx->acked)
 		tx->left = tx->retries;
 	else if (win_last == tx->win_last)

@@ -19,7 +19,7 @@
 /* The ports of switch .s for the destinations .block * BLOCK to .block * BLOCK + BLOCK - 1 */
 struct minhop {
 	uint32_t s, block;
-	bool same; /* true if all of them have the ports of the first one */
+	bool same; /* true if all destinations of the block have the ports of the first destination */
 	unsigned int count[BLOCK];
 	uint8_t port[BLOCK][256];
 };

@@ -26,7 +26,7 @@ static const struct {
 	[SA_WORK_PATHS] = { 125000, 500000 },
 };
 #define ALL_PORTS 4 /* limits of all ports together, as a multiple of the limits of one port */
-#define UNITS_MAX 4000000 /* most units that one request is charged for */
+#define UNITS_MAX 4000000 /* largest number of units for which one request is charged */
 
 static void account_fill(struct sa_account *a, int64_t rate, int64_t burst, ns_t now)
 {

@@ -82,7 +82,7 @@ struct sa_stats {
 	uint64_t errors; /* answers with a status other than 0 */
 	/* requests by kind: PathRecord, Set and Delete of MCMemberRecord, GetTable */
 	uint64_t paths, joins, leaves, tables;
-	uint64_t dup_joins; /* joins repeated before the first one was answered */
+	uint64_t dup_joins; /* joins that were repeated before the first request was answered */
 	uint64_t repeated; /* repetitions of requests that have a job (job.c) */
 	/* requests that arrived while this SM was not master or had no database yet */
 	uint64_t drop_not_master;

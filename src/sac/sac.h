@@ -35,7 +35,7 @@
 #define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
 #define SAC_MAX_GROUPS 4096 /* most groups that are referenced, or still to be left */
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
-#define SAC_RETRIES 5 /* tries after the first one */
+#define SAC_RETRIES 5 /* tries after the first try */
 /* back-off after the first failure; doubled after each further one */
 #define SAC_BACKOFF_MIN NS_SEC(1)
 /* longest back-off; up to a quarter is added at random, so that ports spread */

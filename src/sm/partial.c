@@ -74,7 +74,7 @@ static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
 }
 
-/* Return the state of the sweep for @n. If look_at() had no room for @n, this is the spare entry behind the array */
+/* Return the state of the sweep for @n. If look_at() had no room for @n, return the spare entry behind the array */
 static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
 {
 	unsigned int i = 0;

@@ -9,8 +9,8 @@
  * GUID, even while the port is absent.
  *
  * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. It keeps the
- * LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port has the LID that was found. The new
- * LID is the lowest one that no port has or had.
+ * LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port has the LID
+ * that was found. The new LID is the lowest one that no port has or had.
  */
 
 #include "subnet/db.h"
@@ -43,8 +43,8 @@ void sm_lid_book_forget(struct sm_lid_book *b);
 /*
  * sm_lid_book_purge() - Remove absent ports if the book has too many of them
  *
- * Counted and removed are the ports that are not in @db and that were behind an external port or have no LID. The
- * function has no effect if there are at most @max such ports.
+ * The ports concerned are not in @db, and were behind an external port or have no LID. If there are more than @max of
+ * them, all of them are removed.
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);

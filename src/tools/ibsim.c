@@ -227,7 +227,7 @@ static int place_listen(struct ibsim_place *p)
 	return err ? err : ctl_listen(p, fd);
 }
 
-/* If several hosts share a namespace, this is called for each of them, but the namespace is one place. */
+/* If several hosts share a namespace, this function is called for each of them, but they share one set of sockets. */
 static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 {
 	struct ibsim_net *n = container_of(w, struct ibsim_net, watch);

@@ -19,7 +19,7 @@
 #define MEMBERS 16
 
 #define DEFAULT "Default=0x7fff, ipoib : ALL=full;\n"
-/* Partitions for all ports: 0x14 and 0x15, 0x16 and 0x17; 0x18 without and with a broadcast group */
+/* Lines of a file of partitions, for all ports. BARE has no broadcast group, all others have one. */
 #define BLUE "A=0x0014, ipoib : ALL=full;\nB=0x0015, ipoib : ALL=full;\n"
 #define RED "C=0x0016, ipoib : ALL=full;\nD=0x0017, ipoib : ALL=full;\n"
 #define BARE "E=0x0018 : ALL=full;\n"

@@ -136,8 +136,8 @@ bool lab_all_up(const struct lab *l, const bool *want);
 
 /*
  * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with @len octets into the host's TAP, addressed to
- * another host or to a group. The packet leaves in the next lab_run(). If the host's profile does not carry IPv4,
- * this is an IPv6 packet; its group is ff0e::/96 followed by the 32 bits of @group
+ * another host or to a group. The packet leaves in the next lab_run(). If the host's profile does not carry IPv4, the
+ * packet is an IPv6 packet, and its group is ff0e::/96 followed by the 32 bits of @group
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);

@@ -106,7 +106,7 @@ static void test_R35_2044_octets_pass_and_2045_do_not(void **state)
 	assert_int_equal(bcast_at_sa()->rec.mtu_code, IB_MTU_2048);
 	assert_int_equal(r.mtu, 2044);
 	assert_int_equal(tx_bcast(0x0800, 2044), IPOIB_SEND);
-	/* with the encapsulation, this is the whole IB MTU */
+	/* with the encapsulation, the packet is as long as the whole IB MTU */
 	assert_int_equal(r.sent[0].len, 2048);
 	assert_int_equal(tx_bcast(0x0800, 2045), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_TOO_BIG), 1);
