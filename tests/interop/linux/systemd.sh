@@ -32,34 +32,37 @@ cat >"$work/lab/inside" <<-END
 	equal() { [ "\$1" = "\$2" ] || { echo "expected: \$1"; echo "got: \$2"; return 1; }; }
 	soon() { for _ in \$(seq 300); do "\$@" >/dev/null 2>&1 && return; sleep 0.2; done; "\$@"; }
 	check "the first process is systemd" equal systemd "\$(cat /proc/1/comm)"
-	check "its boot has ended" sh -c 'systemctl is-system-running | grep -qE "running|degraded"'
+	check "its boot has ended" soon sh -c 'systemctl is-system-running | grep -qE "running|degraded"'
 	check "no container is seen, whatever the host is" equal none "\$(systemd-detect-virt --container)"
 	check "files of the host's /tmp are there" equal "of the host" "\$(cat $mark)"
-	check "ib0 reaches h1" ping -n -c 2 -i 0.2 -W 10 10.4.0.1
+	check "ib0 reaches h1" soon ping -n -c 2 -i 0.2 -W 10 10.4.0.1
 
 	cp -r $work/root/. / && mkdir -p /etc/uipoib && cp $work/lab/lab.{conf,topo} /etc/uipoib/
 	u="/opt/uipoib/bin/uipoib -n lab"
 	systemctl daemon-reload
 	check "a lab as a service" systemctl start uipoib@lab
-	check "the service is up when its interfaces are" \$u wait --timeout 1
-	check "its hosts reach each other" \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
+	all_up() { \$u -j link show | jq -e '.link | length == 2 and all(.state == "UP")'; }
+	check "the service is up when its interfaces are" all_up
+	check "its hosts reach each other" soon \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
 	kill -9 "\$(systemctl show -P MainPID uipoib@lab)"
 	check "a killed instance comes back" soon \$u wait --timeout 1
-	check "and works" \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
+	check "and works" soon \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
 	check "the service stops" systemctl stop uipoib@lab
 	check "it leaves nothing" equal "" "\$(ls /run/uipoib 2>/dev/null)\$(ip netns list)"
 
 	networks() { networkctl --no-legend --no-pager list | awk '{ print \$2, \$5 }' | sort | grep -v ^lo; }
 	check "networkd as a service" systemctl start systemd-networkd
-	check "networkd leaves both interfaces alone" equal "eth0 unmanaged
-	ib0 unmanaged" "\$(networks)"
+	alone() { equal "eth0 unmanaged
+	ib0 unmanaged" "\$(networks)"; }
+	check "networkd leaves both interfaces alone" soon alone
 	systemctl stop systemd-networkd systemd-networkd.socket
 	devices() { nmcli -t -f DEVICE,TYPE,STATE device | grep -E '^(eth0|ib0):' | sort; }
 	check "NetworkManager as a service" systemctl start NetworkManager
 	known() { devices | grep -q '^ib0:infiniband:connected'; }
 	check "NetworkManager knows ib0 by its type and takes its address over" soon known
-	check "NetworkManager leaves eth0 alone" equal eth0:ethernet:unmanaged "\$(devices | head -1)"
-	check "ib0 still reaches h1" ping -n -c 2 -i 0.2 -W 10 10.4.0.1
+	eth0_alone() { equal eth0:ethernet:unmanaged "\$(devices | head -1)"; }
+	check "NetworkManager leaves eth0 alone" soon eth0_alone
+	check "ib0 still reaches h1" soon ping -n -c 2 -i 0.2 -W 10 10.4.0.1
 	exit 9
 END
 vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"

@@ -20,10 +20,12 @@ cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
 END
-# A standby polls the master each second and takes over after three unanswered polls. The defaults are 10 s and four.
+# A standby polls the master each second and takes over after three unanswered polls. The defaults are 10 s and four. A MAD has 1 s
+# instead of 200 ms, because an emulated processor may be late, and OpenSM reports errors.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3
+	transaction_timeout 1000
 END
 
 boot() { # NAME [OPTION...]
@@ -80,22 +82,20 @@ multicast_to() { multicast "$1" "$2" 239.1.2.3; }
 multicast6_to() { multicast "$1" "$2" ff12::1234; }
 
 # iperf FROM TO OPTION...: JSON of iperf3 in $work/iperf. Each call has a port of its own, since the last server may not have ended
-iperf_port=5300
 iperf() {
-	local pid
-	iperf_port=$((iperf_port + 1))
+	local pid iperf_port=$((10000 + RANDOM % 20000))
 	pid=$(gb "$2" /tmp/iperf exec iperf3 -s -1 -p $iperf_port)
 	eventually 20 g "$2" "ss -Hltn 'sport = :$iperf_port' | grep ." || return 1
 	g "$1" iperf3 -J -p $iperf_port -c "${ip[$2]}" "${@:3}" >"$work/iperf" || { jq .error "$work/iperf"; g "$2" kill "$pid"; return 1; }
 }
 tcp_to() {
 	iperf "$1" "$2" -n 4M -C cubic && jq -e '.end.sum_received.bytes > 1e6' "$work/iperf" &&
-		figures+=" $1>$2 TCP $(jq '.end.sum_received.bits_per_second / 1e6 | floor' "$work/iperf") Mb/s"
+		printf %s " $1>$2 TCP $(jq '.end.sum_received.bits_per_second / 1e6 | floor' "$work/iperf") Mb/s" >>"$work/figures"
 }
 udp_to() {
 	iperf "$1" "$2" -u -b 4M -l 1400 -w 1M -k 400 && jq .end.sum "$work/iperf" &&
 		jq -e '.end.sum | .packets >= 400 and .lost_packets < 40' "$work/iperf" &&
-		figures+=" $1>$2 UDP $(jq '.end.sum.lost_packets' "$work/iperf") of $(jq '.end.sum.packets' "$work/iperf") lost"
+		printf %s " $1>$2 UDP $(jq '.end.sum.lost_packets' "$work/iperf") of $(jq '.end.sum.packets' "$work/iperf") lost" >>"$work/figures"
 }
 
 # --- the packets cross our switches
@@ -105,7 +105,7 @@ crosses() { # the counters and a capture of the cable between the switches show 
 	local id sent received
 	id=$(u -j capture start "$work/$manager.pcapng" link Switch1/5 | jq -r '.capture[0].id')
 	read -r sent received < <(cable)
-	g a ping -q -n -c 10 -i 0.1 -W 10 "${ip[b]}" || return 1
+	g a ping -q -n -c 10 -i 0.1 -W 10 "${ip[b]}"
 	set -- $(cable)
 	u capture stop "$id"
 	echo "sent $(($1 - sent)), received $(($2 - received))"
@@ -172,36 +172,38 @@ child_crosses() {
 }
 no_partition() { # a child interface of a partition that nobody has gets no carrier, because the P_Key is missing
 	g a 'ip link add link ib0 name ib0.8005 type ipoib pkey 0x8005 && ip link set ib0.8005 up'
+	eventually 20 grep -q 'ib0.8005: P_Key 0x8005 is not found' "$work/a.err" || return 1
 	is_up a ib0.8001 && equal 0 "$(g a cat /sys/class/net/ib0.8005/carrier)" && g a ip link del ib0.8005
 }
 
 # everything NAME OF MANAGER
 everything() {
-	manager=$1 figures=''
+	manager=$1
+	: >"$work/figures"
 	check "$manager: a has a LID" learn a
 	check "$manager: b has a LID" learn b
 	check "$manager: IPv6 addresses are found unique" eventually 20 both not_tentative
-	check "$manager: ping both ways" both ping_to
-	check "$manager: they cross the cable between the switches" crosses
-	check "$manager: IPv6, global and link-local" both ping6_to
-	check "$manager: packets of the MTU pass, larger ones are refused" both full_size_to
-	check "$manager: packets in fragments" both fragments_to
-	check "$manager: broadcast" both broadcast_to
+	check "$manager: ping both ways" eventually 20 both ping_to
+	check "$manager: they cross the cable between the switches" eventually 20 crosses
+	check "$manager: IPv6, global and link-local" eventually 20 both ping6_to
+	check "$manager: packets of the MTU pass, larger ones are refused" eventually 20 both full_size_to
+	check "$manager: packets in fragments" eventually 20 both fragments_to
+	check "$manager: broadcast" eventually 20 both broadcast_to
 	check "$manager: IPv4 multicast" both multicast_to
 	check "$manager: IPv6 multicast" both multicast6_to
-	check "$manager: TCP" both tcp_to
-	check "$manager: UDP" both udp_to
-	echo "# $manager:$figures"
-	check "$manager: ibping" both ibping_to
-	check "$manager: ibtracert" both route_to
-	check "$manager: perfquery" perfquery_counts
-	check "$manager: ibnetdiscover" both discovers
-	check "$manager: saquery" both records
+	check "$manager: TCP" eventually 20 both tcp_to
+	check "$manager: UDP" eventually 20 both udp_to
+	echo "# $manager:$(cat "$work/figures")"
+	check "$manager: ibping" eventually 20 both ibping_to
+	check "$manager: ibtracert" eventually 20 both route_to
+	check "$manager: perfquery" eventually 20 perfquery_counts
+	check "$manager: ibnetdiscover" eventually 20 both discovers
+	check "$manager: saquery" eventually 20 both records
 	check "$manager: the SA knows both as members" eventually 20 all_are_members b $broadcast_gid
 	check "$manager: a child interface, in its partition, at a" add_child a
 	check "$manager: and at b" add_child b
-	check "$manager: packets of its MTU pass there, larger ones are refused" both child_to
-	check "$manager: they have its P_Key" child_crosses
+	check "$manager: packets of its MTU pass there, larger ones are refused" eventually 20 both child_to
+	check "$manager: they have its P_Key" eventually 20 child_crosses
 	check "$manager: one of no partition stays down" no_partition
 }
 
@@ -271,7 +273,7 @@ start_lab "sm = external"
 boot a --no-wait
 boot b --no-wait
 vm_wait a b
-check "no manager: the port waits for one" g b grep -q INIT /sys/class/infiniband/uib0/ports/1/state
+check "no manager: the port waits for one" eventually 20 g b grep -q INIT /sys/class/infiniband/uib0/ports/1/state
 start=$(ms)
 opensm_at a 8
 check "OpenSM in a brings up ib0 of a" eventually 40 is_up a
@@ -294,7 +296,7 @@ silences=''
 check "pings from b to a" pings_start b a
 g a kill -9 "${osm[a]}"
 check "OpenSM killed: a says no more that it has a manager" eventually 10 not issm
-check "OpenSM killed: traffic goes on without" ping_to a b
+check "OpenSM killed: traffic goes on without" eventually 20 ping_to a b
 start=$(ms)
 opensm_at a 8
 check "started again: the subnet is up" eventually 40 osm_says a 'SUBNET UP'
@@ -304,8 +306,8 @@ check "so are both in the broadcast group" eventually 20 all_are_members b $broa
 check "and the children in theirs" eventually 20 all_are_members b ff12:401b:8001::ffff:ffff
 echo "# all groups known to it after $(($(ms) - start)) ms"
 check "the group works" eventually 20 group_works restart
-check "the child interfaces too" child_to a b
-check "traffic went on" pings_end b 3000
+check "the child interfaces too" eventually 20 child_to a b
+check "traffic went on" pings_end b $((3000 * $(stretch)))
 echo "# pings: silent for at most$silences ms"
 
 # a's VM is killed, the standby in b takes over, a boots again
@@ -317,16 +319,16 @@ start=$(ms)
 check "a killed: b takes over" eventually 40 osm_says b 'Entering MASTER'
 echo "# b took over after $(($(ms) - start)) ms"
 check "b is the SM" eventually 20 is_sm b
-check "ib0 of b is up" is_up b
+check "ib0 of b is up" eventually 20 is_up b
 boot a
 vm_wait a
-check "a comes back: ping both ways" both ping_to
+check "a comes back: ping both ways" eventually 20 both ping_to
 echo "# a answers $(($(ms) - start)) ms after it was killed, its boot in between"
-check "under the other manager" is_sm b a
+check "under the other manager" eventually 20 is_sm b a
 check "both are members again" eventually 20 all_are_members a $broadcast_gid
 check "IPv6" eventually 20 both ping6_to
 check "a child interface again" add_child a
-check "which is reached" both child_to
+check "which is reached" eventually 20 both child_to
 check "a group whose sender is new" eventually 20 group_works takeover
 end_vms a b
 finish

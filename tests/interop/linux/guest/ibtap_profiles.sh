@@ -40,6 +40,7 @@ everybody() { # ADDRESS-PREFIX: each host reaches each other one
 right_neighbours() { # PROFILE: the kernels of h1 and h3 have the address of 20 octets that uipoib gives each host
 	local h lladdr
 	for h in 2 3; do
+		reach 1 "fd04::$h" >/dev/null || return 1
 		lladdr=$(u -j link show dev "$dev@h$h" | jq -r '.link[0].lladdr')
 		equal "$lladdr" "$(x h1 ip neigh show "fd04::$h" dev $dev | grep -oE '([0-9a-f]{2}:){19}[0-9a-f]{2}')" || return 1
 		[ "$1" = v6ib00 ] ||
@@ -75,7 +76,7 @@ for profile in rfc4391 linux encaparp00 v4mc01 v6ib00 hld2002; do
 	check "$profile: h1 has addresses of 20 octets" equal 32 "$(x h1 cat /sys/class/net/$dev/type)"
 	[ $profile = v6ib00 ] || check "$profile: each host reaches each other one, IPv4" everybody 10.4.0.
 	check "$profile: each host reaches each other one, IPv6" everybody fd04::
-	check "$profile: the kernel has the right 20 octets" right_neighbours $profile
+	check "$profile: the kernel has the right 20 octets" eventually 20 right_neighbours $profile
 	for pair in "1 2" "2 1" "1 3"; do
 		read -r from to <<<"$pair"
 		[ $profile = v6ib00 ] || check "$profile: multicast from h$from to h$to, IPv4" multicast $from $to 239.1.2.3
@@ -96,15 +97,17 @@ rates() {
 		tcp 1 3 "${MEGABYTES:-10}" >>"$work/ibtap" && tcp 2 4 "${MEGABYTES:-10}" >>"$work/tap" || return 1
 	done
 }
-median() { sort -n "$1" | sed -n 3p; }
+median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
 best() { sort -n "$1" | tail -1; }
-# The medians are for people. The bound allows for a machine that others use, too.
+# The medians are for people. The bound is for the best rates, because other programs use the machine, too. If these had no quiet moment for
+# one of the two kinds, there are more rounds, up to three times as many; a slow ibtap has no good rate in any of them.
 near() {
 	echo "medians: ibtap $(median "$work/ibtap"), tap $(median "$work/tap") bit/s: $(jq -n "$(median "$work/ibtap") / $(median "$work/tap") * 100 | floor / 100")"
 	awk -v i="$(best "$work/ibtap")" -v t="$(best "$work/tap")" 'BEGIN { exit !(i > 0.5 * t) }'
 }
 check "TCP between two ibtap hosts and between two TAP hosts" rates
-check "ibtap is not much slower than TAP" near
+near_in_time() { near || { rates && near; } || { rates && near; }; }
+check "ibtap is not much slower than TAP" near_in_time
 near | sed 's/^/# /'
 check "the lab ends" lab_down
 check "ibtap.ko can be removed" eventually 20 rmmod ibtap

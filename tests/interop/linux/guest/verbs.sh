@@ -31,8 +31,9 @@ check "nothing is left of random commands" eventually 10 nothing_left
 
 # --- killed
 
+has_device() { [[ $(readlink /proc/$1/fd/*) == *uverbs* ]]; }
 # kill_one I: kills a program at a random moment: while it starts, while it uses one object of each kind, or while it
-# executes random commands
+# executes random commands. The program has the device open then, except perhaps in the first case
 kill_one() {
 	local pid what=verbs_hold
 	[ $(($1 % 3)) != 2 ] || what="verbs_random 100 $1"
@@ -41,8 +42,9 @@ kill_one() {
 	"$TOOLS"/$what >"$work/killed" 2>&1 &
 	pid=$!
 	[ $(($1 % 3)) != 1 ] || eventually 10 grep -q ready "$work/killed"
+	[ $(($1 % 3)) != 2 ] || eventually 10 has_device $pid
 	sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
-	[[ $(readlink /proc/$pid/fd/*) != *uverbs* ]] || had=$((had + 1))
+	! has_device $pid || had=$((had + 1))
 	kill -9 $pid
 	wait $pid
 	[ $? = 137 ] || { echo "$what had ended"; return 1; }
