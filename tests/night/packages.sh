@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged, and the
-# kernel modules are built by DKMS for two kernels. It runs as root in a Debian system that tests/night/debian.sh
-# makes and removes afterwards:
+# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged; the kernel
+# modules are built by DKMS for two kernels; a virtual machine with nothing else of uipoib runs a lab as a service, and
+# is restarted. The script runs as root in a Debian system that tests/night/debian.sh makes and removes afterwards:
 #
 #	COMMANDS=deb bash tests/night/debian.sh bookworm
 set -u
@@ -75,6 +75,34 @@ for k in $kernels; do
 		check "$m.ko for $k" sh -c "/sbin/modinfo -k $k $m | grep -q '^vermagic: *$k '"
 	done
 done
+# --- a machine with these packages and Debian's only. The virtual machine has the files of this system, a kernel with the module
+# that DKMS built, and systemd as its first process. It starts twice, as a machine that is restarted; of what its first life wrote,
+# /etc/systemd/system stays, where `systemctl enable` writes.
+check "a kernel, QEMU and systemd" install_ linux-image-amd64 qemu-system-x86 systemd systemd-sysv udev kmod libmicrohttpd12 curl
+check "the program and its examples again" install_ "$debs/uipoib_${version}_amd64.deb" "$debs/uipoib-doc_${version}_all.deb"
+check "uipoib vm -- ip link show ib0" sh -c 'uipoib vm -- ip -d link show ib0 | grep -q "link/infiniband 80:"'
+cp /usr/share/doc/uipoib/examples/lab.topo /etc/uipoib/
+{
+	printf '[fabric lab]\ntopology = lab.topo\n'
+	for i in 1 2; do printf '[interface uib0@h%d]\nport = fabric:lab/Hca%d/1\naddress = 10.4.0.%d/24\n' $i $i $i; done
+} >/etc/uipoib/lab.conf
+machine() { uipoib vm --systemd=multi-user.target --share /etc/systemd/system --mem 768 -- sh -ec "$1"; }
+reaches='uipoib -n lab exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2'
+check "a lab as a service is enabled" machine "systemctl enable --now uipoib@lab && $reaches"
+check "after a restart of the machine it runs" machine "systemctl is-active uipoib@lab && uipoib -n lab wait --timeout 60 && $reaches"
+page() {
+	uipoib run -c /etc/uipoib/lab.conf -n lab -- sh -c '
+		uipoib -n lab web --listen 127.0.0.1:8480 & web=$!
+		curl -sSf --retry 20 --retry-connrefused --retry-delay 1 http://127.0.0.1:8480/ | grep -i "<title>.*uipoib" &&
+			curl -sSf http://127.0.0.1:8480/metrics | grep "^infiniband_"
+		status=$?
+		kill $web
+		exit $status'
+}
+check "the web page and the metrics" page
+rm -rf /etc/uipoib
+check "both are purged again" apt-get purge -y uipoib uipoib-doc
+
 check "uipoib-dkms is purged" apt-get purge -y uipoib-dkms
 check "no module stays" equal "" "$(find /lib/modules /var/lib/dkms /usr/src -name '*uib.ko*' -o -name '*ibtap*' -o -name 'uipoib-*')"
 exit $failed
