@@ -113,7 +113,10 @@ struct ibtap_info {
 #define IBTAP_SET_BROADCAST _IOW(0xb7, 0x03, struct ibtap_addr)
 /* 0 or 1. A new device has no carrier, and loses it when its last descriptor is closed. */
 #define IBTAP_SET_CARRIER _IOW(0xb7, 0x04, __u32)
-/* The largest MTU that the administrator may set, IBTAP_MIN_MTU to IBTAP_MAX_MTU; a larger present MTU is lowered. */
+/*
+ * A limit from IBTAP_MIN_MTU to IBTAP_MAX_MTU. The administrator may set MTUs up to this limit. If the present MTU is larger, it
+ * becomes the limit.
+ */
 #define IBTAP_SET_MAX_MTU _IOW(0xb7, 0x05, __u32)
 /* Frames that are already queued do not change. */
 #define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)

@@ -132,7 +132,10 @@ static inline struct chk_fabric *rig_fabric(const char *text)
 	return f;
 }
 
-/* rig_ring() - @switches in a ring (ports 1 and 2), one CA h1 ... at port 3 of each */
+/*
+ * rig_ring() - Make a ring of @switches switches, cabled by their ports 1 and 2. Port 3 of the Nth switch leads to the
+ * CA hN
+ */
 static inline struct chk_fabric *rig_ring(unsigned int switches)
 {
 	char text[8192] = "";

@@ -15,8 +15,8 @@ void conform_print_list(FILE *f, const struct conform_profile *p);
 extern const struct conform_reason conform_unseen[];
 
 /*
- * Each of these functions prepares the subnet for one profile. v4mc01: the SA refuses the group of 224.0.0.1 until a case
- * makes it
+ * Each of these functions prepares the subnet for one profile. After v4mc_prepare() the SA refuses joins of the group of
+ * 224.0.0.1 until the case M22/all-systems makes that group.
  */
 void v4mc_prepare(struct world *w);
 /* v6ib00: create the group to which MLD reports are sent */

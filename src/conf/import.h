@@ -20,8 +20,8 @@ struct import_opts {
 	/* paths of the files to write; NULL: this file is not written */
 	const char *topology, *config;
 	/*
-	 * number of HCAs that get an interface, spread evenly over the file; 0: all that .match selects, or
-	 * IMPORT_HOSTS without .match
+	 * Number of HCAs that get an interface, spread evenly over the file. 0 means all HCAs that .match selects,
+	 * or IMPORT_HOSTS of them if there is no .match.
 	 */
 	unsigned int hosts;
 	/* POSIX extended expressions: only HCAs whose description or name matches an expression get interfaces */

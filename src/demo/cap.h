@@ -8,7 +8,9 @@
 
 struct demo_cap {
 	uint64_t packets, octets;
-	uint64_t smps, gmps, ipoib; /* numbers of packets: on VL15; to QP1; all other packets */
+	uint64_t smps; /* packets on VL15 */
+	uint64_t gmps; /* packets to QP1 */
+	uint64_t ipoib; /* all other packets */
 	uint64_t bad; /* packets with a wrong length, header, ICRC or VCRC */
 };
 

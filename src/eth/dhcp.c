@@ -158,9 +158,9 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 }
 
 /*
- * Make the new message that replaces @p. This function writes the BOOTP header of the new message. @n: octets of the
- * BOOTP message; -errno: the message was refused. Return: @p itself if nothing has changed; NULL if the message was
- * refused or there is no memory
+ * Make the new message that replaces @p. This function writes the BOOTP header of the new message. @n is the length of
+ * the new BOOTP message in octets, or the -errno with which an earlier step has refused the message. Return: the new
+ * message; @p itself if nothing has changed; NULL if the message was refused or there is no memory
  */
 static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
 			      uint64_t *rewritten, enum eth_drop *why)

@@ -49,7 +49,7 @@ struct fabric_port {
 	bool is_ready;
 	unsigned int stalls; /* number of faults that stop the data queue */
 	uint64_t sent; /* data packets that have left the queue */
-	/* port that receives the packets; for PORT_ZERO the port itself */
+	/* the port at the other end of the link, which receives what this port sends; PORT_ZERO is its own peer */
 	struct fabric_port *peer;
 	struct fabric_port *next_ready;
 	/* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */

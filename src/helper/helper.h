@@ -121,9 +121,9 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
- * From here on the helper makes no namespaces and TAPs. The only namespaces that it still opens, and whose files it
- * passes to the daemon, are namespaces that were made again (netdev_post_ns_follow()). The only sockets that it still
- * passes are of AF_UNIX, and only if it passed one before the seal. It changes only the TAPs that it made. The helper
+ * From here on the helper makes no namespaces and TAPs. It opens a namespace, and passes its file to the daemon, only
+ * if the namespace was deleted and somebody has made it again under its name (netdev_post_ns_follow()). It passes
+ * sockets of AF_UNIX only, and only if it has passed such a socket before. It changes only the TAPs that it made. The helper
  * drops the privileges that it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
@@ -405,8 +405,8 @@ int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, 
 void netdev_cancel(struct netdev_helper *h, const void *ctx);
 
 /*
- * netdev_helper_dispatch() - Take answers when netdev_helper_fd() is readable. 0; -EPIPE the helper
- * has ended
+ * netdev_helper_dispatch() - Take the helper's answers, when netdev_helper_fd() is readable
+ * Return: 0; -EPIPE: the helper has ended
  */
 int netdev_helper_dispatch(struct netdev_helper *h);
 

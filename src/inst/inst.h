@@ -48,12 +48,12 @@ struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
 	/*
-	 * Called for an event of a port, from inside the HCA, so it may only record the event. May be NULL.
+	 * Called for an event of a port, from inside the HCA, so the function may only record the event. It may be NULL.
 	 */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 	/*
-	 * Called when one of our subnet managers is about to start or to end; it may only record the event. May
-	 * be NULL.
+	 * Called when one of our subnet managers is about to start or to end. The function may only record the
+	 * event, and may be NULL.
 	 */
 	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
 	/*

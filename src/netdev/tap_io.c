@@ -130,8 +130,8 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 }
 
 /*
- * The first octets of the frame, which tell the EtherType before rx_place() has joined the frame's
- * parts.
+ * Return the first octets of the frame, which are in one piece. So the caller can read the EtherType before rx_place()
+ * joins the parts of the frame.
  */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {

@@ -39,18 +39,17 @@
 
 /* A zeroed struct is the initial state, in which the loop sleeps. */
 struct busy_poll {
-	unsigned int frames,
-		answers; /* .frames: number of frames since the last wait; .answers: how many of these were answers */
+	unsigned int frames; /* number of frames since the last wait */
+	unsigned int answers; /* how many of these frames were answers */
 	/* number of short waits in a row, as the DOC comment defines them; at most BUSY_POLL_QUICK */
 	unsigned int quick;
 	/* number of polls since the last short wait that found no ready file */
 	unsigned int misses;
-	ns_t off_until,
-		/* .off_until: time before which the loop does not poll; .off: length of the last such pause, or 0 */
-		off;
+	ns_t off_until; /* time before which the loop does not poll */
+	ns_t off; /* length of the last such pause; 0: none yet, or polling has proved worthwhile since */
 	/* number of times in a row that the CPU was late when a packet had come */
 	unsigned int late;
-	/* number of polls that found a ready file since the last pause began, up to BUSY_POLL_QUICK */
+	/* number of polls since that pause that found a ready file; BUSY_POLL_QUICK of them set .off to 0 */
 	unsigned int hits;
 };
 

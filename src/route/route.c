@@ -22,8 +22,8 @@
  * (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not delayed.
  */
 
-#define RUN_COPY \
-	64 /* least number of candidates in spread(), with repetitions; at most half of 256 */
+/* spread() repeats its candidates until there are at least so many. At most 128, because the array has 256 places. */
+#define RUN_COPY 64
 #define GOLDEN_32 2654435769u /* 2^32 divided by the golden ratio */
 
 static const struct sm_engine *const engines[] = {

@@ -115,7 +115,10 @@ struct sa {
 	struct sa_account all_accounts[SA_WORKS];
 };
 
-/* A request that is not answered yet, because it waits for tables or has more work to do. */
+/*
+ * A request that is not answered yet, because the SM still reads the tables that the answer needs, or because making
+ * the answer takes more than one slice of time.
+ */
 struct sa_job {
 	struct list link;
 	struct sa *sa;

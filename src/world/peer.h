@@ -14,7 +14,7 @@ void world_peer_rx(struct world *w, const struct seen *s);
  * world_peer() - Return: a peer that the DUT does not know yet. After the last peer, the first peer is returned again
  */
 struct world_peer *world_peer(struct world *w);
-/* world_peer_in() - The same on the link of a P_Key */
+/* world_peer_in() - As world_peer(), but the peer is on the link of @pkey instead of the default link */
 struct world_peer *world_peer_in(struct world *w, uint16_t pkey);
 struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid);
 /* world_peer_by_lid() - Return: the peer that has this LID; NULL if there is none */

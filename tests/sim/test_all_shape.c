@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Interfaces of the InfiniBand shape on the whole stack, together with those of the Ethernet shape. Each host has a
- * small kernel, which resolves addresses by ARP or Neighbour Discovery, depending on the link's profile, and answers
- * pings.
+ * These tests run the whole stack with two kinds of interfaces on one link: those that look like InfiniBand to their
+ * host, with link-layer addresses of 20 octets, and those that look like Ethernet. Each host has a small model of a
+ * kernel, which resolves addresses by ARP or Neighbour Discovery, depending on the link's profile, and answers pings.
  */
 
 #include <string.h>
@@ -80,7 +80,10 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 	lab_destroy(&lab);
 }
 
-/* With SIDR, the group becomes known some time after the queue pair was made. */
+/*
+ * With SIDR, an interface learns its broadcast group some time after it made its queue pair. So its owner gets two
+ * reports, the first one without a group.
+ */
 static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
 {
 	const struct lab_host *h;

@@ -393,7 +393,7 @@ static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 				 SA_STATUS_DENIED);
 	}
 	f.c.sm_key = 0;
-	/* The SM's record must stay the first one, even if another port has a record. */
+	/* The SM's own ServiceRecord must stay the first one of the SA, even if another port registers a record. */
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, f.c.np->guids[0]);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	sm_kick(f.r.sm, "test", f.r.now);

@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	p.sock4 = bound(&any4, sizeof(any4));
 	p.sock6 = bound(&any6, sizeof(any6));
 	setsockopt(p.sock4, IPPROTO_IP, IP_MULTICAST_LOOP, &off, sizeof(off));
-	/* An end that was restarted continues with higher numbers than before. */
+	/* Sequence numbers begin at the present time in ms, so a probe that is restarted sends higher ones than before. */
 	p.seq = p.first = (uint64_t)(ns(CLOCK_REALTIME) / NS_PER_MS);
 	run(&p);
 }

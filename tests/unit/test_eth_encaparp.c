@@ -38,7 +38,7 @@ static struct pkt *plain(const void *data, size_t n)
 	return p;
 }
 
-/* A packet of the peer with the encapsulation of the draft, to the link's group or to us */
+/* Receive a packet of the peer, as profile encaparp00 encapsulates it: to the broadcast group if @mcast, else to us */
 static void from_peer(uint16_t type, const void *data, size_t n, bool mcast)
 {
 	static uint8_t b[4096];

@@ -196,7 +196,7 @@ static void test_R57_router_solicitation(void **state)
 	er_fini();
 }
 
-/* The MTU option is not changed, because the link's MTU is the same on both sides. */
+/* The MTU option is not changed, because the TAP and the IPoIB link have the same IP MTU. */
 static void test_R57_router_advertisement_among_other_options(void **state)
 {
 	struct msg m = msg(RA, 16), in = m;

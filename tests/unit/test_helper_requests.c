@@ -871,7 +871,10 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	follow_free(&t);
 }
 
-/* After the seal the helper may not follow the links of /proc, so it could not see whether the namespace exists. */
+/*
+ * The name is a link into /proc. After netdev_helper_seal() the helper may not follow such a link, so it could not see
+ * whether the namespace of that name exists.
+ */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
 	char dir[] = "/tmp/uipoib-test-XXXXXX", link[64], target[64];

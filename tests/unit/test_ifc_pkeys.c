@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* A port whose P_Key table the test writes, and a log of the calls. */
+/* A port whose P_Key table the test writes, and a log of the calls of .came and .gone. */
 
 #define TABLE 100
 #define LOG 2000

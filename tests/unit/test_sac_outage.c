@@ -113,8 +113,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 }
 
 /*
- * The SA comes back without a notice. Requests for a single group are rare at that time, but every
- * group is joined within some seconds.
+ * While there is no SA, the join of each group is repeated only every few seconds. No notice says that the SA is back,
+ * but every group is joined within some seconds of its return.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {

@@ -164,7 +164,7 @@ static void test_class_port_info_golden_opensm(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* Traps 64-67 (15.2.4.2): 6 reserved octets of DataDetails, then the GID */
+/* In traps 64 to 67 (IBA 15.2.4.2), DataDetails has 6 reserved octets, and then the GID. */
 static void test_notice_gid_in_details(void **state)
 {
 	struct mad_notice n = {
