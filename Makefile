@@ -45,6 +45,11 @@ OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
 TEST_OPT ?= $(if $(filter 1,$(SAN)),-O0)
 # Reports of the sanitizers need functions and lines. The types and variables of -g would cost a third of the compiler's time.
 CFLAGS	?= $(if $(filter 1,$(SAN)),-g1,-g)
+# gold links the two hundred tests in half the time of the default linker. Debian 13 has it in a package of its own, which is not needed.
+ifeq ($(SAN)$(FUZZ),1)
+LDFLAGS	?= $(san_linker)
+san_linker := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+endif
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
 	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
 LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
