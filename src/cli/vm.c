@@ -16,6 +16,7 @@
 #include "cli/vm_link.h"
 #include "conf/conf.h"
 #include "cli/vmlab.h"
+#include "vm/limits.h"
 #include "vm/modules.h"
 #include "vm/net.h"
 #include "vm/term.h"
@@ -30,7 +31,6 @@
  */
 
 #define INIT "uipoib-vm-init"
-#define UP_TIMEOUT 60 /* seconds from the root file system to ib0 */
 #define MEM_MIN 192
 #define MEM_DEFAULT 512
 #define CPUS_DEFAULT 2
@@ -348,6 +348,7 @@ static int catch_signals(sigset_t *ret_old)
 
 static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, size_t init_len)
 {
+	const struct vm_limits limits = { .timeout_ms = o->timeout_ms };
 	char hca[160], err[VM_ERR_MAX], *cwd = getcwd(NULL, 0);
 	sigset_t mask;
 	struct vm_cfg c = {
@@ -363,7 +364,7 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 			   .cmd = o->cmd,
 			   .tty = term_is_tty(),
 			   .systemd = o->systemd,
-			   .up_timeout = o->no_wait ? 0 : UP_TIMEOUT },
+			   .up_timeout = o->no_wait ? 0 : vm_limits_up_s(&limits) },
 		.kvm = o->kvm >= 0 ? o->kvm : qemu_kvm_works(),
 		.cpus = (unsigned int)o->cpus,
 		.mem_mb = (unsigned int)o->mem_mb,

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "vm/limits.h"
 #include "vm/relay.h"
 #include "vm/term.h"
 #include "vm/unpack.h"
@@ -23,11 +24,6 @@
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
-/* longest time until CMD runs; it is long because an emulated processor on a busy machine is slow */
-#define BOOT_TIMEOUT_MS 120000
-#define SYSTEMD_TIMEOUT_MS 240000 /* so much longer for systemd's boot */
-/* longest time until HELLO; HELLO never comes if KVM does not work */
-#define KVM_PATIENCE_MS 10000
 #define LOG_KEPT 16384
 #define BOOTS_MAX 3
 /* message of the panic that the kernel parameter softlockup_panic=1 causes */
@@ -386,15 +382,12 @@ static void input_readable(struct vm *v)
 /* Return the time at which the present step must have ended; -1: there is no limit */
 static long long deadline(const struct vm *v, bool kvm)
 {
-	long long at = v->ready ? -1 : v->started + BOOT_TIMEOUT_MS;
+	const struct vm_limits l = { .timeout_ms = v->cfg->timeout_ms,
+				     .kvm = kvm,
+				     .systemd = v->cfg->guest.systemd };
+	long long ms = vm_limits_ms(&l, v->hello, v->ready);
 
-	if (at >= 0 && v->cfg->guest.systemd)
-		at += SYSTEMD_TIMEOUT_MS;
-	if (kvm && !v->hello)
-		at = v->started + KVM_PATIENCE_MS;
-	if (v->cfg->timeout_ms >= 0 && (at < 0 || v->started + v->cfg->timeout_ms < at))
-		at = v->started + v->cfg->timeout_ms;
-	return at;
+	return ms < 0 ? -1 : v->started + ms;
 }
 
 static void look_at_time(struct vm *v, bool kvm)
@@ -481,7 +474,7 @@ static bool worth_another_boot(const struct vm *v, bool kvm)
 
 	if (v->hello || v->asked)
 		return false;
-	return kvm ? limit < 0 || limit > KVM_PATIENCE_MS : hung_in_boot(v);
+	return kvm ? limit < 0 || limit > VM_KVM_MS : hung_in_boot(v);
 }
 
 static void run(struct vm *v, int initrd)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VM_LIMITS_H
+#define VM_LIMITS_H
+
+/*
+ * DOC: How long a virtual machine may take
+ *
+ *	until its first process has opened the channel	10 s with KVM, because KVM does not work otherwise
+ *	until ib0 is up					60 s, or the time of --timeout if that is longer
+ *	until CMD runs					120 s, with systemd 360 s, or the time of --timeout in place of these
+ *	until CMD has ended				no limit, or the time of --timeout
+ *
+ * All but the second are measured from the start of QEMU. They are long, because an emulated processor on a busy machine
+ * is slow.
+ */
+
+#include <stdbool.h>
+
+#define VM_KVM_MS 10000
+#define VM_UP_S 60
+#define VM_BOOT_MS 120000
+#define VM_SYSTEMD_MS 360000
+
+struct vm_limits {
+	long long timeout_ms; /* of --timeout; -1: not given */
+	bool kvm, systemd;
+};
+
+/**
+ * vm_limits_ms() - When the present step must have ended
+ * @hello:	the first process of the guest has opened the channel
+ * @ready:	CMD runs
+ *
+ * Return: milliseconds since the start of QEMU; -1: there is no limit
+ */
+long long vm_limits_ms(const struct vm_limits *l, bool hello, bool ready);
+
+/* vm_limits_up_s() - Seconds within which ib0 must be up */
+unsigned int vm_limits_up_s(const struct vm_limits *l);
+
+#endif
