@@ -27,7 +27,7 @@ at_least() { [ "$(stat_of "$1")" -ge "$2" ] || { u stats | grep ibsim; return 1;
 # OpenSM answers a join before it has set the tables of the switches for the new member, so the first ARP requests may be lost.
 h1_reaches_all() {
 	local i
-	for i in 2 3 4; do eventually 10 x h1 ping -n -q -c 1 -W 2 "10.4.0.$i" || return 1; done
+	for i in 2 3 4; do ping_to h1 "10.4.0.$i" || return 1; done
 }
 is_master() { [ "$(asked lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')" = 1 ]; }
 

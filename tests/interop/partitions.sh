@@ -45,7 +45,7 @@ parameters() {
 reach() {
 	local p
 	for p; do
-		eventually 15 x h${p%-*} ping -n -q -c 1 -W 2 10.5.0.${p#*-} && eventually 15 x h${p%-*} ping -n -q -6 -c 1 -W 2 fd05::${p#*-} || return 1
+		ping_to h${p%-*} 10.5.0.${p#*-} && ping_to h${p%-*} fd05::${p#*-} || return 1
 	done
 }
 
@@ -55,7 +55,7 @@ apart() {
 
 # large: packets of full size pass in a group of MTU 4096
 large() {
-	eventually 15 x h1 ping -n -q -c 1 -W 2 -M do -s $((4092 - 28)) 10.5.0.2 &&
+	ping_to h1 10.5.0.2 -M do -s $((4092 - 28)) &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 27)) 10.5.0.2
 }
 
@@ -111,7 +111,7 @@ for manager in opensm embedded; do
 	check "$manager: both of them" eventually 20 is_down uib1@h6 'P_Key 0x8002'
 	check "$manager: they are apart" apart 5 6
 	check "$manager: the others stay" eval 'is_up uib1@h1 && is_up uib1@h2 && is_up uib1@h3 && reach 1-2 3-1'
-	check "$manager: the default partition of those hosts stays" eval 'is_up uib0@h5 && eventually 15 x h5 ping -n -q -c 1 -W 2 10.4.0.6'
+	check "$manager: the default partition of those hosts stays" eval 'is_up uib0@h5 && ping_to h5 10.4.0.6'
 	check "$manager: Other comes back" reload_$manager other
 	check "$manager: so do its interfaces" eventually 30 is_up uib1@h5
 	check "$manager: and" eventually 30 is_up uib1@h6

@@ -28,7 +28,7 @@ check "h3 has its link" eventually 30 is_up h3
 lab_remember
 check "P18: h4 and h5 have theirs, by what h3 answers" eval 'eventually 40 is_up h4 && eventually 40 is_up h5'
 check "P8: with 2048 octets, less the encapsulation" equal 2044 "$(link h4 mtu)"
-check "P20: they resolve IPv4 addresses" eventually 20 x h4 ping -n -q -c 1 -W 2 10.4.0.5
+check "P20: they resolve IPv4 addresses" ping_to h4 10.4.0.5
 no_group() { [ "$(link h1 state)" = JOINING ] && link h1 reason | grep 'ff12:3333::1.*the group does not exist'; }
 check "V19: h1 has no link, and says why" eventually 20 no_group
 
@@ -42,11 +42,11 @@ check "V15: it has the SL of the file" equal 2 "$(link h1 group.sl)"
 large() { equal "2048 4096" "$(link "$1" mtu) $(link "$1" group.mtu)"; } # once h3 has answered again
 check "P8: that of encaparp00 is 2048" eval 'eventually 40 large h4 && eventually 40 large h5'
 check "IPv6 addresses are found unique" eventually 15 no_tentative 5
-check "h4 and h5 reach each other, IPv4" eventually 20 x h4 ping -n -q -c 1 -W 2 -M "do" -s 2020 10.4.0.5
-check "and IPv6" eventually 20 x h4 ping -n -q -c 1 -W 2 -M "do" -s 2000 fd04::5
+check "h4 and h5 reach each other, IPv4" ping_to h4 10.4.0.5 -M "do" -s 2020
+check "and IPv6" ping_to h4 fd04::5 -M "do" -s 2000
 check "and not h3" eval 'not x h4 ping -n -q -c 1 -W 2 10.4.0.3 && not x h4 ping -n -q -c 1 -W 2 fd04::3'
-check "h1 and h2 reach each other" eval 'eventually 20 x h1 ping -n -q -c 1 -W 2 fd04::2 && eventually 20 x h2 ping -n -q -c 1 -W 2 fd04::1'
-check "with packets of the whole MTU" eventually 20 x h1 ping -n -q -c 1 -W 2 -M "do" -s 4048 fd04::2
+check "h1 and h2 reach each other" eval 'ping_to h1 fd04::2 && ping_to h2 fd04::1'
+check "with packets of the whole MTU" ping_to h1 fd04::2 -M "do" -s 4048
 check "and not h3" eval '! x h1 ping -n -q -c 1 -W 2 fd04::3'
 
 listens() { grep -q ^ready "$work/recv"; }
@@ -60,7 +60,7 @@ osm_stop
 check "P18: a new OpenSM, and nobody answers SIDR: h4 says so" eval 'osm_start lab Hca1 -Q -P "$work/partitions.conf" && eventually 60 eval "link h4 reason | grep ServiceRecord"'
 x h3 ip link set uib0 up
 check "h3 answers again" eventually 60 is_up h4
-check "h4 and h5 reach each other again" eventually 60 x h4 ping -n -q -c 1 -W 2 10.4.0.5
+check "h4 and h5 reach each other again" ping_to h4 10.4.0.5
 osm_stop
 check "the lab ends" lab_down
 
@@ -135,12 +135,12 @@ check "which says why" eventually 20 why
 parts 'Blue=0x0014, ipoib : ALL=full;'
 check "OpenSM with its broadcast group" again
 check "H30: the device comes" eventually 60 has h1 "ib0_1_14 ib0_1_7fff "
-check "two hosts reach each other over it" eventually 30 x h1 ping -n -q -c 1 -W 1 10.5.0.2
-check "and a host of rfc4391 over the default partition" eventually 30 x h1 ping -n -q -c 1 -W 1 10.4.0.3
+check "two hosts reach each other over it" ping_to h1 10.5.0.2
+check "and a host of rfc4391 over the default partition" ping_to h1 10.4.0.3
 parts
 check "OpenSM without the partition" again
 check "H30: the device goes" eventually 60 has h1 "ib0_1_7fff "
-check "h3 is reached still" eventually 30 x h1 ping -n -q -c 1 -W 1 10.4.0.3
+check "h3 is reached still" ping_to h1 10.4.0.3
 osm_stop
 check "the lab ends again" lab_down
 finish

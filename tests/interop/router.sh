@@ -55,7 +55,7 @@ start_embedded() {
 routes() {
 	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
 		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
-		x h1 ip route add 10.5.0.0/16 via 10.4.0.2 && eventually 20 x h1 ping -n -q -c 1 -W 2 10.5.0.3
+		x h1 ip route add 10.5.0.0/16 via 10.4.0.2 && ping_to h1 10.5.0.3
 }
 smc_start() {
 	bx h2 smcrouted -n -N -f "$work/smcroute.conf" -P "$work/smc.pid" -u "$work/smc.sock" >"$work/smcrouted.out" 2>&1

@@ -126,7 +126,7 @@ unknown() { # PORT [OPTION...]
 background "$peer" --listen "127.0.0.1:$learner" --guid 0xace0000000c07 --address 10.4.0.97/24 >"$work/learner.log"
 check "a link without peer takes who speaks first" eventually 20 unknown "$first" --ping 10.4.0.1 --count 2
 check "and another after it, when the link has dropped" eventually 20 unknown "$second" --ping 10.4.0.1 --count 2
-check "a peer without peer takes who speaks first" eventually 20 x h1 ping -n -q -c 1 -W 1 10.4.0.97
+check "a peer without peer takes who speaks first" ping_to h1 10.4.0.97
 
 # --- a peer that forges the source LID of a host: the switch drops its packets
 
