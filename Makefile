@@ -272,6 +272,11 @@ check-linux:
 	@bash tests/deps.sh check-all
 	@bash tests/check.sh linux
 
+# doc/works-with.md: programs of others on the kernel's own ib0. Their packages go to a root file system in build/third-party.
+check-third-party:
+	@bash tests/deps.sh third-party
+	@bash tests/check.sh third-party
+
 deps-vm:
 	@bash tests/deps.sh vm
 
@@ -288,6 +293,6 @@ doc/overview.svg: doc/overview.dot
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux deps-vm vm clean
+.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

@@ -5,6 +5,7 @@
 #
 #	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
 #				check-all: slow fuzz		(what check leaves out; slow is system-all, linux, lint-all and build-all in one)
+#				third-party		(not in check-all, but for the scripts marked `all`)
 #				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
 #
 # Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
@@ -337,13 +338,34 @@ lane_start() { # LANE: start the first one of its queue
 # guests waits|long|rest: print the scripts with virtual machines that start in this phase
 guests() {
 	local t when
-	for t in tests/interop/linux/*.sh; do
+	for t in tests/interop/linux/*.sh $(third_party all); do
 		case $t in */lib.sh | */boot.sh) continue ;; esac
 		when=rest
 		has "$t" long && when=long
 		has "$t" waits && when=waits
 		[ $when != "$1" ] || echo "$t"
 	done
+}
+
+# third_party [WORD]: print the scripts with programs of others; with WORD, those that have it
+third_party() {
+	local t
+	for t in tests/third-party/*.sh; do
+		case $t in */lib.sh | */root.sh) continue ;; esac
+		[ $# = 0 ] || has "$t" "$1" || continue
+		echo "$t"
+	done
+}
+
+step_third-party() {
+	local t
+	say "programs of others on Linux's own ib0 (virtual machines): doc/works-with.md"
+	build_linux || return
+	TEST_TIMEOUT=2h one third-party-root bash tests/third-party/root.sh || return
+	for t in $(third_party); do
+		THIRD_PARTY=root pool_script "$t"
+	done
+	pool_end
 }
 
 step_mutants() {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check that the Debian packages for a purpose are installed:  deps.sh build|check|check-all|check-night|bench|vm|deb
+# Check that the Debian packages for a purpose are installed:  deps.sh build|check|check-all|check-night|third-party|bench|vm|deb
 #
 #	build	make		check		make check, lint, system, soak
 #	vm	make vm		check-all	make check-all, check-linux, fuzz
 #	bench	make bench	check-night	make check-night
-#	deb	make deb
+#	deb	make deb	third-party	make check-third-party
 #
 # As root, it installs the missing packages. Otherwise it prints the command that would install them, and ends with
 # exit status 3. It knows the package names of Debian 12 and 13. On any other distribution it only prints them, and
@@ -59,6 +59,8 @@ check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash
 # tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun prometheus python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
+# The programs that are tried are not installed here, but in a root file system that debootstrap makes.
+third_party_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" debootstrap)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
 case $purpose in
@@ -66,11 +68,12 @@ build) pkgs=("${build_pkgs[@]}") ;;
 check) pkgs=("${check_pkgs[@]}") ;;
 check-all) pkgs=("${check_all_pkgs[@]}") ;;
 check-night) pkgs=("${night_pkgs[@]}") ;;
+third-party) pkgs=("${third_party_pkgs[@]}") ;;
 vm) pkgs=("${vm_pkgs[@]}") ;;
 bench) pkgs=("${bench_pkgs[@]}") ;;
 deb) pkgs=("${deb_pkgs[@]}") ;;
 *)
-	echo "usage: deps.sh build|check|check-all|check-night|bench|vm|deb" >&2
+	echo "usage: deps.sh build|check|check-all|check-night|third-party|bench|vm|deb" >&2
 	exit 2
 	;;
 esac

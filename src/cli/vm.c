@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "cli/vm_link.h"
+#include "cli/vm_root.h"
 #include "conf/conf.h"
 #include "cli/vmlab.h"
 #include "vm/limits.h"
@@ -39,6 +40,7 @@
 struct vm_opts {
 	const char *file, *name, *kernel, *module, *port;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
+	char *root; /* the guest's root file system; NULL: that of this machine */
 	/* other end of the link; if to.udp is set, the link leads to an address (--port udp:...) */
 	struct conf_port to;
 	char name_buf[PROTO_NAME_MAX];
@@ -76,6 +78,7 @@ static int usage(int status)
 	      "  --address A/LEN      of ib0, IPv4 or IPv6; repeatable\n"
 	      "  --guid GUID          of its HCA (by the port)\n"
 	      "  --share DIR          it may write there; repeatable\n"
+	      "  --root DIR           its root file system is DIR, as another distribution's\n"
 	      "  --no-wait            run CMD even while ib0 is not up: CMD may be the subnet "
 	      "manager\n"
 	      "  --systemd[=UNIT]     boot systemd to UNIT (basic.target) before CMD\n"
@@ -198,7 +201,7 @@ static int parse_systemd(struct vm_opts *o, const char *unit)
 	return 0;
 }
 
-enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT, SYSTEMD };
+enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT, SYSTEMD, ROOT };
 
 static int option(struct vm_opts *o, int c)
 {
@@ -238,6 +241,8 @@ static int option(struct vm_opts *o, int c)
 		return add_share(o, optarg);
 	case ADDRESS:
 		return add_address(o, optarg);
+	case ROOT:
+		return vm_root_set(&o->root, optarg);
 	case ACCEL:
 		return parse_accel(o, optarg);
 	case NO_WAIT:
@@ -265,6 +270,7 @@ const struct option cli_vm_options[] = {
 	{ "guid", required_argument, NULL, GUID },
 	{ "address", required_argument, NULL, ADDRESS },
 	{ "accel", required_argument, NULL, ACCEL },
+	{ "root", required_argument, NULL, ROOT },
 	{ "no-wait", no_argument, NULL, NO_WAIT },
 	{ "systemd", optional_argument, NULL, SYSTEMD },
 	{ NULL },
@@ -318,10 +324,9 @@ static int look(struct vm_opts *o)
 	if (!in_path(QEMU_PROGRAM))
 		return cli_error(PROTO_EXIT_ENV, "vm: " QEMU_PROGRAM
 						 " is missing: the package qemu-system-x86 has it");
-	if (o->systemd && access(VM_SYSTEMD, X_OK) < 0)
-		return cli_error(PROTO_EXIT_ENV,
-				 "vm: --systemd: " VM_SYSTEMD ": %s: the package systemd has it",
-				 strerror(errno));
+	status = o->systemd ? vm_root_check_systemd(o->root) : 0;
+	if (status)
+		return status;
 	status = kernel_find(&o->found, o->kernel, o->module, home, err);
 	if (status)
 		return cli_error(status == -EINVAL ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV, "vm: %s",
@@ -349,7 +354,7 @@ static int catch_signals(sigset_t *ret_old)
 static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, size_t init_len)
 {
 	const struct vm_limits limits = { .timeout_ms = o->timeout_ms };
-	char hca[160], err[VM_ERR_MAX], *cwd = getcwd(NULL, 0);
+	char hca[160], err[VM_ERR_MAX], *cwd = vm_root_cwd(o->root, o->share);
 	sigset_t mask;
 	struct vm_cfg c = {
 		.guest = { .kernel = &o->found,
@@ -357,6 +362,7 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 			   .init_len = init_len,
 			   .hostname = l->host,
 			   .hca = hca,
+			   .root = o->root,
 			   .share = o->share,
 			   .address = o->address,
 			   .cwd = cwd ? cwd : "/",
@@ -503,5 +509,6 @@ int cli_vm(int argc, char **argv)
 	}
 	for (unsigned int i = 0; i < o.nshares; i++)
 		free(o.share_path[i]);
+	free(o.root);
 	return status;
 }

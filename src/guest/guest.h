@@ -52,8 +52,9 @@ char *read_file(const char *path, char *buf, size_t size);
 /* --- mount.c */
 
 void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
-/* mounts the host's root with a tmpfs over it, and makes the result the root */
+/* mounts the root file system with a tmpfs over it, and makes the result the root */
 void mount_root(void);
+void mount_modules(char *dir); /* mounts the kernel's modules at that folder, read-only */
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
 void make_dirs(char *path); /* makes a folder, and those above it that do not exist */
 

@@ -152,6 +152,8 @@ static void obey(struct job *j, const char *verb, char *value)
 		add_hca(value);
 	else if (!strcmp(verb, "root"))
 		mount_root();
+	else if (!strcmp(verb, "modules"))
+		mount_modules(value);
 	else if (!strcmp(verb, "share"))
 		mount_share(value);
 	else if (!strcmp(verb, "address"))

@@ -93,6 +93,12 @@ void make_dirs(char *path)
 	mkdir(path, 0755);
 }
 
+void mount_modules(char *dir)
+{
+	make_dirs(dir);
+	mount_or_die("9p", VM_MODULES_TAG, dir, MS_RDONLY, NINE_P ",cache=loose");
+}
+
 /* A share is cached only for mmap(), because both the host and the VM may change its files. */
 void mount_share(char *tag_and_dir)
 {

@@ -148,6 +148,8 @@ static int write_all(struct writer *w)
 	if (status)
 		return status;
 	say(w, "root", "");
+	if (w->cfg->root)
+		say(w, "modules", w->cfg->kernel->modules);
 	say_command(w);
 	return 0;
 }

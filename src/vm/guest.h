@@ -13,7 +13,8 @@
  *	channel=	open the channel (vm/frame.h)
  *	eth=		set up the interface to the host (vm/net.h)
  *	hca=LINE	add a device: LINE goes to uib's parameter "add", see kmod/
- *	root=		mount the host's root file system read-only, with a tmpfs over it, and make that the root
+ *	root=		mount the root file system read-only, with a tmpfs over it, and make that the root
+ *	modules=DIR	mount the kernel's modules at DIR, read-only; only if the root is not the host's
  *	share=TAG:DIR	mount a share at DIR, writable
  *	address=A/LEN	an address of ib0, IPv4 or IPv6; repeatable
  *	env=NAME=VALUE	add a variable to the environment of CMD
@@ -33,6 +34,7 @@
 #define VM_CONFIG "config"
 #define VM_CHANNEL "/dev/vport0p1"
 #define VM_ROOT_TAG "root"
+#define VM_MODULES_TAG "modules"
 #define VM_SYSTEMD "/lib/systemd/systemd"
 #define VM_SHARES_MAX 8
 #define VM_ADDRS_MAX 8
@@ -43,6 +45,8 @@ struct guest_cfg {
 	size_t init_len;
 	const char *hostname;
 	const char *hca; /* "uib0 listen=... peer=... guid=..." */
+	const char *
+		root; /* folder of the host that is the root file system; NULL: the host's own root */
 	/* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *share;
 	const char *const *address; /* NULL-terminated */

@@ -80,7 +80,9 @@ static void add_files(struct qemu_args *a, const struct qemu_cfg *c)
 {
 	char tag[16];
 
-	add_9p(a, VM_ROOT_TAG, "/", true);
+	add_9p(a, VM_ROOT_TAG, c->root ? c->root : "/", true);
+	if (c->root)
+		add_9p(a, VM_MODULES_TAG, c->modules, true);
 	for (unsigned int i = 0; c->share[i]; i++) {
 		snprintf(tag, sizeof(tag), "share%u", i);
 		add_9p(a, tag, c->share[i], false);

@@ -18,6 +18,9 @@ struct qemu_cfg {
 	unsigned int cpus, mem_mb;
 	bool verbose; /* the kernel prints all of its log */
 	const char *systemd; /* as guest_cfg.systemd */
+	const char *root; /* as guest_cfg.root */
+	const char *
+		modules; /* folder of the kernel's modules, for a guest whose root is not the host's */
 	/* Inherited descriptors: the initramfs, two stream sockets and a datagram socket */
 	int initrd_fd, serial_fd, channel_fd, eth_fd;
 	const char *const *share; /* folders that the guest may write, as guest_cfg.share */

@@ -294,6 +294,8 @@ static int start(struct vm *v, int initrd, int kernel, bool kvm)
 		.mem_mb = v->cfg->mem_mb,
 		.verbose = v->cfg->verbose,
 		.systemd = v->cfg->guest.systemd,
+		.root = v->cfg->guest.root,
+		.modules = v->cfg->guest.kernel->modules,
 		.initrd_fd = initrd,
 		.share = v->cfg->guest.share,
 	};

@@ -324,10 +324,33 @@ static void test_command_line(void **state)
 	qemu_args_free(&a);
 }
 
+static void test_command_line_with_a_root_of_its_own(void **state)
+{
+	static const char *const share[] = { NULL };
+	struct qemu_cfg c = { .kernel = "k",
+			      .kernel_fd = -1,
+			      .share = share,
+			      .root = "/srv/debian",
+			      .modules = "/lib/modules/6.1" };
+	struct qemu_args a;
+
+	(void)state;
+	assert_int_equal(qemu_args_make(&a, &c), 0);
+	assert_true(has(
+		&a, "-fsdev",
+		"local,id=root,path=/srv/debian,security_model=none,multidevs=remap,readonly=on"));
+	assert_true(has(&a, "-fsdev",
+			"local,id=modules,path=/lib/modules/"
+			"6.1,security_model=none,multidevs=remap,readonly=on"));
+	qemu_args_free(&a);
+}
+
 static void test_command_line_has_room_for_all_shares(void **state)
 {
 	const char *share[VM_SHARES_MAX + 1] = { NULL };
-	struct qemu_cfg c = { .kernel = "k", .kernel_fd = -1, .share = share };
+	struct qemu_cfg c = {
+		.kernel = "k", .kernel_fd = -1, .share = share, .root = "/r", .modules = "/m"
+	};
 	struct qemu_args a;
 
 	(void)state;
@@ -349,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_packed_kernel_of_an_image),
 		cmocka_unit_test(test_pvh_entry),
 		cmocka_unit_test(test_command_line),
+		cmocka_unit_test(test_command_line_with_a_root_of_its_own),
 		cmocka_unit_test(test_command_line_has_room_for_all_shares),
 	};
 

@@ -19,6 +19,10 @@ check "no such option" bad 2 "unrecognized option" --colour
 check "a number of processors" bad 2 "--cpus '0': expected 1 to 64" --cpus 0
 check "too little memory" bad 2 "--mem '64': .*at least" --mem 64
 check "a share that is no folder" bad 2 "--share '/etc/passwd': expected a folder" --share /etc/passwd
+check "a root that is no folder" bad 2 "--root '/etc/passwd': expected a folder" --root /etc/passwd
+check "a root without programs" bad 2 "--root '/proc': .*no folder bin" --root /proc
+mkdir -p "$work/root/bin"
+check "a root without systemd" bad 3 "--systemd: $work/root/lib/systemd/systemd: No such file.*the package systemd has it" --root "$work/root" --systemd
 check "an address without a length" bad 2 "--address '10.4.0.9'" --address 10.4.0.9
 check "a GUID" bad 2 "--guid 'x'" --guid x
 check "an accelerator" bad 2 "--accel 'fast': expected kvm or tcg" --accel fast
@@ -131,6 +135,30 @@ check "the output, all of it" equal "$(seq 50000 | md5sum)" "$(tail -n 50000 "$w
 check "standard error apart from it" equal error "$(cat "$work/err")"
 check "what was written in the share is here" equal from-vm "$(cat "$work/shared/file")"
 check "what was written elsewhere is not" equal before "$(cat "$work/plain/file")"
+
+# --- one VM with another root: a shell and a few programs of this machine, with the libraries that they need
+
+mkdir "$work/root/etc"
+for p in bash cat mkdir uname ip; do
+	cp "$(command -v $p)" "$work/root/bin/"
+	for l in $(ldd "$(command -v $p)" | grep -o '/[^ ]*'); do
+		mkdir -p "$work/root${l%/*}" && cp -n "$l" "$work/root$l"
+	done
+done
+echo other >"$work/root/etc/mark"
+cat >"$work/shared/inside" <<'END'
+cat /etc/mark
+[ ! -e /etc/passwd ] || echo "a file of this machine"
+pwd
+[ -s /lib/modules/$(uname -r)/modules.dep ] && echo modules
+ip -o link show ib0 | { read -r _ name _; echo $name; }
+mkdir /etc/new && echo changed >/etc/mark && echo written
+pwd >$1/where
+END
+other_root() { (cd "$1" && PATH=/bin exec timeout $patience "$UIPOIB" vm --root "$work/root" --share "$work/shared" -- bash "$work/shared/inside" "$work/shared"); }
+check "another root: its files, the kernel's modules, ib0" equal $'other\n/\nmodules\nib0:\nwritten' "$(other_root "$work/plain" 2>"$work/err")"
+check "another root: a share is written" equal / "$(cat "$work/shared/where")"
+check "another root: it is not changed" equal "other" "$(cat "$work/root/etc/mark" && ls -d "$work/root/etc/new" 2>/dev/null)"
 
 # --- attached to a lab: two VMs at a time, each at its own port; ended by a time-out and by kill -9
 

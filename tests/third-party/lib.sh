@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# Functions for the scripts of this folder, beyond those of tests/interop/linux/lib.sh. Each script tries a program on the kernel's
+# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and says what doc/works-with.md must say of it.
+# Its first lines are read by root.sh, by tests/lint/works_with.sh and by this file:
+#
+#	# works-with: PROGRAM | WHAT	what is tried: a row of the page; repeatable
+#	# packages: PACKAGE...		Debian's; the version of the first is the program's version, unless the script sets $version
+#	# root: NAME			the root file system of root.sh, if its packages exclude those of other scripts
+#	# check.sh: all			it runs in check-all, too
+#
+#	. "$(dirname "$0")/lib.sh"
+#	linux_lab 2			hosts h1 10.4.0.1 fd04::1, h2 10.4.0.2 fd04::2
+#	guest_start a --address 10.4.9.1/16
+#	vm_wait a
+#	start_at a "$work/daemon.log" daemon -f "$work/daemon.conf"
+#	check "it answers" at h1 client 10.4.9.1
+#	tried "WHAT" works			all checks since the last `tried` were passed
+#	tried "WHAT" "works with X" PROGRAM	the row's result and whose fault it is that X is needed
+#	still "it aborts" grep -q ...	a fault of the program; `tried "WHAT" fails PROGRAM` follows
+#	vm_stop a
+#	finish
+#
+# If all packages are installed on this machine, the programs are this machine's (THIRD_PARTY=root: not even then). Otherwise they
+# are in the root file system that root.sh has made. Both the virtual machine and at() of a host have that root, with a file system
+# in memory over it, $work at its path, and an empty /run.
+script=$(basename "$0")
+script_file=$(realpath "$0")
+. "$(dirname "${BASH_SOURCE[0]}")/../interop/linux/lib.sh"
+page=doc/works-with.md
+root='' # the root file system; empty: this machine's
+version=''
+rows_failed=0
+
+head_of() { sed -n "1,20s/^# $1: *//p" "$script_file"; }
+admin_dir() { echo "$root/var/lib/dpkg"; }
+installed() { # PACKAGE...: all are installed in $root
+	local p
+	for p; do
+		[ "$(dpkg-query --admindir="$(admin_dir)" -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || return 1
+	done
+}
+
+# find_root: set $root to where the packages of the script are, or end
+find_root() {
+	local packages name
+	packages=$(head_of packages)
+	name=$(head_of root)
+	[ "${THIRD_PARTY:-}" = root ] || ! installed $packages || return 0
+	root=$(realpath -m "${KEEP:-build/third-party}/${name:-all}")
+	[ -d "$root" ] && installed $packages && return
+	skip "$script" "not all of these packages are installed: $packages; 'bash tests/third-party/root.sh' makes a root file system with them"
+	exit 0
+}
+
+# upstream PACKAGE: the version without what Debian adds to it
+upstream() {
+	dpkg-query --admindir="$(admin_dir)" -W -f '${Version}' "$1" | sed -E 's/^[0-9]+://; s/-[^-]*$//; s/[+~](dfsg|ds|git|really).*//'
+}
+
+# is_known: the programs are those of the Debian whose versions the page has
+is_known() { (. "$root/etc/os-release" && [ "$ID $VERSION_ID" = "debian 12" ]); }
+
+# host_root: make $host_root, the root with a file system in memory over it, for programs in a host of the lab
+host_root() {
+	local dir=/run/third-party
+	host_root=$dir/root
+	mkdir $dir && mount -t tmpfs tmpfs $dir && mkdir $dir/files $dir/work $host_root &&
+		mount -t overlay overlay -o "lowerdir=${root:-/},upperdir=$dir/files,workdir=$dir/work" $host_root &&
+		mount --rbind /dev $host_root/dev && mount -t proc proc $host_root/proc && mount -t sysfs sys $host_root/sys &&
+		mount -t tmpfs -o mode=755 tmpfs $host_root/run && mkdir -p -m 1777 $host_root/run/lock &&
+		mkdir -p "$host_root$work" "$host_root$PWD" && mount --bind "$work" "$host_root$work" && mount --bind "$PWD" "$host_root$PWD" ||
+		exit 1
+}
+
+# guest_start NAME [OPTION...]: vm_start, with the root in which the programs are
+guest_start() {
+	local name=$1
+	shift
+	[ -z "$root" ] || set -- --root "$root" --share "$PWD" "$@"
+	vm_start "$name" --share "$work" "$@"
+}
+
+# at, start_at: as in tests/interop/linux/lib.sh, but the program of a host is that of $root
+at() {
+	local place=$1
+	shift
+	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" chroot "$host_root" "$@"; fi
+}
+start_at() {
+	local place=$1 file=$2
+	shift 2
+	: >"$file"
+	if is_vm "$place"; then
+		started=$(gb "$place" "$file" "exec ${*@Q}")
+	else
+		bx "$place" chroot "$host_root" "$@" >"$file" 2>&1
+		started=$!
+	fi
+}
+
+# still WHAT CMD...: a check that a program fails in the way of which the page tells
+still() {
+	check "$@" || echo "#   If the program no longer fails so, $page and $script must be changed."
+}
+
+# tried WHAT RESULT [FAULT]: print the row of the page, and compare it with the page. RESULT holds if all checks since the last call
+# were passed.
+tried() {
+	local what=$1 result=$2 fault=${3:-} program
+	[ $failed = 0 ] || result="other than said: checks failed"
+	rows_failed=$((rows_failed | failed)) failed=0
+	program=$(head_of works-with | awk -F ' [|] ' -v what="$what" '$2 == what { print $1 }')
+	[ -n "$program" ] || { echo "not ok - $script says at its beginning that it tries: $what"; rows_failed=1; }
+	: "${version:=$(upstream "$(head_of packages | awk '{ print $1; exit }')")}"
+	rows_tried+=("$what")
+	echo "# row: $script | $program | $what | $version | $result | $fault"
+	check "$page says of $program, $what: $result" page_says "$program" "$what" "$version" "$result" "$fault"
+}
+rows_tried=()
+
+# page_says PROGRAM WHAT VERSION RESULT FAULT: the page has this row. The version is compared on the Debian of the page only.
+page_says() {
+	local row
+	row=$(awk -F ' *[|] *' -v program="$1" -v what="$2" -v script="\`$script\`" \
+		'$2 == program && $3 == what && $7 == script { print $4 " | " $5 " | " $6 }' "$page")
+	[ -n "$row" ] || { echo "$page has no row: | $1 | $2 | $3 | $4 | $5 | \`$script\` |"; return 1; }
+	if is_known; then equal "$3 | $4 | $5" "$row"; else equal "$4 | $5" "${row#* | }"; fi
+}
+
+# finish: as in tests/system/lib.sh, and every row of the script's beginning has been tried
+eval "finish_lab() $(declare -f finish | sed 1d)"
+finish() {
+	check "every row of the script was tried" equal "$(head_of works-with | sed 's/^.* | //' | sort)" "$(printf '%s\n' "${rows_tried[@]}" | sort)"
+	failed=$((failed | rows_failed))
+	finish_lab
+}
+
+find_root
+host_root
