@@ -53,7 +53,7 @@ check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
 # dpkg-buildpackage requires build-essential, although this project needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
-check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager tcpdump
+check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager frr tcpdump
 	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs chromium chromium-driver fonts-dejavu-core)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and the packages that build it are for
 # tests/interop/linux/debug.
@@ -106,16 +106,18 @@ if [ "$(id -u)" != 0 ]; then
 	echo "Missing packages. As root:  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
 	exit 3
 fi
-# NetworkManager is for virtual machines only. On this machine it would take over interfaces that are administered
-# otherwise, so it is masked before it is installed.
-case " ${missing[*]} " in
-*" network-manager "*)
-	if [ -d /run/systemd/system ]; then
-		systemctl mask NetworkManager.service
-		echo "NetworkManager is installed for virtual machines only; to use it here: systemctl unmask NetworkManager.service"
-	fi
-	;;
-esac
+# These services are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
+# administered otherwise, or answer requests of others, so each is masked before it is installed.
+for p in network-manager:NetworkManager frr:frr; do
+	case " ${missing[*]} " in
+	*" ${p%:*} "*)
+		if [ -d /run/systemd/system ]; then
+			systemctl mask "${p#*:}.service"
+			echo "${p%:*} is installed for virtual machines only; to use it here: systemctl unmask ${p#*:}.service"
+		fi
+		;;
+	esac
+done
 export DEBIAN_FRONTEND=noninteractive
 echo "installing: ${missing[*]}"
 log=$(mktemp)

@@ -117,6 +117,7 @@ tried() {
 	rows_tried+=("$what")
 	echo "# row: $script | $program | $what | $version | $result | $fault"
 	check "$page says of $program, $what: $result" page_says "$program" "$what" "$version" "$result" "$fault"
+	rows_failed=$((rows_failed | failed)) failed=0
 }
 rows_tried=()
 
