@@ -40,7 +40,8 @@ endif
 ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
-OPT	?= $(if $(filter 1,$(SAN)),-O1,-O2)
+# With -Og gcc needs a quarter less time than with -O1 for code with sanitizers, and the tests are as fast.
+OPT	?= $(if $(filter 1,$(SAN)),-Og,-O2)
 # The test programs themselves are compiled more often than they run, and optimising them takes as long as compiling them.
 TEST_OPT ?= $(if $(filter 1,$(SAN)),-O0)
 # Reports of the sanitizers need functions and lines. The types and variables of -g would cost a third of the compiler's time.

@@ -3,7 +3,7 @@
 #
 # The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
 #
-#	check.sh [STEP ...]	check: build lint unit system		(the default: no VM, some minutes)
+#	check.sh [STEP ...]	check: build quick			(the default: no VM, some minutes; quick is system, lint and unit in one)
 #				check-all: slow fuzz		(what check leaves out; slow is system-all, linux, lint-all and build-all in one)
 #				third-party		(not in check-all, but for the scripts marked `all`)
 #				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
@@ -14,7 +14,7 @@
 set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
-steps=${steps/ check / build lint unit system }
+steps=${steps/ check / build quick }
 steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus load }
 steps=${steps/ check-all / slow fuzz }
 jobs=$(nproc)
@@ -192,14 +192,22 @@ step_lint-deep() {
 
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
-	one build-san make -s -j"$jobs" SAN=1 all tests || return
-	# the longest ones first
+	one build-san "${make_san[@]}" || return
+	for t in $(unit_tests); do
+		pool unit_log "$t" "build/san/$t"
+	done
+	pool_end
+}
+make_san=(make -s -j"$jobs" SAN=1 all tests)
+
+# unit_tests: print the names of the unit and simulation tests, the longest ones first
+unit_tests() {
+	local t
 	for t in $(printf '%s\n' tests/sim/test_all_{soak,lab}.c tests/sim/test_*.c tests/unit/test_*.c | awk '!seen[$0]++'); do
 		has "$t" guest && continue
 		t=${t#tests/}
-		pool unit_log "${t%.c}" "build/san/${t%.c}"
+		echo "${t%.c}"
 	done
-	pool_end
 }
 
 # has SCRIPT WORD: the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
@@ -259,6 +267,14 @@ build_linux() {
 	one build-linux make -s -j"$jobs" all system-tools build/unit/test_netdev_ibtap && one build-kmod make -s kmod
 }
 
+step_quick() {
+	say "system and interop tests (namespaces), $system_jobs at a time; beside them lint, then the unit and simulation tests (ASan, UBSan)"
+	one build-system make -s -j"$jobs" all system-tools || return
+	queue=([idle]="$(echo tests/lint/*.sh) san" [unit]=$(unit_tests) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
+	run_lanes
+	run_alone check
+}
+
 step_slow() {
 	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
 	build_linux || return
@@ -273,7 +289,8 @@ run_guests() {
 }
 
 # run_lanes: run what is in the queues of these lanes, each in the order of its queue:
-#	idle	compilers, one after another. They run under SCHED_IDLE, so they get only the time that nobody else wants.
+#	idle	compilers and lints, one after another. They run under SCHED_IDLE, so they get only the time that nobody else wants.
+#	unit	unit and simulation tests, when the lane idle has built them, under SCHED_IDLE, too
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
@@ -286,7 +303,7 @@ run_lanes() {
 	local lane
 	lane_of=() pool_size=1000
 	while [[ ${queue[*]} = *[![:space:]]* ]]; do
-		for lane in idle beside system busy waits; do
+		for lane in idle unit beside system busy waits; do
 			while lane_free $lane; do
 				lane_start $lane
 			done
@@ -313,12 +330,17 @@ lane_free() { # LANE: a script can start now
 	lane_queue "$1" || return
 	case $1 in
 	beside | system) places=$system_jobs ;;
-	busy) places=$jobs ;;
+	busy | unit) places=$jobs ;;
 	esac
 	case $1 in
 	busy | waits) ! queued system && [ "$(lane_running system)" = 0 ] || return ;;
+	unit) ! queued idle && [ "$(lane_running idle)" = 0 ] && unit_built || return ;;
 	esac
 	[ "$(lane_running "$1")" -lt "$places" ]
+}
+unit_built() { # if the tests could not be built, their queue is emptied
+	[[ " ${failures[*]} " != *" build-san "* ]] || queue[unit]=
+	queued unit
 }
 lane_start() { # LANE: start the first one of its queue
 	local from next rest
@@ -328,6 +350,9 @@ lane_start() { # LANE: start the first one of its queue
 	case $next in
 	kernels) TEST_TIMEOUT=3600 pool tap_log kernels chrt -i 0 bash tests/kernels.sh 6.12 ;;
 	clang) pool one_log build-clang chrt -i 0 "${make_clang[@]}" ;;
+	san) pool one_log build-san chrt -i 0 "${make_san[@]}" ;;
+	tests/lint/*) pool one_log "lint-$(basename "$next" .sh)" chrt -i 0 bash "$next" ;;
+	unit/* | sim/*) pool unit_log "$next" chrt -i 0 "build/san/$next" ;;
 	fuzz) pool one_log build-fuzz chrt -i 0 "${make_fuzz[@]}" ;;
 	tidy | headers) pool one_log "lint-$next-all" chrt -i 0 bash "tests/lint/$next.sh" all ;;
 	*) pool_script "$next" ;;
@@ -445,7 +470,8 @@ step_fuzz() {
 	pool_end
 }
 
-printf '%s\n' ${steps/ slow / build-all lint-all system-all linux } >"$logs/steps"
+ran=${steps/ quick / lint unit system }
+printf '%s\n' ${ran/ slow / build-all lint-all system-all linux } >"$logs/steps"
 for s in $steps; do
 	start=$SECONDS
 	cpu_used && before=$cpu
@@ -454,7 +480,7 @@ for s in $steps; do
 	echo "== $s: $((SECONDS - start)) s, $((cpu - before)) s of CPU"
 done
 case $steps in
-*" unit "* | *" system"* | *" linux "*) one conformance-ran bash tests/lint/conformance.sh "$logs" ;;
+*" unit "* | *" system"* | *" quick "* | *" linux "*) one conformance-ran bash tests/lint/conformance.sh "$logs" ;;
 esac
 [ ${#failures[@]} = 0 ] || { cat "$work/failed"; printf 'failed: %s\n' "${failures[@]}"; }
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
