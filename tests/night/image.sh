@@ -82,11 +82,12 @@ sys.exit(subprocess.run(['bash', '-e', '-c', step['run']], env={**os.environ, **
 END
 
 check "the base, Debian 12" make_base
-check "the action builds the image" step "Build the image" 
+check "the action builds the image" step "Build the image" packages=fping
 [ $failed = 0 ] || exit 1
 mkdir "$work/job" && cd "$work/job" || exit 1
 check "the action runs a command" step "Run the command" "run=ip -d link show ib0 >ib0.txt"
 check "ib0 is of type InfiniBand" grep -q 'link/infiniband' ib0.txt
+check "the command finds its packages" step "Run the command" "run=fping --version"
 step "Run the command" "run=exit 7" >"$work/out" 2>&1
 check "its exit status is the command's" equal 7 $?
 check "the container may administer neither system nor network" "$ENGINE" run --rm --network none localhost/uipoib sh -c '
