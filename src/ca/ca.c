@@ -10,8 +10,9 @@ static const char *const event_names[] = {
 	[CA_EVENT_LID_CHANGE] = "LID change",	[CA_EVENT_PKEY_CHANGE] = "P_Key change",
 	[CA_EVENT_SM_CHANGE] = "SM change",	[CA_EVENT_CLIENT_REREGISTER] = "client reregister",
 	[CA_EVENT_GID_CHANGE] = "GID change",	[CA_EVENT_DEVICE_FATAL] = "device fatal",
+	[CA_EVENT_DEVICE_BACK] = "device back",
 };
-static_assert(ARRAY_SIZE(event_names) == CA_EVENT_DEVICE_FATAL + 1, "every event has a name");
+static_assert(ARRAY_SIZE(event_names) == CA_EVENT_DEVICE_BACK + 1, "every event has a name");
 
 const char *ca_event_name(enum ca_event ev)
 {

@@ -31,6 +31,8 @@ enum ca_event {
 	CA_EVENT_CLIENT_REREGISTER,
 	CA_EVENT_GID_CHANGE,
 	CA_EVENT_DEVICE_FATAL,
+	/* not an event of libibverbs: a device that had failed works again, and all QPs have new numbers and are not armed */
+	CA_EVENT_DEVICE_BACK,
 };
 const char *ca_event_name(enum ca_event ev);
 

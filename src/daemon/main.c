@@ -198,7 +198,8 @@ static int drop_privileges(struct inst *in, char err[INST_ERR_MAX])
 	int status = netdev_helper_seal(in->helper);
 
 	if (!status)
-		status = privs_isolate(flags | (PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0));
+		status = privs_isolate(flags | (PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0),
+				       in->rdma_folder);
 	if (!status && !PRIVS_SANITIZED)
 		status = privs_seccomp(flags);
 	if (status == -EOPNOTSUPP)

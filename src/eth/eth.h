@@ -186,6 +186,12 @@ unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
  */
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
 
+/*
+ * eth_stations_renumber() - The queue pairs of all stations were made again, with other numbers
+ * @qpn:	returns the number of a queue pair that eth_ops.station_open() had returned
+ */
+void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp));
+
 struct eth_station_info {
 	uint8_t mac[6];
 	struct ipoib_lladdr lladdr;

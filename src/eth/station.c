@@ -90,6 +90,22 @@ static void station_close(struct eth_if *e, struct eth_station *st, ns_t now)
 	free(st);
 }
 
+/* All old numbers are deleted first, because a station may have got the number of another one. */
+void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp))
+{
+	struct eth_station *const *slot = e->stations.slot;
+
+	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++)
+		if (slot[i])
+			ipoib_link_own_qp_del(e->cfg.link, slot[i]->qpn);
+	for (unsigned int i = 0; i < ETH_STATIONS_MAX; i++) {
+		if (!slot[i])
+			continue;
+		slot[i]->qpn = qpn(slot[i]->qp);
+		ipoib_link_own_qp_add(e->cfg.link, slot[i]->qpn);
+	}
+}
+
 /* Closes the station that was idle longest, if it was idle for ETH_STATION_SPARE. */
 static bool station_make_room(struct eth_if *e, ns_t now)
 {

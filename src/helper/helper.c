@@ -364,6 +364,21 @@ int netdev_ns_socket(struct netdev_helper *h, uint32_t ns, int type, int *ret_fd
 	return err;
 }
 
+int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder)
+{
+	struct helper_req req = { .op = HELPER_RDMA_ADD };
+	int fds[HELPER_FDS_MAX], err;
+	struct helper_rsp rsp;
+
+	if (strlen(port) > NETNS_SPEC_MAX)
+		return refuse(h, -EINVAL, NETDEV_REFUSED_REQUEST, "naming the RDMA port");
+	memcpy(req.spec, port, strlen(port) + 1);
+	err = call(h, &req, &rsp, fds);
+	if (!err)
+		*ret_folder = fds[0];
+	return err;
+}
+
 /* ----- interfaces */
 
 int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,

@@ -50,6 +50,7 @@
 #define NETDEV_NS_MAX 4096 /* largest number of namespaces at a time */
 #define NETDEV_TAP_MAX 16384 /* largest number of TAPs at a time */
 #define NETDEV_HWS_MAX 256 /* hardware addresses whose neighbours one job deletes */
+#define NETDEV_RDMA_MAX 64 /* ports of RDMA devices */
 #define NETDEV_JOBS_MAX 32768 /* largest number of jobs that wait or are under way */
 #define NETDEV_ERR_MAX 160
 
@@ -121,7 +122,7 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
- * From here on the helper makes no namespaces and TAPs. It opens a namespace, and passes its file to the daemon, only
+ * From here on the helper makes no namespaces and TAPs, and only the device files of netdev_post_rdma_nodes(). It opens a namespace, and passes its file to the daemon, only
  * if the namespace was deleted and somebody has made it again under its name (netdev_post_ns_follow()). It passes
  * sockets of AF_UNIX only, and only if it has passed such a socket before. It changes only the TAPs that it made. The helper
  * drops the privileges that it no longer needs, and filters its system calls.
@@ -287,6 +288,18 @@ int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
 int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
 		    uint8_t plen);
 
+/* ----- device files of RDMA devices */
+
+/**
+ * netdev_rdma_add() - Name a port whose device files netdev_post_rdma_nodes() may make after the seal
+ * @port:	as "mlx5_0/1"
+ * @ret_folder:	folder of the device files, a mount that is attached nowhere (fsmount(2)); the same for all ports
+ *
+ * Return: 0; -EINVAL: the name cannot be a port's, or NETDEV_RDMA_MAX ports are named; -EPERM: the helper may not make
+ * device files; -errno
+ */
+int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder);
+
 /* ----- jobs: requests whose answer is reported by a callback, so that the loop does not wait for a busy kernel */
 
 struct netdev_answer {
@@ -397,6 +410,12 @@ int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
 			 void *ctx);
+
+/*
+ * netdev_post_rdma_nodes() - Make the device files uverbsN and umadN of a port, in place of those that were made
+ * before. The answer is -ENODEV while the port does not exist, and -EPERM for a port that was not named
+ */
+int netdev_post_rdma_nodes(struct netdev_helper *h, const char *port, netdev_done done, void *ctx);
 
 /*
  * netdev_cancel() - Cancel the jobs queued with @ctx. Jobs that wait are dropped. A job that is

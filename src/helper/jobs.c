@@ -6,6 +6,10 @@
 #include "helper/priv.h"
 #include "os/fdpass.h"
 
+/* A queue for each namespace, and one for requests that belong to none */
+#define NO_NS (NETDEV_NS_MAX + 1)
+#define QUEUES NO_NS
+
 struct helper_job {
 	struct list link; /* link in helper_queue.jobs */
 	netdev_done done; /* function for the answer; NULL if the job was cancelled */
@@ -39,7 +43,7 @@ static void job_free(struct netdev_helper *h, struct helper_job *j)
 
 void helper_jobs_fini(struct netdev_helper *h)
 {
-	for (unsigned int i = 0; h->queue && i < NETDEV_NS_MAX; i++) {
+	for (unsigned int i = 0; h->queue && i < QUEUES; i++) {
 		struct helper_job *j, *tmp;
 
 		if (!h->queue[i].jobs.next)
@@ -56,10 +60,10 @@ static struct helper_queue *queue_of(struct netdev_helper *h, uint32_t ns)
 {
 	struct helper_queue *q;
 
-	if (!ns || ns > NETDEV_NS_MAX)
+	if (!ns || ns > QUEUES)
 		return NULL;
 	if (!h->queue)
-		h->queue = calloc(NETDEV_NS_MAX, sizeof(*h->queue));
+		h->queue = calloc(QUEUES, sizeof(*h->queue));
 	if (!h->queue)
 		return NULL;
 	q = &h->queue[ns - 1];
@@ -169,7 +173,7 @@ int netdev_helper_dispatch(struct netdev_helper *h)
 
 void netdev_cancel(struct netdev_helper *h, const void *ctx)
 {
-	for (unsigned int i = 0; h->queue && h->njobs && i < NETDEV_NS_MAX; i++) {
+	for (unsigned int i = 0; h->queue && h->njobs && i < QUEUES; i++) {
 		struct helper_queue *q = &h->queue[i];
 		struct helper_job *j, *tmp;
 
@@ -198,7 +202,7 @@ static int post(struct netdev_helper *h, const struct helper_req *req, size_t le
 	int err;
 
 	if (!q)
-		return req->ns && req->ns <= NETDEV_NS_MAX ? -ENOMEM : -EINVAL;
+		return req->ns && req->ns <= QUEUES ? -ENOMEM : -EINVAL;
 	if (h->njobs >= NETDEV_JOBS_MAX)
 		return -ENOBUFS;
 	j = calloc(1, sizeof(*j) + len);
@@ -339,4 +343,14 @@ int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, 
 	struct helper_req req = { .op = HELPER_TAP_PARK, .ns = ns, .ifindex = (int32_t)number };
 
 	return post(h, &req, LEN_WITH(ifindex), done, ctx);
+}
+
+int netdev_post_rdma_nodes(struct netdev_helper *h, const char *port, netdev_done done, void *ctx)
+{
+	struct helper_req req = { .op = HELPER_RDMA_NODES, .ns = NO_NS };
+
+	if (strlen(port) > NETNS_SPEC_MAX)
+		return -EINVAL;
+	memcpy(req.spec, port, strlen(port) + 1);
+	return post(h, &req, LEN_WITH(spec), done, ctx);
 }

@@ -40,9 +40,11 @@ enum helper_op {
 	HELPER_NEIGH_USE, /* have the kernel resolve an address */
 	/* Answered after the whole table has been searched. Meanwhile, requests for other namespaces are served */
 	HELPER_NEIGH_DEL,
+	HELPER_RDMA_ADD, /* name a port of an RDMA device, and get the folder for its device files */
+	HELPER_RDMA_NODES, /* make the device files of such a port */
 	/*
-	 * The last request of the start. Afterwards the helper makes nothing, and passes only AF_UNIX sockets and the
-	 * files of namespaces that were made again
+	 * The last request of the start. Afterwards the helper makes only the device files of RDMA_NODES, and passes only
+	 * AF_UNIX sockets and the files of namespaces that were made again
 	 */
 	HELPER_SEAL,
 	HELPER_N_OPS
@@ -64,8 +66,9 @@ struct helper_req {
 	uint32_t ns; /* handle of the namespace */
 	int32_t ifindex; /* index of a TAP; TAP_PLACE and TAP_PARK: number of a spare TAP */
 	union {
-		char spec[NETNS_SPEC_MAX +
-			  1]; /* NS_OPEN: zero-terminated; "" for the own namespace */
+		char spec
+			[NETNS_SPEC_MAX +
+			 1]; /* NS_OPEN: zero-terminated; "" for the own namespace. RDMA_*: "mlx5_0/1" */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
 		/* NS_FOLLOW: number of the namespace that the caller knows; 0: it knows none */

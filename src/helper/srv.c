@@ -63,7 +63,7 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 
 /*
  * Serves the last request of the start. Afterwards the helper makes no TAPs and namespaces. It opens only sockets,
- * and namespaces that were made again, so it drops the privileges that this does not need.
+ * and namespaces that were made again, and makes device files of ports that were named, so it drops the privileges that this does not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -71,6 +71,8 @@ static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *r
 	uint32_t flags = srv_ns_seal_flags(s) | (s->gives_sockets ? PRIVS_HELPER_ENTER : 0);
 	int err = s->sealed ? 0 : srv_stable_prepare(s);
 
+	if (s->rdma.n)
+		flags |= PRIVS_HELPER_MKNOD;
 	if (!s->sealed && !err)
 		err = privs_helper_seal(flags);
 	s->sealed = true;
@@ -101,6 +103,8 @@ static const struct {
 	[HELPER_ADDR_ADD] = { srv_addr_add, true, true },
 	[HELPER_ADDR_DEL] = { srv_addr_del, true, true },
 	[HELPER_NEIGH_USE] = { srv_neigh_use, true, true },
+	[HELPER_RDMA_ADD] = { srv_rdma_add },
+	[HELPER_RDMA_NODES] = { srv_rdma_nodes, false, true },
 	[HELPER_SEAL] = { srv_seal, false, true },
 	[HELPER_NEIGH_DEL] = { srv_neigh_del, true, true },
 };
@@ -246,6 +250,7 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 		.user_fd = -1,
 		.record = end ? end->record : NULL,
 		.park = { .fd = -1, .nl.fd = -1 },
+		.rdma.fd = -1,
 		.writer = -1,
 	};
 	struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN } };
@@ -270,6 +275,7 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 	}
 	srv_ns_fini(&s);
 	srv_park_fini(&s.park);
+	srv_rdma_fini(&s.rdma);
 	if (s.record)
 		unlink(s.record);
 	if (end)

@@ -3,8 +3,8 @@
 #define HELPER_SRV_H
 
 /*
- * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c, spare.c, stable.c and neigh.c
- * handle its requests.
+ * The helper's side of the protocol: srv.c is the process; ns.c, dev.c, follow.c, spare.c, stable.c, neigh.c and
+ * rdma.c handle its requests.
  */
 
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "helper/proto.h"
+#include "os/umad_dev.h"
 
 /* A TAP that the helper made */
 struct srv_tap {
@@ -61,6 +62,21 @@ struct srv_ns {
 	unsigned int ntaps, taps_cap;
 };
 
+#define SRV_RDMA_NODE 16
+
+/* A port of an RDMA device, and its files in the folder; "" while there is none */
+struct srv_rdma_port {
+	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
+	char uverbs[SRV_RDMA_NODE], umad[SRV_RDMA_NODE];
+};
+
+/* Device files for the main process: rdma.c */
+struct srv_rdma {
+	int fd; /* the folder; -1: no port was named */
+	struct srv_rdma_port *port;
+	unsigned int n;
+};
+
 struct srv {
 	int sock;
 	int home; /* descriptor of the namespace in which the main process started */
@@ -76,6 +92,7 @@ struct srv {
 	unsigned int nneigh; /* number of namespaces with a .neigh */
 	unsigned int numbers; /* number of TAPs made so far */
 	struct srv_park park;
+	struct srv_rdma rdma;
 	int writer; /* socket to the process of stable.c; -1 if there is none */
 	bool writer_owes; /* true while the writer has not answered the last request */
 };
@@ -266,6 +283,12 @@ int srv_ns_files(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
 int srv_ns_socket(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r);
+
+int srv_rdma_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
+int srv_rdma_nodes(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		   struct srv_reply *r);
+void srv_rdma_fini(struct srv_rdma *d);
 
 /* srv_neigh_step() - Do one piece of each running deletion of neighbours. Return: 0 or -errno of the socket */
 int srv_neigh_step(struct srv *s);

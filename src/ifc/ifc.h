@@ -104,6 +104,7 @@ struct ifc_port {
 	/* list of struct ifc_pkeys.link: users that follow the P_Key table, see ifc/pkeys.h */
 	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
+	bool back; /* the device has come back since the attributes were read, with other QPNs */
 	bool rereg; /* the SM has set ClientReregister since the attributes were read */
 	/* Called for every event of the port, inside the CA's callback, so it may not call the CA. May be NULL */
 	void (*on_event)(struct ifc_port *p, enum ca_event ev, ns_t now);

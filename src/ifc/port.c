@@ -17,6 +17,8 @@ static void on_event(void *ctx, enum ca_event ev, ns_t now)
 	p->set->ports_dirty = true;
 	if (ev == CA_EVENT_CLIENT_REREGISTER)
 		p->rereg = true;
+	if (ev == CA_EVENT_DEVICE_BACK)
+		p->rereg = p->back = true;
 	if (p->on_event)
 		p->on_event(p, ev, now);
 }
@@ -135,6 +137,17 @@ static void show_cm(struct ifc_port *p, ns_t now)
 	ca_cm_supported(p->ca, p->cm_supported, now);
 }
 
+/* An adapter with another GUID may have taken the place of the former one. */
+static void device_back(struct ifc_port *p, const struct ca_port_attr *a, ns_t now)
+{
+	struct ifc *i;
+
+	p->back = false;
+	p->guid = ib_gid_guid(&a->gid);
+	list_for_each (i, &p->ifs, on_port)
+		ifc_qps_renumbered(i, now);
+}
+
 void ifc_port_refresh(struct ifc_port *p, ns_t now)
 {
 	struct ca_port_attr a;
@@ -145,6 +158,8 @@ void ifc_port_refresh(struct ifc_port *p, ns_t now)
 	show_cm(p, now);
 	if (ca_port_query(p->ca, &a))
 		return;
+	if (p->back)
+		device_back(p, &a, now);
 	sac_port_update(p->sac,
 			&(struct sac_port){
 				.state = a.state,

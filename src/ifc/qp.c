@@ -102,6 +102,26 @@ int ifc_qp_modify(struct ifc *i, uint16_t pkey_index, uint32_t qkey)
 	return err;
 }
 
+static uint32_t station_qpn(void *qp)
+{
+	return ca_qp_num(((struct ifc_qp *)qp)->ca);
+}
+
+void ifc_qps_renumbered(struct ifc *i, ns_t now)
+{
+	struct ifc_qp *q;
+
+	if (!i->qp.ca)
+		return;
+	ipoib_link_set_qpn(i->ipoib, ca_qp_num(i->qp.ca), now);
+	eth_stations_renumber(i->eth, station_qpn);
+	if (!ca_arm(i->qp.ca))
+		ifc_qp_ready(&i->qp);
+	list_for_each (q, &i->station_qps, link)
+		if (!ca_arm(q->ca))
+			ifc_qp_ready(q);
+}
+
 int ifc_station_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 		     uint32_t *ret_qpn)
 {

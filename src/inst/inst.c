@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "conf/topology.h"
 #include "inst/by_pkey.h"
@@ -233,7 +234,9 @@ static int start(struct inst *in, char err[INST_ERR_MAX])
 
 void inst_init(struct inst *in, const struct inst_cfg *cfg)
 {
-	*in = (struct inst){ .cfg = *cfg, .loop.epfd = -1, .netns_watch.fd = -1 };
+	*in = (struct inst){
+		.cfg = *cfg, .loop.epfd = -1, .netns_watch.fd = -1, .rdma_folder = -1
+	};
 	list_init(&in->ports);
 	list_init(&in->udps.links);
 	list_init(&in->hosts);
@@ -327,6 +330,8 @@ void inst_destroy(struct inst *in)
 	list_for_each_safe (h, htmp, &in->hosts, link)
 		host_close(h);
 	host_watch_close(in);
+	if (in->rdma_folder >= 0)
+		close(in->rdma_folder);
 	if (in->helper)
 		loop_unwatch(&in->loop, &in->helper_fd);
 	netdev_helper_stop(in->helper);

@@ -92,6 +92,8 @@ struct inst {
 	unsigned int nfabs;
 	struct ifc_set ifcs; /* interfaces (struct ifc) of .ports and .ifaces */
 	struct list ports; /* struct inst_port.link */
+	/* Mount of the device files of .ports, see netdev_rdma_add(); -1: there is none */
+	int rdma_folder;
 	struct list hosts; /* struct inst_host.link */
 	struct list ifaces; /* struct inst_iface.link */
 	struct list by_pkeys; /* struct by_pkey.link: inst/by_pkey.h */

@@ -17,6 +17,8 @@ static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 
 	log_to(&p->inst->cfg.log, LOG_LVL_DEBUG, "port %s: %s", p->name, ca_event_name(ev));
 	inst_port_event(p, ev, now);
+	if (ev == CA_EVENT_DEVICE_FATAL)
+		reopen_start(p, now);
 }
 
 bool port_same_ca(const struct inst_port *a, const struct inst_port *b)
@@ -69,6 +71,7 @@ static struct inst_port *port_alloc(struct inst *in, const char *ca, uint8_t num
 	p->inst = in;
 	p->num = num;
 	p->ca_fd.fd = -1;
+	reopen_init(p);
 	snprintf(p->ca_name, sizeof(p->ca_name), "%s", ca);
 	snprintf(p->name, sizeof(p->name), "%s/%u", ca, num);
 	ifc_port_init(&p->ifc, &in->ifcs);
@@ -141,10 +144,12 @@ static int get_verbs(struct inst *in, const struct conf_port *where, struct inst
 			return -ENOMEM;
 		}
 		status = open_verbs(p, err);
-		if (status)
+		if (status) {
 			port_close(p);
-		else
-			list_add_tail(&in->ports, &p->link);
+			return status;
+		}
+		reopen_allow(p);
+		list_add_tail(&in->ports, &p->link);
 	}
 	*ret = p;
 	return status;
@@ -202,6 +207,7 @@ void port_close(struct inst_port *p)
 {
 	list_del(&p->link);
 	loop_unwatch(&p->inst->loop, &p->ca_fd);
+	reopen_fini(p);
 	ifc_port_close(&p->ifc);
 	free(p);
 }

@@ -6,6 +6,7 @@
 
 #include "fabric/fabric.h"
 #include "inst/inst.h"
+#include "inst/reopen.h"
 
 struct inst_port {
 	struct list link; /* link in inst.ports */
@@ -18,6 +19,7 @@ struct inst_port {
 		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
 	char name[FABRIC_NAME_MAX + 4]; /* in messages and in answers: CA/PORT */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
+	struct reopen reopen; /* for a port of the kernel's verbs */
 	struct loop_fd ca_fd; /* watch of the access layer's descriptor, if it has one */
 };
 

@@ -291,6 +291,12 @@ int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
+ * ipoib_link_set_qpn() - The queue pair was made again with another number, on a device that had failed. The link starts
+ * again from the beginning with the next ipoib_link_port_update()
+ */
+void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now);
+
+/*
  * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
  *
  * From now on the link owns @ah, until it requests AH_DESTROY. If no path or group needs the handle any more, the

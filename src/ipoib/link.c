@@ -216,6 +216,17 @@ void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now)
 	ipoib_link_sync_qp(l);
 }
 
+void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now)
+{
+	if (!l->has_qp)
+		return;
+	if (l->state >= IPOIB_LINK_JOINING) {
+		l->port.state = IB_PORT_DOWN;
+		ipoib_link_advance(l, now);
+	}
+	l->qpn = qpn & IB_QPN_MASK;
+}
+
 void ipoib_link_sync_qp(struct ipoib_link *l)
 {
 	uint32_t qkey = l->joined ? l->qkey : l->qp_qkey;

@@ -67,6 +67,7 @@ int privs_helper_caps(void)
 	static const unsigned int caps[] = {
 		CAP_NET_ADMIN, CAP_SYS_ADMIN, /* setns, unshare, mount */
 		CAP_SYS_PTRACE, /* for opening /proc/N/ns/net of other users' processes */
+		CAP_MKNOD, /* for device files of RDMA devices */
 	};
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -76,12 +77,16 @@ int privs_helper_caps(void)
 
 int privs_helper_seal(uint32_t flags)
 {
-	static const unsigned int caps[] = { CAP_NET_ADMIN, CAP_SYS_ADMIN };
+	unsigned int caps[3] = { CAP_NET_ADMIN }, n = 1;
 	int err;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	err = keep_caps(caps, flags ? 2 : 1);
+	if (flags & ~(uint32_t)PRIVS_HELPER_MKNOD)
+		caps[n++] = CAP_SYS_ADMIN;
+	if (flags & PRIVS_HELPER_MKNOD)
+		caps[n++] = CAP_MKNOD;
+	err = keep_caps(caps, n);
 	/* AddressSanitizer queries the signal stack when a process ends, and aborts if this call is forbidden. */
 	return err || PRIVS_SANITIZED ? err : privs_helper_seccomp(flags);
 }

@@ -42,8 +42,8 @@ enum privs_flags {
 	 */
 	PRIVS_EXEC = 1 << 3,
 	/*
-	 * Allow the commands of libibverbs on device files that are open. Opening a device, and registering agents of
-	 * umad, need other calls, which are not allowed.
+	 * Allow opening device files, the commands of libibverbs on them, registering agents of umad, and netlink
+	 * sockets of RDMA. Which device files there are is decided by privs_isolate().
 	 */
 	PRIVS_VERBS = 1 << 4,
 	/*
@@ -72,16 +72,18 @@ int privs_drop_bounds(void);
 /**
  * privs_isolate() - Become a user who has no rights and sees no files
  * @flags:	mask of PRIVS_KEEP_ROOT_DIR and PRIVS_NET_RAW
+ * @folder:	for root: mount of device files (netdev_rdma_add()) that becomes /dev/infiniband, beside a read-only /sys;
+ *		-1: there is none. The caller closes it. It is no error if it cannot be mounted
  *
  * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534,
  * enters a new user namespace, in which it has the same user id. In both cases the root directory is then empty and
- * read-only (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
+ * read-only, except for what @folder adds (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
  * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent
  * dies.
  * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces; -errno. After
  * an error the process must end, because some of the changes may have been made.
  */
-int privs_isolate(uint32_t flags);
+int privs_isolate(uint32_t flags, int folder);
 
 /*
  * privs_peer_ok() - True if the peer of a control socket (SO_PEERCRED) may command this process. Only root and the
@@ -89,7 +91,7 @@ int privs_isolate(uint32_t flags);
  */
 bool privs_peer_ok(uid_t uid);
 
-/* Operations on namespaces that a sealed helper may still need. Each of these needs CAP_SYS_ADMIN. */
+/* Operations on namespaces that a sealed helper may still need. All but PRIVS_HELPER_MKNOD need CAP_SYS_ADMIN. */
 enum privs_helper_flags {
 	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
 	/* unmount namespaces, to remove their names when the helper ends */
@@ -98,11 +100,14 @@ enum privs_helper_flags {
 	PRIVS_HELPER_FOLLOW = 1 << 2,
 	/* Open existing files for writing; for a process that writes to one file only (helper/stable.c) */
 	PRIVS_HELPER_WRITE = 1 << 3,
+	PRIVS_HELPER_MKNOD =
+		1 << 4, /* make device files that every user may open (helper/rdma.c) */
 };
 
 /**
  * privs_helper_seal() - Drop for good the helper's privileges for making namespaces and TAPs
- * @flags:	mask of enum privs_helper_flags; the helper keeps CAP_SYS_ADMIN unless it is 0
+ * @flags:	mask of enum privs_helper_flags; the helper keeps CAP_MKNOD for PRIVS_HELPER_MKNOD, and CAP_SYS_ADMIN for
+ *		any of the others
  *
  * The helper keeps CAP_NET_ADMIN and the system calls that its remaining requests need.
  * Return: 0 or -errno; a kernel without seccomp filters is no error
@@ -113,7 +118,8 @@ int privs_helper_seal(uint32_t flags);
 int privs_helper_seccomp(uint32_t flags);
 
 /**
- * privs_helper_caps() - Drop all capabilities of the helper except CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_SYS_PTRACE
+ * privs_helper_caps() - Drop all capabilities of the helper except CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_PTRACE and
+ * CAP_MKNOD
  *
  * Return: 0 or -errno
  */

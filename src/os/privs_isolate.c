@@ -2,6 +2,7 @@
 #include "os/privs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
@@ -35,24 +36,43 @@ bool privs_peer_ok(uid_t uid)
 
 /* ----- an empty root directory */
 
+#define FLAGS (MS_NODEV | MS_NOEXEC | MS_NOSUID)
+
+/*
+ * In the working directory: what libibverbs reads and opens. Without it the process only cannot open a device again,
+ * so errors are ignored.
+ */
+static void add_devices(int folder)
+{
+	if (!mkdir("sys", 0755) && !mount("/sys", "sys", "", MS_BIND, NULL))
+		mount("", "sys", "", MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL);
+	if (!mkdir("dev", 0755) && !mkdir("dev/infiniband", 0755))
+		move_mount(folder, "", AT_FDCWD, "dev/infiniband", MOVE_MOUNT_F_EMPTY_PATH);
+}
+
 /*
  * A mount on a folder of the new mount namespace becomes the root, and the old root is unmounted
- * (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE also ends propagation, so that
+ * (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE and MS_PRIVATE also end propagation, so that
  * no other namespace sees the mount.
  */
-static int empty_root(void)
+static int empty_root(int folder)
 {
 	static const char *const place[] = { "/tmp", "/run", "/proc", "/dev" };
 	unsigned int i = 0;
 
-	if (mount("", "/", "", MS_UNBINDABLE | MS_REC, NULL))
+	if (mount("", "/", "", (folder < 0 ? MS_UNBINDABLE : MS_PRIVATE) | MS_REC, NULL))
 		return -errno;
-	while (mount("", place[i], "tmpfs", MS_NODEV | MS_NOEXEC | MS_NOSUID | MS_RDONLY,
-		     "nr_inodes=2,nr_blocks=1"))
+	while (mount("", place[i], "tmpfs", FLAGS | (folder < 0 ? MS_RDONLY : 0),
+		     "nr_inodes=5,nr_blocks=1"))
 		if (++i == sizeof(place) / sizeof(place[0]))
 			return -errno;
-	if (chdir(place[i]) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
-	    chdir("/"))
+	if (chdir(place[i]))
+		return -errno;
+	if (folder >= 0)
+		add_devices(folder);
+	if (syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		return -errno;
+	if (folder >= 0 && mount("", "/", "", MS_REMOUNT | MS_BIND | MS_RDONLY | FLAGS, NULL))
 		return -errno;
 	return 0;
 }
@@ -100,7 +120,7 @@ static int become_nobody(bool keep_caps)
 	return 0;
 }
 
-int privs_isolate(uint32_t flags)
+int privs_isolate(uint32_t flags, int folder)
 {
 	bool root = !(flags & PRIVS_KEEP_ROOT_DIR);
 	pid_t parent = getppid();
@@ -112,7 +132,7 @@ int privs_isolate(uint32_t flags)
 		if (root && unshare(CLONE_NEWNS))
 			err = -errno;
 		if (root && !err)
-			err = empty_root();
+			err = empty_root(folder);
 		if (!err || err == -EPERM) /* a container may forbid mounts but have other users */
 			err = privs_drop_bounds();
 		if (!err)
@@ -120,7 +140,7 @@ int privs_isolate(uint32_t flags)
 	} else {
 		err = new_userns(root);
 		if (!err && root)
-			err = empty_root();
+			err = empty_root(-1);
 	}
 	if (!err)
 		err = privs_drop_caps(flags & PRIVS_NET_RAW);

@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/nsfs.h>
 #include <linux/sockios.h>
+#include <rdma/rdma_user_ioctl.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -14,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "os/ibtap_kmod.h"
 
@@ -241,6 +243,29 @@ static int allow_clone(scmp_filter_ctx ctx, uint32_t flags)
 	return err;
 }
 
+/* The calls that open a device of libibverbs, which is a device file, and use it */
+static int allow_verbs(scmp_filter_ctx ctx)
+{
+	static const unsigned int requests[] = {
+		RDMA_VERBS_IOCTL,
+		IB_USER_MAD_REGISTER_AGENT,
+		IB_USER_MAD_ENABLE_PKEY,
+	};
+	uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err = allow_if(ctx, SCMP_SYS(openat), 2, mask, O_RDWR);
+
+	if (!err)
+		err = allow_if(ctx, SCMP_SYS(open), 1, mask, O_RDWR);
+	/* libibverbs asks for the driver of a device, by which it finds the provider of one that is not on PCI. */
+	if (!err)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+				       SCMP_CMP32(0, SCMP_CMP_EQ, AF_NETLINK),
+				       SCMP_CMP32(2, SCMP_CMP_EQ, NETLINK_RDMA));
+	for (size_t i = 0; !err && i < sizeof(requests) / sizeof(requests[0]); i++)
+		err = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, requests[i]);
+	return err;
+}
+
 static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 {
 	int err = ALLOW(ctx, io_calls);
@@ -260,7 +285,7 @@ static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 	if (!err)
 		err = allow_ioctls(ctx);
 	if (!err && (flags & PRIVS_VERBS))
-		err = allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, RDMA_VERBS_IOCTL);
+		err = allow_verbs(ctx);
 	return err ? err : allow_clone(ctx, flags);
 }
 
@@ -390,6 +415,14 @@ static int allow_follow(scmp_filter_ctx ctx)
 	return err ? err : allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, NS_GET_NSTYPE);
 }
 
+/* mknodat() of a device file with the mode that helper/rdma.c gives it */
+static int allow_mknod(scmp_filter_ctx ctx)
+{
+	int err = allow_if(ctx, SCMP_SYS(mknodat), 2, UINT32_MAX, S_IFCHR | 0666);
+
+	return err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(umask), 0);
+}
+
 int privs_helper_seccomp(uint32_t flags)
 {
 	scmp_filter_ctx ctx = filter_new(SCMP_ACT_ERRNO(EPERM));
@@ -404,6 +437,8 @@ int privs_helper_seccomp(uint32_t flags)
 		err = allow_sockets(ctx, 0);
 	if (!err && (flags & PRIVS_HELPER_UNMOUNT))
 		err = ALLOW(ctx, helper_unmount_calls);
+	if (!err && (flags & PRIVS_HELPER_MKNOD))
+		err = allow_mknod(ctx);
 	if (!err && (flags & PRIVS_HELPER_FOLLOW))
 		err = allow_follow(ctx);
 	if (!err && (flags & (PRIVS_HELPER_ENTER | PRIVS_HELPER_FOLLOW)))

@@ -56,7 +56,8 @@ static void ah_free(struct verbs_port *p, struct verbs_ah *ah)
 		list_del(&ah->idle);
 		p->nidle--;
 	}
-	p->lib->destroy_ah(ah->h);
+	if (ah->h)
+		p->lib->destroy_ah(ah->h);
 	free(ah);
 }
 
@@ -98,6 +99,18 @@ static unsigned int limit(const struct verbs_port *p)
 		       : VERBS_AHS_MAX;
 }
 
+int verbs_ah_make(struct verbs_ah *ah)
+{
+	struct verbs_port *p = verbs_port_of(ah->ah.ca);
+
+	while (!ah->h) {
+		ah->h = ask(p, &ah->attr);
+		if (!ah->h && ((errno != ENOMEM && errno != EAGAIN) || !evict(p)))
+			return errno ? -errno : -EIO;
+	}
+	return 0;
+}
+
 static int make(struct verbs_port *p, const struct ca_ah_attr *a, struct verbs_ah **ret)
 {
 	struct verbs_ah *ah;
@@ -111,10 +124,9 @@ static int make(struct verbs_port *p, const struct ca_ah_attr *a, struct verbs_a
 	ah->ah.ca = &p->ca;
 	ah->attr = *a;
 	list_init(&ah->idle);
-	do
-		ah->h = ask(p, a);
-	while (!ah->h && (errno == ENOMEM || errno == EAGAIN) && evict(p));
-	err = ah->h ? htab_add(&p->ahs, &ah->by_attr, hash_of(a)) : errno ? -errno : -EIO;
+	err = verbs_ah_make(ah);
+	if (!err)
+		err = htab_add(&p->ahs, &ah->by_attr, hash_of(a));
 	if (!err) {
 		*ret = ah;
 		return 0;
@@ -168,6 +180,17 @@ void verbs_ah_put(struct verbs_ah *ah)
 void verbs_ah_destroy(struct ca_ah *ah)
 {
 	verbs_ah_put(container_of(ah, struct verbs_ah, ah));
+}
+
+void verbs_ahs_unmake(struct verbs_port *p)
+{
+	for (struct hlink *l = htab_each(&p->ahs, NULL); l; l = htab_each(&p->ahs, l)) {
+		struct verbs_ah *ah = container_of(l, struct verbs_ah, by_attr);
+
+		if (ah->h)
+			p->lib->destroy_ah(ah->h);
+		ah->h = NULL;
+	}
 }
 
 void verbs_ahs_fini(struct verbs_port *p)

@@ -21,14 +21,11 @@ static int no_wait(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
 }
 
-int verbs_events_init(struct verbs_port *p)
+int verbs_events_watch(struct verbs_port *p)
 {
 	const int fds[] = { p->ctx->async_fd, p->channel->fd };
 	int err = 0;
 
-	p->ca.fd = epoll_create1(EPOLL_CLOEXEC);
-	if (p->ca.fd < 0)
-		return -errno;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(fds); i++) {
 		err = no_wait(fds[i]);
 		if (!err)
@@ -175,7 +172,7 @@ void verbs_dispatch(struct ca *ca, ns_t now)
 	struct epoll_event ev[4];
 	int n = epoll_wait(ca->fd, ev, ARRAY_SIZE(ev), 0);
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; p->ctx && i < n; i++) {
 		if (ev[i].data.fd == p->ctx->async_fd)
 			asyncs(p, now);
 		else if (ev[i].data.fd == p->channel->fd)

@@ -52,7 +52,7 @@ int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 
 static int leave(struct verbs_qp *q, struct verbs_group *g)
 {
-	int err = q->port->lib->detach_mcast(q->h, &g->gid, g->mlid);
+	int err = q->h ? q->port->lib->detach_mcast(q->h, &g->gid, g->mlid) : 0;
 
 	list_del(&g->link);
 	free(g);
@@ -77,4 +77,25 @@ void verbs_groups_leave(struct verbs_qp *q)
 
 	list_for_each_safe (g, next, &q->groups, link)
 		leave(q, g);
+}
+
+int verbs_groups_attach(struct verbs_qp *q)
+{
+	const struct verbs_group *g;
+	int err = 0;
+
+	list_for_each (g, &q->groups, link) {
+		err = q->port->lib->attach_mcast(q->h, &g->gid, g->mlid);
+		if (err)
+			break;
+	}
+	return err > 0 ? -err : err;
+}
+
+void verbs_groups_detach(struct verbs_qp *q)
+{
+	const struct verbs_group *g;
+
+	list_for_each (g, &q->groups, link)
+		q->port->lib->detach_mcast(q->h, &g->gid, g->mlid);
 }

@@ -218,16 +218,20 @@ static int agent(struct verbs_port *p, uint8_t mgmt_class, uint8_t version, uint
 	return id;
 }
 
-int verbs_mads_init(struct verbs_port *p, const char *device)
+int verbs_mads_init(struct verbs_port *p)
 {
 	static const struct mad_ep_ops ops = { .send = mad_send };
+
+	p->mads.ep = mad_ep_create(&ops, p, p->timers, p->log);
+	return p->mads.ep ? 0 : -ENOMEM;
+}
+
+int verbs_mads_open(struct verbs_port *p)
+{
 	struct verbs_mads *m = &p->mads;
 	const uint64_t none[2] = { 0 };
 
-	m->ep = mad_ep_create(&ops, p, p->timers, p->log);
-	if (!m->ep)
-		return -ENOMEM;
-	m->fd = p->lib->umad_open(device, p->num);
+	m->fd = p->lib->umad_open(p->device, p->num);
 	if (m->fd < 0)
 		return m->fd;
 	m->agent = p->lib->umad_register(m->fd, 0, 0, none);
@@ -238,9 +242,9 @@ int verbs_mads_init(struct verbs_port *p, const char *device)
 	return 0;
 }
 
-void verbs_mads_fini(struct verbs_port *p)
+void verbs_mads_close(struct verbs_port *p)
 {
-	mad_ep_destroy(p->mads.ep);
 	if (p->mads.fd >= 0)
 		close(p->mads.fd);
+	p->mads.fd = -1;
 }

@@ -15,6 +15,18 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 	return -EOPNOTSUPP;
 }
 
+bool verbs_lost(const struct ca *ca)
+{
+	(void)ca;
+	return false;
+}
+
+int verbs_reopen(struct ca *ca, ns_t now, char err[VERBS_ERR_MAX])
+{
+	(void)ca, (void)now, (void)err;
+	return -EOPNOTSUPP;
+}
+
 const struct verbs_stats *verbs_stats(const struct ca *ca)
 {
 	(void)ca;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "verbs/priv.h"
@@ -28,7 +28,7 @@ static uint8_t rate_of(const struct ibv_port_attr *a)
 	return 0;
 }
 
-static int query(struct verbs_port *p)
+int verbs_port_read(struct verbs_port *p)
 {
 	struct ibv_port_attr a = { 0 };
 	union ibv_gid gid;
@@ -59,7 +59,7 @@ static int query(struct verbs_port *p)
 int verbs_port_query(struct ca *ca, struct ca_port_attr *ret)
 {
 	struct verbs_port *p = verbs_port_of(ca);
-	int err = p->dead ? 0 : query(p);
+	int err = p->dead ? 0 : verbs_port_read(p);
 
 	if (err)
 		return err;
@@ -92,170 +92,12 @@ void verbs_died(struct verbs_port *p, const char *why, ns_t now)
 	if (p->dead)
 		return;
 	p->dead = true;
-	log_to(p->log, LOG_LVL_ERR, "port %s: %s; the port works again after a new start", p->name,
-	       why);
+	log_to(p->log, LOG_LVL_ERR, "port %s: %s", p->name, why);
 	if (p->ca.notify && p->ca.notify->event)
 		p->ca.notify->event(p->ca.ctx, CA_EVENT_DEVICE_FATAL, now);
 }
 
-/* --- opening */
-
-static int refused(char err[VERBS_ERR_MAX], int status, const char *what)
-{
-	snprintf(err, VERBS_ERR_MAX, "%s: %s", what, strerror(-status));
-	return status;
-}
-
-static int errno_of(void)
-{
-	return errno ? -errno : -EIO;
-}
-
-static struct ibv_context *open_found(const struct verbs_lib *lib, struct ibv_device **list, int n,
-				      const char *name, char err[VERBS_ERR_MAX])
-{
-	struct ibv_context *ctx;
-	int status;
-
-	for (int i = 0; i < n; i++) {
-		if (strcmp(list[i]->name, name))
-			continue;
-		errno = 0;
-		ctx = lib->open_device(list[i]);
-		if (ctx)
-			return ctx;
-		status = errno_of();
-		refused(err, status, list[i]->dev_name);
-		errno = -status;
-		return NULL;
-	}
-	snprintf(err, VERBS_ERR_MAX, "libibverbs has no such device");
-	errno = ENODEV;
-	return NULL;
-}
-
-static int open_device(struct verbs_port *p, const char *name, char err[VERBS_ERR_MAX])
-{
-	int n = 0, status;
-	struct ibv_device **list;
-
-	errno = 0;
-	list = p->lib->get_device_list(&n);
-	if (!list)
-		return refused(err, errno_of(), "the list of devices");
-	p->ctx = open_found(p->lib, list, n, name, err);
-	status = p->ctx ? 0 : -errno;
-	p->lib->free_device_list(list);
-	return status;
-}
-
-static int check_port(struct verbs_port *p, const char *device, char err[VERBS_ERR_MAX])
-{
-	struct ibv_port_attr a = { 0 };
-	int status = p->lib->query_device(p->ctx, &p->limits);
-
-	if (status)
-		return refused(err, -status, "the attributes of the device");
-	if (!p->num || p->num > p->limits.phys_port_cnt) {
-		snprintf(err, VERBS_ERR_MAX, "the device has no port %u", p->num);
-		return -ENODEV;
-	}
-	status = p->lib->query_port(p->ctx, p->num, &a);
-	if (status)
-		return refused(err, -status, "the attributes of the port");
-	if (p->ctx->device->node_type != IBV_NODE_CA ||
-	    (a.link_layer != IBV_LINK_LAYER_INFINIBAND &&
-	     a.link_layer != IBV_LINK_LAYER_UNSPECIFIED) ||
-	    !strncmp(device, "hfi1", 4)) {
-		snprintf(err, VERBS_ERR_MAX, "the link is %s, expected InfiniBand",
-			 a.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "no InfiniBand");
-		return -EMEDIUMTYPE;
-	}
-	return query(p);
-}
-
-static int open_pkeys(struct verbs_port *p, const char *device, char err[VERBS_ERR_MAX])
-{
-	p->pkeys_fd = p->lib->pkeys_open(device, p->num);
-	if (p->pkeys_fd < 0)
-		return refused(err, p->pkeys_fd, "the P_Key table in sysfs");
-	p->pkeys = calloc(p->attr.pkey_tbl_len ? p->attr.pkey_tbl_len : 1, sizeof(*p->pkeys));
-	if (!p->pkeys)
-		return refused(err, -ENOMEM, "the P_Key table");
-	verbs_pkeys_read(p);
-	return 0;
-}
-
-/* The kernel charges the pinned memory to this limit, unless the process has CAP_IPC_LOCK. */
-static void raise_limit(void)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &lim) || lim.rlim_cur == lim.rlim_max)
-		return;
-	lim.rlim_cur = lim.rlim_max;
-	setrlimit(RLIMIT_MEMLOCK, &lim);
-}
-
-/*
- * A child of a fork does not get the arena, because otherwise, when the parent writes to a page
- * after the fork, it would get a copy of the page, and the adapter would still use the old one.
- */
-static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
-{
-	size_t size = (size_t)p->nslots * VERBS_SLOT;
-
-	p->free_slot = calloc(p->nslots, sizeof(*p->free_slot));
-	p->arena = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p->arena == MAP_FAILED)
-		p->arena = NULL;
-	if (!p->free_slot || !p->arena)
-		return refused(err, -ENOMEM, "the packet buffers");
-	madvise(p->arena, size, MADV_DONTFORK);
-	madvise(p->arena, size, MADV_HUGEPAGE); /* less to fault in, to pin and to translate */
-	for (unsigned int i = 0; i < p->nslots; i++)
-		p->free_slot[i] = p->nslots - 1 - i;
-	p->nfree = p->nslots;
-	raise_limit();
-	errno = 0;
-	p->mr = p->lib->reg_mr(p->pd, p->arena, size, IBV_ACCESS_LOCAL_WRITE);
-	if (p->mr)
-		return 0;
-	snprintf(err, VERBS_ERR_MAX, "registering %zu octets of memory: %s%s", size,
-		 strerror(-errno_of()), errno == ENOMEM ? " (see ulimit -l, or CAP_IPC_LOCK)" : "");
-	return errno_of();
-}
-
-static int make_objects(struct verbs_port *p, char err[VERBS_ERR_MAX])
-{
-	errno = 0;
-	p->pd = p->lib->alloc_pd(p->ctx);
-	if (!p->pd)
-		return refused(err, errno_of(), "a protection domain");
-	p->channel = p->lib->create_comp_channel(p->ctx);
-	if (!p->channel)
-		return refused(err, errno_of(), "a completion channel");
-	return make_arena(p, err);
-}
-
-static int start(struct verbs_port *p, const struct verbs_cfg *cfg, char err[VERBS_ERR_MAX])
-{
-	int status = open_device(p, cfg->device, err);
-
-	if (!status)
-		status = check_port(p, cfg->device, err);
-	if (!status)
-		status = open_pkeys(p, cfg->device, err);
-	if (!status)
-		status = make_objects(p, err);
-	if (status)
-		return status;
-	status = verbs_mads_init(p, cfg->device);
-	if (status)
-		return refused(err, status, "the umad device of the port");
-	status = verbs_events_init(p);
-	return status ? refused(err, status, "epoll") : 0;
-}
+/* --- opening and closing */
 
 static void port_close(struct ca *ca)
 {
@@ -265,19 +107,10 @@ static void port_close(struct ca *ca)
 	list_for_each_safe (q, next, &p->qps, link)
 		verbs_qp_destroy(&q->qp);
 	verbs_ahs_fini(p);
-	verbs_mads_fini(p);
+	verbs_device_close(p);
+	mad_ep_destroy(p->mads.ep);
 	if (p->ca.fd >= 0)
 		close(p->ca.fd);
-	if (p->mr)
-		p->lib->dereg_mr(p->mr);
-	if (p->channel)
-		p->lib->destroy_comp_channel(p->channel);
-	if (p->pd)
-		p->lib->dealloc_pd(p->pd);
-	if (p->pkeys_fd >= 0)
-		close(p->pkeys_fd);
-	if (p->ctx)
-		p->lib->close_device(p->ctx);
 	if (p->arena)
 		munmap(p->arena, (size_t)p->nslots * VERBS_SLOT);
 	free(p->free_slot);
@@ -294,6 +127,19 @@ static struct mad_ep *port_mad_ep(struct ca *ca)
 static void cm_supported(struct ca *ca, bool on, ns_t now)
 {
 	(void)ca, (void)on, (void)now;
+}
+
+/* Make what the port keeps when its device fails, and open the device. */
+static int start(struct verbs_port *p, char err[VERBS_ERR_MAX])
+{
+	int status = verbs_mads_init(p);
+
+	if (status)
+		return verbs_refused(err, status, "the MAD endpoint");
+	p->ca.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (p->ca.fd < 0)
+		return verbs_refused(err, -errno, "epoll");
+	return verbs_device_open(p, err);
 }
 
 static const struct ca_ops verbs_ops = {
@@ -333,7 +179,7 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 	}
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return refused(err, -ENOMEM, "the port");
+		return verbs_refused(err, -ENOMEM, "the port");
 	p->ca = (struct ca){
 		.ops = &verbs_ops,
 		.notify = notify,
@@ -348,10 +194,11 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 	p->log = cfg->log;
 	p->nslots = cfg->slots ? cfg->slots : VERBS_SLOTS;
 	p->pkeys_fd = p->mads.fd = -1;
-	snprintf(p->name, sizeof(p->name), "%.64s/%u", cfg->device, cfg->port);
+	snprintf(p->device, sizeof(p->device), "%s", cfg->device);
+	snprintf(p->name, sizeof(p->name), "%s/%u", p->device, p->num);
 	list_init(&p->qps);
 	list_init(&p->idle_ahs);
-	status = start(p, cfg, err);
+	status = start(p, err);
 	if (status) {
 		port_close(&p->ca);
 		return status;

@@ -6,6 +6,7 @@
  * DOC: Inside a port of libibverbs
  *
  *	port.c	opening and closing, attributes, P_Key table
+ *	device.c	the device below the port, which may be replaced
  *	event.c	the descriptors that ca_dispatch() serves, asynchronous events
  *	qp.c	states of queue pairs, restart after errors
  *	group.c	attachments to groups
@@ -69,8 +70,9 @@ struct verbs_port {
 	struct pkt_pool *pool;
 	struct timers *timers;
 	uint8_t num;
+	char device[64];
 	char name[80]; /* in the log */
-	bool dead; /* the device failed or is gone, and nothing works any more */
+	bool dead; /* the device failed or is gone, and nothing works until verbs_reopen() */
 	bool grh_required; /* the port sends no packet without GRH */
 	unsigned int mtu; /* octets of payload that the port sends */
 	struct ca_port_attr attr; /* as of the last query */
@@ -91,7 +93,7 @@ struct verbs_ah {
 	struct ca_ah ah;
 	struct hlink by_attr;
 	struct ca_ah_attr attr; /* without padding of unknown value */
-	struct ibv_ah *h;
+	struct ibv_ah *h; /* NULL: to be made on the device that has replaced another one */
 	unsigned int refs; /* handles that callers have, and sends that have not completed */
 	struct list idle; /* in verbs_port.idle_ahs while .refs is 0 */
 };
@@ -105,8 +107,9 @@ struct verbs_qp {
 	struct ca_qp qp;
 	struct list link;
 	struct verbs_port *port;
-	struct ibv_qp *h;
+	struct ibv_qp *h; /* NULL: made again when the port has a device again; .stopped is set */
 	struct ibv_cq *scq, *rcq;
+	uint32_t num; /* QPN */
 	uint16_t pkey_index;
 	uint32_t qkey;
 	bool stopped; /* the queue pair is not in state RTS, so packets to it are lost */
@@ -148,12 +151,23 @@ static inline uint8_t *verbs_slot(const struct verbs_port *p, uint32_t slot)
 
 /* port.c */
 int verbs_port_query(struct ca *ca, struct ca_port_attr *ret);
+/* verbs_port_read() - Read the attributes from the device. 0 or -errno */
+int verbs_port_read(struct verbs_port *p);
 void verbs_pkeys_read(struct verbs_port *p);
 /* verbs_died() - Record that the device failed, and report the failure once */
 void verbs_died(struct verbs_port *p, const char *why, ns_t now);
 
+/* device.c */
+/* verbs_refused() - Write the message of a failed step, and return @status */
+int verbs_refused(char err[VERBS_ERR_MAX], int status, const char *what);
+/* verbs_device_open() - Open the device, and make all objects that the queue pairs share. 0 or -errno, with @err */
+int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
+/* verbs_device_close() - Close what was opened, in any state. Queue pairs and address handles are destroyed before */
+void verbs_device_close(struct verbs_port *p);
+
 /* event.c */
-int verbs_events_init(struct verbs_port *p);
+/* verbs_events_watch() - Serve the descriptors of the device. 0 or -errno */
+int verbs_events_watch(struct verbs_port *p);
 void verbs_dispatch(struct ca *ca, ns_t now);
 /* verbs_unwatch() - Serve @fd no longer */
 void verbs_unwatch(struct verbs_port *p, int fd);
@@ -163,6 +177,10 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 void verbs_qp_destroy(struct ca_qp *qp);
 int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t verbs_qp_num(const struct ca_qp *qp);
+/* verbs_qp_unmake() - Destroy the adapter's objects. Return: false: it may still write to the receive buffers */
+bool verbs_qp_unmake(struct verbs_qp *q);
+/* verbs_qp_remake() - Make them again on another device, with the same attachments to groups. 0 or -errno */
+int verbs_qp_remake(struct verbs_qp *q);
 /* verbs_qp_restart() - Reset the queue pair, and walk back to RTS. 0 or -errno, after which it is .stopped */
 int verbs_qp_restart(struct verbs_qp *q);
 /* verbs_qp_mend() - Restart a queue pair that is in an error state */
@@ -173,6 +191,10 @@ int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 /* verbs_groups_leave() - End all attachments of a queue pair */
 void verbs_groups_leave(struct verbs_qp *q);
+/* verbs_groups_attach() - Make all attachments at the adapter. 0 or the first -errno */
+int verbs_groups_attach(struct verbs_qp *q);
+/* verbs_groups_detach() - End all attachments at the adapter, as far as they exist there */
+void verbs_groups_detach(struct verbs_qp *q);
 
 /* tx.c */
 unsigned int verbs_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n, ns_t now);
@@ -195,12 +217,19 @@ int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah *
 void verbs_ah_destroy(struct ca_ah *ah);
 /* verbs_ah_put() - Give back one reference */
 void verbs_ah_put(struct verbs_ah *ah);
+/* verbs_ah_make() - Make a handle on the port's present device, unless it is made. 0 or -errno */
+int verbs_ah_make(struct verbs_ah *ah);
+/* verbs_ahs_unmake() - Destroy the handles at the adapter, but keep their attributes */
+void verbs_ahs_unmake(struct verbs_port *p);
 /* verbs_ahs_fini() - Destroy all address handles, which no send uses any more */
 void verbs_ahs_fini(struct verbs_port *p);
 
 /* mads.c */
-int verbs_mads_init(struct verbs_port *p, const char *device);
-void verbs_mads_fini(struct verbs_port *p);
+/* verbs_mads_init() - Make the endpoint. 0 or -ENOMEM */
+int verbs_mads_init(struct verbs_port *p);
+/* verbs_mads_open() - Open the umad device. 0 or -errno */
+int verbs_mads_open(struct verbs_port *p);
+void verbs_mads_close(struct verbs_port *p);
 /* verbs_mads_recv() - Read what has arrived */
 void verbs_mads_recv(struct verbs_port *p, ns_t now);
 

@@ -104,8 +104,8 @@ void verbs_qp_mend(struct verbs_qp *q)
 		q->port->stats.qp_restarts++;
 	else
 		log_to(q->port->log, LOG_LVL_WARN,
-		       "port %s: queue pair 0x%06x does not restart: %s", q->port->name,
-		       q->h->qp_num, strerror(-err));
+		       "port %s: queue pair 0x%06x does not restart: %s", q->port->name, q->num,
+		       strerror(-err));
 }
 
 /* --- making */
@@ -159,7 +159,7 @@ static int take_slots(struct verbs_qp *q, unsigned int want)
 	return 0;
 }
 
-static int make_queues(struct verbs_qp *q, unsigned int tx_depth)
+static int make_queues(struct verbs_qp *q)
 {
 	struct verbs_port *p = q->port;
 	struct ibv_qp_init_attr init = {
@@ -168,10 +168,6 @@ static int make_queues(struct verbs_qp *q, unsigned int tx_depth)
 		.cap = { .max_recv_wr = q->rx_depth, .max_recv_sge = 1, .max_send_sge = 1 },
 	};
 
-	q->tx_depth = depth_of(p, tx_depth);
-	q->tx = calloc(q->tx_depth, sizeof(*q->tx));
-	if (!q->tx)
-		return -ENOMEM;
 	errno = 0;
 	q->scq = p->lib->create_cq(p->ctx, (int)q->tx_depth, q, p->channel, 0);
 	if (q->scq)
@@ -182,7 +178,10 @@ static int make_queues(struct verbs_qp *q, unsigned int tx_depth)
 	init.recv_cq = q->rcq;
 	init.cap.max_send_wr = q->tx_depth;
 	q->h = p->lib->create_qp(p->pd, &init);
-	return q->h ? 0 : errno ? -errno : -EIO;
+	if (!q->h)
+		return errno ? -errno : -EIO;
+	q->num = q->h->qp_num;
+	return to_rts(q);
 }
 
 static int check(const struct verbs_port *p, uint16_t pkey_index)
@@ -209,17 +208,49 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 	q->qkey = attr->qkey;
 	list_init(&q->groups);
 	list_add_tail(&p->qps, &q->link);
-	err = take_slots(q, attr->rx_depth);
+	q->tx_depth = depth_of(p, attr->tx_depth);
+	q->tx = calloc(q->tx_depth, sizeof(*q->tx));
+	err = q->tx ? take_slots(q, attr->rx_depth) : -ENOMEM;
 	if (!err)
-		err = make_queues(q, attr->tx_depth);
-	if (!err)
-		err = to_rts(q);
+		err = make_queues(q);
 	if (err) {
 		verbs_qp_destroy(&q->qp);
 		return err;
 	}
 	*ret = &q->qp;
 	return 0;
+}
+
+bool verbs_qp_unmake(struct verbs_qp *q)
+{
+	const struct verbs_lib *lib = q->port->lib;
+	bool gone;
+
+	if (q->h)
+		verbs_groups_detach(q);
+	gone = !q->h || !lib->destroy_qp(q->h) || q->port->dead;
+	if (q->rcq)
+		lib->destroy_cq(q->rcq);
+	if (q->scq)
+		lib->destroy_cq(q->scq);
+	q->h = NULL;
+	q->rcq = q->scq = NULL;
+	q->stopped = true;
+	q->broken = q->scq_armed = false;
+	q->stash_n = q->stash_at = 0;
+	if (gone)
+		verbs_tx_drop(q);
+	return gone;
+}
+
+int verbs_qp_remake(struct verbs_qp *q)
+{
+	int err;
+
+	for (q->nidle = 0; q->nidle < q->rx_depth; q->nidle++)
+		q->idle[q->nidle] = q->idle[q->rx_depth + q->nidle];
+	err = make_queues(q);
+	return err ? err : verbs_groups_attach(q);
 }
 
 /*
@@ -230,23 +261,15 @@ void verbs_qp_destroy(struct ca_qp *cqp)
 {
 	struct verbs_qp *q = verbs_qp_of(cqp);
 	struct verbs_port *p = q->port;
-	bool gone;
 
 	verbs_groups_leave(q);
-	gone = !q->h || !p->lib->destroy_qp(q->h) || p->dead;
-
 	list_del(&q->link);
-	if (q->rcq)
-		p->lib->destroy_cq(q->rcq);
-	if (q->scq)
-		p->lib->destroy_cq(q->scq);
-	if (gone) {
-		verbs_tx_drop(q);
+	if (verbs_qp_unmake(q)) {
 		for (unsigned int i = 0; q->idle && i < q->rx_depth; i++)
 			p->free_slot[p->nfree++] = q->idle[q->rx_depth + i];
 	} else {
 		log_to(p->log, LOG_LVL_WARN, "port %s: queue pair 0x%06x cannot be destroyed",
-		       p->name, q->h->qp_num);
+		       p->name, q->num);
 	}
 	free(q->tx);
 	free(q->idle);
@@ -267,5 +290,5 @@ int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 
 uint32_t verbs_qp_num(const struct ca_qp *qp)
 {
-	return container_of(qp, const struct verbs_qp, qp)->h->qp_num;
+	return container_of(qp, const struct verbs_qp, qp)->num;
 }

@@ -153,7 +153,7 @@ static uint64_t *reason(const struct verbs_qp *q, const struct ca_send *s)
 {
 	struct verbs_port *p = q->port;
 
-	if (p->dead || q->stopped)
+	if (p->dead || q->stopped || verbs_ah_make(container_of(s->ah, struct verbs_ah, ah)))
 		return &p->stats.tx_refused;
 	return s->pkt->len > p->mtu ? &p->stats.tx_too_long : NULL;
 }

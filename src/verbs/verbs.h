@@ -66,6 +66,19 @@ struct verbs_stats {
 int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
 	       struct ca **ret, char err[VERBS_ERR_MAX]);
 
+/* verbs_lost() - True if the device of a port that verbs_open() has opened failed or was removed */
+bool verbs_lost(const struct ca *ca);
+
+/**
+ * verbs_reopen() - Open the device of a port again after it was lost
+ *
+ * Queue pairs, attachments to groups and address handles are made again on the new device. Queue pairs have new numbers
+ * and must be armed, and packets that waited are lost. On success the event CA_EVENT_DEVICE_BACK is reported. Not to be
+ * called in a callback of the port.
+ * Return: as verbs_open(); after an error the port is still lost
+ */
+int verbs_reopen(struct ca *ca, ns_t now, char err[VERBS_ERR_MAX]);
+
 /* verbs_stats() - Counters of a port that verbs_open() has opened; NULL for a CA of another backend */
 const struct verbs_stats *verbs_stats(const struct ca *ca);
 

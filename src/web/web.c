@@ -95,7 +95,7 @@ static int watch_signals(void)
 /* Drops rights as the daemon does, but does not end with its parent, so that it can be run by `nohup`. */
 static int drop_rights(void)
 {
-	int status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0);
+	int status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0, -1);
 
 	if (!status && prctl(PR_SET_PDEATHSIG, 0))
 		status = -errno;

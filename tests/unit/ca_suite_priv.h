@@ -17,7 +17,7 @@ struct suite {
 	struct ca_suite_env e;
 	struct ca_port_attr port[2];
 	struct side {
-		unsigned int ready, events[CA_EVENT_DEVICE_FATAL + 1];
+		unsigned int ready, events[CA_EVENT_DEVICE_BACK + 1];
 		struct ca_qp *ready_qp;
 	} side[2];
 };

@@ -105,13 +105,13 @@ static const struct ca_suite_backend backend = {
 static struct {
 	struct ca_suite_env env;
 	struct ca *victim;
-	unsigned int events[2][CA_EVENT_DEVICE_FATAL + 1];
+	unsigned int events[2][CA_EVENT_DEVICE_BACK + 1];
 	bool close_in_event, nest;
 } t;
 
 static void on_event(void *ctx, enum ca_event ev, ns_t now)
 {
-	unsigned int(*mine)[CA_EVENT_DEVICE_FATAL + 1] = ctx;
+	unsigned int(*mine)[CA_EVENT_DEVICE_BACK + 1] = ctx;
 	struct wire *w = t.env.priv;
 
 	(*mine)[ev]++;
@@ -176,7 +176,7 @@ static void test_node_events_become_ca_events(void **state)
 	for (unsigned int i = 0; i < sizeof(map) / sizeof(*map); i++) {
 		memset(t.events, 0, sizeof(t.events));
 		ca_soft_event(soft_of(w, 0), 1, map[i].ev, t.env.now);
-		for (int e = 0; e <= CA_EVENT_DEVICE_FATAL; e++) {
+		for (int e = 0; e <= CA_EVENT_DEVICE_BACK; e++) {
 			assert_int_equal(t.events[0][e], e == map[i].want);
 			assert_int_equal(t.events[1][e], 0);
 		}

@@ -5,6 +5,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <pthread.h>
 #include <rdma/ib_user_mad.h>
 #include <rdma/rdma_user_ioctl.h>
@@ -115,7 +116,7 @@ static void isolate_with_raw(void)
 {
 	bool had = have_cap(CAP_NET_RAW);
 
-	MUST(!privs_isolate(PRIVS_NET_RAW | PRIVS_KEEP_ROOT_DIR));
+	MUST(!privs_isolate(PRIVS_NET_RAW | PRIVS_KEEP_ROOT_DIR, -1));
 	MUST(!had || have_cap(CAP_NET_RAW));
 	MUST(!have_cap(CAP_NET_ADMIN));
 	MUST(!have_cap(CAP_SYS_ADMIN));
@@ -209,15 +210,20 @@ static void permitted_by_flags(void)
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 }
 
-/* Commands on a device that is open, and nothing else of libibverbs */
+/* Opening a device file, and commands on it; nothing else of libibverbs */
 static void verbs_commands(void)
 {
 	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno != EPERM);
 	filter(PRIVS_VERBS);
 	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno != EPERM);
-	MUST(ioctl(0, IB_USER_MAD_REGISTER_AGENT, NULL) < 0 && errno == EPERM);
-	MUST(open("/dev/null", O_RDWR) < 0 && errno == EPERM);
-	MUST(socket(AF_NETLINK, SOCK_RAW, 0) < 0 && errno == EPERM);
+	MUST(ioctl(0, IB_USER_MAD_REGISTER_AGENT, NULL) < 0 && errno != EPERM);
+	MUST(ioctl(0, IB_USER_MAD_ENABLE_PKEY, NULL) < 0 && errno != EPERM);
+	MUST(ioctl(0, IB_USER_MAD_UNREGISTER_AGENT, NULL) < 0 && errno == EPERM);
+	MUST(open("/dev/null", O_RDWR) >= 0);
+	MUST(open("/dev/null", O_RDWR | O_CREAT, 0600) < 0 && errno == EPERM);
+	MUST(open("/dev/null", O_RDWR | O_TRUNC) < 0 && errno == EPERM);
+	MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA) >= 0 || errno != EPERM);
+	MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE) < 0 && errno == EPERM);
 	MUST(ioctl(0, IBTAP_ATTACH, NULL) < 0 && errno == EPERM);
 }
 
@@ -225,6 +231,9 @@ static void no_verbs_commands(void)
 {
 	filter(0);
 	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno == EPERM);
+	MUST(ioctl(0, IB_USER_MAD_REGISTER_AGENT, NULL) < 0 && errno == EPERM);
+	MUST(open("/dev/null", O_RDWR) < 0 && errno == EPERM);
+	MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA) < 0 && errno == EPERM);
 }
 
 static void killed(void)

@@ -15,7 +15,7 @@
 
 static struct {
 	struct ca_suite_env env;
-	unsigned int events[CA_EVENT_DEVICE_FATAL + 1], ready, room;
+	unsigned int events[CA_EVENT_DEVICE_BACK + 1], ready, room;
 	struct ca_qp *a, *b;
 	struct ca_ah *ah;
 } t;
@@ -447,6 +447,140 @@ static void test_a_device_that_disappears(void **state)
 	mad_agent_del(agent);
 }
 
+/* Send one packet from B to the queue pair @qpn of A, or to a group that A is in; return whether A got it */
+static bool reaches_a(const struct ca_ah_attr *to, uint32_t qpn)
+{
+	static const uint8_t octets[100];
+	struct ca_send s = { .dest_qp = qpn, .qkey = QKEY };
+	struct ca_wc wc[4];
+	unsigned int n;
+
+	assert_int_equal(ca_ah_create(t.env.ca[1], to, &s.ah), 0);
+	s.pkt = pkt_from_data(t.env.pool, octets, sizeof(octets));
+	assert_int_equal(ca_post_send(t.b, &s, 1, t.env.now), 1);
+	verbs_rig_run(&t.env);
+	n = ca_poll(t.a, wc, ARRAY_SIZE(wc));
+	for (unsigned int i = 0; i < n; i++)
+		pkt_free(wc[i].pkt);
+	ca_ah_destroy(s.ah);
+	return n == 1;
+}
+
+static const ib_gid group = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
+
+static struct ca_ah_attr to_port(unsigned int side)
+{
+	struct ca_port_attr p;
+
+	assert_int_equal(ca_port_query(t.env.ca[side], &p), 0);
+	return (struct ca_ah_attr){ .dlid = p.lid };
+}
+
+/* The queue pair, its group and the address handle are those of before, on the device that has come back. */
+static void works_again(void)
+{
+	struct ca_ah_attr mcast = { .dlid = CA_SUITE_MLID, .has_grh = true, .dgid = group };
+	struct mad_agent_cfg c = { .qp = 1, .mgmt_class = MAD_CLASS_PERF, .class_version = 1 };
+	struct ca_ah_attr self = to_port(0);
+	struct mad_agent *agent = NULL;
+	struct answers a = { 0 };
+
+	assert_true(works());
+	assert_true(reaches_a(&self, ca_qp_num(t.a)));
+	assert_true(reaches_a(&mcast, IB_QPN_MCAST));
+	assert_int_equal(mad_agent_add(ca_mad_ep(t.env.ca[0]), &c, &agent), 0);
+	assert_int_equal(ask(agent, peer().dlid, &a), 0);
+	verbs_rig_run(&t.env);
+	assert_int_equal(a.ok, 1);
+	mad_agent_del(agent);
+	t.ready = 0;
+	assert_true(ca_arm(t.a));
+}
+
+static void test_a_device_that_comes_back(void **state)
+{
+	char err[VERBS_ERR_MAX];
+	struct ca_port_attr p;
+	int objects;
+
+	assert_int_equal(ca_attach(t.a, &group, CA_SUITE_MLID), 0);
+	works_again();
+	objects = fake.objects;
+	for (unsigned int round = 1; round <= 3; round++) {
+		uint32_t qpn = ca_qp_num(t.a);
+
+		assert_false(verbs_lost(t.env.ca[0]));
+		fake.hold = true;
+		assert_int_equal(post(5, 32), 5);
+		fake.hold = false;
+		fake_remove(0);
+		assert_true(verbs_rig_dispatch(&t.env));
+		assert_true(verbs_lost(t.env.ca[0]));
+		for (unsigned int i = 0; i < 3; i++) {
+			assert_int_equal(verbs_reopen(t.env.ca[0], t.env.now, err), -EIO);
+			assert_string_equal(err, "uverbs0: Input/output error");
+			verbs_rig_run(&t.env);
+			assert_int_equal(post(2, 32), 2); /* they are lost */
+		}
+		assert_int_equal(ca_qp_num(t.a), qpn);
+		assert_int_equal(t.events[CA_EVENT_DEVICE_BACK], round - 1);
+		fake_restore(0);
+		assert_int_equal(verbs_reopen(t.env.ca[0], t.env.now, err), 0);
+		assert_int_equal(t.events[CA_EVENT_DEVICE_BACK], round);
+		assert_int_not_equal(ca_qp_num(t.a), qpn);
+		assert_int_equal(ca_port_query(t.env.ca[0], &p), 0);
+		assert_int_equal(p.state, IB_PORT_ACTIVE);
+		works_again();
+		assert_int_equal(fake.objects, objects);
+	}
+}
+
+static void test_a_device_that_comes_back_when_memory_is_short(void **state)
+{
+	char err[VERBS_ERR_MAX];
+	unsigned int i = 0, works_without = 0;
+
+	assert_int_equal(ca_attach(t.a, &group, CA_SUITE_MLID), 0);
+	do {
+		if (!verbs_lost(t.env.ca[0])) {
+			fake_remove(0);
+			verbs_rig_run(&t.env);
+			fake_restore(0);
+		}
+		fake.fail_in = ++i;
+		if (!verbs_reopen(t.env.ca[0], t.env.now, err))
+			works_without += !fake.fail_in;
+		else
+			assert_true(verbs_lost(t.env.ca[0]));
+	} while (!fake.fail_in);
+	assert_true(i > 10);
+	assert_int_equal(works_without,
+			 2); /* the agents of SA and CM, which another program may have */
+	fake.fail_in = 0;
+	works_again();
+}
+
+/* Between the failure of the device and its return, the callers leave groups and destroy what they have. */
+static void test_a_device_comes_back_to_nothing(void **state)
+{
+	char err[VERBS_ERR_MAX];
+
+	assert_int_equal(ca_attach(t.a, &group, CA_SUITE_MLID), 0);
+	fake_remove(0);
+	verbs_rig_run(&t.env);
+	assert_int_equal(verbs_reopen(t.env.ca[0], t.env.now, err), -EIO);
+	assert_int_equal(ca_detach(t.a, &group, CA_SUITE_MLID), 0);
+	ca_ah_destroy(t.ah);
+	ca_qp_destroy(t.a);
+	fake_restore(0);
+	assert_int_equal(verbs_reopen(t.env.ca[0], t.env.now, err), 0);
+	t.a = make_qp(0, 16);
+	assert_int_equal(
+		ca_ah_create(t.env.ca[0], &(struct ca_ah_attr){ .dlid = peer().dlid }, &t.ah), 0);
+	assert_int_equal(ca_attach(t.a, &group, CA_SUITE_MLID), 0);
+	works_again();
+}
+
 /* Make all objects that a port can have; return the first error */
 static int make_everything(void)
 {
@@ -581,6 +715,9 @@ int main(void)
 		T(test_requests_that_are_repeated),
 		T(test_another_program_may_have_the_reports),
 		T(test_a_device_that_disappears),
+		T(test_a_device_that_comes_back),
+		T(test_a_device_that_comes_back_when_memory_is_short),
+		T(test_a_device_comes_back_to_nothing),
 		T(test_out_of_memory_at_every_call),
 		T(test_other_links_are_refused),
 		T(test_groups_of_a_queue_pair),

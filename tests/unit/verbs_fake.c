@@ -542,3 +542,8 @@ void fake_remove(unsigned int side)
 	fake_umad_close(d);
 	fake_async(side, IBV_EVENT_DEVICE_FATAL);
 }
+
+void fake_restore(unsigned int side)
+{
+	fake_devs[side].gone = false;
+}

@@ -46,6 +46,8 @@ void fake_down(struct ca_suite_env *env);
 bool fake_work(struct ca_suite_env *env);
 /* fake_remove() - Take the device of @side away, as at a hot removal */
 void fake_remove(unsigned int side);
+/* fake_restore() - Bring the device of @side back, as after a driver was loaded again */
+void fake_restore(unsigned int side);
 /* fake_fail_send() - The oldest send that waits completes with an error, and stops its send queue */
 void fake_fail_send(unsigned int side);
 /* fake_fail_qps() - All queue pairs of @side get into the error state */

@@ -151,6 +151,7 @@ nothing_left() { equal "$before" "$(g a bash "$PWD/tests/interop/linux/guest/ver
 check "nothing of it is left in the kernel" eventually 20 nothing_left
 check "it starts again" v_start
 before_downs=$(downs)
+guid=$(g a cat /sys/class/infiniband/uib0/node_guid)
 g a 'ip link set ib0 down; echo uib0 >/sys/module/uib/parameters/remove'
 check "the device is removed under it: the log says so" eventually 20 grep -Eq "port uib0/1: the .*device .*removed" "$work/v.log"
 check "the interface is down" eventually 20 went $((before_downs + 1))
@@ -162,6 +163,18 @@ idle() { # it uses less than a third of a processor
 check "the descriptors of the device that is gone do not keep it awake" idle
 alive() { va link show >/dev/null; }
 check "the instance still answers" alive
+
+# --- the module is loaded again
+
+link=$(vm_port a | sed -E 's/.*udp:([^,]*),.*listen=([^,]*)/peer=\1 listen=\2/')
+load="rmmod uib && insmod ${UIPOIB%/*}/kmod/\$(uname -r)/uib.ko && echo uib0 guid=0x${guid//:/} $link mtu=2048 >/sys/module/uib/parameters/add"
+before_ups=$(ups)
+check "the module can be removed under it, and loaded again" g a "$load"
+check "the interface comes up again" eventually $vm_patience came $((before_ups + 1))
+check "the log says that the device is back" grep -q "port uib0/1: the device is back" "$work/v.log"
+for p in 10.4.0.1 10.4.9.2 fd04::1; do check "it pings $p again" pings v1 $p; done
+check "a soft host pings it again" pings h1 10.4.9.11
+check "the daemon has no other rights than before" eval "status_of '^Uid:.65534.65534.65534' && status_of '^CapPrm:.0000000000002000\$'"
 end_at a "$v_pid"
 ended() { not g a kill -0 "$v_pid"; }
 check "and ends when it is told" eventually 20 ended
