@@ -7,8 +7,9 @@
  *	echo uib0 >/sys/module/uib/parameters/remove		(or: rdma link delete uib0/1)
  *	modprobe uib add='"uib0 peer=10.0.0.1:5001"'
  *
- * The socket is in the network namespace of the process that writes the parameter. When that namespace ends, the device
- * is removed.
+ * The socket is in the network namespace of the process that writes the parameter, or in the one that netns=FD names by
+ * a descriptor of this process. When that namespace ends, the device is removed. The device itself, and the interface
+ * that ib_ipoib makes for it, are in the namespace of the writer, so the cable of ib0 need not be seen where ib0 is.
  */
 
 #include <linux/ctype.h>
@@ -45,6 +46,7 @@ static LIST_HEAD(devs);
 /* The values in a line of the parameter "add" */
 struct spec {
 	char name[IB_DEVICE_NAME_MAX];
+	struct net *net; /* the socket's namespace, with a reference */
 	union uib_addr listen, peer;
 	bool has_listen, has_peer;
 	u64 guid;
@@ -52,7 +54,7 @@ struct spec {
 	unsigned int silence_ms; /* length of the silence after the start */
 };
 
-/* --- "NAME listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
+/* --- "NAME netns=FD listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
 
 /* ADDR[:PORT], [ADDR6][:PORT] */
 static int parse_addr(struct net *net, char *s, union uib_addr *ret)
@@ -98,15 +100,33 @@ static int parse_silence(const char *s, unsigned int *ret)
 	return kstrtouint(s, 0, ret) || *ret > UIB_SILENCE_MS ? -EINVAL : 0;
 }
 
-static int parse_key(struct net *net, struct spec *s, const char *key, char *value)
+/* An address may name an interface (fe80::1%eth0), which is one of the socket's namespace. So netns= precedes the addresses. */
+static int parse_netns(struct spec *s, const char *value)
 {
+	struct net *net;
+	unsigned int fd;
+
+	if (s->has_listen || s->has_peer || kstrtouint(value, 10, &fd) || fd > INT_MAX)
+		return -EINVAL;
+	net = get_net_ns_by_fd(fd);
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	put_net(s->net);
+	s->net = net;
+	return 0;
+}
+
+static int parse_key(struct spec *s, const char *key, char *value)
+{
+	if (!strcmp(key, "netns"))
+		return parse_netns(s, value);
 	if (!strcmp(key, "listen")) {
 		s->has_listen = true;
-		return parse_addr(net, value, &s->listen);
+		return parse_addr(s->net, value, &s->listen);
 	}
 	if (!strcmp(key, "peer")) {
 		s->has_peer = true;
-		return parse_addr(net, value, &s->peer);
+		return parse_addr(s->net, value, &s->peer);
 	}
 	if (!strcmp(key, "guid"))
 		return kstrtou64(value, 16, &s->guid) || !s->guid ? -EINVAL : 0;
@@ -156,12 +176,11 @@ static bool name_ok(const char *name)
 	return isalnum(*name) && !*c;
 }
 
-static int parse(struct net *net, char *text, struct spec *s)
+static int parse(char *text, struct spec *s)
 {
 	char *word, *value;
 	int err;
 
-	*s = (struct spec){ .mtu_cap = IB_MTU_4096, .silence_ms = UIB_SILENCE_MS };
 	text = strim(text);
 	word = strsep(&text, " ");
 	if (!name_ok(word) || strscpy(s->name, word, sizeof(s->name)) < 0)
@@ -173,7 +192,7 @@ static int parse(struct net *net, char *text, struct spec *s)
 		if (!value)
 			return -EINVAL;
 		*value++ = '\0';
-		err = parse_key(net, s, word, value);
+		err = parse_key(s, word, value);
 		if (err) {
 			pr_err("uib: %s: %*pE: expected a key and a value as modinfo uib lists "
 			       "them\n",
@@ -186,11 +205,11 @@ static int parse(struct net *net, char *text, struct spec *s)
 
 /* --- devices */
 
-static void init_dev(struct uib_dev *dev, struct net *net, const struct spec *s)
+static void init_dev(struct uib_dev *dev, const struct spec *s)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	dev->link.net = net;
+	dev->link.net = s->net;
 	dev->link.listen = s->listen;
 	dev->link.peer = s->peer;
 	dev->link.has_peer = s->has_peer;
@@ -255,6 +274,7 @@ int uib_enable(struct ib_device *ibdev)
 	return 0;
 }
 
+/* Add a device to namespace @net. */
 static int add(struct net *net, const struct spec *s)
 {
 	struct uib_dev *dev = uib_alloc_device(net);
@@ -263,7 +283,7 @@ static int add(struct net *net, const struct spec *s)
 
 	if (!dev)
 		return -ENOMEM;
-	init_dev(dev, net, s);
+	init_dev(dev, s);
 	dev->counters = __alloc_percpu(UIB_C_MAX * sizeof(u64), sizeof(u64));
 	if (!dev->counters)
 		goto err_dealloc;
@@ -292,17 +312,22 @@ err_dealloc:
 
 static int add_text(struct net *net, const char *text)
 {
+	struct spec s = { .mtu_cap = IB_MTU_4096, .silence_ms = UIB_SILENCE_MS };
 	char copy[SPEC_MAX];
-	struct spec s;
 	int err;
 
 	if (strscpy(copy, text, sizeof(copy)) < 0)
 		return -E2BIG;
-	err = parse(net, copy, &s);
-	return err ?: add(net, &s);
+	/* The link has no reference: a namespace that ends removes its devices. */
+	s.net = get_net(net);
+	err = parse(copy, &s);
+	if (!err)
+		err = add(net, &s);
+	put_net(s.net);
+	return err;
 }
 
-/* Find the first device in namespace @net with name @name; NULL matches any. The caller gets a reference. */
+/* Find the first device whose socket is in namespace @net with name @name; NULL matches any. The caller gets a reference. */
 static struct uib_dev *find(const struct net *net, const char *name)
 {
 	struct uib_dev *dev, *found = NULL;
@@ -382,8 +407,9 @@ static int remove_set(const char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops add_ops = { .set = add_set };
 static const struct kernel_param_ops remove_ops = { .set = remove_set };
 module_param_cb(add, &add_ops, NULL, 0200);
-MODULE_PARM_DESC(add, "NAME [listen=ADDR:PORT] [peer=ADDR:PORT] [guid=HEX] [mtu=256..4096] "
-		      "[silence=0..4000]");
+MODULE_PARM_DESC(add,
+		 "NAME [netns=FD] [listen=ADDR:PORT] [peer=ADDR:PORT] [guid=HEX] [mtu=256..4096] "
+		 "[silence=0..4000]");
 module_param_cb(remove, &remove_ops, NULL, 0200);
 MODULE_PARM_DESC(remove, "NAME");
 

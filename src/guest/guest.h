@@ -10,6 +10,7 @@
  * console. The program uses only the C library and the formats of vm/.
  */
 
+#include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,9 +59,33 @@ void mount_modules(char *dir); /* mounts the kernel's modules at that folder, re
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
 void make_dirs(char *path); /* makes a folder, and those above it that do not exist */
 
+/* --- cable.c: the network namespace of the link to the fabric */
+
+/* cable_init() - Make the namespace, and set up the interface that leads to `uipoib vm` in it */
+void cable_init(void);
+/* cable_add_hca() - Add a device whose socket is in that namespace. The argument is a line for uib's parameter "add" */
+void cable_add_hca(const char *line);
+/* cable_name() - Give the namespace the name VM_CABLE in the file system; to be called when the root is mounted */
+void cable_name(void);
+
 /* --- net.c */
 
-void net_eth(void); /* sets up eth0, which leads to `uipoib vm` */
+/* A request to rtnetlink: .h.nlmsg_len is the length so far, and net_put_attr() adds to it */
+struct net_request {
+	struct nlmsghdr h;
+	union {
+		struct ifaddrmsg addr;
+		struct ifinfomsg link;
+	};
+	uint8_t attrs[3 * RTA_LENGTH(16)];
+};
+
+void net_put_attr(struct net_request *m, unsigned short type, const void *data, size_t len);
+/* sends a request; returns the kernel's answer, 0 or -errno */
+int net_ask(const struct net_request *m);
+int net_socket(void); /* a socket for ioctl(2) on interfaces */
+int net_set_up(const char *ifname); /* 0 or -errno */
+int net_add_address(const char *ifname, const char *text); /* "10.4.0.100/16"; 0 or -errno */
 /* stores an address, such as "10.4.0.100/16", which net_up() sets at ib0 */
 void net_address(const char *text);
 /* sets ib0 up and waits until it can send; the VM ends if this takes more than @seconds; 0: does not wait */

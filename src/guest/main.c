@@ -109,14 +109,6 @@ static void load_module(const char *name)
 	close(fd);
 }
 
-static void add_hca(const char *line)
-{
-	int status = write_file("/sys/module/uib/parameters/add", line);
-
-	if (status)
-		fatal("uib: add '%s': %s", line, strerror(-status));
-}
-
 struct job {
 	char **env, **arg; /* NULL-terminated, each with room for all lines of the list */
 	size_t nenv, narg;
@@ -146,13 +138,14 @@ static void obey(struct job *j, const char *verb, char *value)
 		sethostname(value, strlen(value));
 	else if (!strcmp(verb, "channel"))
 		chan_open();
-	else if (!strcmp(verb, "eth"))
-		net_eth();
+	else if (!strcmp(verb, "cable"))
+		cable_init();
 	else if (!strcmp(verb, "hca"))
-		add_hca(value);
-	else if (!strcmp(verb, "root"))
+		cable_add_hca(value);
+	else if (!strcmp(verb, "root")) {
 		mount_root();
-	else if (!strcmp(verb, "modules"))
+		cable_name();
+	} else if (!strcmp(verb, "modules"))
 		mount_modules(value);
 	else if (!strcmp(verb, "share"))
 		mount_share(value);

@@ -3,9 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +12,7 @@
 #include <unistd.h>
 
 #include "vm/guest.h"
-#include "vm/net.h"
 
-#define ETH "eth0"
 #define IB "ib0"
 #define PORT_STATE "/sys/class/infiniband/uib0/ports/1/state"
 #define TICK_MS 10
@@ -26,7 +22,7 @@ static unsigned int naddresses;
 
 /* --- interfaces */
 
-static int control_socket(void)
+int net_socket(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -35,10 +31,10 @@ static int control_socket(void)
 	return fd;
 }
 
-static int set_up(const char *ifname)
+int net_set_up(const char *ifname)
 {
 	struct ifreq r = { 0 };
-	int fd = control_socket(), status = 0;
+	int fd = net_socket(), status = 0;
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", ifname);
 	if (ioctl(fd, SIOCGIFFLAGS, &r) < 0) {
@@ -52,13 +48,7 @@ static int set_up(const char *ifname)
 	return status;
 }
 
-struct newaddr {
-	struct nlmsghdr h;
-	struct ifaddrmsg a;
-	uint8_t attrs[3 * RTA_LENGTH(16)];
-};
-
-static void put_attr(struct newaddr *m, unsigned short type, const void *data, size_t len)
+void net_put_attr(struct net_request *m, unsigned short type, const void *data, size_t len)
 {
 	struct rtattr *a = (struct rtattr *)((uint8_t *)m + m->h.nlmsg_len);
 
@@ -68,8 +58,7 @@ static void put_attr(struct newaddr *m, unsigned short type, const void *data, s
 	m->h.nlmsg_len += RTA_ALIGN(a->rta_len);
 }
 
-/* Return the kernel's answer to one request: 0 or -errno */
-static int ask(const struct newaddr *m)
+int net_ask(const struct net_request *m)
 {
 	struct {
 		struct nlmsghdr h;
@@ -88,84 +77,36 @@ static int ask(const struct newaddr *m)
 	return status;
 }
 
-static int add_address(const char *ifname, const char *text)
+int net_add_address(const char *ifname, const char *text)
 {
-	struct newaddr m = {
-		.h = { .nlmsg_len = NLMSG_LENGTH(sizeof(m.a)),
+	struct net_request m = {
+		.h = { .nlmsg_len = NLMSG_LENGTH(sizeof(m.addr)),
 		       .nlmsg_type = RTM_NEWADDR,
 		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE },
-		.a = { .ifa_family = strchr(text, ':') ? AF_INET6 : AF_INET,
-		       .ifa_index = if_nametoindex(ifname) },
+		.addr = { .ifa_family = strchr(text, ':') ? AF_INET6 : AF_INET,
+			  .ifa_index = if_nametoindex(ifname) },
 	};
 	char ip[INET6_ADDRSTRLEN] = "";
 	const char *slash = strchr(text, '/');
 	uint8_t octets[16];
-	size_t len = m.a.ifa_family == AF_INET ? 4 : 16;
+	size_t len = m.addr.ifa_family == AF_INET ? 4 : 16;
 
 	if (!slash || (size_t)(slash - text) >= sizeof(ip))
 		return -EINVAL;
 	memcpy(ip, text, (size_t)(slash - text));
-	if (inet_pton(m.a.ifa_family, ip, octets) != 1)
+	if (inet_pton(m.addr.ifa_family, ip, octets) != 1)
 		return -EINVAL;
-	m.a.ifa_prefixlen = (uint8_t)atoi(slash + 1);
-	put_attr(&m, IFA_LOCAL, octets, len);
-	put_attr(&m, IFA_ADDRESS, octets, len);
-	if (len == 4 && m.a.ifa_prefixlen < 31) {
-		uint32_t all = htonl(0xffffffffu >> m.a.ifa_prefixlen);
+	m.addr.ifa_prefixlen = (uint8_t)atoi(slash + 1);
+	net_put_attr(&m, IFA_LOCAL, octets, len);
+	net_put_attr(&m, IFA_ADDRESS, octets, len);
+	if (len == 4 && m.addr.ifa_prefixlen < 31) {
+		uint32_t all = htonl(0xffffffffu >> m.addr.ifa_prefixlen);
 
 		for (size_t i = 0; i < len; i++)
 			octets[i] |= ((uint8_t *)&all)[i];
-		put_attr(&m, IFA_BROADCAST, octets, len);
+		net_put_attr(&m, IFA_BROADCAST, octets, len);
 	}
-	return ask(&m);
-}
-
-/* --- to the host */
-
-static void set_mtu(const char *ifname, int mtu)
-{
-	struct ifreq r = { .ifr_mtu = mtu };
-	int fd = control_socket();
-
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", ifname);
-	if (ioctl(fd, SIOCSIFMTU, &r) < 0)
-		fatal("%s: MTU %d: %m", ifname, mtu);
-	close(fd);
-}
-
-/* `uipoib vm` does not answer ARP, so the neighbour entry is permanent. */
-static void set_neighbour(const char *ifname)
-{
-	struct arpreq r = { .arp_flags = ATF_COM | ATF_PERM };
-	struct sockaddr_in to = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = inet_addr(VM_NET_HOST) };
-	int fd = control_socket();
-
-	memcpy(&r.arp_pa, &to, sizeof(to));
-	r.arp_ha.sa_family = ARPHRD_ETHER;
-	memcpy(r.arp_ha.sa_data, VM_NET_HOST_MAC, 6);
-	snprintf(r.arp_dev, sizeof(r.arp_dev), "%s", ifname);
-	if (ioctl(fd, SIOCSARP, &r) < 0)
-		fatal("%s: neighbour: %m", ifname);
-	close(fd);
-}
-
-void net_eth(void)
-{
-	char text[32];
-	int status;
-
-	write_file("/proc/sys/net/ipv6/conf/" ETH "/disable_ipv6", "1");
-	set_mtu(ETH, VM_NET_MTU);
-	status = set_up("lo");
-	if (!status)
-		status = set_up(ETH);
-	snprintf(text, sizeof(text), "%s/%d", VM_NET_GUEST, VM_NET_PREFIX);
-	if (!status)
-		status = add_address(ETH, text);
-	if (status)
-		fatal(ETH ": %s", strerror(-status));
-	set_neighbour(ETH);
+	return net_ask(&m);
 }
 
 /* --- ib0 */
@@ -203,10 +144,10 @@ void net_up(unsigned int seconds)
 	const char *why;
 	int status = 0;
 
-	for (unsigned int ms = 0; (status = set_up(IB)) == -ENODEV && ms < 5000; ms += TICK_MS)
+	for (unsigned int ms = 0; (status = net_set_up(IB)) == -ENODEV && ms < 5000; ms += TICK_MS)
 		pause_ms(TICK_MS);
 	for (unsigned int i = 0; !status && i < naddresses; i++) {
-		status = add_address(IB, address[i]);
+		status = net_add_address(IB, address[i]);
 		if (status)
 			fatal("address %s: %s", address[i], strerror(-status));
 	}

@@ -25,17 +25,13 @@
 
 /*
  * The host's configuration is not made for the VM. Files in /run have the precedence over those in /usr/lib: /tmp keeps the
- * host's files, the journal does not copy the host's, and network managers leave the interface to the host alone.
+ * host's files, and the journal does not copy the host's.
  */
 static const struct {
 	const char *path, *text;
 } files[] = {
 	{ "/run/tmpfiles.d/tmp.conf", "" },
 	{ "/run/systemd/journald.conf.d/uipoib.conf", "[Journal]\nStorage=volatile\n" },
-	{ "/run/systemd/network/00-uipoib.network",
-	  "[Match]\nName=eth0\n\n[Link]\nUnmanaged=yes\n" },
-	{ "/run/NetworkManager/conf.d/00-uipoib.conf",
-	  "[keyfile]\nunmanaged-devices=interface-name:eth0\n" },
 };
 
 static void make_file(const char *path, const char *text)

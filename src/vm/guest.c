@@ -140,7 +140,7 @@ static int write_all(struct writer *w)
 		status = add_uib(w);
 	if (status)
 		return status;
-	say(w, "eth", "");
+	say(w, "cable", "");
 	say(w, "hca", w->cfg->hca);
 	status = add_modules(w, for_ipoib);
 	if (!status)

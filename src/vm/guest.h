@@ -11,9 +11,10 @@
  *	module=FILE	load /m/FILE
  *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA
  *	channel=	open the channel (vm/frame.h)
- *	eth=		set up the interface to the host (vm/net.h)
- *	hca=LINE	add a device: LINE goes to uib's parameter "add", see kmod/
- *	root=		mount the root file system read-only, with a tmpfs over it, and make that the root
+ *	cable=		set up the interface to the host (vm/net.h) in a network namespace of its own
+ *	hca=LINE	add a device: LINE goes to uib's parameter "add", see kmod/, with that namespace
+ *	root=		mount the root file system read-only, with a tmpfs over it, make that the root, and give the
+ *			namespace the name VM_CABLE there
  *	modules=DIR	mount the kernel's modules at DIR, read-only; only if the root is not the host's
  *	share=TAG:DIR	mount a share at DIR, writable
  *	address=A/LEN	an address of ib0, IPv4 or IPv6; repeatable
@@ -33,6 +34,8 @@
 
 #define VM_CONFIG "config"
 #define VM_CHANNEL "/dev/vport0p1"
+/* nsenter --net=FILE enters the network namespace of the link to the fabric */
+#define VM_CABLE "/run/uipoib-vm/cable"
 #define VM_ROOT_TAG "root"
 #define VM_MODULES_TAG "modules"
 #define VM_SYSTEMD "/lib/systemd/systemd"

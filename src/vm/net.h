@@ -7,7 +7,8 @@
  *
  * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. `uipoib vm` unpacks the
  * datagrams from the frames and passes them to the instance over a socket, and packs the instance's datagrams into
- * frames. The host's network is not involved, and the guest has no other network. The MTU is larger than any packet,
+ * frames. The host's network is not involved, and the guest has no other network. In the guest this interface is in a network
+ * namespace of its own. The MTU is larger than any packet,
  * so nothing is fragmented. The addresses are from TEST-NET-1 (RFC 5737), and only the guest and this process see
  * them.
  */

@@ -7,7 +7,7 @@
  *
  *	uipoib vm  --- UDP socket ---> a port of an instance's switch
  *	  |  \
- *	  |   '- frames --- QEMU --- eth0, uib.ko, ib_ipoib: ib0
+ *	  |   '- frames --- QEMU --- eth0 (namespace VM_CABLE), uib.ko, ib_ipoib: ib0
  *	  |                  |
  *	  '---- channel -----'------ init (src/guest) --- CMD
  *

@@ -28,7 +28,7 @@ old=$(lladdr)
 module=$(ls "$(dirname "$UIPOIB")"/kmod/*/uib.ko | sort -V | tail -1)
 reload() {
 	g a "rmmod uib && [ ! -e /sys/class/net/ib0 ] && insmod $module \
-		add='\"uib0 listen=192.0.2.2:5001 peer=192.0.2.1:5001 guid=$guid\"' && modprobe -r ib_ipoib && modprobe ib_ipoib &&
+		add='\"uib0 netns=3 listen=192.0.2.2:5001 peer=192.0.2.1:5001 guid=$guid\"' 3</run/uipoib-vm/cable && modprobe -r ib_ipoib && modprobe ib_ipoib &&
 		ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up"
 }
 check "the module is removed and loaded again" fault "uib.ko removed and loaded again" 46m 14 active reload

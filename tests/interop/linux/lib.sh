@@ -76,15 +76,21 @@ vm_wait() {
 
 # vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0
 # becomes an interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints
-# its key `port`, for other sections. The VM needs `--share "$work"`.
+# its key `port`, for other sections. The VM needs `--share "$work"`. Interface and link of uipoib are in one network namespace,
+# so the Ethernet interface that leads to the fabric moves to the VM's first one, with the neighbour entry, because nobody answers ARP.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
-	local name=$1
+	local name=$1 cable=/run/uipoib-vm/cable
 	shift
 	{
 		printf '%s\n' '[interface ib0]' "$(vm_port "$name")" 'netdev = ibtap' "$@"
 	} >"$work/$name.conf"
-	g "$name" "echo uib0 >/sys/module/uib/parameters/remove; insmod ${UIPOIB%/*}/kmod/\$(uname -r)/ibtap.ko" || return 1
+	g "$name" "set -e
+		echo uib0 >/sys/module/uib/parameters/remove; insmod ${UIPOIB%/*}/kmod/\$(uname -r)/ibtap.ko
+		host=\$(nsenter --net=$cable ip neigh show 192.0.2.1 dev eth0 | cut -d ' ' -f 3)
+		nsenter --net=$cable ip link set eth0 netns 1
+		echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6
+		ip addr add 192.0.2.2/30 dev eth0; ip link set eth0 up; ip neigh replace 192.0.2.1 lladdr \$host nud permanent dev eth0" || return 1
 	start_at "$name" "$work/$name.uipoib" "$UIPOIB" run -c "$work/$name.conf" -n "$name"
 	vm_daemon[$name]=$started
 	eventually 30 g "$name" "$UIPOIB" -n "$name" wait --timeout 20 || { cat "$work/$name.uipoib"; return 1; }

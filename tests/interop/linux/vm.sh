@@ -115,19 +115,72 @@ ping -q -c 3 -i 0.2 -W 5 10.4.0.1; say "ping" $?
 ping -q -c 2 -i 0.2 -W 5 -M do -s 2016 10.4.0.1; say "a packet of the MTU" $?
 ping -q -c 1 -W 5 8.8.8.8 2>&1 && false || true; say "no other network" $?
 [ -z "$(ls -A /run/uipoib 2>/dev/null)" ]; say "sockets of the host are not there" $?
+bash ./disturb 10.4.0.1 "$3"; say "the cable is out of reach" $?
 sleep 1000 & # a background process does not delay the end
 echo error >&2
 seq 50000
 exit 42
 END
+cat >"$work/disturb" <<'END'
+# What a user may do to all interfaces, and what would take an Ethernet interface of the link over UDP out of service
+fail() { echo "# the cable: $*" >&3; exit 1; }
+has_link() { # whether the link still hears its peer when keepalives have come for 5 s, longer than the link's time-out
+	local n=$(($(rx) + 5)) tries=0
+	until [ "$(rx)" -ge $n ]; do
+		[ $((tries++)) -lt 100 ] || fail "no keepalives after: $1"
+		sleep 0.1
+	done
+	[ "$(cat /sys/class/net/ib0/carrier_changes)" = "$changes" ] || fail "ib0 lost its carrier: $1"
+}
+rx() { sed -n 's/^rx_keepalives //p' /sys/kernel/debug/uib/uib0/stats; }
+changes=$(cat /sys/class/net/ib0/carrier_changes)
+
+[ "$(ls /sys/class/net | xargs)" = "ib0 lo" ] || fail "$(ip -br link)"
+[ "$(ip -4 route | cut -d ' ' -f 1)" = 10.4.0.0/16 ] || fail "$(ip route)"
+[ -z "$(ip netns list)$(ss -Huan)" ] || fail "$(ip netns list; ss -uan)"
+nft -f - <<'NFT' || fail "nft"
+table inet t {
+	counter cable { }
+	chain arriving {
+		type filter hook input priority 0; policy drop
+		udp dport 5001 counter name cable
+		ct state new drop
+	}
+	chain leaving {
+		type filter hook output priority 0; policy drop
+		udp dport 5001 counter name cable
+		ct state new drop
+	}
+}
+NFT
+ping -q -c 1 -W 1 "$1" >/dev/null 2>&1 && fail "the rules drop nothing"
+for i in /sys/class/net/*; do
+	ip addr flush dev "${i##*/}"
+done
+ip route flush table main
+ip neigh flush all
+has_link "nftables drops all packets, and all addresses, routes and neighbours are flushed"
+nft list counter inet t cable | grep -q 'packets 0 ' || fail "$(nft list ruleset)"
+nft flush ruleset
+nsenter --net=/run/uipoib-vm/cable ip -br addr show eth0 | grep -q 192.0.2.2 || fail "its namespace has no name"
+umount /run/uipoib-vm/cable
+mkdir -p /tmp/all && printf '[Match]\nName=*\n[Network]\nAddress=10.4.0.100/16\n' >/tmp/all/all.network
+bash "$2/tests/interop/linux/guest/networkd.sh" /tmp/all >/tmp/networkd.log 2>&1 &
+for i in $(seq 300); do
+	ping -q -c 1 -W 5 "$1" >/dev/null 2>&1 && break
+	[ "$i" != 300 ] || fail "networkd: $(tail /tmp/networkd.log)"
+	sleep 0.2
+done
+has_link "networkd manages all interfaces"
+END
 seq 20000 >"$work/in"
-before=$(date +%s%N)
-(cd "$work" && SPECIAL=$'a b\nc' exec timeout $patience "$UIPOIB" vm --share "$work/shared" -- bash ./inside "$work" "two words" <in >out 2>err)
+before=$(date +%s%N) source=$PWD
+(cd "$work" && SPECIAL=$'a b\nc' exec timeout $patience "$UIPOIB" vm --share "$work/shared" -- bash ./inside "$work" "two words" "$source" <in >out 2>err)
 check "the status of the command" equal 42 $?
 echo "# the whole of it in $((($(date +%s%N) - before) / 1000000)) ms"
 for what in "the folder" "the environment" "the arguments" root "the input" files "files can be changed" "the share" \
 	"ib0 is an InfiniBand interface" "with an address of 20 octets" "its port is active" umad ping "a packet of the MTU" \
-	"no other network" "sockets of the host are not there"; do
+	"no other network" "sockets of the host are not there" "the cable is out of reach"; do
 	check "inside: $what" grep -qx "yes $what" "$work/out" || show=1
 done
 [ -z "${show:-}" ] || head -60 "$work/out" "$work/err" | grep -v '^[0-9]*$' | sed 's/^/# /'

@@ -76,7 +76,12 @@ check "more than loopback needs a peer" refuse "Destination address required" ui
 check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7002" peer=127.0.0.1:7001
 check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
 check "a name that is taken" refuse "Too many open files" uib0 listen=127.0.0.1:7009
-check "a socket that is taken" refuse "in use" uib1 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001
+cable=/run/uipoib-vm/cable
+taken() { refuse "in use" uib1 netns=3 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001 3<$cable; }
+check "a socket that is taken" taken
+check "a namespace that is none" refuse "Invalid argument" uib1 netns=0 peer=127.0.0.1:7001
+check "a descriptor that is not open" refuse "Bad file descriptor" uib1 netns=99 peer=127.0.0.1:7001
+check "a namespace behind an address" refuse "Invalid argument" uib1 peer=127.0.0.1:7001 netns=0
 not_there() { ! remove uib9; }
 check "to remove what is not there" not_there
 check "nothing is left of those" gone uib1
@@ -143,6 +148,7 @@ ns_ib() { # NAMESPACE DEVICE ADDRESS: moves the device's interface to the namesp
 		ip -n "$1" address add "$3" dev "$dev" && ip -n "$1" link set "$dev" up
 }
 reaches() { ip netns exec a ping -q -c 1 -W 1 10.8.0.2; }
+ns_add_from_here() { add "$2 netns=3 listen=$3 peer=$4 silence=0 mtu=2048" 3<"/run/netns/$1"; }
 bound() { ip netns exec "$1" ss -Huln | grep -q "$2:7001"; }
 not_bound_here() { ! ss -Huln | grep -q 10.9.0; }
 counts() { awk -v k="$2" '$1 == k && $2 > 0 { n = 1 } END { exit !n }' "$stats/$1/stats"; }
@@ -157,7 +163,7 @@ for n in a b; do
 	ip -n $n link set v$n up
 done
 check "a device in a namespace" ns_add a uib1 10.9.0.1:7001 10.9.0.2:7001
-check "one in another" ns_add b uib2 10.9.0.2:7001 10.9.0.1:7001
+check "one in another, which a descriptor names" ns_add_from_here b uib2 10.9.0.2:7001 10.9.0.1:7001
 check "the socket is there" bound a 10.9.0.1
 check "and in the other one" bound b 10.9.0.2
 check "and not here" not_bound_here
@@ -190,7 +196,7 @@ while :; do ping -i 0.002 10.4.0.1; done &>/dev/null &
 traffic=$!
 for i in 1 2 3; do
 	check "rmmod under traffic ($i)" rmmod uib
-	check "insmod ($i)" insmod "$module" "add=\"uib0 listen=$listen peer=$peer guid=0x$guid\""
+	check "insmod ($i)" insmod "$module" "add=\"uib0 netns=3 listen=$listen peer=$peer guid=0x$guid\"" 3<$cable
 	ip link set ib0 up
 	ip address add 10.4.0.100/16 dev ib0
 	[ $i != 2 ] || check "h1 answers again ($i)" eventually 20 ping -c 1 -W 1 10.4.0.1
