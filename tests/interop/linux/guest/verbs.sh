@@ -47,7 +47,7 @@ kill_one() {
 	! has_device $pid || had=$((had + 1))
 	kill -9 $pid
 	wait $pid
-	[ $? = 137 ] || { echo "$what had ended"; return 1; }
+	[ $? = 137 ] || { echo "$what had ended, and printed:"; cat "$work/killed"; return 1; }
 } 2>/dev/null
 kill_all() {
 	local i
