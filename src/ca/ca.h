@@ -9,8 +9,9 @@
  * libibverbs (verbs/verbs.h), so the interface needs nothing that libibverbs lacks. A backend fills struct ca_ops;
  * callers use the inline functions below.
  *
- * The caller gets of a received packet the payload, the GRH if there was one, source QP, SLID, SL, path bits and
- * P_Key index, but not the DLID. In a send, a Q_Key with bit 31 set means the Q_Key of the QP.
+ * Of a received packet the caller gets the payload, the GRH if there was one, source QP, SLID, SL,
+ * path bits and P_Key index, but not the DLID. In a send, a Q_Key with bit 31 set means the Q_Key
+ * of the QP.
  */
 
 #include "mad/ep.h"
@@ -211,7 +212,8 @@ static inline int ca_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 }
 
 /*
- * ca_post_send() - Take the first packets of @v, and return their number, which is below @n if the send queue is full
+ * ca_post_send() - Post packets from the front of @v, of which the backend takes ownership. Return:
+ * number of packets taken, less than @n if the send queue is full
  */
 static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
 					ns_t now)
@@ -219,7 +221,10 @@ static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *
 	return qp->ca->ops->post_send(qp, v, n, now);
 }
 
-/* ca_poll() - Return up to @n packets, and the number of descriptors. A descriptor may represent several packets */
+/*
+ * ca_poll() - Write up to @n received packets to @v. Return: number of elements written; an element
+ * may be a train of several packets
+ */
 static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n)
 {
 	return qp->ca->ops->poll(qp, v, n);

@@ -17,8 +17,8 @@
 struct ca_soft_hca;
 
 /*
- * The queues into which the HCA sends belong to its owner. @ctx is the argument of ca_soft_hca_bind(). A function that is NULL stands for queues that
- * are always empty.
+ * Functions of the HCA's owner, to whom the queues belong into which the HCA sends. @ctx is the
+ * argument of ca_soft_hca_bind(). A function that is NULL stands for queues that are always empty.
  */
 struct ca_soft_queues {
 	unsigned int (*queued)(void *ctx, uint8_t port);
@@ -44,7 +44,10 @@ void ca_soft_hca_destroy(struct ca_soft_hca *s);
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now);
 void ca_soft_ready(struct ca_soft_hca *s, struct hca_qp *qp);
 
-/* ca_soft_open() - Open a port, which may be open already. 0, -EINVAL (no such port), -ENOMEM */
+/*
+ * ca_soft_open() - Open a port, which may be open already. Return: 0; -EINVAL: there is no such
+ * port; -ENOMEM
+ */
 int ca_soft_open(struct ca_soft_hca *s, uint8_t port, const struct ca_notify *notify, void *ctx,
 		 struct ca **ret);
 

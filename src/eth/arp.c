@@ -5,8 +5,8 @@
 #include "wire/arp.h"
 
 /*
- * ARP and RARP, RFC 4391 §9.2. A message keeps its content; hardware type and hardware addresses
- * become those of the other side.
+ * ARP and RARP, RFC 4391 §9.2. A message that passes between the kernel and the link keeps its
+ * content, but its hardware type and hardware addresses are replaced by those of the other side.
  *
  * The sender's hardware address must be valid, because receivers store it. The meaning of the target's hardware
  * address depends on the operation. In a reply it is the address of the receiver, and in a RARP message the address
@@ -24,8 +24,9 @@ static bool is_rarp(const struct arp_pkt *a)
 }
 
 /*
- * Replaces the kernel's hardware address in @ha by the link-layer address of its port. Return: 0; -ENOENT: the
- * kernel's address names no port, although the message must name one (@required)
+ * Replaces the hardware address @ha, which has the kernel's form, by the link-layer address of the
+ * port that it names. Return: 0; -ENOENT: @ha names no port, although the message must name one
+ * (@required)
  */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required, uint8_t *ret_flags)
 {
@@ -46,7 +47,7 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	*why = ETH_DROP_ARP;
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != e->shape->arp_hrd)
 		return NULL;
-	/* An announcement may be a reply without a target, RFC 5227 §3. */
+	/* An ARP announcement may be a reply without a target hardware address, RFC 5227 §3. */
 	target = a.op != ARP_OP_REQUEST && !eth_hw_is_unset(e, a.tha);
 	if (hw_to_link(e, a.sha, true, &flags) || hw_to_link(e, a.tha, target, &flags))
 		return NULL;
@@ -62,8 +63,8 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 }
 
 /*
- * Converts the target's address into the kernel's form. A RARP message is about the target, so this address must be
- * known.
+ * Converts the target's hardware address in @a into the kernel's form. A RARP message is about its
+ * target, so a target address in it that is not zero must be one that can be converted.
  */
 static int target_from_link(struct eth_if *e, const struct arp_pkt *a,
 			    const struct ipoib_lladdr *target, uint8_t ret[20], ns_t now)
@@ -101,8 +102,8 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 		return NULL;
 	note_sender(e, n, &sender);
 	/*
-	 * After a reply to us, traffic to its sender will follow, so the path to the sender is resolved now.
-	 * Announcements need no path.
+	 * After a reply to one of our own addresses, traffic to the sender of the reply will
+	 * follow, so the path to this sender is resolved now. Announcements need no path.
 	 */
 	if (n && a.op == ARP_OP_REPLY && eth_lladdr_is_local(e, &target))
 		ipoib_neigh_probe(n, now);

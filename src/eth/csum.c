@@ -57,7 +57,10 @@ int eth_csum_complete(struct pkt *p, unsigned int l3)
 	h = pkt_pull_hdr(p, at + 2);
 	if (!h)
 		return -EBADMSG;
-	/* The field contains the sum of the pseudo-header, so the sum over the packet includes it. */
+	/*
+	 * The kernel has put the sum of the pseudo-header into the checksum field, so the sum over
+	 * the L4 header and the payload includes the pseudo-header.
+	 */
 	be16_put(h + at, l4_csum(p, inet_sum_pkt(0, p, l4)));
 	csum_is_whole(p);
 	return 0;

@@ -5,7 +5,7 @@
 #include "util/frame.h"
 
 /**
- * eth_csum_complete() - Replace a partial checksum by the whole one
+ * eth_csum_complete() - Complete a checksum that covers only the pseudo-header
  * @l3:		octets before the IP header
  *
  * No effect without FRAME_CSUM_PARTIAL.

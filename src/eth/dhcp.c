@@ -87,12 +87,16 @@ static bool dhcp_ports(struct pkt *p)
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
 	/*
-	 * A super-frame of the host passes unchanged. A train from the link is examined, because every packet of the
-	 * train would be examined if it came alone.
+	 * A super-frame of the kernel is not rewritten. A train (packets of one flow in one
+	 * descriptor, train/train.h) from the link is examined, because every packet of the train
+	 * would be examined if it came alone.
 	 */
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
-	/* Most packets have no IP options, so that a look at the ports decides. */
+	/*
+	 * Most packets have no IP options, so their UDP ports are at a fixed offset. A packet that
+	 * is not for one of DHCP's ports is not DHCP.
+	 */
 	if (ip[0] == 0x45) {
 		const uint8_t *udp = pkt_pull(p, IPV4_LEN + 4);
 
@@ -133,7 +137,10 @@ static int msg_parse(struct msg *m, const struct pkt *p)
 	return 0;
 }
 
-/* Makes the packet; the @n octets of BOOTP are in m->out already. */
+/*
+ * Makes the packet of the message in m->out, into which the @n octets of BOOTP have been written
+ * already.
+ */
 static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 {
 	size_t udp_len = UDP_LEN + n, len = m->ihl + udp_len;
@@ -178,7 +185,10 @@ static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, in
 	return p;
 }
 
-/* Copies the options, with another client identifier if @change. Octets of BOOTP, or -errno */
+/*
+ * Copies the DHCP options into m->out, with @id as client identifier if @change. Return: octets of
+ * the BOOTP message, or -errno
+ */
 static int msg_options(struct msg *m, size_t room, const uint8_t *id, size_t id_len, bool change)
 {
 	uint8_t *out = m->out + m->ihl + UDP_LEN;
@@ -208,8 +218,8 @@ static struct client *client_find(const struct eth_if *e, uint32_t xid)
 }
 
 /*
- * Return: the client's own entry; or else a free entry; or else the entry whose last request is the oldest; NULL: no
- * memory
+ * Return: the entry of the client that sent @h; or else a free entry; or else the entry whose last
+ * request is the oldest; NULL: no memory
  */
 static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
 {
@@ -250,7 +260,10 @@ static void hide_address(struct dhcp_hdr *h)
 	memset(h->chaddr, 0, sizeof(h->chaddr));
 }
 
-/* Tell whether the message has the format of the hosts behind the device. */
+/*
+ * Tell whether the hardware type and length in the message are those of the hosts behind the
+ * device.
+ */
 static bool is_device_form(const struct eth_if *e, const struct dhcp_hdr *h)
 {
 	return h->htype == e->shape->arp_hrd && (h->htype != DHCP_HTYPE_ETHER || h->hlen == 6);
@@ -288,7 +301,10 @@ static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t re
 	return DHCP_CLIENT_ID_LEN(len);
 }
 
-/* Stores in @c the client identifier, and whether it must be replaced. */
+/*
+ * Stores in @c the client identifier of the request @m, and whether this identifier must be
+ * replaced.
+ */
 static int note_id(const struct eth_if *e, struct client *c, const struct msg *m)
 {
 	uint8_t id[255];
@@ -349,7 +365,10 @@ struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth
 
 /* --- from the link */
 
-/* Rewrites a reply to a client behind the device. Return: octets of BOOTP; -ENOENT: no such client; other -errno */
+/*
+ * Rewrites a reply to a client behind the device. Return: octets of BOOTP; -ENOENT: no client
+ * behind the device has sent a request with this xid; other -errno
+ */
 static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 {
 	const struct client *c = client_find(e, m->h.xid);
@@ -366,7 +385,10 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 
 		if (n < 0 && n != -ENOENT)
 			return -EBADMSG;
-		/* RFC 6842: a client drops a reply that has another identifier than its request. */
+		/*
+		 * RFC 6842: a client drops a reply whose client identifier differs from that of the
+		 * request, so an identifier that we made is replaced by the client's own.
+		 */
 		back = n == (int)make_id(e, c, made) && !memcmp(id, made, (size_t)n);
 	}
 	return msg_options(m, room, c->id_len ? c->id : NULL, c->id_len, back);

@@ -4,8 +4,8 @@
 
 /*
  * Translation of DHCP messages between the Ethernet form and the form of RFC 4390. The functions
- * that rewrite a message borrow @p. They return a new packet, or @p itself if nothing in it must be
- * rewritten, or NULL if the message is refused, with the reason in *why.
+ * that rewrite a message leave @p to the caller. They return a new packet, or @p itself if nothing
+ * in it must be rewritten, or NULL if the message is refused, with the reason in *why.
  */
 
 #include "eth/eth.h"
@@ -14,8 +14,8 @@
 struct eth_dhcp;
 
 /*
- * eth_is_dhcp() - Tell whether the IPv4 packet may be a DHCP message to rewrite. @ip: its first 20
- * octets
+ * eth_is_dhcp() - Tell whether the IPv4 packet @p may be a DHCP message that must be rewritten.
+ * @ip: first 20 octets of @p
  */
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip);
 struct pkt *eth_dhcp_to_link(struct eth_if *e, struct pkt *p, ns_t now, enum eth_drop *why);

@@ -15,11 +15,13 @@
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
- * The Ethernet shape (option 2 of the HLD) is for a TAP, which cannot have a 20-octet address: a MAC is a token for a
- * link-layer address. A peer's token is 06 and 40 bits of a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token
- * is the same in every daemon and after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID, P_Key,
- * QPN). DHCP takes the form of RFC 4390 on the link. The InfiniBand shape (option 1) is for a device of type 32: hardware
- * addresses are link-layer addresses, and with RFC 4391's profile ARP and ND are the same on both sides.
+ * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a
+ * 20-octet address: a MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of
+ * a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in every daemon and
+ * after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID, P_Key, QPN).
+ * DHCP takes the form of RFC 4390 on the link. The InfiniBand shape (option 1) is for a device of
+ * type 32: hardware addresses are link-layer addresses, and with RFC 4391's profile ARP and ND are
+ * the same on both sides.
  *
  * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
  * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
@@ -54,12 +56,12 @@ enum eth_drop {
 	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
 	/* the source MAC has no queue pair, because the link is down or the CA refused to make one */
 	ETH_DROP_STATION_QP,
-	ETH_DROP_TOKEN, /* unicast to a MAC that is no known token */
+	ETH_DROP_TOKEN, /* unicast frame to a MAC that is not the token of a known peer */
 	/* unicast to a link-layer address that no port can have, or no room for one more neighbour */
 	ETH_DROP_NO_NEIGH,
 	/* unicast to an address that is behind the same device as its sender, as when a bridge floods */
 	ETH_DROP_LOCAL,
-	ETH_DROP_MAC_MISMATCH, /* unicast IP destination in a frame to a group's address */
+	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group with a unicast IP destination */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
 	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
 	ETH_DROP_TOO_BIG, /* super-frame whose datagrams exceed the link's IP MTU */
@@ -89,7 +91,10 @@ struct eth_send {
 };
 
 struct eth_ops {
-	/* Takes all @n (at most PKT_BATCH) descriptors, of which each is a packet, or a train if struct eth_if_cfg.trains. */
+	/*
+	 * Takes all @n (at most PKT_BATCH) descriptors. Each has one packet, or, if
+	 * eth_if_cfg.trains is set, one train (train/train.h).
+	 */
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
 	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
@@ -139,7 +144,7 @@ struct eth_if_cfg {
 int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
 		  void *ctx);
 /*
- * eth_if_destroy() - Give up neighbours and groups, and free the interface
+ * eth_if_destroy() - Leave the groups, release the neighbours, and free the interface
  *
  * Call it before ipoib_link_destroy(). The function uses the time of the previous call as the present time. NULL is
  * accepted.
@@ -149,8 +154,8 @@ void eth_if_destroy(struct eth_if *e);
 /* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey is ignored */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
- * eth_token() - Token of a peer if it does not collide: 06 + hash(QPN, GID, P_Key). Flags and bit 15 of @pkey are
- * ignored
+ * eth_token() - Token of a peer, unless another peer has the same token already: 06 + hash(QPN,
+ * GID, P_Key). Flags and bit 15 of @pkey are ignored
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 

@@ -16,7 +16,8 @@
 
 /* A candidate for coalescing, as parsed by parse(). */
 struct cand {
-	const uint8_t *h; /* the headers from the link's on: .hlen octets in pkt.hdr[] */
+	/* all headers, the link header first; pkt.hdr[] has all their .hlen octets */
+	const uint8_t *h;
 	uint16_t l3, l4; /* offsets of the IP header and of the L4 header */
 	uint16_t hlen;
 	uint32_t payload;
@@ -144,8 +145,8 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 		    : ia[1] != ib[1] || memcmp(ia + 6, ib + 6, 3))
 		return false;
 	/*
-	 * The kernel will number the identifications of the segments consecutively, but those of these packets are
-	 * not consecutive.
+	 * The kernel gives consecutive IPv4 identifications to the segments that it makes of a
+	 * super-frame, so a packet with another identification must not join.
 	 */
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
 		return false;
@@ -207,7 +208,10 @@ static void join(struct eth_gro *g, unsigned int i, const struct cand *c, struct
 	f->frame.len += c->payload;
 	f->next_seq += c->payload;
 	f->ip_id++;
-	/* Only the last packet of a super-frame may be short. PSH asks for immediate delivery. */
+	/*
+	 * Only the last packet of a super-frame may be shorter than the others, and PSH asks for
+	 * immediate delivery, so this packet is the last one of its super-frame.
+	 */
 	if (c->payload < f->mss || psh)
 		emit_flow(g, i);
 }
@@ -242,7 +246,10 @@ void eth_gro_add(struct eth_gro *g, struct pkt *p)
 	bool ok;
 
 	if (!parse(g, &c, p)) {
-		/* ARP and fragments are rare, and emitting all flows is the simplest way to keep the order. */
+		/*
+		 * Packets of other protocols, such as ARP, and fragments are rare. Emitting all
+		 * flows before such a packet is the simplest way to keep the order.
+		 */
 		eth_gro_flush(g);
 		emit_one(g, p);
 		return;

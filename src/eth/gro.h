@@ -40,7 +40,7 @@ struct eth_frame {
 	uint32_t len; /* octets of the frame, link header included */
 };
 
-/* Takes ownership of the chain of packets in @f and frees it by eth_frame_free(). */
+/* Receives a finished frame, and frees its chain of packets by eth_frame_free(). */
 typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 
 struct eth_gro_flow {
@@ -69,8 +69,8 @@ void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool
 		  eth_emit_fn *emit, void *ctx);
 
 /*
- * eth_gro_add() - Add a packet that starts with its link header; takes the packet. The header is
- * contiguous in hdr[]
+ * eth_gro_add() - Add a packet that starts with its link header; takes ownership of the packet. The
+ * link header must be contiguous in pkt.hdr[]
  */
 void eth_gro_add(struct eth_gro *g, struct pkt *p);
 

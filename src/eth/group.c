@@ -92,7 +92,10 @@ static void members_expire(struct eth_if *e, struct eth_group *g, ns_t now)
 
 /* --- groups */
 
-/* NULL: not a multicast address, or no room */
+/*
+ * Return: the new group; NULL: @addr is not a multicast address, or there is no room for one more
+ * group
+ */
 static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,
 				   ns_t now)
 {
@@ -242,7 +245,10 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 		g->in_list = true;
 }
 
-/* Membership of a group that was in the kernel's list follows the list. Other groups follow the reports. */
+/*
+ * A group that was in the kernel's list is left when the list no longer has it. The other groups
+ * are left when the reports say so.
+ */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {
 	g->missed = g->in_list ? 0 : g->missed + 1;

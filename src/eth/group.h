@@ -28,7 +28,8 @@ struct eth_group {
 	bool kernel; /* the group was in the kernel's list when that was last read */
 	bool in_list; /* the group is in the kernel's list that is being read */
 	unsigned int missed; /* lists in a row that the group was not in */
-	bool join_done; /* the SA has answered the join, granted or refused, since the link is up */
+	/* the SA has granted or refused the join of this group since the link came up */
+	bool join_done;
 	struct list members; /* struct eth_member.link */
 };
 
@@ -52,7 +53,10 @@ struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
 void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);
 /* eth_groups_station_gone() - A station was closed, so it is no member of any group any more */
 void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
-/* eth_groups_of() - How many groups a station reported. For 0, groups in the kernel's list do not count */
+/*
+ * eth_groups_of() - How many groups @station reported. For the interface itself (0), groups in the
+ * kernel's list are not counted
+ */
 unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 
 /* eth_groups_always() - Join the groups that every host receives, after the TAP came up */

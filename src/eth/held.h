@@ -30,7 +30,7 @@ struct eth_held_reports {
 void eth_held_init(struct eth_if *e);
 /* eth_held_drop() - Drop all held reports, because the TAP goes down */
 void eth_held_drop(struct eth_if *e);
-/* eth_held_release() - Send the reports at the front that need not wait any more */
+/* eth_held_release() - Send those reports at the front of the queue that need not wait any more */
 void eth_held_release(struct eth_if *e, ns_t now);
 
 /* --- snoop.c */

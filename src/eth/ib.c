@@ -42,7 +42,7 @@ static const uint8_t all_ones[IPOIB_ALEN] = {
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 };
 
-/* The HLD of 2002 (§2.1.1) treats an address of all ones as a broadcast address, too. */
+/* intel-ipoib-linux-hld-2002 §2.1.1 treats an address of all ones as a broadcast address, too. */
 static enum eth_to ib_to(const struct eth_if *e, const uint8_t *hw)
 {
 	const ib_gid *all = ipoib_link_broadcast(e->cfg.link);

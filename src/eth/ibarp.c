@@ -119,9 +119,9 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 }
 
 /*
- * Learns the address of a port: from every request the sender's, even if the request asks for another port (§6.1),
- * and from every reply the target's. The hardware address of this port becomes the sender's address in ARP. *ret_n:
- * NULL if the port is our own
+ * Learns the address of the port that a message describes. In every request this is the sender,
+ * even if the request asks for another port (§6.1); in every reply it is the target. The hardware
+ * address of this port becomes the sender's address in ARP. *ret_n: NULL if the port is our own
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)

@@ -132,7 +132,10 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 	struct nd_port port;
 	int err = lladdr_decode(w->e, &port, o);
 
-	/* In options of other forms, the octet at this place has another meaning. */
+	/*
+	 * Only the option of RFC 4391 has the flags of a link-layer address in the octet that was
+	 * decoded as flags.
+	 */
 	if (o->len != ND_OPT_LLADDR_IPOIB)
 		port.lladdr.flags = 0;
 	if (!err)

@@ -3,8 +3,8 @@
 #define ETH_PEER_H
 
 /*
- * While the kernel may use a neighbour's address, this layer stores the neighbour's token, and the values other than
- * the address in the neighbour's messages.
+ * While the kernel may use the address of a neighbour, this layer stores the neighbour's token and
+ * what else the neighbour's messages contained about it, such as its Q_Key.
  */
 
 #include "eth/eth.h"

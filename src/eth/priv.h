@@ -81,7 +81,10 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib
 
 /* --- tx.c */
 
-/* eth_ip_dst() - Fill in the destination of an IP packet in a frame to @dst. ETH_DROP_NONE or a reason */
+/*
+ * eth_ip_dst() - Set in @t the destination of the IP packet that came in a frame to @dst. Return:
+ * ETH_DROP_NONE, or the reason for which the packet is dropped
+ */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now);
 
 #endif

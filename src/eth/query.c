@@ -5,16 +5,16 @@
 #include "wire/inet.h"
 
 /*
- * Queries to the stations behind the TAP. By the answers this layer knows the groups of stations
- * also where no router on the link sends queries, and after a restart of this process.
+ * Queries to the stations behind the TAP. From the answers this layer learns the groups of the
+ * stations even if no router on the link sends queries, and again after a restart of this process.
  *
  * These are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but sent to the MAC of one station. A
  * query is sent to all stations, by the broadcast MAC, only when a new station appears, because
- * there may be more. Unicast queries have three advantages. They have no part in the election of a
- * querier. A snooping bridge looks at multicast MACs, so it does not treat the TAP as the port of a
- * router. And no station suppresses its answer because another station answered. The source is
- * 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries, or a link-local address that no host
- * makes.
+ * other new stations may not have sent a frame yet. Unicast queries have three advantages. They
+ * have no part in the election of a querier. A snooping bridge looks at multicast MACs, so it does
+ * not treat the TAP as the port of a router. And no station suppresses its answer because another
+ * station answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries, or a
+ * link-local address that no host makes.
  */
 
 #define MAX_RESP 10 /* tenths of a second */
@@ -77,7 +77,7 @@ static void ask(struct eth_if *e, const uint8_t mac[6], uint16_t type, size_t (*
 	f.len = (uint32_t)(ETHER_HLEN + make(b + ETHER_HLEN));
 	f.first = pkt_from_data(e->cfg.pool, b, f.len);
 	if (!f.first)
-		return; /* the next query follows within ETH_QUERY_PERIOD */
+		return; /* this query is omitted; the next one is sent within ETH_QUERY_PERIOD */
 	e->stats.queries++;
 	e->ops->deliver(e->ctx, &f);
 }

@@ -84,7 +84,10 @@ static bool begin_first(struct eth_if *e)
 	return false;
 }
 
-/* Looks the queue pair up again, because the station may have been closed while the frame waited. */
+/*
+ * Looks up the queue pair of a frame that waited, because the frame's station may have been closed
+ * in the meantime.
+ */
 static bool find_qp(struct eth_if *e, struct eth_send *to)
 {
 	struct eth_station *st;
@@ -99,8 +102,8 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 }
 
 /*
- * Takes the next packets from a train, as many as there is room for, or one packet if trains are not posted. *@t
- * becomes NULL with the last packet. Return: NULL if there is no free descriptor
+ * Takes as many packets from the train *@t as there is room for, or only one packet if trains are
+ * not posted. *@t becomes NULL with the last packet. Return: NULL if there is no free descriptor
  */
 static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 {

@@ -10,7 +10,7 @@
 #include "eth/eth.h"
 
 #define ETH_WAITING_MAX \
-	64 /* super-frames that wait for room; more than a link holds back for one neighbour */
+	64 /* super-frames that wait for room in the send queue, as many as IPOIB_HELD_NEIGH */
 
 struct eth_out {
 	struct eth_send batch[PKT_BATCH]; /* gathered for one call of eth_ops.post() */
@@ -19,7 +19,10 @@ struct eth_out {
 	unsigned int room;
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
-	bool begun; /* the first of .waiting is a train, or the last packet of one */
+	/*
+	 * the first entry of .waiting was segmented into a train, and the packets that remain wait
+	 */
+	bool begun;
 	bool whole; /* true if the super-frame is posted as one train */
 };
 

@@ -36,9 +36,9 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		return false;
 	if (e->shape->stations && !frame_info(p)->station && eth_groups_of(e, 0)) {
 		/*
-		 * The report may come from a bridge with the interface's MAC. If the kernel's list
-		 * does not have the group when the next query to this MAC is planned, the query is
-		 * sent (station.c).
+		 * A report with the interface's MAC may come from a bridge that has the same MAC.
+		 * So a query to this MAC is planned, which station.c sends only if such a group is
+		 * not in the kernel's list by then.
 		 */
 		if (e->stations.query_own_at <= now)
 			e->stations.query_own_at = now + ETH_QUERY_PERIOD;

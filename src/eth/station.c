@@ -255,7 +255,10 @@ static void on_station_timer(struct timer *t, ns_t now)
 		query_due(e, st->mac, &st->query_at, now);
 		next = earlier(next, earlier(st->query_at, st->last_used + ETH_STATION_AGE));
 	}
-	/* A bridge may have the interface's MAC, so that its reports look like the interface's. */
+	/*
+	 * A bridge may have the interface's MAC. The groups that were reported with this MAC and
+	 * are not in the kernel's list may be the bridge's, so the MAC is queried.
+	 */
 	if (eth_groups_of(e, 0)) {
 		query_due(e, e->mac, &e->stations.query_own_at, now);
 		next = earlier(next, e->stations.query_own_at);

@@ -9,7 +9,7 @@
 #define SALTS 16 /* number of salts that are tried to avoid a collision */
 
 /*
- * The key never changes, so that all daemons compute the same tokens ("uipoib address token v1").
+ * The key ("uipoib addr-tok1" in ASCII) never changes, so that all daemons compute the same tokens.
  */
 static const struct hash_key token_key = { 0x7569706f69622061ull, 0x6464722d746f6b31ull };
 

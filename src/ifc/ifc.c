@@ -198,7 +198,7 @@ static void offer(struct ifc *i, bool up, ns_t now)
 		log_to(i->set->log, LOG_LVL_WARN, "%s: SIDR server: errno %d", i->name, -err);
 }
 
-/* The scope that the interface's own link is to have */
+/* Scope of the broadcast group of the interface's own link */
 static uint8_t link_scope(const struct ifc_cfg *cfg)
 {
 	const struct ipoib_profile *p = cfg->profile ? cfg->profile : ipoib_profile_at(0);

@@ -30,16 +30,17 @@
 #include "sidr/offer.h"
 
 /*
- * Packets of TAPs that may be in the queues behind a port at once. IB links lose no packets by congestion, because
- * credits stop the sender. Links of this fabric have no credits. So while so many packets are in the queues, TAPs are
- * not read, and the kernel's queue stops the sender. Egress queues of a fabric (2048 packets) and receive rings are
- * larger.
+ * Limit of packets from TAPs in the queues behind a port. Real InfiniBand links lose no packets by
+ * congestion, because credits stop the sender. Links of the software fabric have no credits. So
+ * while this number of packets is in the queues, TAPs are not read, and the kernel's queue stops
+ * the sender. Egress queues of a fabric (2048 packets) and receive rings are larger.
  */
 #define IFC_ROOM 1024u
 /*
- * The transmit watchdog (H15 of the HLD of 2002): if packets wait in the send queue and none leaves the queue for
- * this time, the interface counts and logs a transmit timeout and discards the waiting packets, so that later packets
- * are not sent late.
+ * The transmit watchdog, which intel-ipoib-linux-hld-2002 asks for (H15 in CONFORMANCE.md): if
+ * packets wait in the send queue and none leaves the queue for this time, the interface counts and
+ * logs a transmit timeout and discards the waiting packets, so that later packets are not sent
+ * late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
 #define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is checked */
@@ -115,7 +116,10 @@ extern const struct ca_notify ifc_port_notify;
 
 /* ifc_port_init() - Initialize @p; then open the CA with ifc_port_notify and store it in p->ca */
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s);
-/* ifc_port_start() - Ask the CA for the port's GUID, and make SA client and CM agent. 0 or -errno */
+/*
+ * ifc_port_start() - Ask the CA for the port's GUID, and make the port's SA client and CM agent.
+ * Return: 0 or -errno
+ */
 int ifc_port_start(struct ifc_port *p);
 /* ifc_port_close() - Free SA client and CA, when all interfaces on @p are destroyed or ifc_port_start() failed */
 void ifc_port_close(struct ifc_port *p);
@@ -165,10 +169,14 @@ struct ifc_qp {
 };
 
 struct ifc_watchdog {
-	ns_t timeout; /* longest time in which no packet leaves the send queue without an action of the watchdog */
+	/*
+	 * longest time for which no packet leaves a send queue that is not empty; then the watchdog
+	 * acts
+	 */
+	ns_t timeout;
 	/* time of the next check of the send queue; armed while packets may wait in it */
 	struct timer timer;
-	ns_t since; /* time at which .sent was noted */
+	ns_t since; /* time at which .sent was read */
 	uint64_t sent; /* number of packets that had left the send queue at .since */
 	bool blocked; /* the TAP is not read, because the send queue is stalled and full */
 	bool logged; /* a timeout was logged since a packet left the send queue */
@@ -189,7 +197,8 @@ struct ifc {
 	const struct log_sink *log;
 	uint16_t pkey;
 	unsigned int rq_depth; /* packets in the receive ring of the own queue pair */
-	unsigned int sq_depth; /* most packets in the send queue for which the TAP is read */
+	/* the TAP is read only while fewer packets than this wait in the send queue */
+	unsigned int sq_depth;
 	struct ifc_watchdog watchdog;
 	/* QPN that the interface's own queue pair should have; 0: ifc_qpn_hint() chooses */
 	uint32_t qpn;
@@ -233,12 +242,12 @@ struct ifc_cfg {
 	const struct log_sink *log; /* log of the interface; NULL: the log of the set */
 	/* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
 	unsigned int rq_depth;
-	/* most packets in the send queue for which the TAP is read, 0: IFC_ROOM */
+	/* the TAP is read only while fewer packets than this wait in the send queue; 0: IFC_ROOM */
 	unsigned int sq_depth;
 	ns_t tx_timeout; /* time-out of the transmit watchdog; 0: IFC_TX_TIMEOUT */
 	/* tries of joins and of path queries, as in struct ipoib_link_cfg */
 	struct sac_tries join_tries, path_tries;
-	bool router; /* router key, as in struct ipoib_link_cfg */
+	bool router; /* true for a multicast router's link, as in struct ipoib_link_cfg */
 	enum eth_shape shape; /* shape of the kernel's device, as in struct eth_if_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* options of the device, as in struct eth_if_cfg */
 	unsigned int stations; /* largest number of stations, as in struct eth_if_cfg */
@@ -253,12 +262,15 @@ struct ifc_cfg {
  */
 void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	      const struct ifc_ops *ops, void *ctx);
-/* ifc_start() - Make link and shape. 0 or -errno, after which only ifc_destroy() is allowed */
+/*
+ * ifc_start() - Make the link (ipoib/) and the shape (eth/) of the interface. Return: 0; -errno,
+ * after which only ifc_destroy() is allowed
+ */
 int ifc_start(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_destroy() - Free the interface, at any time after ifc_init(); the ops are not called any more */
 void ifc_destroy(struct ifc *i);
 
-/* ifc_set_up() - The TAP was set up or down */
+/* ifc_set_up() - Report that the TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
 /*
  * ifc_set_router() - Make the interface a multicast router's, or an ordinary interface again. Return: as

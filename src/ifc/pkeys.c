@@ -144,8 +144,9 @@ static void tell_one(struct ifc_pkeys *k, uint16_t pkey, ns_t now)
 }
 
 /*
- * Calls came() for new P_Keys. The search begins after the last P_Key for which came() was called, so that P_Keys
- * that come and go all the time do not delay others. Return: false if the allowance was used up
+ * Calls came() for new P_Keys. The search begins after the last P_Key for which came() was called,
+ * so that P_Keys that come and go all the time do not delay others. Return: false if .pace allows
+ * no further call at present
  */
 static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {

@@ -159,7 +159,8 @@ void ifc_station_close(void *ctx, void *qp)
 /* --- packets */
 
 /*
- * The soft HCA accepts every packet. If the send queue of another CA is full, the packet is lost.
+ * The software HCA takes every packet. Another CA takes only what fits into its send queue, and the
+ * other packets are lost.
  */
 static void post_to(const struct ifc_qp *q, const struct ca_send *s, unsigned int n, ns_t now)
 {

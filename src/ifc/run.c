@@ -77,7 +77,10 @@ static unsigned int room_behind(const struct ifc *i)
 	return own < room ? own : room;
 }
 
-/* A frame that is dropped costs as much as a packet. */
+/*
+ * Subtracts from the TAP's deficit the packets that were posted, but at least one packet for each
+ * frame, because a frame that is dropped costs as much.
+ */
 static void charge(struct ifc *i, unsigned int frames, unsigned int posted_before)
 {
 	unsigned int posted = i->posted - posted_before;

@@ -198,7 +198,7 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 	}
 	f->inst = in;
 	f->conf = *cfg;
-	/* The paths belong to the caller */
+	/* The file names in @cfg belong to the caller, so they are not kept. */
 	f->conf.topology = f->conf.partitions = f->conf.capture = NULL;
 	list_init(&f->captures);
 	list_init(&f->sms);

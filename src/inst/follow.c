@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inst/follow.h"
 
-#define GAP NS_MSEC(50) /* least time between an answer and the next question */
-#define LOOK NS_SEC(1) /* interval between questions while the namespace does not exist */
-#define LOOK_PRESENT NS_SEC(10) /* time between questions while the namespace exists */
+#define GAP NS_MSEC(50) /* least time between an answer of the helper and the next question to it */
+/* interval between questions to the helper while the namespace does not exist */
+#define LOOK NS_SEC(1)
+/* interval between questions to the helper while the namespace exists */
+#define LOOK_PRESENT NS_SEC(10)
 #define BACKOFF_MIN NS_MSEC(100)
 #define BACKOFF_MAX NS_SEC(10)
-#define STEADY NS_SEC(60) /* time of presence after which losses are counted from 1 again */
+/* if the namespace was present for this time, the number of its losses starts from 1 again */
+#define STEADY NS_SEC(60)
 
 void follow_init(struct follow *f, ns_t now)
 {

@@ -23,7 +23,10 @@ struct inst_host {
 	bool anonymous;
 	bool follow_refused; /* the last question about the namespace was refused, which was logged */
 	bool follows; /* true if the namespace may be deleted and made again: inst/host_follow.h */
-	/* true while it does not exist; then .net_fd, .igmp, .igmp6 and the netlink sockets are closed */
+	/*
+	 * true while the namespace does not exist; then .net_fd, .igmp, .igmp6 and the netlink
+	 * sockets are closed
+	 */
 	bool gone;
 	struct follow follow;
 	struct timer follow_timer; /* next question to the helper */

@@ -49,8 +49,9 @@ static int read_tap(void *ctx, struct pkt **ret)
 	if (err)
 		return err;
 	/*
-	 * This fails for frames with VLAN tags, which eth_tx() counts and drops, and for frames whose checksum would
-	 * begin in the Ethernet header. The latter are sent with the checksum that they have.
+	 * tap_vnet_to_pkt() fails for frames with VLAN tags, which eth_tx() counts and drops, and
+	 * for frames whose checksum would begin in the Ethernet header. The latter are sent with
+	 * the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
@@ -98,8 +99,8 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 }
 
 /*
- * High-level design of 2002, section 2.6: the network device is registered when the broadcast group has been
- * joined.
+ * intel-ipoib-linux-hld-2002, section 2.6: the network device is registered when the broadcast
+ * group has been joined.
  */
 static void set_carrier(void *ctx, bool up)
 {
@@ -149,7 +150,10 @@ static void set_mtu(void *ctx, unsigned int mtu)
 	struct inst_iface *i = ctx;
 	int err = 0;
 
-	/* The administrator of a TAP may set a larger MTU, with which packets are dropped. */
+	/*
+	 * Only a device of type 32 has a limit for its MTU. The administrator of a TAP may set a
+	 * larger MTU than the link's, with which packets are dropped.
+	 */
 	if (i->kind == TAP_INFINIBAND && i->tap.fd >= 0)
 		err = ibtap_set_max_mtu(&i->tap, mtu);
 	if (err)

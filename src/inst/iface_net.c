@@ -232,7 +232,7 @@ static unsigned int choose(const struct iface_net *n)
 {
 	if (n->wanted & IFACE_NET_TAP)
 		return IFACE_NET_TAP;
-	/* Without an interface there is nothing to set. */
+	/* If the TAP could not be moved into the namespace, there is no interface to set up. */
 	if (n->refused & IFACE_NET_TAP)
 		return 0;
 	if (n->wanted & IFACE_NET_ADDR)
@@ -405,7 +405,7 @@ void iface_net_port(struct inst_iface *i)
 	uint8_t iid[8];
 
 	ipoib_link_info(i->ifc.ipoib, &info);
-	/* A port that went down may have no LID. */
+	/* A port that went down may have no LID from which an identifier could be made. */
 	if (i->net.carrier_wanted && i->iid.from == CONF_IID_LID && info.port.lid &&
 	    iface_iid_own(i, iid) && memcmp(i->net.linklocal + 8, iid, sizeof(iid)) != 0)
 		set_identifier(i);

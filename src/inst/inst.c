@@ -25,7 +25,10 @@
 /* Number of rounds in which TAPs are read. Then the loop polls, and reads other TAPs that have become readable. */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
-/* Time after which no new round begins, because a round may contain a slice of a sweep */
+/*
+ * Time after which no new round begins, because a round may contain a slice of a sweep of the
+ * subnet manager
+ */
 #define WORK_TIME NS_MSEC(10)
 #define LEAVE_TIME NS_MSEC(500) /* longest time that a clean stop waits for the SA */
 

@@ -45,7 +45,10 @@ static void ca_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 	ca_dispatch(p->ifc.ca, now);
 }
 
-/* Starts the parts that use the open access layer. */
+/*
+ * Watches the descriptor of the CA, which is open already, and starts the SA client and the CM
+ * agent.
+ */
 static int port_start(struct inst_port *p)
 {
 	int fd = p->ifc.ca->fd, status = 0;

@@ -12,7 +12,7 @@ struct inst_port {
 	struct list link; /* link in inst.ports */
 	struct inst *inst;
 	struct inst_fabric
-		*fab; /* soft fabric of the port; NULL if the port is none of a soft fabric */
+		*fab; /* software fabric to which the port belongs; NULL if it is a port of the kernel */
 	struct fabric_node *node; /* CA of the port in .fab; NULL if .fab is NULL */
 	uint8_t num; /* number of the port on its CA */
 	char ca_name
@@ -35,7 +35,8 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 /**
  * port_get() - Find the port that a configuration names, or open it on first use
  *
- * Return: 0; -EINVAL no such fabric, node or port, or the node is no CA; as verbs_open(); -ENOMEM; with @err
+ * Return: 0; -EINVAL no such fabric, node or port, or the node is no CA; an -errno of verbs_open();
+ * -ENOMEM; with @err
  */
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);

@@ -92,7 +92,10 @@ static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct
 	}
 }
 
-/* Takes the result of send_batch(). By an error only the first packet is lost. */
+/*
+ * Handles the result @sent of send_batch(). An error other than -EAGAIN loses only the first
+ * packet.
+ */
 static void finish(struct inst_udp *u, const struct udp_batch *b, struct pkt **v, unsigned int n,
 		   int sent)
 {

@@ -33,7 +33,10 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 	return a;
 }
 
-/* True for a NEIGH_GONE whose neighbour was used again, released or removed since it was queued. */
+/*
+ * True for a NEIGH_GONE whose neighbour was used again, released or removed since the action was
+ * queued.
+ */
 static bool act_obsolete(const struct ipoib_action *a)
 {
 	struct ipoib_neigh *n = a->neigh;

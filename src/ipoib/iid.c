@@ -60,7 +60,10 @@ void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
 
 void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len)
 {
-	/* The key separates this use of the identifier from others ("uipoib secret v1"). */
+	/*
+	 * The key ("uipoib secret v1") makes the secret differ from everything else that is
+	 * computed from the identifier of the machine.
+	 */
 	static const uint8_t key[16] = { 'u', 'i', 'p', 'o', 'i', 'b', ' ', 's',
 					 'e', 'c', 'r', 'e', 't', ' ', 'v', '1' };
 	uint8_t in[1 + 64] = { 0 };

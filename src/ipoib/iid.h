@@ -31,7 +31,7 @@ void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
  * secret for the kernel has to depend on the other inputs of RFC 7217: on the interface, on its link, and on the
  * secret of the administrator or of the machine.
  */
-#define IPOIB_STABLE_SECRET 16 /* octets, as RFC 7217 section 5 recommends at least */
+#define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 
 /**
  * ipoib_stable_secret() - Secret of an interface, for the kernel

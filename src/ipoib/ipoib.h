@@ -100,7 +100,7 @@ struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
 	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
 	struct cm *cm; /* CM agent of the port, for profiles whose group comes from SIDR */
-	/* ServiceID of the service from which such profiles get the group */
+	/* ServiceID of the SIDR service that tells such profiles the broadcast group */
 	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
@@ -153,8 +153,8 @@ void ipoib_link_destroy(struct ipoib_link *l);
 /*
  * ipoib_link_set_admin() - Set the link administratively up or down
  *
- * Down leaves all groups. Neighbours stay, and so do the groups of ipoib_mcast_add(), which are
- * joined again when the link is up.
+ * Setting the link down leaves all groups. Neighbours stay in the table, and so do the groups of
+ * ipoib_mcast_add(), which are joined again when the link is up.
  */
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
 
@@ -209,7 +209,9 @@ struct ipoib_link_info {
 };
 void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
 
-/* Single values for the data path. The MTU is 0 before the first join. */
+/*
+ * Single values of struct ipoib_link_info, for the data path. The MTU is 0 before the first join.
+ */
 const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l); /* never changes */
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l);
 /* MGID of the broadcast group, valid until the next call into the link; zero before it is known */
@@ -218,7 +220,10 @@ bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
 
 /* --- Actions --- */
 
-/* Address vector. struct ca_ah_attr has the same fields, because this layer does not include ca/. */
+/*
+ * Address vector. It repeats the fields of struct ca_ah_attr, because this layer does not include
+ * ca/.
+ */
 struct ipoib_ah_attr {
 	uint16_t dlid;
 	uint8_t sl, src_path_bits, rate_code;
@@ -229,7 +234,10 @@ struct ipoib_ah_attr {
 };
 
 enum ipoib_action_type {
-	/* make the QP of .qp and answer with ipoib_qp_ready(); a link has one QP in its life */
+	/*
+	 * make a QP with the values of .qp and answer with ipoib_qp_ready(); a link has one QP in
+	 * its life
+	 */
 	IPOIB_ACT_QP_CREATE,
 	IPOIB_ACT_QP_MODIFY, /* reset the QP to the values of .qp; attached groups stay attached */
 	IPOIB_ACT_AH_CREATE, /* make the address handle .ah_create, answer with ipoib_ah_ready() */
@@ -243,8 +251,8 @@ enum ipoib_action_type {
 	/* .mcast_ready: the SA has granted or refused a join of ipoib_mcast_add() */
 	IPOIB_ACT_MCAST_READY,
 	/*
-	 * post .send.pkt, a packet that was held back, with its encapsulation; the owner takes it, and segments it if
-	 * it has gso
+	 * post .send.pkt, a packet that was held back, with its encapsulation; the owner takes the
+	 * packet, and segments it if it is a super-frame (gso)
 	 */
 	IPOIB_ACT_SEND,
 };
@@ -274,7 +282,11 @@ struct ipoib_action {
 		struct {
 			enum ipoib_proto proto;
 			uint8_t group[16]; /* IPv4: the first 4 octets */
-			int status; /* status as in sac.h; 0: joined, ATTACH was queued before this */
+			/*
+			 * status of the join as in sac.h; 0: joined, and the ATTACH was queued
+			 * before this action
+			 */
+			int status;
 		} mcast_ready;
 		struct {
 			struct pkt *pkt;
@@ -284,10 +296,16 @@ struct ipoib_action {
 	};
 };
 
-/* ipoib_next_action() - Take the next action out of the queue. 0; -EAGAIN: the queue is empty */
+/*
+ * ipoib_next_action() - Take the next action out of the queue. Return: 0; -EAGAIN: the queue is
+ * empty
+ */
 int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 
-/* ipoib_qp_ready() - Answer QP_CREATE: @qpn with @err 0; or @err -errno, and QP_CREATE is queued again later */
+/*
+ * ipoib_qp_ready() - Answer QP_CREATE: with the QP's number @qpn and @err 0, or with -errno in
+ * @err, after which the link queues QP_CREATE again later
+ */
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
@@ -314,7 +332,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 
 /* --- Neighbours --- */
 
-/* An entry of the table by (SLID, QPN), which identifies the senders of packets without GRH. */
+/* An entry of the table that finds the sender of a packet without GRH by its SLID and QPN. */
 struct ipoib_neigh_rev {
 	struct hlink by_lid_qpn;
 	struct ipoib_neigh *neigh;
@@ -339,7 +357,7 @@ struct ipoib_neigh {
 	uint32_t qkey;
 	uint64_t eui64; /* EUI-64 that the neighbour advertised; 0: none */
 	bool dying; /* NEIGH_GONE is queued or was returned */
-	bool used; /* a packet went either way since the last sweep */
+	bool used; /* a packet was sent to or received from the neighbour since the last sweep */
 	uint32_t refs; /* references by ipoib_neigh_hold() */
 	uint32_t slot; /* index in ipoib_link.neighs */
 	ns_t last_used; /* time of the last sweep that found .used set */
@@ -348,7 +366,9 @@ struct ipoib_neigh {
 	struct list path_node; /* in ipoib_path.neighs */
 	struct pkt_queue held; /* packets that wait for the path */
 	struct hlink by_addr; /* in ipoib_link.neigh_tab */
-	/* entries for the DLID of the path, and the SLID last received */
+	/*
+	 * entries by the DLID of the path ([0]) and by the SLID of the last packet received ([1])
+	 */
 	struct ipoib_neigh_rev rev[2];
 };
 
@@ -361,8 +381,8 @@ bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a);
 struct ipoib_neigh *ipoib_neigh_get(struct ipoib_link *l, const struct ipoib_lladdr *a, ns_t now);
 struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 /*
- * ipoib_neigh_said() - Store the Q_Key and the EUI-64 of a neighbour that a message from @src (NULL: unknown)
- * contains
+ * ipoib_neigh_said() - Store the Q_Key and the EUI-64 that a message from @src (NULL: unknown)
+ * contains about the neighbour @n
  *
  * Once the path to the neighbour is known, the neighbour's own packets are recognized, and messages of other ports
  * about it have no effect. Return: 0; -EKEYREJECTED: none of our packets can have this Q_Key. If bit 31 is set, a
@@ -378,7 +398,10 @@ struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_llad
 void ipoib_neigh_hold(struct ipoib_neigh *n);
 void ipoib_neigh_put(struct ipoib_neigh *n);
 
-/* ipoib_neigh_probe() - Ask the SA for the path before the first packet, because an ARP reply or NA has passed */
+/*
+ * ipoib_neigh_probe() - Ask the SA for the path before the first packet is sent, because an ARP
+ * reply or NA about the neighbour was received
+ */
 void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
@@ -423,7 +446,10 @@ int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const u
  */
 int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
 
-/* ipoib_mcast_del() - 0; -ENOENT: not added */
+/*
+ * ipoib_mcast_del() - Undo one call of ipoib_mcast_add(). Return: 0; -ENOENT: the group was not
+ * added
+ */
 int ipoib_mcast_del(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
 
 enum ipoib_mcast_state {

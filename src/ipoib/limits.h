@@ -15,10 +15,11 @@
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */
 #define IPOIB_HELD_GROUP 64 /* packets held for one group */
 #define IPOIB_HELD_LINK 2048 /* packets held by one link */
-#define IPOIB_HELD_OCTETS (2u << 20) /* octets of their buffers, counting whole buffers */
+/* octets of the packets held by one link; each buffer counts in full */
+#define IPOIB_HELD_OCTETS (2u << 20)
 #define IPOIB_REASON_LEN 256 /* octets of a reason in words */
 #define IPOIB_PATH_LINES \
-	8 /* log lines about refused paths at once; then one in IPOIB_PATH_LINES_EVERY */
+	8 /* most log lines about refused paths in a burst, then one per IPOIB_PATH_LINES_EVERY */
 #define IPOIB_NAME_LEN 32 /* octets of a link's name, NUL included */
 
 /* Times */
@@ -28,11 +29,13 @@
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
 /* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */
 #define IPOIB_ABSENT_TTL NS_SEC(60)
-#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5) /* the same time if the SA sends no trap 66 */
+/* used instead of IPOIB_ABSENT_TTL if the SA sends no trap 66 */
+#define IPOIB_ABSENT_TTL_BLIND NS_SEC(5)
 #define IPOIB_ROUTER_LIST \
 	NS_SEC(300) /* interval at which a multicast router asks for all groups, in case a Report got lost */
 #define IPOIB_BACKOFF_MIN NS_SEC(1) /* delay after the first failed join or address handle */
-#define IPOIB_BACKOFF_MAX NS_SEC(16) /* upper limit of this delay, which doubles each time */
+/* upper limit of the delay after a failure, which doubles with each failure in a row */
+#define IPOIB_BACKOFF_MAX NS_SEC(16)
 
 /* RFC 4391 §7: IP MTU of every link by default, and the smallest one on which IPv6 works */
 #define IPOIB_DEFAULT_IP_MTU 2044

@@ -108,7 +108,10 @@ static void ask_qp(struct ipoib_link *l)
 	a->qp.pkey_index = l->qp_pkey_index;
 }
 
-/* The owner learns the MTU before the carrier, so that an interface never runs with an old MTU. */
+/*
+ * The action with the MTU is queued before the action with the carrier, so that an interface never
+ * runs with an old MTU.
+ */
 static void sync_carrier(struct ipoib_link *l, ns_t now)
 {
 	if (l->up && l->said_mtu != l->ip_mtu) {
@@ -184,8 +187,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	}
 	l->port = *port;
 	/*
-	 * A manager that changed our LID has probably changed other LIDs, too. A cached path may now lead to a
-	 * different node with the same QPN, so drop all paths.
+	 * A subnet manager that changed our LID has probably changed other LIDs, too. A cached path
+	 * may now lead to a different node with the same QPN, so drop all paths.
 	 */
 	if (renumbered)
 		ipoib_paths_forget(l, now);

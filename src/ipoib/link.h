@@ -115,7 +115,8 @@ struct ipoib_link {
 	struct ipoib_port port;
 	bool has_qp, qp_asked; /* the QP exists; QP_CREATE was queued and has not failed */
 	bool joined; /* the SA granted the broadcast group, and its record fits this port */
-	bool renewing; /* .joined, and the SA client is joining the group again */
+	/* true if the SA client is joining again the broadcast group that is .joined */
+	bool renewing;
 	bool qkey_said; /* the log has the warnings about the group's Q_Key and MTU */
 	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
 	bool refusal_said; /* the log has the reason why the broadcast group cannot be joined at present */
@@ -134,7 +135,9 @@ struct ipoib_link {
 	 * client
 	 */
 	bool group_asked, group_known;
-	/* the group was joined with .sidr_group, and no new answer of SIDR has come since then */
+	/*
+	 * the group was joined with the values of .sidr_group, and SIDR has not answered since then
+	 */
 	bool group_proved;
 	/*
 	 * true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH than
@@ -197,7 +200,7 @@ bool ipoib_link_group_known(const struct ipoib_link *l);
 void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
 void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
-	struct ipoib_link *l); /* the SA client starts over, and so does the question */
+	struct ipoib_link *l); /* asks SIDR again, because the SA client starts over */
 /*
  * ipoib_link_group_again() - Ask the next server after a back-off, because the group cannot be used. If the group can
  * be joined before the back-off ends, ipoib_link_group_good() cancels the question

@@ -125,7 +125,10 @@ static void log_refused(struct ipoib_link *l)
 	l->refusal_said = true;
 }
 
-/* The SA could not be reached, so it did not refuse the join. The reason contains the SA client's status. */
+/*
+ * Sets the link's reason after a join that the SA did not answer, which is no refusal. The reason
+ * contains the SA client's status.
+ */
 static void say_outage(struct ipoib_link *l, int status)
 {
 	char gid[PRINT_GID_LEN], text[SAC_STATUS_LEN];
@@ -324,7 +327,10 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	struct ipoib_link *l = container_of(u, struct ipoib_link, user);
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
-	/* Reports to which another user of the port has subscribed must not affect this link. */
+	/*
+	 * A profile without .reports ignores Reports, to which another user of the port may have
+	 * subscribed.
+	 */
 	if (ev != SAC_EV_RESTART && !l->profile->reports)
 		return;
 	switch (ev) {

@@ -196,13 +196,19 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 
 	if (m->attach_failed)
 		ipoib_mcast_attach(m);
-	/* The CA refused the address handle. Without receivers the next packet to the group retries. */
+	/*
+	 * The CA refused the address handle. A group that the link receives requests one here; for
+	 * other groups the next packet does.
+	 */
 	if (m->state == IPOIB_MCAST_FAILED && ipoib_mcast_receives(m) && now >= m->until) {
 		const struct ib_mcmember_rec rec = m->rec;
 
 		ipoib_mcast_granted(m, &rec, now);
 	}
-	/* There is no reference if the granted record did not fit, or the SA client had no room. */
+	/*
+	 * A group with receivers has no reference (.full) if the granted record did not fit or the
+	 * SA client had no room, so join it again.
+	 */
 	if (m->receivers && !m->broadcast && l->up && !m->full.group && now >= m->until)
 		ipoib_mcast_join_full(m, now);
 	if (m->used) {
@@ -247,7 +253,7 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 	return 0;
 }
 
-/* Taking an entry out of the table and putting it back needs no memory. */
+/* The entry is taken out of the table and put back, which needs no memory and so cannot fail. */
 static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 {
 	htab_del(&m->link->mcast_tab, &m->by_mgid);

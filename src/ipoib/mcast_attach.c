@@ -22,7 +22,7 @@ static bool has(const uint16_t *v, unsigned int n, uint16_t mlid)
 	return false;
 }
 
-/* An SA may give several groups one MLID. */
+/* Adds @mlid once, because an SA may give several groups one MLID. */
 static void want(struct mlids *w, uint16_t mlid)
 {
 	if (!has(w->v, w->n, mlid))

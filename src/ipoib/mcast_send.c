@@ -113,7 +113,10 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum 
 		*ret_why = IPOIB_DROP_GROUP_REFUSED;
 		return IPOIB_DROP;
 	default:
-		/* Keep the route over the other group's LID until the SA has answered again. */
+		/*
+		 * Keep the route over the lender's LID (mcast_lent.c) until the SA has answered
+		 * again.
+		 */
 		if (m->lent.ah)
 			return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);
 		return IPOIB_HELD;

@@ -121,7 +121,10 @@ static void path_ready(struct ipoib_path *p, ns_t now)
 	p->ah_failures = 0;
 	path_set_state(p, IPOIB_PATH_READY, path_until(p, now));
 	list_for_each (n, &p->neighs, path_node) {
-		/* Where a GRH is needed, the LID is a router's, which many neighbours share. */
+		/*
+		 * If a GRH is needed, the LID is that of a router, so it does not identify the
+		 * neighbour.
+		 */
 		if (!p->ah.attr.has_grh)
 			ipoib_neigh_learn(n, 0, p->rec.dlid);
 		ipoib_neigh_flush(n);
@@ -166,7 +169,10 @@ static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 	ret->dgid = p->gid;
 }
 
-/* A forger can send from ever new GIDs, so lines beyond the allowance are debug messages. */
+/*
+ * A forger can send from ever new GIDs, each of which may cause a refused path. So the lines beyond
+ * the limit of pace_line() are debug messages.
+ */
 static void log_refusal(struct ipoib_path *p, int status, ns_t now)
 {
 	struct ipoib_link *l = p->link;

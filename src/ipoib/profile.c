@@ -22,7 +22,10 @@ static int read_type_reserved(const uint8_t *p, size_t len)
 	return ipoib_hdr_decode(p, len);
 }
 
-/* RFC 4391 §6: ethertype, two reserved octets, and one of four types. */
+/*
+ * The encapsulation of RFC 4391 §6 is the ethertype and two reserved octets. It carries four
+ * ethertypes.
+ */
 #define ENCAP_TYPE_RESERVED                                                        \
 	.len = IPOIB_HDR_LEN, .look = IPOIB_HDR_LEN, .write = write_type_reserved, \
 	.read = read_type_reserved, .carries = ipoib_type_valid
@@ -38,7 +41,9 @@ static int decode_20_octets(struct nd_port *ret, const struct nd_opt *o)
 	return nd_opt_lladdr_decode(&ret->lladdr, o);
 }
 
-/* RFC 4391 §9.3: two zero octets and the address of 20 octets. */
+/*
+ * The link-layer address option of RFC 4391 §9.3 has two zero octets and the address of 20 octets.
+ */
 #define ND_20_OCTETS \
 	.len = ND_OPT_LLADDR_IPOIB, .encode = encode_20_octets, .decode = decode_20_octets
 
@@ -89,7 +94,10 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
  */
 #define LINUX_SENDER_IDLE NS_SEC(60)
 
-/* draft-kashyap-ipoib-ipv6-over-ib-00 §7: no header. The first nibble of the packet is the IP version. */
+/*
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §7: there is no encapsulation. The first nibble of the packet
+ * is the IP version.
+ */
 static void write_nothing(uint8_t *p, uint16_t ethertype)
 {
 }
@@ -211,7 +219,10 @@ static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_ma
 	return rfc4391_group(ret, mgid, map) == 6 ? 6 : -EINVAL;
 }
 
-/* HLD 2.1.1: ibX_Y_Z, all hexadecimal. Both memberships of a partition have one name, because they are one link. */
+/*
+ * intel-ipoib-linux-hld-2002 §2.1.1: a name is ibX_Y_Z with the CA, the port and the P_Key in
+ * hexadecimal. Both memberships of a partition have one name, because they are one link.
+ */
 static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 			 uint16_t pkey)
 {

@@ -33,7 +33,7 @@ enum ipoib_absent {
 
 /* The source of the SL of unicast packets. Multicast packets have the SL of their group. */
 enum ipoib_sl_from {
-	IPOIB_SL_DEFAULT, /* in a configuration: the profile decides */
+	IPOIB_SL_DEFAULT, /* no SL source is configured, so the profile decides */
 	IPOIB_SL_PATH, /* the PathRecord */
 	IPOIB_SL_GROUP, /* the link's own group */
 	IPOIB_SL_FIXED, /* the configuration */

@@ -138,7 +138,10 @@ void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		group_found(l, mgid, now);
 }
 
-/* Arranges that the list is requested again soon, by the timer or when the open request is answered. */
+/*
+ * Arranges that the list of all groups is requested again soon, by the timer or when the open
+ * request is answered.
+ */
 static void doubt_list(struct ipoib_link *l, ns_t now)
 {
 	ns_t soon = now + IPOIB_ABSENT_TTL_BLIND;
@@ -156,8 +159,9 @@ void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		return;
 	ipoib_mcast_leave_non(m, now);
 	/*
-	 * A repeated Report can be about an earlier group with this MGID, and arrive after the Report about the
-	 * creation of the new group.
+	 * A Report that the SA repeats may be about an earlier group with this MGID, and may arrive
+	 * after the Report about the creation of the present group. So the list of groups is
+	 * requested again.
 	 */
 	doubt_list(l, now);
 }

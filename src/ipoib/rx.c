@@ -62,7 +62,10 @@ static struct ipoib_neigh *rx_source(struct ipoib_link *l, const struct ipoib_rx
 		return n;
 	}
 	n = ipoib_neigh_get(l, &a, now);
-	/* The SLID of a packet from another subnet is a router's, which many neighbours share. */
+	/*
+	 * The SLID of a packet from another subnet is that of a router, so it does not identify the
+	 * sender.
+	 */
 	if (n && ib_gid_prefix(&a.gid) == ib_gid_prefix(&l->port.gid))
 		ipoib_neigh_learn(n, 1, v->slid);
 	return n;

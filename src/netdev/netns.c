@@ -75,7 +75,9 @@ int netns_spec_parse(struct netns_spec *ret, const char *spec)
 
 int netns_open(const struct netns_spec *spec, int *ret_fd)
 {
-	/* O_NONBLOCK, because the path may lead to a FIFO. */
+	/*
+	 * O_NONBLOCK, because the path may lead to a FIFO, whose open(2) would wait for a writer.
+	 */
 	int fd = open(spec->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)

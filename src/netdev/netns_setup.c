@@ -144,7 +144,7 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 	char dir[sizeof(spec->path)];
 	const char *slash = strrchr(spec->path, '/');
 
-	/* The path of the root directory is the slash itself. */
+	/* The folder of a file in the root directory is the slash itself. */
 	snprintf(dir, sizeof(dir), "%.*s", (int)(slash > spec->path ? slash - spec->path : 1),
 		 spec->path);
 	return inotify_add_watch(fd, dir,

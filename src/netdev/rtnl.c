@@ -91,7 +91,10 @@ int rtnl_end_status(const struct nlmsghdr *nlh)
 {
 	const int *status = mnl_nlmsg_get_payload(nlh);
 
-	/* Both kinds of message begin with the status. Old kernels end a dump without one. */
+	/*
+	 * NLMSG_DONE and NLMSG_ERROR begin with the status, but old kernels end a dump with an
+	 * NLMSG_DONE that has none.
+	 */
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*status))
 		return nlh->nlmsg_type == NLMSG_DONE ? 0 : -EBADMSG;
 	return *status > 0 ? -EBADMSG : *status;
@@ -142,8 +145,8 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh)
 	nl->changed = false;
 	nlh->nlmsg_seq = ++nl->seq;
 	/*
-	 * NLM_F_DUMP is two bits, each of which means something else in a request that changes
-	 * things.
+	 * NLM_F_DUMP consists of two bits, each of which means something else in a request for a
+	 * change. So a request is a dump only if it has both.
 	 */
 	if ((nlh->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
 		nlh->nlmsg_flags |= NLM_F_ACK;

@@ -5,9 +5,10 @@
 /*
  * DOC: rtnetlink
  *
- * A netlink socket belongs to the namespace in which it was opened, even if a process in another namespace uses it. A
- * request that changes something needs CAP_NET_ADMIN both of the opener and of the caller. So the main process, which
- * has dropped this capability, can dump and listen on sockets that the helper made, but asks the helper for changes.
+ * A netlink socket belongs to the namespace in which it was opened, even if a process in another
+ * namespace uses it. A request that changes something needs CAP_NET_ADMIN both of the opener and of
+ * the caller. So the main process, which has dropped this capability, can dump and listen on
+ * sockets that the privileged helper process made, but asks this process for changes.
  *
  * A socket has one request at a time. The kernel answers it before sendto() returns.
  */
@@ -95,12 +96,14 @@ int rtnl_link_alias(struct rtnl *nl, int ifindex, const char *alias);
 /*
  * rtnl_link_move() - Move a link to the namespace @ns_fd, in which it is down and has the name @name
  *
- * The link loses its addresses and neighbours, and it may get another index. 0; -ENODEV; -EEXIST: another link has
- * the name; -errno
+ * The link loses its addresses and neighbours, and it may get another index. Return: 0; -ENODEV;
+ * -EEXIST: another link has the name; -errno
  */
 int rtnl_link_move(struct rtnl *nl, int ifindex, int ns_fd, const char *name);
 
-/* rtnl_link_get() - Find a link by index, or by name if @ifindex is 0. 0; -ENODEV; -errno */
+/*
+ * rtnl_link_get() - Find a link by index, or by name if @ifindex is 0. Return: 0; -ENODEV; -errno
+ */
 int rtnl_link_get(struct rtnl *nl, int ifindex, const char *name, struct rtnl_link *ret);
 
 /* ----- addresses and neighbours */

@@ -230,7 +230,10 @@ int rtnl_events_open(int *ret_fd)
 		close(fd);
 		return err;
 	}
-	/* Older kernels refuse these groups. IGMP and MLD snooping works without their events. */
+	/*
+	 * Kernels before Linux 6.15 refuse these groups. IGMP and MLD snooping works without their
+	 * events.
+	 */
 	for (int i = 0; i < 2; i++)
 		setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof(group[i]));
 	*ret_fd = fd;

@@ -37,7 +37,7 @@ struct udp_sock_stats {
 	uint64_t icmp_errors;
 	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
 	uint64_t recv_cut;
-	/* 1 if UDP_SEGMENT was refused, since when each packet is a message */
+	/* 1 if UDP_SEGMENT was refused; from then on each packet is sent as a message of its own */
 	uint64_t gso_refused;
 };
 

@@ -63,7 +63,10 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 		v->gso = TAP_GSO_TCP6;
 		break;
 	case VIRTIO_NET_HDR_GSO_UDP_L4:
-		/* One code stands for both families, so the frame's EtherType decides. */
+		/*
+		 * UDP super-frames of IPv4 and of IPv6 have the same GSO type, so the frame's
+		 * EtherType decides.
+		 */
 		switch (inner_ethertype(frame, len, kind)) {
 		case ETHERTYPE_IP:
 			v->gso = TAP_GSO_UDP4;
@@ -200,7 +203,7 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind 
 		[FRAME_GSO_NONE] = TAP_GSO_NONE,
 		[FRAME_GSO_TCP4] = TAP_GSO_TCP4,
 		[FRAME_GSO_TCP6] = TAP_GSO_TCP6,
-		/* The code of the virtio-net header is the same for both families */
+		/* the GSO type of the virtio-net header is the same for IPv4 and IPv6 */
 		[FRAME_GSO_UDP] = TAP_GSO_UDP4,
 	};
 	const struct frame_info *f = frame_info_const(p);

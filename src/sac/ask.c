@@ -60,7 +60,9 @@ static void list_done(struct sac_op *op, int status, const struct sa_mad *resp, 
 	if (!status && resp->data_len && step < MCMEMBER_REC_LEN)
 		status = -EBADMSG;
 	for (size_t at = 0; !status && at < resp->data_len; at += step) {
-		/* The data may end with the padding of the last segment. */
+		/*
+		 * The data may end with the padding of the last segment, which is no whole record.
+		 */
 		if (ib_mcmember_rec_decode(&rec, resp->data + at, resp->data_len - at))
 			break;
 		q->done(q, 0, &rec, now);

@@ -41,7 +41,7 @@ struct sac_inform {
 	int status; /* result of the last request */
 };
 
-/* A time without an SA, see outage.c */
+/* A time without a working SA, see outage.c */
 struct sac_outage {
 	unsigned int failed; /* requests that failed in the present outage; 0: there is no outage */
 	bool silent,
@@ -98,7 +98,7 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 
 /*
  * sac_outage_status() - Translate the MAD status of an answer: -ENXIO if it means that no SA runs
- * there, -EBUSY if the SA is too busy
+ * at the SM LID, -EBUSY if the SA is too busy
  */
 int sac_outage_status(int mad_status);
 /* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */

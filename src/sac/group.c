@@ -31,7 +31,7 @@ struct sac_group {
 	struct hlink by_mgid;
 	struct list all;
 	struct list refs;
-	struct list calling; /* references to which group_call() has not come yet */
+	struct list calling; /* references that the running group_call() has not examined yet */
 	bool pinned; /* group_call() runs, so the group must not be freed */
 	struct sac *sac;
 	ib_gid mgid;
@@ -42,8 +42,12 @@ struct sac_group {
 	uint8_t refused;
 	bool leaving; /* true if the request in .op is a Delete */
 	bool creating; /* a join without parameters was refused, so the next one creates the group */
-	bool overtaken; /* the references have changed since the request in op was sent */
-	bool blind; /* the last join was granted while no Report of the group's end could come */
+	bool overtaken; /* the references have changed since the request in .op was sent */
+	/*
+	 * the client was not subscribed to Reports when the last join was granted, so it may have
+	 * missed the end of the group
+	 */
+	bool blind;
 	struct sac_op op;
 	struct timer timer; /* end of a back-off, or callbacks to be called */
 	int status;
@@ -281,7 +285,7 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 	g->have |= g->asked;
 	g->blind = !sac_subscribed(g->sac);
 	g->status = 0;
-	/* The back-off of the bits that the SA refused is still running. */
+	/* If bits are refused, their back-off is still running, so .failures and .retry_at stay. */
 	if (g->refused)
 		return;
 	g->failures = 0;
@@ -562,7 +566,10 @@ static void group_doubt(struct sac_group *g)
 		r->told = false;
 }
 
-/* A late Report can be about an earlier group of this MGID. */
+/*
+ * A Report that arrives late may be about an earlier group with this MGID, so it is not certain
+ * that this membership has ended.
+ */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 {
 	struct sac_group *g = group_find(s, mgid);

@@ -97,7 +97,10 @@ void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now)
 {
 	struct list todo = LIST_INIT(todo);
 
-	/* Users may be added and removed while they are called. */
+	/*
+	 * The callbacks may add and remove users, so the loop takes each user from a list of those
+	 * that are still to be called.
+	 */
 	while (!list_empty(&s->users)) {
 		struct list *n = s->users.next;
 

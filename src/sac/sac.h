@@ -50,7 +50,10 @@ struct sac;
 
 /* Time-out and number of the tries of a request */
 struct sac_tries {
-	/* time to wait for an answer to each try; 0: SAC_TRY_MS and SAC_RETRIES */
+	/*
+	 * time to wait for an answer to each try; 0: both members have their defaults, SAC_TRY_MS
+	 * and SAC_RETRIES
+	 */
 	unsigned int timeout_ms;
 	unsigned int retries; /* number of tries after the first one, unless .timeout_ms is 0 */
 };
@@ -101,7 +104,9 @@ bool sac_usable(const struct sac *s);
 bool sac_subscribed(const struct sac *s);
 
 /*
- * sac_shutdown() - Unsubscribe, before the client is destroyed. References should have been left before.
+ * sac_shutdown() - Unsubscribe, before the client is destroyed. The references should have been
+ * left before.
+ *
  * sac_idle() - Whether no request is queued or open; true at once if the port is down
  */
 void sac_shutdown(struct sac *s, ns_t now);

@@ -175,7 +175,10 @@ static struct sac_service *service_find(const struct sac *s, uint64_t id, uint16
 	return NULL;
 }
 
-/* The key follows from the secret, so that a service that is registered again later has the same key. */
+/*
+ * The ServiceKey is computed from the client's secret, so that a service that is registered again
+ * later has the same key.
+ */
 static void service_key(uint8_t ret[16], const struct sac *s, const struct ib_service_rec *rec)
 {
 	uint8_t in[11];
@@ -233,7 +236,7 @@ static void service_step(struct sac_service *v, ns_t now)
 	if (v->op.active)
 		return;
 	timer_cancel(v->sac->timers, &v->timer);
-	/* If the SA is out of reach, the lease ends the record. */
+	/* If the SA cannot be reached, no Delete is sent, and the record ends with its lease. */
 	if (!v->wanted && !(v->known && sac_usable(v->sac))) {
 		service_free(v);
 		return;
@@ -252,8 +255,8 @@ static void service_timer(struct timer *t, ns_t now)
 }
 
 /*
- * Starts the exchange with the SA again, for the present wish of the user. An open request must be awaited, because
- * the SA may act on it.
+ * Stores whether the user wants the registration, and starts the exchange with the SA again. An
+ * open request must be awaited, because the SA may act on it.
  */
 static void service_change(struct sac_service *v, bool wanted, ns_t now)
 {
@@ -302,7 +305,7 @@ static void service_done(struct sac_op *op, int status, const struct sa_mad *res
 	(void)resp;
 	if (v->deleting && status >= 0)
 		v->known = false;
-	if (v->deleting == v->wanted) /* the wish has changed since the request was sent */
+	if (v->deleting == v->wanted) /* .wanted has changed since the request was sent */
 		service_step(v, now);
 	else if (v->wanted && status)
 		set_failed(v, status, now);

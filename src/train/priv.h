@@ -3,8 +3,8 @@
 #define TRAIN_PRIV_H
 
 /*
- * Declarations that the files of train/ share: the headers of a train, and the computation of the headers of one
- * packet from them
+ * Declarations that the files of train/ share: the place of the headers of a train, and the
+ * functions that compute the headers of one packet from them
  */
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #define TCP_FIN 0x01
 #define TCP_PSH 0x08
 
-/* --- where the headers of a train are, which end where hdr[] ends */
+/* --- the place of the headers of a train; they end where hdr[] ends */
 
 static inline uint8_t *train_ip(struct pkt *p)
 {
@@ -71,7 +71,7 @@ void train_make_csum(struct pkt *p);
  */
 bool train_walk_next(struct train_walk *w);
 
-/* --- the seals of a train (seal.c) */
+/* --- the seals of a train, which are the CRCs and checksums of its packets (seal.c) */
 
 static inline bool train_is_sealed(const struct pkt *p)
 {
@@ -82,7 +82,10 @@ static inline bool train_is_sealed(const struct pkt *p)
 void train_share_seals(struct pkt *f, const struct pkt *t);
 /* train_load_seal() - Write TCP or UDP checksum and CRCs of packet @k of @t into the single packet @p */
 void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k);
-/* train_seal_csum(), train_seal_tail() - Write TCP or UDP checksum, or CRCs, of the seal into the single packet @p */
+/*
+ * train_seal_csum(), train_seal_tail() - Write the TCP or UDP checksum, or the CRCs, from the seal
+ * of the single packet @p into this packet
+ */
 void train_seal_csum(struct pkt *p);
 void train_seal_tail(struct pkt *p);
 

@@ -8,10 +8,11 @@
 /*
  * DOC: Seals
  *
- * With crc = full or icrc a train carries a seal for each of its packets. The seal has the octets in which the tails
- * of the packets differ (the CRCs), and the TCP or UDP checksum, which the CRCs cover. The seals of a train are
- * stored one after the other in a small buffer. When a train is split, both parts refer to this buffer, each from its
- * first packet on.
+ * If the configuration has crc = full or crc = icrc, a train carries a seal for each of its
+ * packets. The seal has the octets in which the tails of the packets differ (the CRCs), and the TCP
+ * or UDP checksum, which the CRCs cover. The seals of a train are stored one after the other in a
+ * small buffer. When a train is split, both parts refer to this buffer, each from its first packet
+ * on.
  *
  * The CRCs are those of the packets that the train represents. To make or verify a CRC, the headers of the packet are
  * derived from the headers of the train again, and the payload is read from its original place. So damage to the
@@ -103,7 +104,10 @@ static void seals_set_vl(const struct pkt *t, uint8_t vl)
 
 	train_walk_begin(&w, t);
 	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
-		/* the old VL, with which the next packet has to begin */
+		/*
+		 * LVer and VL in the header of the walk, which crc_pkt_set_vl() changes although
+		 * the next packet needs the old VL
+		 */
 		uint8_t first = *pkt_hdr(&w.pkt);
 
 		w.pkt.flags = t->flags;

@@ -76,7 +76,7 @@ static int seg_size(const struct frame_info *f, unsigned int hlen, unsigned int 
 		return -EMSGSIZE;
 	if (hlen + f->gso_size <= ip_mtu)
 		return f->gso_size;
-	/* The application chose the size of the datagrams, so it may not be lowered. */
+	/* The application chose the size of the datagrams, so they may not be made shorter. */
 	if (train_is_udp(f))
 		return -EMSGSIZE;
 	return (int)(ip_mtu - hlen);
@@ -208,7 +208,10 @@ void train_make_csum(struct pkt *p)
 	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
 }
 
-/* Give the only packet of a train its lengths and checksums. It is then an ordinary packet and no train. */
+/*
+ * Makes an ordinary packet of a train that has only one packet, by writing its lengths and
+ * checksums.
+ */
 static void become_packet(struct pkt *p)
 {
 	train_mend_lengths(p);

@@ -75,8 +75,8 @@ struct pkt *train_split(struct pkt *t, unsigned int k);
 struct pkt *train_split_link(struct pkt *t, unsigned int k);
 
 /*
- * train_skip_link() - Drop the first @k packets of a train with the headers LRH to DETH, which has more. This needs no
- * descriptor
+ * train_skip_link() - Drop the first @k packets of a train that has the headers LRH to DETH and
+ * more than @k packets. This needs no descriptor
  */
 void train_skip_link(struct pkt *t, unsigned int k);
 

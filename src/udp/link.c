@@ -206,7 +206,7 @@ static void came_up(struct udp_link *l, const struct ip_endpoint *from, ns_t now
 	l->peer = *from;
 	l->has_peer = true;
 	enter(l, UDP_LINK_UP, now);
-	/* ops->carrier() may have changed the state again. */
+	/* enter() calls ops->carrier(), which may have changed the state again. */
 	if (l->state != UDP_LINK_UP)
 		return;
 	timer_arm(l->timers, &l->state_timer, now + UDP_LINK_TIMEOUT);

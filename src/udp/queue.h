@@ -20,12 +20,13 @@ struct udp_queue {
 };
 
 /*
- * udp_queue_add() - Add a packet or a train; takes it. Return: number of packets discarded, because the queue is full
+ * udp_queue_add() - Add a packet or a train, of which the queue takes ownership. Return: number of
+ * packets discarded because the queue is full
  */
 unsigned int udp_queue_add(struct udp_queue *q, struct pkt *p);
 
 /*
- * udp_queue_take() - Take descriptors from the head until they make @max packets or more
+ * udp_queue_take() - Take descriptors from the head until they represent @max packets or more
  * @v:		room for @max descriptors
  *
  * Return: number of descriptors

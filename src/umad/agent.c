@@ -4,7 +4,7 @@
 #include "umad/priv.h"
 
 #define USER_RMPP 1 /* IB_USER_MAD_USER_RMPP */
-#define CLASS_MAX 0x50 /* size of ib_mad's table of classes, in which 0x81 shares a lower index */
+#define CLASS_MAX 0x50 /* size of ib_mad's table of classes, in which class 0x81 has index 0 */
 #define VERSION_MAX 0x83
 
 /* Return false for the requests that ib_umad and ib_register_mad_agent() refuse. */
@@ -72,7 +72,8 @@ int umad_agent_add(struct umad_conn *c, const struct umad_register *r, uint32_t 
 	cfg = agent_cfg(c, r, &c->agent[id]);
 	err = mad_agent_add(c->port->np->ep, &cfg, &c->agent[id].mad);
 	if (err)
-		return err == -EBUSY ? -EINVAL : err; /* ib_mad returns EINVAL for a taken method */
+		/* ib_mad returns EINVAL if another agent has the method */
+		return err == -EBUSY ? -EINVAL : err;
 	c->agent[id].rmpp = cfg.rmpp;
 	c->agent[id].rmpp_only = r->rmpp_version;
 	*ret_id = id;

@@ -34,7 +34,8 @@ static bool word_is(const struct word *w, const char *s)
 }
 
 /*
- * Tell whether a component of a row varies, like "@ca" or "umad@". NULL: the component is literal
+ * Return the '@' in a variable component of a row, such as "@ca" or "umad@"; NULL: the component is
+ * literal
  */
 static const char *varies(const struct word *w)
 {

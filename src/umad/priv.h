@@ -64,7 +64,7 @@ struct umad_out {
 struct umad_conn {
 	struct umad_srv *srv;
 	void *ctx;
-	enum umad_kind kind; /* kind that the hello asked for, 0 before the hello */
+	enum umad_kind kind; /* kind that UMAD_HELLO asked for; 0 before this message */
 	struct umad_view view; /* nodes that the program sees */
 	struct umad_port *port; /* port that is open; NULL for kind ATTR */
 	unsigned int dev;

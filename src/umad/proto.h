@@ -69,7 +69,7 @@ struct umad_hello {
 	uint32_t kind; /* enum umad_kind */
 	uint32_t dev; /* N of umadN or issmN, counted through all CAs; unused for kind ATTR */
 	char host[UMAD_NAME_MAX]; /* zero-terminated, may be "" */
-	/* --- its SMA and PMA give the same answers as those of src/node: the same suite tests both */
+	/* name of a CA or switch, zero-terminated, may be "" */
 	char node[UMAD_NAME_MAX];
 };
 

@@ -99,8 +99,8 @@ static void done(void *ctx, int status, const struct mad_addr *from, const void 
 		umad_queue_back(s->conn, &s->m, s->hdr, ETIMEDOUT);
 	}
 	/*
-	 * As in the kernel, the program does not hear of RMPP aborts and of requests of removed
-	 * agents.
+	 * As in the kernel, the program is not told that the peer aborted an RMPP message, or that
+	 * a request ended because its agent was removed.
 	 */
 	free(s);
 }

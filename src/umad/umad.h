@@ -66,7 +66,7 @@ struct umad_limits {
 	size_t max_queue_octets; /* most octets in a connection's queue; an empty queue takes a MAD of any length */
 	size_t max_all_octets; /* most octets in all queues together; while all are empty, a MAD of any length is taken */
 	unsigned int max_open; /* most open requests and RMPP replies of a connection */
-	/* number of requests that may be open even if port_max_open is reached */
+	/* number of requests that each connection may have open even if port_max_open is reached */
 	unsigned int min_open;
 	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
 	unsigned int port_max_open; /* most open requests and RMPP replies of a port */
@@ -147,7 +147,7 @@ enum umad_drop {
 	UMAD_DROP_QUEUE, /* the queue is full, because the program does not read */
 	UMAD_DROP_MEM, /* all queues together are too long, or there is no memory */
 	UMAD_DROP_MALFORMED, /* the program wrote a wrong length, agent, index, or TID */
-	UMAD_DROP_BUSY, /* the program wrote a MAD while too many were open */
+	UMAD_DROP_BUSY, /* the program wrote a MAD while too many of its requests were open */
 	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and it could not be sent */
 	UMAD_DROP_MAX,
 };
@@ -163,7 +163,7 @@ struct umad_stats {
 const struct umad_stats *umad_srv_closed(const struct umad_srv *s);
 
 struct umad_conn_info {
-	enum umad_kind kind; /* kind that the hello asked for, 0 before the hello */
+	enum umad_kind kind; /* kind that UMAD_HELLO asked for; 0 before this message */
 	const struct node_port *port; /* port that is open; NULL: none */
 	unsigned int dev, agents, queued;
 	struct umad_stats st;
