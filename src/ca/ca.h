@@ -5,9 +5,9 @@
 /*
  * DOC: Access layer
  *
- * The interface by which IPoIB uses one port of a channel adapter. The backends are the soft HCA (ca_soft.h) and
- * libibverbs (verbs/verbs.h), so the interface needs nothing that libibverbs lacks. A backend fills struct ca_ops;
- * callers use the inline functions below.
+ * The interface by which IPoIB uses one port of a channel adapter. The backends are the software
+ * HCA (ca_soft.h) and libibverbs (verbs/verbs.h), so the interface needs nothing that libibverbs
+ * lacks. A backend fills struct ca_ops; callers use the inline functions below.
  *
  * Of a received packet the caller gets the payload, the GRH if there was one, source QP, SLID, SL,
  * path bits and P_Key index, but not the DLID. In a send, a Q_Key with bit 31 set means the Q_Key
@@ -51,7 +51,7 @@ struct ca_qp_attr {
 	uint16_t pkey_index;
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
-	/* QPN that the soft HCA uses if it is free; the verbs backend ignores this hint */
+	/* QPN that the software HCA uses if it is free; the verbs backend ignores this hint */
 	uint32_t qpn_hint;
 };
 
@@ -127,7 +127,10 @@ struct ca {
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
-	int fd; /* descriptor to poll; -1 if events are reported only by .notify, as with the soft HCA */
+	/*
+	 * descriptor to poll; -1 if events are reported only by .notify, as with the software HCA
+	 */
+	int fd;
 };
 
 struct ca_qp {

@@ -2,7 +2,7 @@
 #ifndef CA_CA_SOFT_H
 #define CA_CA_SOFT_H
 
-/* The backend of ca.h for ports of a soft HCA */
+/* The backend of ca.h for ports of a software HCA */
 
 #include "ca/ca.h"
 #include "hca/hca.h"

@@ -14,8 +14,9 @@
  * is often zero or the broadcast address. An address without meaning is never a reason to refuse the message, and no
  * neighbour is made for it.
  *
- * The reserved octet of an address that we send is 0 (§9.1.1). In the target's address of a reply this octet is
- * repeated from the request, because RFC 826 swaps the addresses and Linux's arping checks this.
+ * The reserved octet of a link-layer address that we send is 0 (§9.1.1). But a reply repeats this
+ * octet of the requester's address, because RFC 826 swaps the addresses and Linux's arping checks
+ * this.
  */
 
 static bool is_rarp(const struct arp_pkt *a)

@@ -44,10 +44,12 @@
 struct client {
 	uint32_t xid;
 	bool used;
-	bool made; /* the client identifier in the request was made by us */
+	bool made; /* true if the request got a client identifier that this process made */
 	uint8_t htype, hlen, chaddr[16]; /* as the client sent them */
 	uint8_t id[HW_ID_MAX],
-		/* client identifier that was replaced by ours; length 0: none was replaced */
+		/*
+		 * octets of the client identifier that was replaced by ours; 0: none was replaced
+		 */
 		id_len;
 	ns_t at; /* time of the client's last request */
 };
@@ -165,9 +167,10 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 }
 
 /*
- * Make the new message that replaces @p. This function writes the BOOTP header of the new message. @n is the length of
- * the new BOOTP message in octets, or the -errno with which an earlier step has refused the message. Return: the new
- * message; @p itself if nothing has changed; NULL if the message was refused or there is no memory
+ * Makes the message that replaces @p, and writes its BOOTP header. @n is the length of the new
+ * BOOTP message in octets, or the -errno with which an earlier step has refused the message.
+ * Return: the new message; @p itself if nothing has changed; NULL if the message was refused or
+ * there is no memory
  */
 static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, int n,
 			      uint64_t *rewritten, enum eth_drop *why)
@@ -275,8 +278,8 @@ static bool is_unset(const uint8_t a[4])
 }
 
 /*
- * RFC 4390 §2.2: the broadcast flag is set in DISCOVER and REQUEST of a client without an IP address,
- * and in no other message. A plain BOOTP request is treated as a DISCOVER.
+ * RFC 4390 §2.2: the broadcast flag is set in the DISCOVER and REQUEST messages of a client without
+ * an IP address, and in no other message. A plain BOOTP request is treated as a DISCOVER.
  */
 static void set_broadcast(struct msg *m)
 {
@@ -290,7 +293,7 @@ static void set_broadcast(struct msg *m)
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 }
 
-/* Write an identifier of RFC 4361 for a client that has none. Return: its length */
+/* Makes an identifier of RFC 4361 for a client that sent none. Return: octets of the identifier */
 static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
 {
 	bool ether = c->htype == DHCP_HTYPE_ETHER;
@@ -376,7 +379,7 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 	bool back = false;
 
 	if (!c)
-		return -ENOENT; /* a broadcast to a client that is not behind this device */
+		return -ENOENT; /* no client behind this device waits for the broadcast reply */
 	m->h.htype = c->htype;
 	m->h.hlen = c->hlen;
 	memcpy(m->h.chaddr, c->chaddr, sizeof(m->h.chaddr));
@@ -400,7 +403,11 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 	const uint8_t *mac = ether && src ? eth_peer_mac(e, src) : NULL;
 
 	if (ether && !mac)
-		return -ENOENT; /* without a MAC the server replies by broadcast, as the request asks */
+		/*
+		 * if the client has no token, the request stays unchanged, and the server replies
+		 * by broadcast
+		 */
+		return -ENOENT;
 	/*
 	 * Some clients set the broadcast flag in every message, but do not receive broadcasts once
 	 * they have an address.

@@ -10,7 +10,10 @@
 
 #include "eth/eth.h"
 
-/* table of clients whose replies are expected; allocated when the first client appears */
+/*
+ * table of the clients behind the device whose replies are expected; allocated when the first
+ * client appears
+ */
 struct eth_dhcp;
 
 /*

@@ -44,22 +44,29 @@ struct eth_station;
 enum eth_drop {
 	ETH_DROP_NONE,
 	/* from the TAP */
-	ETH_DROP_SHORT, /* shorter than the link header, or than the headers of its ethertype */
-	ETH_DROP_TYPE, /* ethertype that IPoIB does not carry */
+	/* frame that is shorter than the link header, or than the headers of its ethertype */
+	ETH_DROP_SHORT,
+	ETH_DROP_TYPE, /* frame with an ethertype that IPoIB does not carry */
 	ETH_DROP_VLAN, /* VLAN tag in a frame; on InfiniBand a P_Key has the role of a VLAN */
-	ETH_DROP_BPDU, /* an IEEE 802.3 length instead of an ethertype, as in spanning tree frames */
+	/* frame with an IEEE 802.3 length instead of an ethertype, such as a spanning tree frame */
+	ETH_DROP_BPDU,
 	ETH_DROP_LLDP,
 	/* the source MAC is zero or a group's; InfiniBand shape: the source is not the interface's own address */
 	ETH_DROP_SOURCE,
-	/* the source MAC is a peer's token, so the frame went in a loop or is forged */
+	/* the source MAC is the token of a peer, so the frame went in a loop or is forged */
 	ETH_DROP_SOURCE_TOKEN,
 	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
 	/* the source MAC has no queue pair, because the link is down or the CA refused to make one */
 	ETH_DROP_STATION_QP,
 	ETH_DROP_TOKEN, /* unicast frame to a MAC that is not the token of a known peer */
-	/* unicast to a link-layer address that no port can have, or no room for one more neighbour */
+	/*
+	 * unicast frame to a link-layer address that no port can have, or there is no room for one
+	 * more neighbour
+	 */
 	ETH_DROP_NO_NEIGH,
-	/* unicast to an address that is behind the same device as its sender, as when a bridge floods */
+	/*
+	 * unicast frame to an address behind the same device as its sender, as when a bridge floods
+	 */
 	ETH_DROP_LOCAL,
 	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group with a unicast IP destination */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
@@ -70,12 +77,14 @@ enum eth_drop {
 	 * with more or smaller segments than Linux makes
 	 */
 	ETH_DROP_OFFLOAD,
-	ETH_DROP_NO_MEM, /* no free packet buffer, or the queue of waiting frames is full */
+	/* there is no free packet buffer, or the queue of frames that wait is full */
+	ETH_DROP_NO_MEM,
 	/* an IGMP or MLD report had to wait, but the queue of waiting reports was full or the TAP went down */
 	ETH_DROP_HELD,
 	/* from the link */
 	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
-	ETH_DROP_RX_QKEY, /* IBARP or ND message with a Q_Key that none of our packets can have */
+	/* IBARP or ND message that advertises a Q_Key which none of our packets can have */
+	ETH_DROP_RX_QKEY,
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */
 	ETH_DROP_MAX,
@@ -99,8 +108,9 @@ struct eth_ops {
 	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * No neighbour has this MAC as its token, or the neighbour is gone: delete the kernel's neighbour entries
-	 * that contain the MAC. The rate of calls that frames to unknown MACs cause is limited.
+	 * No neighbour has this MAC as its token, or the neighbour is gone: delete the kernel's
+	 * neighbour entries that contain the MAC. Frames to unknown MACs cause this call at a
+	 * limited rate only (ETH_UNKNOWN_RATE).
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
@@ -123,12 +133,16 @@ struct eth_ops {
 /* How the kernel's network device presents the link */
 enum eth_shape {
 	ETH_SHAPE_ETHERNET, /* a TAP: MACs that are tokens */
-	ETH_SHAPE_INFINIBAND, /* a device of type 32 (kmod/ibtap.h): link-layer addresses of 20 octets */
+	/*
+	 * a device of type 32 (kmod/ibtap.h): hardware addresses are link-layer addresses of 20
+	 * octets
+	 */
+	ETH_SHAPE_INFINIBAND,
 };
 
 struct eth_if_cfg {
 	enum eth_shape shape;
-	/* borrowed, as are all pointers below; must outlive the interface */
+	/* the IPoIB link; borrowed, as all pointers below, which must outlive the interface */
 	struct ipoib_link *link;
 	struct pkt_pool *pool;
 	struct timers *timers;
@@ -137,7 +151,7 @@ struct eth_if_cfg {
 	bool gro_tcp, gro_udp; /* kinds of super-frames that the TAP accepts */
 	bool trains; /* eth_ops.post() takes trains */
 	bool dhcp_raw; /* DHCP passes unchanged */
-	unsigned int stations; /* limit of stations besides the interface itself */
+	unsigned int stations; /* largest number of stations, not counting the interface itself */
 };
 
 /* eth_if_create() - Make an interface, whose TAP is down. 0 or -ENOMEM */
@@ -173,16 +187,23 @@ void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_
 void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 
 /*
- * eth_set_room() - How many packets the queues behind eth_ops.post() have room for
+ * eth_set_room() - Set for how many packets the queues behind eth_ops.post() have room
  *
- * No more than @packets packets of a super-frame are sent. Its other packets, and later super-frames, wait until
- * eth_tx_more(). Other packets are posted in any case. Without this call there is no limit.
+ * No more than @packets packets of a super-frame are sent. Its other packets, and later
+ * super-frames, wait until eth_tx_more(). Other packets are posted in any case. Without this call
+ * there is no limit.
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
-/* eth_tx_more() - Go on with the super-frames that wait for room. Returns how many still wait */
+/*
+ * eth_tx_more() - Send more packets of the super-frames that wait for room. Return: number of
+ * super-frames that still wait
+ */
 unsigned int eth_tx_more(struct eth_if *e, ns_t now);
 unsigned int eth_tx_waiting(const struct eth_if *e);
-/* eth_tx_cost() - Estimate of how many packets a frame becomes: 1 or more, and seldom too low */
+/*
+ * eth_tx_cost() - Estimate how many packets a frame becomes. Return: 1 or more; the estimate is
+ * seldom too low
+ */
 unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
 /*
@@ -216,7 +237,10 @@ void eth_station_each(const struct eth_if *e,
  */
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
-/* eth_if_set_up() - Report that the TAP was set up or down. When it is set down, all groups are left */
+/*
+ * eth_if_set_up() - Report that the TAP was set up or down. When the TAP is set down, all groups
+ * are left
+ */
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
 /*
@@ -241,8 +265,10 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
 struct eth_stats {
-	uint64_t tx_frames, tx_segments; /* frames from the TAP; packets made of super-frames */
-	uint64_t rx_packets, rx_frames; /* packets from the link; frames written after coalescing */
+	/* frames read from the TAP; packets made of super-frames */
+	uint64_t tx_frames, tx_segments;
+	/* packets received from the link; frames written to the TAP after coalescing */
+	uint64_t rx_packets, rx_frames;
 	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* messages rewritten */
 	uint64_t igmp, mld; /* packets with reports or leaves that were snooped */
 	uint64_t dhcp_tx, dhcp_rx; /* messages rewritten */

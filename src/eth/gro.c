@@ -14,7 +14,7 @@
 #define IP_DF 0x4000
 #define LEN_MAX 65535 /* octets of an IP packet */
 
-/* A candidate for coalescing, as parsed by parse(). */
+/* A packet that may be coalesced, as parsed by parse() */
 struct cand {
 	/* all headers, the link header first; pkt.hdr[] has all their .hlen octets */
 	const uint8_t *h;
@@ -96,8 +96,8 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
 		return true;
 	/*
-	 * A UDP packet without a checksum is not coalesced, because the kernel would add checksums to the segments of
-	 * a super-frame.
+	 * A UDP packet without a checksum is not coalesced, because the kernel would add checksums
+	 * when it cuts the super-frame.
 	 */
 	if (c->udp && !be16_at(c->h + c->l4 + 6))
 		return false;
@@ -106,7 +106,7 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 	return inet_fold(inet_sum_pkt(sum, p, c->l4)) == 0;
 }
 
-/* May the packet start or join a super-frame? */
+/* Tells whether the packet may start a super-frame or join one. */
 static bool mergeable(const struct eth_gro *g, const struct cand *c, const struct pkt *p)
 {
 	const uint8_t *l4 = c->h + c->l4;
@@ -130,8 +130,8 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 }
 
 /*
- * Compares the remaining fields that must be equal: link header, TOS, TTL, flags; TCP acknowledgement, window,
- * options.
+ * Compares the remaining fields that must be equal in all packets of a super-frame: link header,
+ * TOS, TTL and flags of IP; acknowledgement, window and options of TCP.
  */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {

@@ -20,10 +20,10 @@
 #include "util/frame.h"
 
 #define ETH_GRO_FLOWS 8
-#define ETH_GRO_SEGS 64 /* packets of one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
+#define ETH_GRO_SEGS 64 /* most packets in one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
 #define ETH_FRAME_PARTS (3 * ETH_GRO_SEGS)
 
-/* Form of the link header with which frames begin */
+/* Form of the link header (Ethernet or InfiniBand) with which each frame begins */
 struct eth_head {
 	uint8_t len; /* octets before the IP header */
 	uint8_t type_at; /* offset of the ethertype */
@@ -46,10 +46,10 @@ typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 struct eth_gro_flow {
 	struct eth_frame frame;
 	struct pkt *last;
-	uint32_t next_seq; /* TCP sequence number that the next packet must have */
+	uint32_t next_seq; /* TCP sequence number of the next packet of this flow that may join */
 	/*
-	 * octets of payload in the first packet; octets of headers, the link's included; IPv4
-	 * identification that the next packet must have
+	 * .mss: octets of payload in the first packet; .hlen: octets of headers, the link header
+	 * included; .ip_id: IPv4 identification of the next packet that may join
 	 */
 	uint16_t mss, hlen, ip_id;
 	uint8_t l4; /* offset of the L4 header */
@@ -74,7 +74,7 @@ void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool
  */
 void eth_gro_add(struct eth_gro *g, struct pkt *p);
 
-/* eth_gro_flush() - Emit all super-frames, as at the end of each batch */
+/* eth_gro_flush() - Emit all super-frames; called at the end of each batch of received packets */
 void eth_gro_flush(struct eth_gro *g);
 
 /*

@@ -150,7 +150,7 @@ static void group_leave(struct eth_if *e, struct eth_group *g, ns_t now)
 	free(g);
 }
 
-/* Leaves a group that has no known receiver. */
+/* Leaves the group if nobody behind the TAP is known to receive it. */
 static void group_leave_empty(struct eth_if *e, struct eth_group *g, ns_t now)
 {
 	if (!g->always && !g->kernel && list_empty(&g->members))
@@ -283,8 +283,8 @@ static void on_join(struct eth_if *e, uint32_t station, const struct eth_report 
 		return;
 	member_seen(e, g, station, now);
 	/*
-	 * A group without a recorded member would never be left. So if there was no room to record the member, leave
-	 * the group now.
+	 * A group without a recorded member would never be left. So the group is left at once if
+	 * there was no room to record the member.
 	 */
 	group_leave_empty(e, g, now);
 }

@@ -15,7 +15,11 @@
 /* One receiver that reported a group. */
 struct eth_member {
 	struct list link; /* in eth_group.members */
-	uint32_t station; /* id of the station; 0: the interface itself, or a bridge with its MAC */
+	/*
+	 * id of the station that reported the group; 0: the interface itself, or a bridge with its
+	 * MAC
+	 */
+	uint32_t station;
 	ns_t reported; /* time of the last report */
 };
 
@@ -27,7 +31,8 @@ struct eth_group {
 	bool always; /* every host receives the group: 224.0.0.1, ff02::1 */
 	bool kernel; /* the group was in the kernel's list when that was last read */
 	bool in_list; /* the group is in the kernel's list that is being read */
-	unsigned int missed; /* lists in a row that the group was not in */
+	/* number of lists of the kernel in a row that did not have the group */
+	unsigned int missed;
 	/* the SA has granted or refused the join of this group since the link came up */
 	bool join_done;
 	struct list members; /* struct eth_member.link */
@@ -37,7 +42,8 @@ struct eth_groups {
 	struct list all; /* struct eth_group.link */
 	struct htab by_addr; /* struct eth_group.by_addr */
 	unsigned int n, nmembers;
-	bool full_logged; /* "no room for a group" was logged since the last group was left */
+	/* the log has a line "no room for a group" from the time since the last group was left */
+	bool full_logged;
 };
 
 void eth_groups_init(struct eth_if *e);
@@ -61,9 +67,12 @@ unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 
 /* eth_groups_always() - Join the groups that every host receives, after the TAP came up */
 void eth_groups_always(struct eth_if *e, ns_t now);
-/* eth_groups_leave() - Leave all groups, after the TAP went down */
+/* eth_groups_leave() - Leave all groups, because the TAP went down */
 void eth_groups_leave(struct eth_if *e, ns_t now);
-/* eth_groups_join_done() - The SA has answered the join of the MGID to which @group is mapped */
+/*
+ * eth_groups_join_done() - Record that the SA has answered the join of the MGID to which @group is
+ * mapped
+ */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group);
 /* eth_groups_link_down() - The link went down and will join all groups again */
 void eth_groups_link_down(struct eth_if *e);

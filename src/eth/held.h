@@ -13,18 +13,18 @@
 
 #define ETH_HELD_MAX 64 /* most reports that are held */
 #define ETH_HELD_TIME \
-	NS_SEC(2) /* a report leaves after this time even if its groups are not joined */
+	NS_SEC(2) /* a report is sent after this time even if its groups are not joined */
 
 struct eth_held {
 	struct pkt *pkt; /* head at the IP header */
 	uint16_t ethertype;
-	ns_t until; /* time at which the report leaves in any case */
+	ns_t until; /* time at which the report is sent even if its groups are not joined */
 };
 
 struct eth_held_reports {
 	struct eth_held ring[ETH_HELD_MAX]; /* first in, first out */
 	unsigned int head, n;
-	struct timer timer; /* fires at .until of the first report */
+	struct timer timer; /* timer for .until of the first report in .ring */
 };
 
 void eth_held_init(struct eth_if *e);
@@ -36,15 +36,15 @@ void eth_held_release(struct eth_if *e, ns_t now);
 /* --- snoop.c */
 
 /*
- * eth_snoop() - Examine an outgoing IP multicast packet. Return: true if @p is a report, which the function takes and
- * sends later
+ * eth_snoop() - Examine an outgoing IP multicast packet. Return: true if @p is an IGMP or MLD
+ * report, of which the function takes ownership and which it sends later
  */
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
-/* eth_held_add() - Hold a report; takes @p */
+/* eth_held_add() - Hold a report, and take ownership of it */
 void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /*
- * eth_held_must() - Tell whether @p has to wait, because it joins a group whose join the SA has not answered, or
- * because it would overtake a held report
+ * eth_held_must() - Tell whether the report @p has to wait, because @p joins a group whose join the
+ * SA has not answered, or because @p would overtake a held report
  */
 bool eth_held_must(const struct eth_if *e, const struct pkt *p);
 

@@ -9,9 +9,10 @@
  * The InfiniBand shape: a device of type 32, whose hardware addresses are the link-layer addresses of ports and groups. The
  * link header has the source, the destination, the ethertype, and two octets of zero (kmod/ibtap.h).
  *
- * The first octet of an address is ignored in destinations and sources of frames. ARP and ND messages to the kernel
- * keep this octet as the peer sent it. In messages to the link the octet is zero (RFC 4391 §9.1.1), as
- * ipoib_lladdr_encode() writes it. The exception is the target address of an ARP reply, see arp.c.
+ * The first octet of a link-layer address is ignored in the destination and source of a frame. ARP
+ * and ND messages to the kernel keep this octet as the peer sent it. In messages to the link the
+ * octet is zero (RFC 4391 §9.1.1), as ipoib_lladdr_encode() writes it. The exception is the target
+ * address of an ARP reply, see arp.c.
  *
  * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel
  * still has the address, because the address stays valid. But a peer's messages may contain more than its address
@@ -78,7 +79,10 @@ static enum eth_drop ib_no_neigh(struct eth_if *e, const uint8_t *hw, ns_t now)
 
 /* --- frames to the kernel */
 
-/* Return the group to which an IP packet is sent; if its destination is no group, the broadcast group */
+/*
+ * Return the MGID to which an IP packet is sent: that of its destination, or of the broadcast group
+ * if the destination is no IP group.
+ */
 static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 {
 	const struct ipoib_link *l = e->cfg.link;
@@ -140,7 +144,7 @@ static int ib_hw(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 	return local || *ret_n ? 0 : -ENOBUFS;
 }
 
-/* --- values that this layer stores for a neighbour */
+/* --- the shape stores nothing of its own for a neighbour */
 
 static bool ib_peer_init(struct eth_if *e, struct eth_peer *p)
 {

@@ -40,8 +40,8 @@ static bool is_ours(const struct eth_if *e, const uint8_t *hw)
 }
 
 /*
- * Stores the values that a request contains about its sender. The reply repeats them, even if they are not used for
- * packets to the sender.
+ * Stores the values about the sender that a request contains. Our reply repeats these values, even
+ * if they are not used for packets to the sender.
  */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
 {
@@ -162,7 +162,10 @@ static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 	memcpy(ret->tpa, ib->spa, sizeof(ret->tpa));
 	e->shape->target(e, &ib->sender.lladdr, false, ret->tha, now);
 	why = learn(e, r, &ib->target, ret->sha, &n, now);
-	/* Traffic follows a reply to us, so the path to the target is resolved now. */
+	/*
+	 * Traffic will follow a reply to one of our own addresses, so the path to the target is
+	 * resolved now.
+	 */
 	if (!why && n && eth_lladdr_is_local(e, &ib->sender.lladdr))
 		ipoib_neigh_probe(n, now);
 	return why;

@@ -57,7 +57,10 @@ static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const 
 	}
 }
 
-/* A group record has a type, a number of auxiliary words, a number of sources, the group, addresses. */
+/*
+ * Parses group records. Each consists of a type, the number of auxiliary words, the number of
+ * sources, the group, the addresses of the sources, and the auxiliary words.
+ */
 static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned int n)
 {
 	size_t alen = w->proto == IPOIB_IPV4 ? 4 : 16;

@@ -22,7 +22,7 @@
 
 struct rewrite {
 	struct eth_if *e;
-	/* neighbour that sent the message; NULL: unknown, or ourselves */
+	/* neighbour that sent the message; NULL: the sender is unknown, or is this interface */
 	const struct ipoib_neigh *src;
 	ns_t now;
 	bool to_link;
@@ -109,8 +109,8 @@ static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const stru
 }
 
 /*
- * Finds the hardware address that the kernel has for the port, and stores the other values of the option before a
- * packet is sent to the port.
+ * Finds the hardware address by which the kernel knows the port, and stores the other values in the
+ * option, which are needed for packets to the port.
  */
 static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
@@ -196,8 +196,8 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
 	/*
-	 * After an answer, traffic to its sender will follow, so the path to the sender is resolved now.
-	 * Announcements need no path.
+	 * After an answer to a solicitation, traffic to the sender of the answer will follow, so
+	 * the path to this sender is resolved now. Announcements need no path.
 	 */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;

@@ -17,7 +17,10 @@ struct eth_peer {
 	struct list link; /* in eth_if.peers */
 	struct ipoib_neigh *neigh;
 	uint8_t flags; /* the reserved octet of the peer's address in its last ARP message */
-	/* true if the peer has sent an IBARP request; the next two members are from its last request */
+	/*
+	 * true if the peer has sent an IBARP request; .asked_qkey and .asked_eui64 are from the
+	 * last one
+	 */
 	bool asked;
 	uint32_t asked_qkey;
 	uint64_t asked_eui64;
@@ -38,9 +41,14 @@ struct eth_peer *eth_peer_get(struct eth_if *e, struct ipoib_neigh *n);
  */
 int eth_peer_said(struct eth_if *e, struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		  const struct nd_port *port);
-/* eth_peer_gone() - Tell the owner that the link drops the neighbour, and free this layer's data about it */
+/*
+ * eth_peer_gone() - Tell the owner of the interface that the link drops the neighbour, and free
+ * this layer's data about it
+ */
 void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n);
-/* eth_peers_fini() - Forget all neighbours, without a report */
+/*
+ * eth_peers_fini() - Drop the data about all neighbours, without telling the owner of the interface
+ */
 void eth_peers_fini(struct eth_if *e);
 
 #endif

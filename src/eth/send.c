@@ -12,7 +12,7 @@ static_assert(TRAIN_HDR_MAX + ETH_HEAD_MAX <= PKT_HDR_MAX,
 	      "another interface of ours puts its link header before the headers of a packet");
 
 #define NO_LIMIT UINT32_MAX /* eth_out.room before the first eth_set_room() */
-#define HDR_GUESS 100 /* octets of IP and TCP headers, options included, for eth_tx_cost() */
+#define HDR_GUESS 100 /* octets of IP and TCP headers with options, assumed by eth_tx_cost() */
 
 static void pkt_to_batch(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
 {
@@ -35,7 +35,7 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
-/* --- super-frames, of which only as many packets are posted as the send queue has room for */
+/* --- super-frames, of which no more packets are posted than the send queue has room for */
 
 static struct eth_send *first_waiting(struct eth_out *o)
 {
@@ -191,8 +191,8 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
 			last = i + 1;
 	/*
-	 * Super-frames that wait before the last one that uses @ah are posted, too, so that the order does not
-	 * change.
+	 * Earlier super-frames are posted together with the last one that uses @ah, so that their
+	 * order does not change.
 	 */
 	while (last--) {
 		o->room = NO_LIMIT;

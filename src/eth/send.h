@@ -13,7 +13,7 @@
 	64 /* super-frames that wait for room in the send queue, as many as IPOIB_HELD_NEIGH */
 
 struct eth_out {
-	struct eth_send batch[PKT_BATCH]; /* gathered for one call of eth_ops.post() */
+	struct eth_send batch[PKT_BATCH]; /* packets gathered for the next call of eth_ops.post() */
 	unsigned int n;
 	/* number of packets that may still be made of super-frames, see eth_set_room() */
 	unsigned int room;
@@ -37,9 +37,14 @@ void eth_out_fini(struct eth_if *e);
  */
 void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now);
 
-/* eth_tx_link() - Pass packets to the link, and send the packets with the verdict IPOIB_SEND */
+/*
+ * eth_tx_link() - Pass packets to the link, and send those packets that get the verdict IPOIB_SEND
+ */
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now);
-/* eth_send_pkt() - Segment @p or complete its checksum; eth_send_flush() passes the result to post() */
+/*
+ * eth_send_pkt() - Segment @p or complete its checksum, and add the result to the batch that
+ * eth_send_flush() passes to post()
+ */
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
 		  ns_t now);
 void eth_send_flush(struct eth_if *e, ns_t now);

@@ -36,9 +36,12 @@ struct eth_shape_ops {
 	struct eth_head head; /* link header of frames */
 	uint8_t dst_at, src_at; /* offsets of its addresses */
 	uint8_t alen; /* octets of a hardware address */
-	uint8_t nd_pad; /* octets of zero before the address in options of Neighbour Discovery */
+	uint8_t nd_pad; /* octets of zero before the address in Neighbour Discovery options */
 	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
-	bool stations; /* true if other stations may be behind the device; they are sent queries for their groups */
+	/*
+	 * true if stations may be behind the device; the stations are sent queries for their groups
+	 */
+	bool stations;
 
 	/* --- frames from the kernel */
 
@@ -91,7 +94,7 @@ struct eth_shape_ops {
 
 	bool (*peer_init)(struct eth_if *e, struct eth_peer *p); /* false: out of memory */
 	void (*peer_fini)(struct eth_if *e, struct eth_peer *p);
-	/* Tell the owner that the kernel's neighbour entry is no longer valid */
+	/* Tell the owner of the interface that the kernel's neighbour entry is no longer valid */
 	void (*peer_gone)(struct eth_if *e, const struct eth_peer *p);
 };
 

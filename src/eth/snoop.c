@@ -48,9 +48,10 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		e->stats.igmp++;
 	else
 		e->stats.mld++;
-	eth_held_release(e, now); /* reports may have waited for a group that was left now */
+	/* reports may have waited for the join of a group that was left now */
+	eth_held_release(e, now);
 	if (!ipoib_link_is_up(e->cfg.link) || !eth_held_must(e, p))
-		return false; /* if the link is down, the link drops the report and counts it */
+		return false; /* if the link is down, ipoib_tx() drops the report and counts it */
 	eth_held_add(e, p, ethertype, now);
 	return true;
 }

@@ -10,10 +10,10 @@
 /*
  * DOC: Stations
  *
- * A frame whose source MAC is not the interface's own comes from a station behind the TAP: a host on
- * another port of a bridge, a macvlan, a virtual machine. The address of a station on the link
+ * A frame whose source MAC is not the interface's own comes from a station behind the TAP: a host
+ * on another port of a bridge, a macvlan, a virtual machine. The address of a station on the link
  * consists of the port's GID and the number of the station's own queue pair, so that answers of
- * peers lead to its MAC.
+ * peers are passed to the station's MAC.
  *
  * Any unicast MAC that is not the token of a peer may be a station. A frame with a token as source
  * came from the link and loops, or is forged. Other MACs that begin with 06 are allowed, because
@@ -25,7 +25,8 @@
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-static const uint8_t unknown_sender[6] = { 0x06 }; /* MAC for unknown senders, see ether.c */
+/* source MAC of frames from unknown senders, see ether.c */
+static const uint8_t unknown_sender[6] = { 0x06 };
 
 struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6])
 {
@@ -124,7 +125,7 @@ static bool station_make_room(struct eth_if *e, ns_t now)
 	return true;
 }
 
-/* The id is never 0, and is not reused before 2^26 other stations were made. */
+/* Makes an id that is never 0, and is not used again before 2^26 other stations were made. */
 static uint32_t station_id(struct eth_if *e)
 {
 	uint32_t slot = 0;
@@ -171,7 +172,8 @@ static struct eth_station *station_new(struct eth_if *e, const uint8_t mac[6], n
 	e->stations.n++;
 	e->stats.stations_added++;
 	/*
-	 * A new station may be behind a bridge with other, silent stations, so query all of them.
+	 * A new station may be behind a bridge together with stations that have sent nothing yet,
+	 * so query all of them.
 	 */
 	if (!e->stations.query_all_at)
 		e->stations.query_all_at = now + ETH_QUERY_SOON;
@@ -185,7 +187,10 @@ static enum eth_drop may_be_station(const struct eth_if *e, const uint8_t mac[6]
 		return ETH_DROP_SOURCE;
 	if (eth_peer_by_mac(e, mac) || eth_mac_equal(mac, unknown_sender))
 		return ETH_DROP_SOURCE_TOKEN;
-	/* While the link is down there are no P_Key index and Q_Key for another queue pair. */
+	/*
+	 * A new queue pair needs a P_Key index and a Q_Key, which are not known while the link is
+	 * down.
+	 */
 	if (!e->has_own || !ipoib_link_is_up(e->cfg.link))
 		return ETH_DROP_STATION_QP;
 	return ETH_DROP_NONE;

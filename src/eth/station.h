@@ -6,10 +6,12 @@
 
 #include "eth/eth.h"
 
-#define ETH_QUERY_PERIOD NS_SEC(125) /* between two group queries: RFC 3376 §8.2, RFC 3810 §9.2 */
-/* delay from the appearance of a station to the query that all stations receive */
+/* interval between two group queries to a station: RFC 3376 §8.2, RFC 3810 §9.2 */
+#define ETH_QUERY_PERIOD NS_SEC(125)
+/* time from the appearance of a station to the query that is sent to all stations */
 #define ETH_QUERY_SOON NS_SEC(1)
-#define ETH_STATION_SPARE NS_SEC(10) /* idle time after which a new station may replace a station */
+/* idle time after which a station may be replaced by a new one */
+#define ETH_STATION_SPARE NS_SEC(10)
 
 /*
  * A packet has the .id of its station in struct frame_info.station. Ids are never reused, so a packet of a station

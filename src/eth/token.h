@@ -11,9 +11,10 @@
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which a frame was sent although they are no token. Each such MAC is reported to the owner, which deletes
- * the kernel's neighbour entry. The deletion costs a system call, so a stream of frames to one such MAC is reported
- * once a second, and streams to many such MACs ETH_UNKNOWN_RATE times a second in all.
+ * MACs to which a frame was sent although they are no token. Each such MAC is reported by
+ * eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs a system
+ * call, so a stream of frames to one such MAC is reported once a second, and streams to many such
+ * MACs ETH_UNKNOWN_RATE times a second in all.
  */
 struct eth_unknown {
 	struct {
@@ -21,7 +22,7 @@ struct eth_unknown {
 		bool used;
 		ns_t at; /* time of the last report */
 	} slot[ETH_UNKNOWN_SLOTS];
-	ns_t since; /* start of the one-second window in which .n counts reports */
+	ns_t since; /* start of the present one-second window, in which .n reports were made */
 	unsigned int n;
 };
 
@@ -33,8 +34,8 @@ struct eth_tokens {
 /* eth_peer_by_mac() - The neighbour that has the token @mac, or NULL */
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /*
- * eth_peer_by_hw() - Return the neighbour whose hardware address in the kernel's tables is @hw: a token of 6 octets,
- * or a link-layer address of 20 octets. NULL: there is none
+ * eth_peer_by_hw() - Find the neighbour that the kernel's tables have under @hw, which is a token
+ * of 6 octets or a link-layer address of 20 octets. NULL: there is none
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
@@ -45,14 +46,17 @@ const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
  */
 bool eth_token_init(struct eth_if *e, struct eth_peer *p);
 void eth_token_fini(struct eth_if *e, struct eth_peer *p);
-/* eth_token_gone() - Tell the owner that no peer has this peer's token any more */
+/* eth_token_gone() - Call eth_ops.neigh_gone(), because no peer has this peer's token any more */
 void eth_token_gone(struct eth_if *e, const struct eth_peer *p);
-/* eth_token_unknown() - Tell the owner, within the limits above, that a frame was sent to @mac, which is no token */
+/*
+ * eth_token_unknown() - Call eth_ops.neigh_gone(), within the limits above, because a frame was
+ * sent to @mac, which is no token
+ */
 void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
 /*
- * eth_mac_to_lladdr(), eth_lladdr_to_mac() - Functions for eth_shape_ops.lladdr and .hw; the MAC is our own, a
- * station's, or a token
+ * eth_mac_to_lladdr(), eth_lladdr_to_mac() - Implement eth_shape_ops.lladdr and .hw: convert a MAC
+ * (our own, a station's, or a token) to a link-layer address, and back
  */
 int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t *mac, struct ipoib_lladdr *ret);
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,

@@ -3,7 +3,7 @@
 
 #include "eth/priv.h"
 
-#define ETH_TYPE_MIN 0x0600 /* lower values are a length, IEEE 802.3 */
+#define ETH_TYPE_MIN 0x0600 /* values below this are lengths, IEEE 802.3 */
 #define ETH_TYPE_VLAN 0x8100
 #define ETH_TYPE_QINQ 0x88a8
 #define ETH_TYPE_LLDP 0x88cc

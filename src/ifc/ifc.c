@@ -8,7 +8,7 @@
 #include "ifc/watchdog.h"
 #include "wire/mgid.h"
 
-/* Creation and destruction of an interface, and the actions of its link. */
+/* Creation and destruction of an interface, and execution of the actions of its link. */
 
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
@@ -109,8 +109,8 @@ static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 static void set_carrier(struct ifc *i, bool up)
 {
 	/*
-	 * While the link was down, the subnet prefix and with it our link-layer address may have
-	 * changed, and SIDR may have named another broadcast group.
+	 * While the link was down, the subnet prefix may have changed, and with it our link-layer
+	 * address, and SIDR may have named another broadcast group.
 	 */
 	if (up)
 		set_own_addr(i);
@@ -163,14 +163,17 @@ void ifc_actions(struct ifc *i, ns_t now)
 
 	while (!ipoib_next_action(i->ipoib, &a))
 		one_action(i, &a, now);
-	/* A super-frame that the link had held back may be waiting for room now. */
+	/* A super-frame that the link had held back may now wait for room in the send queue. */
 	if (eth_tx_waiting(i->eth))
 		ifc_readable(i);
 }
 
 /* --- the SIDR server */
 
-/* May run inside a callback of the CA, so it only marks the port, and ifc_work() does the rest. */
+/*
+ * May run inside a callback of the CA, so it only sets the flag .dirty of the port, and ifc_work()
+ * does the rest.
+ */
 static void offer_changed(struct sidr_offer *o)
 {
 	struct ifc *i = container_of(o, struct ifc, offer);
@@ -287,7 +290,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 	return 0;
 }
 
-/* Frees the packets and address handles in the last actions of a link that is down. */
+/* Frees the packets and address handles that are in the last actions of a link that is down. */
 static void drop_actions(struct ifc *i)
 {
 	struct ipoib_action a;

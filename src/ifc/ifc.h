@@ -43,11 +43,15 @@
  * late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
-#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a stalled send queue is checked */
-/* Default number of packets that the receive ring of an interface holds; the ring of a station holds half as many */
+#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a send queue is checked that cannot send */
+/*
+ * Default number of packets that the receive ring of an interface holds; the receive ring of a
+ * station holds half as many
+ */
 #define IFC_RQ_DEPTH 4096u
-#define IFC_QUANTUM 64 /* number of packets that one TAP may send before the next TAP is read */
-#define IFC_RETRY NS_MSEC(1) /* time from a read that found no free buffer to the next attempt */
+#define IFC_QUANTUM 64 /* number of packets that one TAP may send before another TAP is read */
+/* time until the next read of a TAP after a read found no free packet buffer */
+#define IFC_RETRY NS_MSEC(1)
 
 struct ifc;
 struct ifc_port;
@@ -56,25 +60,31 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
-	/* random secret, from which values that others must not guess are made */
+	/* random secret from which the numbers are made that others must not guess */
 	struct hash_key secret;
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
-	/* list of struct ifc_qp.rx_link: queue pairs that have packets to poll */
+	/* list of struct ifc_qp.rx_link: queue pairs that have received packets */
 	struct list rx_ready;
 	/* list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are read */
 	struct list tx_ready;
 	bool ports_dirty; /* a port in .ports has .dirty set */
-	bool starved; /* a read found no free buffer, and .retry is armed */
+	bool starved; /* a read of a TAP found no free packet buffer, and the timer .retry runs */
 	struct timer retry;
 };
 
-/* ifc_set_init() - Initialize @s; all pointers are borrowed. The caller sets .secret before the first port starts */
+/*
+ * ifc_set_init() - Initialize @s; the pointers must stay valid until ifc_set_fini(). The caller
+ * sets .secret before the first port starts
+ */
 void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *pool,
 		  const struct log_sink *log);
 void ifc_set_fini(struct ifc_set *s);
 
-/* ifc_work() - Tell links of port changes, deliver the received packets, carry out the actions of all links */
+/*
+ * ifc_work() - Tell the links about changes of their ports, deliver received packets, and carry out
+ * the actions of all links
+ */
 void ifc_work(struct ifc_set *s, ns_t now);
 /* ifc_work_left() - Tell whether ifc_work() has more to do */
 bool ifc_work_left(const struct ifc_set *s);
@@ -88,7 +98,10 @@ bool ifc_work_left(const struct ifc_set *s);
  * when they are delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
-/* ifc_transmit_left() - Tell whether a TAP waits to be read, or waits for room that packets under way will free */
+/*
+ * ifc_transmit_left() - Tell whether a TAP has to be read, or waits for room that packets on their
+ * way will free
+ */
 bool ifc_transmit_left(const struct ifc_set *s);
 
 /* --- a CA port */
@@ -102,7 +115,10 @@ struct ifc_port {
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
 	uint64_t guid; /* port GUID */
 	struct list ifs; /* struct ifc.on_port */
-	/* list of struct ifc_pkeys.link: users that follow the P_Key table, see ifc/pkeys.h */
+	/*
+	 * list of struct ifc_pkeys.link: the users that follow the P_Key table of this port, see
+	 * ifc/pkeys.h
+	 */
 	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
 	bool back; /* the device has come back since the attributes were read, with other QPNs */
@@ -111,17 +127,23 @@ struct ifc_port {
 	void (*on_event)(struct ifc_port *p, enum ca_event ev, ns_t now);
 };
 
-/* The callbacks with which a CA is opened. Their context is the struct ifc_port. */
+/* The callbacks to pass when a CA is opened; their context is the struct ifc_port. */
 extern const struct ca_notify ifc_port_notify;
 
-/* ifc_port_init() - Initialize @p; then open the CA with ifc_port_notify and store it in p->ca */
+/*
+ * ifc_port_init() - Initialize @p. Afterwards the caller opens the CA with ifc_port_notify, and
+ * stores it in p->ca
+ */
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s);
 /*
  * ifc_port_start() - Ask the CA for the port's GUID, and make the port's SA client and CM agent.
  * Return: 0 or -errno
  */
 int ifc_port_start(struct ifc_port *p);
-/* ifc_port_close() - Free SA client and CA, when all interfaces on @p are destroyed or ifc_port_start() failed */
+/*
+ * ifc_port_close() - Free the SA client and the CA, after all interfaces on @p were destroyed, or
+ * ifc_port_start() failed
+ */
 void ifc_port_close(struct ifc_port *p);
 
 /* --- an interface */
@@ -132,7 +154,7 @@ struct ifc_ops {
 	 * ifc_readable() when there is one; -ENOBUFS: no free buffer; another -errno: the TAP is gone
 	 */
 	int (*read)(void *ctx, struct pkt **ret);
-	/* Write the frame to the TAP, then call eth_frame_free(); the function owns the frame. */
+	/* Write the frame to the TAP, then call eth_frame_free(). The function owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
 	 * Ethernet shape: delete the kernel's neighbour entries that contain this token, because it is not valid any
@@ -144,8 +166,9 @@ struct ifc_ops {
 	/* Ethernet shape: set the MAC of the network interface */
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * InfiniBand shape: set the addresses of the network interface and of its broadcast group. @broadcast: MGID;
-	 * NULL: not known yet. Called when one of the addresses has changed. Both are known before the carrier is set
+	 * InfiniBand shape: set the addresses of the network interface and of its broadcast group.
+	 * @broadcast: MGID; NULL: not known yet. Called when one of the addresses has changed. Both
+	 * addresses are known before the carrier is set
 	 */
 	void (*set_lladdr)(void *ctx, const struct ipoib_lladdr *own, const ib_gid *broadcast);
 	void (*set_mtu)(void *ctx, unsigned int mtu);
@@ -174,12 +197,16 @@ struct ifc_watchdog {
 	 * acts
 	 */
 	ns_t timeout;
-	/* time of the next check of the send queue; armed while packets may wait in it */
+	/*
+	 * timer for the next check of the send queue; it runs while packets may wait in the queue
+	 */
 	struct timer timer;
 	ns_t since; /* time at which .sent was read */
 	uint64_t sent; /* number of packets that had left the send queue at .since */
-	bool blocked; /* the TAP is not read, because the send queue is stalled and full */
-	bool logged; /* a timeout was logged since a packet left the send queue */
+	/* the TAP is not read now, because the send queue is full and sends nothing */
+	bool blocked;
+	/* a transmit timeout was logged, and no packet has left the send queue since then */
+	bool logged;
 	uint64_t timeouts; /* transmit timeouts */
 	uint64_t discarded; /* packets that these timeouts discarded */
 };
@@ -196,17 +223,18 @@ struct ifc {
 	char link_name[IPOIB_NAME_LEN]; /* name in the log */
 	const struct log_sink *log;
 	uint16_t pkey;
-	unsigned int rq_depth; /* packets in the receive ring of the own queue pair */
+	/* number of packets that the receive ring of the interface's own queue pair holds */
+	unsigned int rq_depth;
 	/* the TAP is read only while fewer packets than this wait in the send queue */
 	unsigned int sq_depth;
 	struct ifc_watchdog watchdog;
-	/* QPN that the interface's own queue pair should have; 0: ifc_qpn_hint() chooses */
+	/* QPN for the interface's own queue pair; 0: ifc_qpn_hint() chooses one */
 	uint32_t qpn;
 	enum eth_shape shape;
 	uint8_t mac[6]; /* Ethernet shape: MAC of the network interface */
 	/*
-	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: not called yet, or this address was
-	 * not known at that call
+	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: .set_lladdr was
+	 * not called yet, or the address was not known then
 	 */
 	struct ipoib_lladdr own;
 	ib_gid broadcast;
@@ -214,17 +242,21 @@ struct ifc {
 	struct eth_if *eth;
 	struct ifc_qp qp; /* queue pair of the interface itself */
 	struct list station_qps; /* struct ifc_qp.link */
-	bool sidr_server; /* while the interface is up, it offers the group of its partition by SIDR */
+	/*
+	 * while the interface is up, it tells others by SIDR the broadcast group of its partition
+	 */
+	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID */
-	uint8_t sidr_scope; /* scope of the group that .offer offers */
+	uint8_t sidr_scope; /* scope of the broadcast group in .offer */
 	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
 	/*
-	 * number of packets that the TAP may still send in this round; negative: packets charged to its next rounds
+	 * number of packets that the TAP may still send in this round; negative: number by which
+	 * its next rounds are shortened
 	 */
 	int deficit;
-	unsigned int posted; /* packets posted to queue pairs since the start; wraps */
+	unsigned int posted; /* number of packets posted to queue pairs since the start; may wrap */
 };
 
 struct ifc_cfg {
@@ -232,7 +264,8 @@ struct ifc_cfg {
 	const char *link_name; /* name of the link in the log */
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	uint16_t pkey;
-	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: the MTU of the link */
+	/* upper limit of the IP MTU; 0: no limit but the MTU of the link */
+	unsigned int max_ip_mtu;
 	uint8_t scope; /* scope of the broadcast group, as in struct ipoib_link_cfg */
 	uint16_t subnet;
 	/* source of the SL of unicast packets, as in struct ipoib_link_cfg */
@@ -240,7 +273,10 @@ struct ifc_cfg {
 	uint8_t sl;
 	uint32_t qpn; /* QPN of the interface; 0: ifc_qpn_hint() chooses */
 	const struct log_sink *log; /* log of the interface; NULL: the log of the set */
-	/* packets in the receive ring of the own queue pair; 0: IFC_RQ_DEPTH */
+	/*
+	 * number of packets that the receive ring of the interface's own queue pair holds; 0:
+	 * IFC_RQ_DEPTH
+	 */
 	unsigned int rq_depth;
 	/* the TAP is read only while fewer packets than this wait in the send queue; 0: IFC_ROOM */
 	unsigned int sq_depth;
@@ -251,7 +287,8 @@ struct ifc_cfg {
 	enum eth_shape shape; /* shape of the kernel's device, as in struct eth_if_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* options of the device, as in struct eth_if_cfg */
 	unsigned int stations; /* largest number of stations, as in struct eth_if_cfg */
-	bool sidr_server; /* offer the broadcast group of the partition by SIDR (sidr/offer.h) */
+	/* true to tell others by SIDR the broadcast group of the partition (sidr/offer.h) */
+	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID; 0: SIDR_SERVICE_ID_DEFAULT */
 };
 
@@ -279,11 +316,15 @@ void ifc_set_up(struct ifc *i, bool up, ns_t now);
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - The TAP may have frames to read */
 void ifc_readable(struct ifc *i);
-/* ifc_actions() - Carry out the actions of the link; ifc_work() does this for all interfaces */
+/*
+ * ifc_actions() - Carry out the actions of the interface's link; ifc_work() does this for all
+ * interfaces
+ */
 void ifc_actions(struct ifc *i, ns_t now);
 
 /*
- * ifc_qpn_hint() - Return the QPN that the interface should have, or, if @mac is not NULL, the station with this MAC
+ * ifc_qpn_hint() - Return the QPN for the interface, or, if @mac is not NULL, for the station with
+ * this MAC
  *
  * The number is the same after a restart, so that entries in the caches of peers stay valid.
  */

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* number of P_Keys that may be reported at once; one more may be reported in each CAME_EVERY */
+/* number of new P_Keys that may be reported in a burst; after the burst one in each CAME_EVERY */
 #define CAME_BURST 64
 #define CAME_EVERY NS_MSEC(100)
-#define RETRY_MIN NS_SEC(1) /* first pause after came() returned an error; doubled each time */
+/* time until came() is called again after it returned an error; doubled with each further error */
+#define RETRY_MIN NS_SEC(1)
 #define RETRY_MAX NS_SEC(64)
 
 static void again(struct timer *t, ns_t now)
@@ -69,7 +70,10 @@ static int by_value(const void *a, const void *b)
 	return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
-/* Reads the table to k->now. Returns the number of P_Keys to report. */
+/*
+ * Reads the port's P_Key table into k->now. Returns the number of P_Keys that came() and gone() are
+ * concerned with.
+ */
 static unsigned int read_table(struct ifc_pkeys *k, struct ca *ca)
 {
 	unsigned int n = 0, unique = 0;
@@ -111,7 +115,10 @@ static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
 	return false;
 }
 
-/* Stores the P_Keys for which came() failed, until .retry_at. A P_Key that is no longer in the table is dropped. */
+/*
+ * Stores the P_Keys for which came() failed, until .retry_at. Until then came() is not called for
+ * them. A P_Key that is no longer in the table is dropped.
+ */
 static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {
 	unsigned int kept = 0;

@@ -33,21 +33,22 @@ struct ifc_pkeys {
 	struct list link; /* in ifc_port.pkeys */
 	const struct ifc_pkeys_ops *ops;
 	void *ctx;
-	const uint16_t *only; /* list of the P_Keys to report, without regard to bit 15; borrowed */
+	const uint16_t *only; /* list of the P_Keys to report, compared without bit 15; borrowed */
 	unsigned int nonly; /* number of P_Keys in .only; 0: all P_Keys are reported */
 	struct ifc_port *port;
-	unsigned int cap; /* entries of the port's P_Key table */
+	unsigned int cap; /* number of entries that the port's P_Key table can have */
 	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
 	/* P_Keys that were reported to came() and not yet to gone(), ascending, with bit 15 set */
 	uint16_t *have;
 	uint16_t *now; /* P_Keys that are now in the table, in the same form as .have */
-	uint16_t *failed; /* P_Keys for which came() returned an error; they wait until .retry_at */
+	/* P_Keys for which came() returned an error; came() is called again at .retry_at */
+	uint16_t *failed;
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
-	unsigned int failures; /* retries in a row after which came() still failed for a P_Key */
+	unsigned int failures; /* number of retries in a row after which came() still failed */
 	ns_t retry_at;
 	uint16_t last; /* P_Key of the last call of came() */
-	struct pace pace; /* allowance for calls of came() */
-	struct timer timer; /* time of the next update, even if the table does not change */
+	struct pace pace; /* limit of the rate at which came() is called */
+	struct timer timer; /* time of the next comparison, even if the table does not change */
 };
 
 /*
@@ -62,7 +63,7 @@ int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port);
  */
 void ifc_pkeys_stop(struct ifc_pkeys *k);
 
-/* ifc_pkeys_update() - Compare with the port's table, which may have changed */
+/* ifc_pkeys_update() - Compare .have with the port's P_Key table, which may have changed */
 void ifc_pkeys_update(struct ifc_pkeys *k, struct ca *ca, ns_t now);
 
 #endif

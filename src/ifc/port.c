@@ -49,7 +49,7 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s)
 	list_init(&p->pkeys);
 }
 
-/* Return a number that others cannot guess, for one purpose on one port */
+/* Returns a number that others cannot guess, a different one for each port and purpose. */
 static uint64_t port_secret(const struct ifc_port *p, uint64_t purpose)
 {
 	const uint64_t in[2] = { p->guid, purpose };
@@ -128,7 +128,7 @@ static void tell_links(const struct ifc_port *p, const struct ca_port_attr *a, n
 	}
 }
 
-/* Shows in CapabilityMask whether the port serves SIDR. */
+/* Sets the bit of CapabilityMask that shows whether the port answers SIDR requests. */
 static void show_cm(struct ifc_port *p, ns_t now)
 {
 	if (cm_serves(p->cm) == p->cm_supported)

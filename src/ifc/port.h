@@ -4,7 +4,10 @@
 
 #include "ifc/ifc.h"
 
-/* ifc_port_refresh() - Read the port's attributes and tell the SA client and the interfaces on it */
+/*
+ * ifc_port_refresh() - Read the port's attributes, and pass them to the SA client and to the
+ * interfaces on the port
+ */
 void ifc_port_refresh(struct ifc_port *p, ns_t now);
 
 #endif

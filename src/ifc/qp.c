@@ -76,7 +76,10 @@ void ifc_qp_destroy(struct ifc *i)
 	qp_close(&i->qp);
 }
 
-/* ca_qp_modify() drops received packets, and perhaps a notification with them, so arm the queue pair again. */
+/*
+ * ca_qp_modify() drops received packets, and with them perhaps the notification that packets have
+ * arrived, so arm the queue pair again.
+ */
 static int qp_modify(struct ifc_qp *q)
 {
 	int err = ca_qp_modify(q->ca, q->ifc->qp_pkey_index, q->ifc->qp_qkey);

@@ -6,9 +6,12 @@
 
 #include "ifc/ifc.h"
 
-/* ifc_qp_create() - Make the queue pair of the interface itself. 0 or -errno */
+/* ifc_qp_create() - Make the queue pair of the interface itself. Return: 0 or -errno */
 int ifc_qp_create(struct ifc *i, uint16_t pkey_index, uint32_t qkey);
-/* ifc_qp_modify() - Modify all queue pairs; packets in their receive rings are lost. 0 or -errno */
+/*
+ * ifc_qp_modify() - Modify all queue pairs; packets in their receive rings are lost. Return: 0 or
+ * -errno
+ */
 int ifc_qp_modify(struct ifc *i, uint16_t pkey_index, uint32_t qkey);
 /*
  * ifc_qp_destroy() - Destroy the interface's main queue pair; eth_if_destroy() closes the queue

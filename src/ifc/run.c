@@ -6,9 +6,9 @@
 #include "ifc/qp.h"
 #include "ifc/watchdog.h"
 
-/* One round of work for all interfaces, and the round robin in which their TAPs are read. */
+/* Does one round of work for all interfaces, and reads their TAPs in round robin. */
 
-#define RX_BUDGET 4096 /* number of packets that one ifc_work() receives */
+#define RX_BUDGET 4096 /* most packets that one call of ifc_work() receives */
 
 /* --- ports, received packets, actions */
 
@@ -23,8 +23,8 @@ static void refresh_ports(struct ifc_set *s, ns_t now)
 }
 
 /*
- * Each queue pair is polled for one batch at a time, so that a queue pair that receives all the time does not delay
- * the others.
+ * Each queue pair is polled for one batch at a time, so that a busy queue pair does not delay the
+ * others.
  */
 static void receive(struct ifc_set *s, ns_t now)
 {
@@ -61,12 +61,16 @@ bool ifc_work_left(const struct ifc_set *s)
 
 enum turn {
 	TURN_EMPTY, /* the TAP has no frames */
-	TURN_OVER, /* the TAP has used its quantum */
-	TURN_BLOCKED, /* there is no room, or no buffer, for more */
-	TURN_STALLED, /* there is no room until the send queue moves again; the watchdog notices this */
+	TURN_OVER, /* the TAP has sent the packets of its quantum */
+	TURN_BLOCKED, /* there is no room in the queues, or no packet buffer, for more */
+	/* the send queue is full and sends nothing; the watchdog notices when it sends again */
+	TURN_STALLED,
 };
 
-/* Return the number of packets that the TAP may send now, which is the room in the queues */
+/*
+ * Returns the number of packets that the TAP may send now, for which the queues behind it have
+ * room.
+ */
 static unsigned int room_behind(const struct ifc *i)
 {
 	unsigned int queued = ca_queued(i->port->ca);
@@ -90,8 +94,8 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads frames for about @limit packets: at least one frame, and further frames while a frame like the last one would
- * not exceed the limit. *ret_err is the error of the last read, or 0.
+ * Reads at least one frame, and further frames while the packets of one more frame like the last
+ * would not exceed @limit. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {
@@ -115,7 +119,8 @@ static void starve(struct ifc_set *s, ns_t now)
 }
 
 /*
- * Sends the rest of super-frames that were begun in an earlier round. False: there was not enough room for the rest.
+ * Sends the rest of the super-frames that an earlier round began to send. Return: false if there
+ * was not enough room for the rest
  */
 static bool finish_frames(struct ifc *i, ns_t now)
 {
@@ -150,7 +155,7 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 	if (ifc_watchdog_block(i, now))
 		return TURN_STALLED;
 	if (!room_behind(i))
-		/* this interface gets no new quantum, since the other TAPs cannot send now either */
+		/* this interface gets no new quantum, because no TAP can send now */
 		return TURN_BLOCKED;
 	if (i->deficit < IFC_QUANTUM)
 		i->deficit += IFC_QUANTUM;
@@ -189,7 +194,7 @@ void ifc_transmit(struct ifc_set *s, ns_t now)
 		else if (t != TURN_STALLED)
 			list_add_tail(t == TURN_OVER ? &s->tx_ready : &blocked, &i->tx_link);
 	}
-	/* The interfaces that were blocked are served first in the next call. */
+	/* The interfaces that had no room are served first in the next call. */
 	while (!list_empty(&blocked)) {
 		i = list_entry(blocked.prev, struct ifc, tx_link);
 		list_del(&i->tx_link);

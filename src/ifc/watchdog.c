@@ -3,7 +3,7 @@
 
 #include "util/log.h"
 
-/* Called when the send queue is empty, or a packet has left it: read the TAP again. */
+/* Lets the TAP be read again, because the send queue is empty or a packet has left it. */
 static void unblock(struct ifc *i)
 {
 	if (i->watchdog.blocked)
@@ -40,7 +40,10 @@ static void arm(struct ifc *i, const struct ca_send_queue *q, ns_t now)
 	struct ifc_watchdog *w = &i->watchdog;
 	ns_t at = w->since + w->timeout;
 
-	/* Not every CA reports the end of a stall (ca_notify.room), so check often. */
+	/*
+	 * Not every CA reports that a stalled send queue sends again (ca_notify.room), so check
+	 * often.
+	 */
 	if (w->blocked && q->stalled && now + IFC_STALL_POLL < at)
 		at = now + IFC_STALL_POLL;
 	timer_arm(i->set->timers, &w->timer, at);

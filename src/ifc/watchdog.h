@@ -7,7 +7,7 @@
 #include "ifc/ifc.h"
 
 void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg);
-/* ifc_watchdog_posted() - Packets were posted to a queue pair of the interface */
+/* ifc_watchdog_posted() - Note that packets were posted to a queue pair of the interface */
 void ifc_watchdog_posted(struct ifc *i, ns_t now);
 /*
  * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. If it is,

@@ -29,9 +29,9 @@ enum by_pkey_tap_state {
 struct by_pkey_tap {
 	struct by_pkey *of;
 	struct tap tap; /* the TAP, of which the interface has a copy */
-	uint32_t number; /* number of the TAP in requests to the helper */
+	uint32_t number; /* number of the TAP in requests to the helper process */
 	enum by_pkey_tap_state state;
-	bool asked; /* true if the helper was asked to park the TAP */
+	bool asked; /* true if the helper process was asked to park the TAP */
 };
 
 struct by_pkey {
@@ -52,7 +52,7 @@ struct by_pkey {
 /**
  * by_pkey_add() - Make the TAPs of a section, and follow the P_Keys of its port
  *
- * Return: 0 or -errno; with @err
+ * Return: 0 or -errno, with a message in @err
  */
 int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 

@@ -63,7 +63,8 @@ struct capfile {
  * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link at
  *	this port
  *
- * Waits until the first octets are written. Return: 0; -EEXIST: another capture writes to @path; -errno; with @err
+ * Waits until the first octets are written. Return: 0; -EEXIST: another capture writes to @path;
+ * -errno, with a message in @err
  */
 int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
 		 char err[INST_ERR_MAX]);

@@ -3,7 +3,8 @@
 #define INST_FAB_H
 
 /*
- * A fabric of an instance with its topology, its soft HCAs and its subnet managers (inst/fab_sm.h).
+ * A fabric of an instance with its topology, its software HCAs and its subnet managers
+ * (inst/fab_sm.h).
  */
 
 #include "ca/ca_soft.h"
@@ -21,7 +22,7 @@ struct inst_fabric {
 	struct inst *inst;
 	char name[CONF_NAME_MAX];
 	struct fabric *fabric;
-	struct ca_soft_hca **soft; /* soft HCAs by index of the node; NULL for a switch */
+	struct ca_soft_hca **soft; /* software HCAs by index of the node; NULL for a switch */
 	/* List of struct inst_sm.link (inst/fab_sm.h); empty if the SM is external, or was stopped */
 	struct list sms;
 	/* Name of the topology file; NULL if the demo generated the topology */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inst/follow.h"
 
-#define GAP NS_MSEC(50) /* least time between an answer of the helper and the next question to it */
-/* interval between questions to the helper while the namespace does not exist */
+/* least time between an answer of the helper process and the next question to it */
+#define GAP NS_MSEC(50)
+/* interval between questions to the helper process while the namespace does not exist */
 #define LOOK NS_SEC(1)
-/* interval between questions to the helper while the namespace exists */
+/* interval between questions to the helper process while the namespace exists */
 #define LOOK_PRESENT NS_SEC(10)
 #define BACKOFF_MIN NS_MSEC(100)
 #define BACKOFF_MAX NS_SEC(10)
@@ -56,7 +57,10 @@ enum follow_change follow_answered(struct follow *f, int gen, ns_t now)
 	f->not_before = now + GAP;
 	f->look_at = now + (f->present ? LOOK_PRESENT : LOOK);
 	if (gen < 0) {
-		/* The helper could not tell whether the namespace has changed, so ask again. */
+		/*
+		 * The helper process could not tell whether the namespace has changed, so ask
+		 * again.
+		 */
 		f->event = true;
 		f->not_before = now + LOOK;
 		return FOLLOW_SAME;

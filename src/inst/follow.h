@@ -3,14 +3,16 @@
 #define INST_FOLLOW_H
 
 /*
- * Decides when the helper is asked whether the name of a host's namespace still names the same namespace, and
- * interprets the answers (netdev_post_ns_follow()). This file does no I/O and reads no clock.
+ * Decides when the helper process is asked whether the name of a host's namespace still names the
+ * same namespace, and interprets the answers (netdev_post_ns_follow()). This file does no I/O and
+ * reads no clock.
  *
- * The helper is asked when a name was added or removed in the folder of the namespace's name. It is also asked every
- * ten seconds, because a namespace can be unmounted from its name, or another mounted over it, without a change in
- * the folder. While the namespace is gone, the helper is asked every second, because a namespace is mounted on its
- * name some time after the name was added. A question waits for the answer to the previous question. If a namespace
- * is deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
+ * The helper process is asked when a name was added or removed in the folder of the namespace's
+ * name. It is also asked every ten seconds, because a namespace can be unmounted from its name, or
+ * another mounted over it, without a change in the folder. While the namespace is gone, the helper
+ * process is asked every second, because a namespace is mounted on its name some time after the
+ * name was added. A question waits for the answer to the previous question. If a namespace is
+ * deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -25,7 +27,7 @@ enum follow_change {
 };
 
 struct follow {
-	uint32_t gen; /* number of the namespace that was open last, as the helper counts */
+	uint32_t gen; /* number of the namespace that was open last, as the helper process counts */
 	bool present; /* false while the namespace is gone */
 	bool asked; /* a question was sent and not yet answered */
 	bool event; /* a name was added or removed since the last question */
@@ -61,7 +63,7 @@ uint32_t follow_asked(struct follow *f);
 /**
  * follow_answered() - Process an answer
  * @gen:	value of the answer: 0 the namespace in the question is gone; or the helper's number of the namespace
- *		that is open; -errno if the helper could not tell, for example because it has too many files open
+ *		that is open; -errno if the helper process could not tell, for example because it has too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

@@ -29,9 +29,12 @@ struct inst_host {
 	 */
 	bool gone;
 	struct follow follow;
-	struct timer follow_timer; /* next question to the helper */
+	struct timer follow_timer; /* next question to the helper process */
 	int net_fd,
-		user_fd; /* namespaces for `exec`; .user_fd is -1 if the helper has no user namespace */
+		/*
+		 * namespaces for `exec`; .user_fd is -1 if the helper process has no user namespace
+		 */
+		user_fd;
 	int igmp,
 		igmp6; /* the kernel's lists of groups: /proc/net/igmp and igmp6 of the namespace */
 	struct rtnl_events events;
@@ -55,9 +58,9 @@ struct inst_host {
 /**
  * host_get() - Find the host of an interface, or make it on first use
  *
- * The key `netns` names the host's namespace. Without this key a host with a name gets an anonymous namespace, and
- * the host "" uses the namespace of the user who started the instance.
- * Return: 0; -EINVAL: the configuration gives two namespaces to the host; -errno; with @err
+ * The key `netns` names the host's namespace. Without this key a host with a name gets an anonymous
+ * namespace, and the host "" uses the namespace of the user who started the instance. Return: 0;
+ * -EINVAL: the configuration gives two namespaces to the host; -errno, with a message in @err
  */
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
 	     char err[INST_ERR_MAX]);
@@ -71,7 +74,10 @@ unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 /* host_close() - Close a host that has no interfaces any more */
 void host_close(struct inst_host *h);
 
-/* host_use_files() - Take all files of the host's namespace, and watch the kernel's events. 0 or -errno */
+/*
+ * host_use_files() - Take all files of the host's namespace, and watch the kernel's events. Return:
+ * 0 or -errno
+ */
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
 /* host_ignore_events() - Ignore from now on the kernel's reports about the links of a host */
 void host_ignore_events(struct inst_host *h);

@@ -65,7 +65,8 @@ struct inst_iface {
 /**
  * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is ready
  *
- * Return: 0; -EBUSY: another device has the name; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM; with @err
+ * Return: 0; -EBUSY: another device has the name; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM,
+ * with a message in @err
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
@@ -96,8 +97,8 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 /* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
- * iface_ns_lost() - Handle the loss of the namespace, after the helper has moved the TAP out of it. iface_net_came()
- * is called when the namespace exists again
+ * iface_ns_lost() - Handle the loss of the namespace, after the helper process has moved the TAP
+ * out of it. iface_net_came() is called when the namespace exists again
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 

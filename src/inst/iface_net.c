@@ -26,7 +26,7 @@
 
 static void next(struct inst_iface *i);
 
-/* --- answers of the helper */
+/* --- answers of the helper process */
 
 static const char *name_of(unsigned int asked)
 {

@@ -5,16 +5,17 @@
 /*
  * DOC: The kernel's settings of an interface
  *
- * Only the helper may change the MAC, the MTU and the addresses of a TAP, and a busy kernel may take long. So each
- * interface has at most one job that the helper has not answered, and stores here the settings that it wants to send
- * next. The carrier is raised only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as
- * there is a carrier.
+ * Only the helper process may change the MAC, the MTU and the addresses of a TAP, and a busy kernel
+ * may take long. So each interface has at most one job that the helper process has not answered,
+ * and stores here the settings that it wants to send next. The carrier is raised only after the
+ * kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is a carrier.
  *
  * Carrier, and the addresses and the largest MTU of a device of type 32, are set by the descriptor of the device. These
  * calls wait while the kernel changes other links.
  *
- * MACs whose neighbour entries are to be deleted are collected and sent to the helper in one job, because a job has
- * to search the whole table. After a search the interface waits ten times as long as the search took.
+ * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in
+ * one job, because a job has to search the whole table. After a search the interface waits ten
+ * times as long as the search took.
  */
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ enum iface_net_set {
 
 struct inst_iface;
 
-/* Settings of an interface that the kernel is to be told through the helper. */
+/* Settings of an interface that the kernel is to be told through the helper process. */
 struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	unsigned int asked; /* settings that the job under way carries */

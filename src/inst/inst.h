@@ -71,7 +71,7 @@ struct inst_watch {
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
-	/* function that the helper calls last, when it ends; NULL: none */
+	/* function that the helper process calls last, when it ends; NULL: none */
 	const struct netdev_helper_end *at_end;
 };
 
@@ -137,7 +137,7 @@ void inst_leave(struct inst *in);
 void inst_destroy(struct inst *in);
 
 /*
- * inst_refused() - Report that the helper refused a request for @what
+ * inst_refused() - Report that the helper process refused a request for @what
  *
  * Writes the message to @err, and sets in->env_lacks if the environment is the cause. Returns @status
  */

@@ -91,8 +91,8 @@ static int node_index(struct inst_fabric *f, const struct fabric_node *n)
 }
 
 /*
- * Return the node that @where names. NULL, with @err, if there is no such node, or it is no CA with
- * such a port
+ * Return the node that @where names. NULL, with a message in @err, if there is no such node, or it
+ * is no CA with such a port
  */
 static struct fabric_node *soft_node(struct inst_fabric *f, const struct conf_port *where,
 				     char err[INST_ERR_MAX])

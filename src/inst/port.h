@@ -12,7 +12,7 @@ struct inst_port {
 	struct list link; /* link in inst.ports */
 	struct inst *inst;
 	struct inst_fabric
-		*fab; /* software fabric to which the port belongs; NULL if it is a port of the kernel */
+		*fab; /* software fabric to which the port belongs; NULL for a port of the kernel */
 	struct fabric_node *node; /* CA of the port in .fab; NULL if .fab is NULL */
 	uint8_t num; /* number of the port on its CA */
 	char ca_name
@@ -23,7 +23,7 @@ struct inst_port {
 	struct loop_fd ca_fd; /* watch of the access layer's descriptor, if it has one */
 };
 
-/* port_on_fabric() - Tell whether the port belongs to the soft fabric @f, which may be NULL */
+/* port_on_fabric() - Tell whether the port belongs to the software fabric @f, which may be NULL */
 static inline bool port_on_fabric(const struct inst_port *p, const struct inst_fabric *f)
 {
 	return f && p->fab == f;
@@ -36,7 +36,7 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
  * port_get() - Find the port that a configuration names, or open it on first use
  *
  * Return: 0; -EINVAL no such fabric, node or port, or the node is no CA; an -errno of verbs_open();
- * -ENOMEM; with @err
+ * -ENOMEM, with a message in @err
  */
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);

@@ -6,14 +6,15 @@
 
 #define ACTS_MIN 64
 
-/* Doubles the ring. The actions begin at index 0 of the new ring. */
+/* Doubles the size of the ring of actions. The actions begin at index 0 of the new ring. */
 static void acts_grow(struct ipoib_link *l)
 {
 	uint32_t cap = l->act_cap ? l->act_cap * 2 : ACTS_MIN;
 	struct ipoib_action *a = malloc(cap * sizeof(*a));
 
 	if (!a)
-		abort(); /* without this action the link would hang, or a handle of the owner would leak */
+		/* without this action the link would hang, or an address handle would leak */
+		abort();
 	for (uint32_t i = 0; i < l->act_n; i++)
 		a[i] = l->acts[(l->act_head + i) % l->act_cap];
 	free(l->acts);
@@ -77,7 +78,7 @@ void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t de
 	a->send.qkey = qkey;
 }
 
-/* A cookie consists of a sequence number, the kind and the slot, and is never 0. */
+/* A cookie consists of a sequence number, the kind of object and its slot, and is never 0. */
 #define COOKIE_SLOT_BITS 24
 
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
@@ -182,7 +183,7 @@ enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib
 	return reason;
 }
 
-/* Octets of the buffers that a packet occupies while it is held back. */
+/* Returns the octets of the buffers that a packet occupies while it is held back. */
 static uint32_t held_cost(const struct pkt *pkt)
 {
 	uint32_t cost = 0;
@@ -193,9 +194,10 @@ static uint32_t held_cost(const struct pkt *pkt)
 }
 
 /*
- * Packets that are held back must leave buffers for other traffic, because a TAP is read into free
- * buffers. So a packet that fits is moved to a small buffer, a link holds back a limited number of
- * packets and octets, and no link holds back more while more than half of the pool is in use.
+ * Packets that are held back must leave buffers for other traffic, because the TAPs are read into
+ * free buffers. So a packet that fits into a small buffer is moved there, a link holds back a
+ * limited number of packets and octets, and no link holds back more while more than half of the
+ * pool is in use.
  */
 static bool hold_allowed(struct ipoib_link *l, const struct pkt_queue *q, unsigned int max,
 			 struct pkt *pkt)

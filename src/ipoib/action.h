@@ -2,7 +2,10 @@
 #ifndef IPOIB_ACTION_H
 #define IPOIB_ACTION_H
 
-/* The queue of actions for the owner, requests for address handles, and packets that are held back. */
+/*
+ * The queue of actions for the owner of the link, requests for address handles, and packets that
+ * are held back.
+ */
 
 #include "ipoib/link.h"
 
@@ -21,8 +24,8 @@ enum ipoib_ah_kind {
 };
 
 /*
- * ipoib_ah_request() - Request an address handle from the owner; when the new handle is ready, it replaces the handle
- * of @a
+ * ipoib_ah_request() - Request an address handle from the owner of the link; when the new handle is
+ * ready, it replaces the handle of @a
  */
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr);
@@ -30,13 +33,19 @@ void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_ki
 /* ipoib_ah_same() - True if the handle in use was made from @attr, and no request for another handle is open */
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_asked() - True if a request for a handle with @attr is open */
+/*
+ * ipoib_ah_asked() - True if the owner of the link was asked for a handle with @attr and has not
+ * answered yet
+ */
 bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
 /* ipoib_ah_drop() - Have the handle destroyed, and ignore the answer to an open request */
 void ipoib_ah_drop(struct ipoib_link *l, struct ipoib_ah *a);
 
-/* The owner has answered the request for the handle of this path (path.c) or group (mcast_join.c, mcast_lent.c). */
+/*
+ * Called when the owner of the link has answered the request for the handle of a path (path.c) or
+ * group (mcast_join.c, mcast_lent.c).
+ */
 void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now);
 void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now);
 void ipoib_mcast_lent_ready(struct ipoib_mcast *m, int err, ns_t now);

@@ -24,7 +24,8 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid)
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid)
 {
 	be64_put(ret, 0x000000fffe000000ull |
-			      lid); /* u bit clear, because a LID is unique on this subnet only */
+			      /* the u bit is clear, because a LID is unique on this subnet only */
+			      lid);
 }
 
 void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8])
@@ -34,8 +35,8 @@ void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8])
 }
 
 /*
- * A keyed hash of 128 bits consists of two hashes of 64 bits, which differ because in[0] is 0 for
- * one and 1 for the other.
+ * Writes a keyed hash of 128 bits. It consists of two hashes of 64 bits, which differ because in[0]
+ * is 0 for the first and 1 for the second.
  */
 static void hash_128(uint8_t ret[16], const uint8_t key[16], uint8_t *in, size_t len)
 {

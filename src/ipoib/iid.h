@@ -2,7 +2,7 @@
 #ifndef IPOIB_IID_H
 #define IPOIB_IID_H
 
-/* IPv6 interface identifiers, RFC 4391 §8. All octets in network order. */
+/* IPv6 interface identifiers, RFC 4391 §8. All octets are in network order. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,10 @@ void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
  */
 void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 
-/* ipoib_iid_from_lid() - Write 0000:00ff:fe00:LID, for IP subnets within one IB subnet; not persistent */
+/*
+ * ipoib_iid_from_lid() - Write the identifier 0000:00ff:fe00:LID, which is for IP subnets within
+ * one IB subnet and changes with the LID
+ */
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
@@ -50,7 +53,10 @@ void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
  */
 void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len);
 
-/* ipoib_linklocal() - Address of fe80::/64 with the interface identifier @iid, §8.1 */
+/*
+ * ipoib_linklocal() - Write the address of fe80::/64 with the interface identifier @iid, RFC 4391
+ * §8.1
+ */
 void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8]);
 
 #endif

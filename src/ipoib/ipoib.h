@@ -49,25 +49,32 @@ enum ipoib_drop {
 	IPOIB_DROP_TX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
-	/* too many packets wait for the same answer or on the link, or packet buffers are scarce */
+	/*
+	 * too many packets wait for the same answer, or are held by the link, or packet buffers are
+	 * scarce
+	 */
 	IPOIB_DROP_HELD_FULL,
-	IPOIB_DROP_NO_PATH, /* the SA has no path or did not answer, and the back-off is not over */
-	IPOIB_DROP_NO_AH, /* the CA refused the address handle */
-	IPOIB_DROP_NOT_GROUP, /* destination is not a multicast address */
-	/* neither the group nor a substitute for the group exists (RFC 4391 §10) */
+	/*
+	 * the SA has no path or did not answer, and may not be asked again before the back-off ends
+	 */
+	IPOIB_DROP_NO_PATH,
+	IPOIB_DROP_NO_AH, /* the CA refused to make the address handle */
+	IPOIB_DROP_NOT_GROUP, /* the destination is not a multicast address */
+	/* neither the group nor a substitute group (RFC 4391 §10) exists */
 	IPOIB_DROP_NO_GROUP,
-	IPOIB_DROP_GROUP_REFUSED, /* the SA refused the group or did not answer, or the CA refused the AH */
+	/* the SA refused the group or did not answer, or the CA refused the address handle */
+	IPOIB_DROP_GROUP_REFUSED,
 	IPOIB_DROP_GROUPS_FULL, /* no room for another group */
-	IPOIB_DROP_NEIGH_GONE, /* held for a neighbour that was removed */
+	IPOIB_DROP_NEIGH_GONE, /* the packet was held for a neighbour that was removed */
 	/* rx */
 	IPOIB_DROP_SHORT, /* shorter than the encapsulation */
 	IPOIB_DROP_RX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
-	IPOIB_DROP_OWN_ECHO, /* a multicast of our own came back */
+	IPOIB_DROP_OWN_ECHO, /* a multicast packet that this interface sent came back */
 	IPOIB_DROP_RX_LINK_DOWN, /* the link is not up */
 	IPOIB_DROP_N,
 };
 
-/* ipoib_drop_name() - "own-echo" and the like, for counters; never NULL */
+/* ipoib_drop_name() - Return the name of a reason, such as "own-echo"; never NULL */
 const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
@@ -99,7 +106,8 @@ const char *ipoib_link_state_name(enum ipoib_link_state state);
 struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
 	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
-	struct cm *cm; /* CM agent of the port, for profiles whose group comes from SIDR */
+	/* CM agent of the port, which asks for the group if the profile gets the group by SIDR */
+	struct cm *cm;
 	/* ServiceID of the SIDR service that tells such profiles the broadcast group */
 	uint64_t sidr_service;
 	struct timers *timers;
@@ -120,12 +128,15 @@ struct ipoib_link_cfg {
 	 */
 	bool absent_to_broadcast;
 	struct sac_tries join_tries,
-		/* number of attempts of joins and of path queries; zero: the default of the SA client */
+		/*
+		 * .join_tries: number of tries of a join; .path_tries: number of tries of a path
+		 * query; zero: the default of the SA client
+		 */
 		path_tries;
 	bool router; /* true for a multicast router's link, as set by ipoib_link_set_router() */
 	/*
-	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has .joins_only. If the
-	 * link does not create it, the administrator has to.
+	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has
+	 * .joins_only. If the link does not create the group, the administrator has to create it.
 	 */
 	bool create_broadcast;
 	/* MTU code of a group that we create; 0: the code of the port's MTU */
@@ -190,7 +201,10 @@ struct ipoib_link_info {
 	const char *name;
 	const struct ipoib_profile *profile;
 	enum ipoib_link_state state;
-	/* reason why the link is not UP, as text; "" when it is UP; valid until the next call */
+	/*
+	 * text of the reason why the link is not UP, valid until the next call; "" if the link is
+	 * UP
+	 */
 	const char *reason;
 	ns_t since; /* time at which the state began */
 	struct ipoib_port port;
@@ -199,11 +213,13 @@ struct ipoib_link_info {
 	uint32_t qpn;
 	struct ipoib_lladdr lladdr; /* valid with has_qp */
 	bool router; /* the link is a multicast router's */
-	/* true if the broadcast group does not exist according to the SA's last answer */
+	/* true if the last answer of the SA said that the broadcast group does not exist */
 	bool no_group;
-	bool joined; /* the broadcast group is joined; .group, .group_mtu and .ip_mtu are valid */
+	/* the link is a member of the broadcast group; .group, .group_mtu and .ip_mtu are valid */
+	bool joined;
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
-	struct ib_mcmember_rec group; /* record with which the SA granted the broadcast group */
+	/* record of the broadcast group that the SA returned for the join */
+	struct ib_mcmember_rec group;
 	unsigned int group_mtu, ip_mtu;
 	unsigned int neighs, paths, groups, held;
 };
@@ -239,16 +255,19 @@ enum ipoib_action_type {
 	 * its life
 	 */
 	IPOIB_ACT_QP_CREATE,
-	IPOIB_ACT_QP_MODIFY, /* reset the QP to the values of .qp; attached groups stay attached */
-	IPOIB_ACT_AH_CREATE, /* make the address handle .ah_create, answer with ipoib_ah_ready() */
+	/* reset the QP, and give it the values of .qp; its attachments to groups stay */
+	IPOIB_ACT_QP_MODIFY,
+	/* make the address handle .ah_create.attr, and answer with ipoib_ah_ready() */
+	IPOIB_ACT_AH_CREATE,
 	IPOIB_ACT_AH_DESTROY, /* destroy the address handle .ah */
 	IPOIB_ACT_ATTACH, /* attach the QP to the group .mcast */
 	IPOIB_ACT_DETACH, /* detach the QP from the group .mcast */
-	IPOIB_ACT_CARRIER, /* set the carrier to .carrier; ipoib_link_info() has the reason */
+	/* set the interface's carrier to .carrier; ipoib_link_info() has the reason */
+	IPOIB_ACT_CARRIER,
 	IPOIB_ACT_MTU, /* set the MTU of the interface to .ip_mtu */
-	/* .neigh is idle: drop all references to this neighbour (ipoib_neigh_put()) */
+	/* the neighbour .neigh is idle: drop all references to it (ipoib_neigh_put()) */
 	IPOIB_ACT_NEIGH_GONE,
-	/* .mcast_ready: the SA has granted or refused a join of ipoib_mcast_add() */
+	/* .mcast_ready: the SA has granted or refused the join that ipoib_mcast_add() requested */
 	IPOIB_ACT_MCAST_READY,
 	/*
 	 * post .send.pkt, a packet that was held back, with its encapsulation; the owner takes the
@@ -317,13 +336,13 @@ void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now);
 /*
  * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
  *
- * From now on the link owns @ah, until it requests AH_DESTROY. If no path or group needs the handle any more, the
- * link requests AH_DESTROY at once.
+ * From now on the link owns @ah, until it requests AH_DESTROY. If no path or group needs the handle
+ * any more, the link requests AH_DESTROY at once.
  */
 void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns_t now);
 
 /*
- * ipoib_action_failed() - An action failed
+ * ipoib_action_failed() - Report that the owner of the link could not carry out an action
  *
  * QP_MODIFY and ATTACH are logged and queued again by the next sweep. QP_CREATE and AH_CREATE are
  * treated as by ipoib_qp_ready() and ipoib_ah_ready().
@@ -347,24 +366,35 @@ struct ipoib_neigh_rev {
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
-	/* for the user, NULL at first; while it is set, the user has to hold a reference to the neighbour */
+	/*
+	 * member of the user of the link, NULL at first; while it is set, the user has to hold a
+	 * reference to the neighbour
+	 */
 	void *user;
-	uint8_t token[6]; /* for the user, zero at first */
-	bool has_token; /* for the user, which sets this flag when .token is valid */
+	uint8_t token[6]; /* member of the user of the link, zero at first */
+	/* member of the user of the link, which sets this flag when .token is valid */
+	bool has_token;
 
-	/* true if the neighbour advertised its Q_Key; if not, the Q_Key of the link is used */
+	/*
+	 * true if the neighbour advertised its own Q_Key, which is then in .qkey; if not, packets
+	 * to it have the Q_Key of the link
+	 */
 	bool has_qkey;
 	uint32_t qkey;
-	uint64_t eui64; /* EUI-64 that the neighbour advertised; 0: none */
-	bool dying; /* NEIGH_GONE is queued or was returned */
+	uint64_t eui64; /* EUI-64 that the neighbour advertised; 0: it advertised none */
+	/*
+	 * the action NEIGH_GONE for this neighbour is queued, or was returned to the owner of the
+	 * link
+	 */
+	bool dying;
 	bool used; /* a packet was sent to or received from the neighbour since the last sweep */
 	uint32_t refs; /* references by ipoib_neigh_hold() */
 	uint32_t slot; /* index in ipoib_link.neighs */
-	ns_t last_used; /* time of the last sweep that found .used set */
+	ns_t last_used; /* time of the last sweep (IPOIB_SWEEP) that found .used set */
 	struct ipoib_link *link;
 	struct ipoib_path *path;
 	struct list path_node; /* in ipoib_path.neighs */
-	struct pkt_queue held; /* packets that wait for the path */
+	struct pkt_queue held; /* packets to the neighbour that wait until its path is known */
 	struct hlink by_addr; /* in ipoib_link.neigh_tab */
 	/*
 	 * entries by the DLID of the path ([0]) and by the SLID of the last packet received ([1])
@@ -391,8 +421,8 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
 /*
- * ipoib_nd_port() - Values that an option of Neighbour Discovery can contain for @a, our own
- * address or a neighbour's
+ * ipoib_nd_port() - Return the values that a Neighbour Discovery option can contain for @a, which
+ * is our own address or that of a neighbour
  */
 struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 void ipoib_neigh_hold(struct ipoib_neigh *n);
@@ -407,9 +437,10 @@ void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 enum ipoib_path_state {
 	IPOIB_PATH_NONE, /* not asked yet */
 	IPOIB_PATH_QUERY, /* the SA was asked for the path; packets are held back */
-	IPOIB_PATH_AH_WAIT, /* the CA makes the address handle; packets are held back */
+	/* the owner of the link makes the address handle; packets are held back */
+	IPOIB_PATH_AH_WAIT,
 	IPOIB_PATH_READY,
-	IPOIB_PATH_STALE, /* usable; the next packet causes a new query to the SA */
+	IPOIB_PATH_STALE, /* the path is usable; the next packet causes a new query to the SA */
 	IPOIB_PATH_REFRESH, /* the path is usable; the SA is asked for it again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
@@ -419,7 +450,10 @@ struct ipoib_neigh_info {
 	const struct ipoib_neigh *neigh;
 	enum ipoib_path_state state;
 	int status; /* status of the last path query, as in sac.h */
-	/* FAILED, STALE: no query before this time; READY: the path is stale after this time; otherwise 0 */
+	/*
+	 * in FAILED and STALE: the SA is not asked before this time; in READY: the path becomes
+	 * stale at this time; otherwise 0
+	 */
 	ns_t until;
 	struct ib_path_rec rec; /* path record; valid in READY, STALE and REFRESH */
 	uint8_t sl; /* SL of packets to the neighbour; valid in the same states as .rec */
@@ -458,7 +492,8 @@ enum ipoib_mcast_state {
 	IPOIB_MCAST_QUERY,
 	IPOIB_MCAST_ABSENT, /* the group does not exist, or the SA refuses to let senders join */
 	IPOIB_MCAST_JOINING, /* the SA was asked to join; packets are held back */
-	IPOIB_MCAST_AH_WAIT, /* the CA makes the address handle; packets are held back */
+	/* the owner of the link makes the address handle; packets are held back */
+	IPOIB_MCAST_AH_WAIT,
 	IPOIB_MCAST_READY,
 	IPOIB_MCAST_FAILED, /* packets are dropped until the back-off is over */
 };
@@ -469,13 +504,13 @@ struct ipoib_mcast_info {
 	enum ipoib_proto proto;
 	uint8_t group[16];
 	ib_gid mgid;
-	/* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	/* number of calls of ipoib_mcast_add() that ipoib_mcast_del() has not undone */
 	unsigned int receivers;
 	bool full, send_only, non_member; /* memberships that the SA granted */
 	bool attached;
 	enum ipoib_mcast_state state;
 	int status; /* status of the last query or join */
-	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */
+	/* in ABSENT and FAILED: the SA is not asked again before this time */
 	ns_t until;
 	/*
 	 * MLID by which packets reach the group: the group's own MLID, or the MLID of a lender (mcast_lent.c); 0:
@@ -491,9 +526,10 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 
 enum ipoib_verdict {
 	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts the packet with ah, dest_qpn, qkey */
-	IPOIB_HELD, /* tx: the link holds the packet back until an answer arrives */
+	/* tx: the link holds the packet back until the SA or the owner of the link answers */
+	IPOIB_HELD,
 	IPOIB_DELIVER, /* rx: the encapsulation was removed; the owner takes the packet */
-	IPOIB_DROP, /* the packet was freed and counted */
+	IPOIB_DROP, /* the link has freed the packet and counted it in ipoib_stats.drops */
 };
 
 enum ipoib_dst {

@@ -2,7 +2,7 @@
 #ifndef IPOIB_LIMITS_H
 #define IPOIB_LIMITS_H
 
-/* Every bound and every interval of the IPoIB core. */
+/* All bounds and all intervals of the IPoIB core */
 
 #include "util/ns.h"
 
@@ -10,34 +10,35 @@
 #define IPOIB_MAX_NEIGH 8192 /* neighbours (GID, QPN) */
 #define IPOIB_MAX_PATHS 8192 /* ports (GID) that have neighbours */
 #define IPOIB_MAX_GROUPS 1024 /* groups joined or sent to */
-#define IPOIB_MAX_ATTACHED 3 /* MLIDs with which a QP is attached to one group */
+#define IPOIB_MAX_ATTACHED 3 /* largest number of MLIDs with which a QP is attached to one group */
 #define IPOIB_MAX_OWN_QPS 64 /* UD QPs of stations behind the interface */
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */
 #define IPOIB_HELD_GROUP 64 /* packets held for one group */
 #define IPOIB_HELD_LINK 2048 /* packets held by one link */
 /* octets of the packets held by one link; each buffer counts in full */
 #define IPOIB_HELD_OCTETS (2u << 20)
-#define IPOIB_REASON_LEN 256 /* octets of a reason in words */
+#define IPOIB_REASON_LEN 256 /* octets of the text why a link is not UP */
 #define IPOIB_PATH_LINES \
 	8 /* most log lines about refused paths in a burst, then one per IPOIB_PATH_LINES_EVERY */
 #define IPOIB_NAME_LEN 32 /* octets of a link's name, NUL included */
 
 /* Times */
 #define IPOIB_SWEEP \
-	NS_SEC(5) /* interval between two sweeps, which age table entries and retry failures */
+	NS_SEC(5) /* interval between sweeps, which remove idle table entries and retry failures */
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
 /* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */
 #define IPOIB_ABSENT_TTL NS_SEC(60)
-/* used instead of IPOIB_ABSENT_TTL if the SA sends no trap 66 */
+/* used instead of IPOIB_ABSENT_TTL if the SA's Reports of trap 66 are not subscribed to */
 #define IPOIB_ABSENT_TTL_BLIND NS_SEC(5)
 #define IPOIB_ROUTER_LIST \
-	NS_SEC(300) /* interval at which a multicast router asks for all groups, in case a Report got lost */
-#define IPOIB_BACKOFF_MIN NS_SEC(1) /* delay after the first failed join or address handle */
+	NS_SEC(300) /* interval at which a multicast router lists all groups, in case a Report was lost */
+/* delay before the first retry of a failed join or of a refused address handle */
+#define IPOIB_BACKOFF_MIN NS_SEC(1)
 /* upper limit of the delay after a failure, which doubles with each failure in a row */
 #define IPOIB_BACKOFF_MAX NS_SEC(16)
 
-/* RFC 4391 §7: IP MTU of every link by default, and the smallest one on which IPv6 works */
+/* RFC 4391 §7: the default IP MTU of every link; RFC 8200 §5: the smallest MTU with IPv6 */
 #define IPOIB_DEFAULT_IP_MTU 2044
 #define IPOIB_MIN_IPV6_MTU 1280
 

@@ -10,8 +10,9 @@
 #include "text/print.h"
 
 /*
- * The link's state follows from these conditions: the administrative state, the port, its P_Key table, the QP and the
- * broadcast group. Every function that changes one of them calls ipoib_link_advance().
+ * The state of a link is computed from these conditions: the administrative state, the port, its
+ * P_Key table, the QP and the broadcast group. Every function that changes one of them calls
+ * ipoib_link_advance().
  */
 
 static const char *const link_state_names[] = {
@@ -33,8 +34,8 @@ struct text ipoib_link_reason(struct ipoib_link *l)
 }
 
 /*
- * Sets the default reason for the state. After a failed join, the state JOINING has the reason of the failure
- * instead.
+ * Sets the link's reason to the default text for the state. After a failed join, the state JOINING
+ * has another text, which describes the failure.
  */
 static void reason_default(struct ipoib_link *l, enum ipoib_link_state state)
 {
@@ -178,8 +179,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	bool renumbered = l->port.lid && port->lid != l->port.lid;
 
 	/*
-	 * A new GID is a new link-layer address, and the SA's memberships contain the old GID, so the link starts
-	 * again from the beginning.
+	 * A new GID makes a new link-layer address, and the SA's memberships contain the old GID,
+	 * so the link starts again from the beginning.
 	 */
 	if (moved && l->state >= IPOIB_LINK_JOINING) {
 		l->port.state = IB_PORT_DOWN;

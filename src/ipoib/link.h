@@ -10,12 +10,13 @@
 #include "util/text.h"
 
 /*
- * An address handle, and the request for its successor. The old handle stays in use until the new handle is ready.
- * When a handle arrives for a request that is not the newest, the handle is destroyed at once.
+ * An address handle, and the request for the handle that replaces it. The old handle stays in use
+ * until the new handle is ready. When a handle arrives for a request that is not the newest, the
+ * handle is destroyed at once.
  */
 struct ipoib_ah {
 	void *ah; /* handle in use; NULL: none */
-	uint64_t cookie; /* cookie of the open AH_CREATE; 0: none is open */
+	uint64_t cookie; /* cookie of the AH_CREATE that was not answered yet; 0: there is none */
 	struct ipoib_ah_attr attr; /* attributes of .ah */
 	struct ipoib_ah_attr next; /* attributes of the open AH_CREATE */
 };
@@ -26,14 +27,19 @@ struct ipoib_path {
 	struct hlink by_gid; /* in ipoib_link.path_tab */
 	uint32_t slot; /* index in ipoib_link.paths */
 	enum ipoib_path_state state;
-	int status; /* status of the last query, as in sac.h */
-	unsigned int ah_failures; /* address handles refused in a row, for the back-off */
+	int status; /* status of the last path query, as in sac.h */
+	/* number of times in a row that the CA refused the address handle, for the back-off */
+	unsigned int ah_failures;
 	bool ah_refused; /* the path is FAILED because the CA refused the address handle */
-	ns_t until; /* READY: the path is stale after this time; FAILED, STALE: no query before this time */
+	/*
+	 * in READY: the path becomes stale at this time; in FAILED and STALE: the SA is not asked
+	 * before this time
+	 */
+	ns_t until;
 	ib_gid gid;
 	struct list neighs; /* struct ipoib_neigh.path_node */
-	struct sac_path_wait wait; /* open query at the SA client */
-	struct ib_path_rec rec; /* answer to the last query that succeeded */
+	struct sac_path_wait wait; /* query of this path that the SA client has not answered yet */
+	struct ib_path_rec rec; /* path record of the last query that succeeded */
 	struct ipoib_ah ah;
 };
 
@@ -50,24 +56,32 @@ struct ipoib_mcast {
 	/* memberships that the SA granted: FullMember, send-only, NonMember */
 	bool full_ok, so_ok, non_ok;
 	bool routed; /* the link is a multicast router's, which receives the group as NonMember */
-	/* MLIDs with which the QP is attached to .mgid: the group's own, and those of lenders (mcast_attach.c) */
+	/*
+	 * MLIDs with which the QP is attached to .mgid: the MLID of the group, and those of lenders
+	 * (mcast_attach.c)
+	 */
 	uint16_t attached[IPOIB_MAX_ATTACHED];
 	unsigned int nattached;
-	bool attach_failed; /* the CA refused an ATTACH, which the next sweep queues again */
-	/* number of ipoib_mcast_add() calls not undone by ipoib_mcast_del() */
+	/* the CA refused an ATTACH, which the next sweep (IPOIB_SWEEP) queues again */
+	bool attach_failed;
+	/* number of calls of ipoib_mcast_add() that ipoib_mcast_del() has not undone */
 	unsigned int receivers;
 	unsigned int failures; /* failures in a row, for the back-off */
 	int status; /* status of the last query or join, as in sac.h */
-	/* in the states ABSENT and FAILED: the time before which the SA is not asked again */
+	/* in ABSENT and FAILED: the SA is not asked again before this time */
 	ns_t until;
-	ns_t last_used; /* time of the last sweep that found .used set */
+	ns_t last_used; /* time of the last sweep (IPOIB_SWEEP) that found .used set */
 	ib_gid mgid;
-	struct ib_mcmember_rec rec; /* record of the last join that was granted */
+	/* record that the SA returned for the last join that it granted */
+	struct ib_mcmember_rec rec;
 	/* references to the group as FullMember, send-only member and NonMember */
 	struct sac_group_ref full, so, non;
 	struct sac_group_query query;
 	struct ipoib_ah ah;
-	/* handle for packets to a group that cannot be joined; they go to .mgid by the MLID of a lender */
+	/*
+	 * handle for packets to a group that cannot be joined; they are sent to .mgid by the MLID
+	 * of a lender (mcast_lent.c)
+	 */
 	struct ipoib_ah lent;
 	/* time before which the CA is not asked for .lent again, because it refused the last request */
 	ns_t lent_until;
@@ -86,13 +100,13 @@ struct ipoib_link {
 	unsigned int ip_mtu;
 	uint32_t qkey;
 	const struct ipoib_profile *profile;
-	unsigned int nheld; /* packets held back in all queues of the link */
-	uint32_t held_octets; /* octets of the buffers of these packets */
+	unsigned int nheld; /* number of packets that are held back in all queues of the link */
+	uint32_t held_octets; /* octets of the buffers of the packets that are held back */
 	struct {
 		uint16_t lid;
 		uint32_t qpn;
 		struct ipoib_neigh *neigh; /* NULL: nothing cached */
-	} rx_last; /* result of the last look-up by (SLID, QPN) */
+	} rx_last; /* result of the last search for a neighbour by (SLID, QPN) */
 	struct ipoib_stats stats;
 
 	/* Identity */
@@ -113,26 +127,33 @@ struct ipoib_link {
 	bool admin; /* administratively up */
 	bool carrier; /* state of the carrier in the last IPOIB_ACT_CARRIER */
 	struct ipoib_port port;
-	bool has_qp, qp_asked; /* the QP exists; QP_CREATE was queued and has not failed */
-	bool joined; /* the SA granted the broadcast group, and its record fits this port */
+	/* .has_qp: the QP exists; .qp_asked: QP_CREATE was queued and has not failed */
+	bool has_qp, qp_asked;
+	/* the SA granted the join of the broadcast group, and the group's record fits this port */
+	bool joined;
 	/* true if the SA client is joining again the broadcast group that is .joined */
 	bool renewing;
-	bool qkey_said; /* the log has the warnings about the group's Q_Key and MTU */
+	/* true if the warnings about the broadcast group's Q_Key and MTU were logged */
+	bool qkey_said;
 	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
-	bool refusal_said; /* the log has the reason why the broadcast group cannot be joined at present */
-	bool qp_stale; /* QP_MODIFY failed and is to be queued again */
+	/*
+	 * true if the reason for which the broadcast group cannot be joined at present was logged
+	 */
+	bool refusal_said;
+	bool qp_stale; /* QP_MODIFY failed, and the next sweep (IPOIB_SWEEP) queues it again */
 	uint32_t qpn;
 	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
-	struct ib_mcmember_rec group_rec; /* record with which the broadcast group was granted */
+	/* record of the broadcast group that the SA returned for the join */
+	struct ib_mcmember_rec group_rec;
 
 	/* For links that get their group by SIDR (link_group.c) */
 	struct sidr_ask sidr;
 	struct sidr_group sidr_group; /* the last answer */
 	enum sidr_why sidr_why; /* how the last question ended */
 	/*
-	 * .group_asked: sidr_start() was called; .group_known: .sidr_group arrived after the last restart of the SA
-	 * client
+	 * .group_asked: sidr_start() was called; .group_known: .sidr_group was received after the
+	 * last restart of the SA client
 	 */
 	bool group_asked, group_known;
 	/*
@@ -144,13 +165,20 @@ struct ipoib_link {
 	 * SIDR's answer
 	 */
 	bool group_doubted;
-	/* .granted_rec is the answer to a join since the SA client last started over */
+	/*
+	 * .granted_rec is the record of a join that was granted after the last restart of the SA
+	 * client
+	 */
 	bool granted;
 	struct ib_mcmember_rec granted_rec;
 
 	unsigned int said_mtu; /* IP MTU in the last IPOIB_ACT_MTU */
-	unsigned int retries; /* joins failed in a row, for the back-off */
-	/* retries a failed QP_CREATE, a join that did not start, a broadcast group that did not fit */
+	/* number of joins of the broadcast group that failed in a row, for the back-off */
+	unsigned int retries;
+	/*
+	 * timer that repeats a failed QP_CREATE, a join that did not start, or a join of a
+	 * broadcast group that did not fit
+	 */
 	struct timer retry;
 	struct timer sweep;
 	uint32_t own_qpn[IPOIB_MAX_OWN_QPS]; /* QPNs of stations */
@@ -160,7 +188,8 @@ struct ipoib_link {
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
 	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
-	uint32_t neigh_hand; /* slot at which the next search for a neighbour to evict begins */
+	/* slot at which the next search for an unused neighbour begins, whose entry can be freed */
+	uint32_t neigh_hand;
 	struct ipoib_path *paths;
 	struct ipoib_slots path_slots;
 	struct htab path_tab;
@@ -168,15 +197,20 @@ struct ipoib_link {
 	struct ipoib_mcast *mcasts;
 	struct ipoib_slots mcast_slots;
 	struct htab mcast_tab;
-	uint32_t mcast_hand; /* slot at which the next search for a group to evict begins */
-	struct ipoib_mcast *bcast; /* entry of the broadcast group, which always exists */
+	/* slot at which the next search for an unused group begins, whose entry can be freed */
+	uint32_t mcast_hand;
+	struct ipoib_mcast *bcast; /* entry of the broadcast group in .mcasts; every link has it */
 
 	/* Multicast router */
-	bool router; /* the link is a router's, see ipoib_link_set_router() */
+	bool router; /* the link belongs to a multicast router, see ipoib_link_set_router() */
 	struct sac_group_query router_list; /* open question for all groups */
 	struct timer router_timer; /* asks for all groups */
-	unsigned int router_failures; /* failed questions in a row, for the back-off */
-	/* the subscription to trap 66 was complete before the last question, so no group was missed */
+	/* number of requests for the list of all groups that failed in a row, for the back-off */
+	unsigned int router_failures;
+	/*
+	 * the subscription to trap 66 was complete before the list of all groups was requested, so
+	 * no group was missed
+	 */
 	bool router_sure;
 	bool router_full_logged; /* true if the log already says that there are more groups than fit in the table */
 
@@ -189,12 +223,15 @@ struct ipoib_link {
 #define ipoib_log(l, lvl, fmt, ...) log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__)
 
 /* link.c */
-/* ipoib_link_advance() - Enter the state that follows from the conditions of the link (see link.c) */
+/* ipoib_link_advance() - Enter the state that the link's conditions require (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
 /* ipoib_link_reason() - Begin a new text of why the link is not UP */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
-/* link_group.c; the functions have no effect if the profile computes the group's MGID */
+/*
+ * functions of link_group.c; they have no effect if the profile computes the MGID of the broadcast
+ * group
+ */
 void ipoib_link_group_init(struct ipoib_link *l);
 bool ipoib_link_group_known(const struct ipoib_link *l);
 void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
@@ -202,13 +239,15 @@ void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* asks SIDR again, because the SA client starts over */
 /*
- * ipoib_link_group_again() - Ask the next server after a back-off, because the group cannot be used. If the group can
- * be joined before the back-off ends, ipoib_link_group_good() cancels the question
+ * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because the group cannot be
+ * used. If the group can be joined before the back-off ends, ipoib_link_group_good() cancels the
+ * question
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 /* ipoib_link_group_wrong() - Report that SIDR's values differ from those of the group */
 void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now);
-void ipoib_link_group_good(struct ipoib_link *l); /* the group was joined and fits */
+/* the broadcast group was joined, and its record fits */
+void ipoib_link_group_good(struct ipoib_link *l);
 /*
  * ipoib_link_group_renew() - Called if the answer to a new join contradicts the values of SIDR, because the group was
  * deleted and created again: ask SIDR for new values at once, and store the answer to the join, to compare it with
@@ -221,7 +260,10 @@ bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
  * False: the values agree, or SIDR has already repeated its values
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
-/* ipoib_link_group_differs() - Write to @t the value of a granted record that differs from the value of SIDR */
+/*
+ * ipoib_link_group_differs() - Write to @t which value of the record @rec differs from the value of
+ * SIDR
+ */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);
 /* ipoib_link_group_values() - Put the values that SIDR gave into a granted record */
@@ -230,10 +272,11 @@ void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec 
 /* link_join.c */
 void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* uses l->granted_rec */
 void ipoib_link_leave(struct ipoib_link *l,
-		      ns_t now); /* leaves all groups, so that the link is not up any more */
+		      ns_t now); /* leaves all groups; the link is no longer up */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
 void ipoib_link_unjoin(struct ipoib_link *l,
-		       ns_t now); /* leaves all groups and drops the link's group */
+		       /* leaves all groups, and drops the reference to the broadcast group */
+		       ns_t now);
 /* ipoib_link_check_mtu() - Leave the broadcast group if it no longer suits the port's MTU or P_Key */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);

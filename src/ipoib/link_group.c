@@ -41,8 +41,8 @@ void ipoib_link_group_restart(struct ipoib_link *l)
 }
 
 /*
- * SIDR gave no answer, or an answer that cannot be used. The SIDR client repeats the question by itself. A link that
- * is up stays up.
+ * SIDR gave no answer, or an answer that cannot be used. The SIDR client asks again by itself. A
+ * link that is up stays up.
  */
 static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 {
@@ -56,7 +56,10 @@ static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 	ipoib_log(l, again ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
 }
 
-/* The answer names another group than the previous answer. */
+/*
+ * Changes to another broadcast group, because SIDR's answer names another group than its previous
+ * answer.
+ */
 static void group_changed(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {
 	char gid[PRINT_GID_LEN];
@@ -83,7 +86,10 @@ static void sidr_done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 		group_changed(l, &r->group.dgid, now);
 	if (!l->bcast->full.group)
 		timer_cancel(l->cfg.timers, &l->retry);
-	/* The join after a new answer of SIDR does not wait for the back-off of an earlier refusal. */
+	/*
+	 * A new answer of SIDR starts the join at once, even during the back-off after an earlier
+	 * refusal.
+	 */
 	if (l->granted)
 		ipoib_link_granted(l, now);
 	else if (l->state == IPOIB_LINK_JOINING && !l->joined)

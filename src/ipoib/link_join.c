@@ -118,7 +118,10 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 		 *why ? ": " : "", why);
 }
 
-/* Logs the reason as a warning once, as soon as all its details are known. Repetitions are debug messages. */
+/*
+ * Logs the reason for which the join failed: the first time as a warning, as soon as all details
+ * are known, and then as a debug message.
+ */
 static void log_refused(struct ipoib_link *l)
 {
 	ipoib_log(l, l->refusal_said ? LOG_LVL_DEBUG : LOG_LVL_WARN, "%s", l->reason);
@@ -139,8 +142,8 @@ static void say_outage(struct ipoib_link *l, int status)
 }
 
 /*
- * Adds to the reason of a refused join the field that does not fit, from the record of the group for which the SA was
- * asked after the refusal.
+ * Adds to the reason of a refused join the field that does not fit. The SA was asked for the record
+ * of the group after the refusal.
  */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
@@ -192,7 +195,10 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 	if (m->status != status)
 		l->refusal_said = false;
 	m->status = status;
-	/* An SA that is gone or does not answer may be restarting, so an existing membership stays in use. */
+	/*
+	 * An SA that cannot be reached or does not answer may be restarting, so an existing
+	 * membership stays in use.
+	 */
 	if (status < 0) {
 		l->no_group = false;
 		say_outage(l, status);
@@ -267,7 +273,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 		ipoib_mcasts_renew(l, now);
 	if (former_qkey != rec->qkey)
 		ipoib_neighs_forget_qkey(l, former_qkey);
-	/* The address handles of the paths have the former SL. */
+	/* The address handles of the paths still have the former SL. */
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
 		ipoib_paths_stale(l);
 	ipoib_link_advance(l, now);
@@ -328,8 +334,8 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
 	/*
-	 * A profile without .reports ignores Reports, to which another user of the port may have
-	 * subscribed.
+	 * If the profile has no .reports, Reports are ignored, to which another user of the port
+	 * may have subscribed.
 	 */
 	if (ev != SAC_EV_RESTART && !l->profile->reports)
 		return;
@@ -350,7 +356,7 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 		ipoib_router_created(l, gid, now);
 		if (bcast)
 			l->no_group = false;
-		/* Join at once, without waiting for the back-off. */
+		/* Join at once, even if the back-off is not over. */
 		if (bcast && l->state == IPOIB_LINK_JOINING && !l->joined)
 			ipoib_link_join(l, now);
 		return;

@@ -6,7 +6,10 @@
 #include "ipoib/action.h"
 #include "text/print.h"
 
-/* The table of groups that we receive, that we send to, or that are known not to exist. */
+/*
+ * The table of the groups that the link receives, to which it sends, or which are known not to
+ * exist.
+ */
 
 #define EVICT_LOOK 64 /* number of entries that are examined to find one that can be freed */
 
@@ -107,7 +110,10 @@ static struct ipoib_mcast *mcast_new(struct ipoib_link *l, const ib_gid *mgid)
 	return m;
 }
 
-/* IPv4: 224.0.0.0/24 is link-local. IPv6: the scope is a nibble of the address. */
+/*
+ * Tells whether the scope of the group is wider than link-local. In IPv4 224.0.0.0/24 is
+ * link-local. In IPv6 the scope is a nibble of the address.
+ */
 static bool group_beyond_link(enum ipoib_proto proto, const uint8_t *group)
 {
 	if (proto == IPOIB_IPV4)
@@ -154,10 +160,14 @@ int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 	if (err)
 		return err;
 	if (proto == IPOIB_IPV4 && group[0] >> 4 != 0xe)
-		return -EINVAL; /* 255.255.255.255, which is no group although it has an MGID */
+		/* 255.255.255.255 has an MGID, but is no group that can be received */
+		return -EINVAL;
 	/* The action MCAST_READY names the group by this address. */
 	memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
-	/* link_join.c joins and leaves the link's own group, even if the group has no receivers. */
+	/*
+	 * link_join.c joins and leaves the broadcast group, even if the broadcast group has no
+	 * receivers.
+	 */
 	if (!m->receivers++ && l->up && !m->broadcast) {
 		ipoib_mcast_join_full(m, now);
 	} else if (m->full_ok) {
@@ -229,7 +239,10 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
 	for_each_mcast(l, m) mcast_sweep(m, now);
 }
 
-/* The IP group of the link's own group is 255.255.255.255, unless the profile has mapped a group to it. */
+/*
+ * The entry of the broadcast group has the IP address 255.255.255.255, unless the profile maps an
+ * IP group to it.
+ */
 static void name_broadcast(struct ipoib_link *l)
 {
 	struct ipoib_mcast *m = l->bcast;
@@ -261,7 +274,10 @@ static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 	htab_add(&m->link->mcast_tab, &m->by_mgid, mgid_hash(mgid));
 }
 
-/* An IP group that is mapped to the MGID of the link's own group shares the entry of that group. */
+/*
+ * An IP group that is mapped to the MGID of the broadcast group shares the table entry of the
+ * broadcast group.
+ */
 static void remap(struct ipoib_mcast *m)
 {
 	struct ipoib_link *l = m->link;

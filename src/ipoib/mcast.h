@@ -2,7 +2,10 @@
 #ifndef IPOIB_MCAST_H
 #define IPOIB_MCAST_H
 
-/* Groups of a link, for the files of ipoib/: table, memberships, and routing of sent packets. */
+/*
+ * Groups of a link, for the files of ipoib/: the table, the memberships, and the sending of packets
+ * to groups.
+ */
 
 #include "ipoib/link.h"
 
@@ -16,7 +19,9 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
-/* ipoib_mcast_get() - Find or make a group. 0; -EINVAL: not a multicast address; -ENOBUFS */
+/*
+ * ipoib_mcast_get() - Find or make a group. Return: 0; -EINVAL: not a multicast address; -ENOBUFS
+ */
 int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
 		    struct ipoib_mcast **ret);
 void ipoib_mcast_set_state(struct ipoib_mcast *m, enum ipoib_mcast_state state, ns_t until);
@@ -43,11 +48,14 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_sender(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_full(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the held packets */
-/* ipoib_mcast_granted() - Attach the QP and ask for an address handle, after the SA granted a membership */
+/*
+ * ipoib_mcast_granted() - Attach the QP and request an address handle, because the SA has granted a
+ * membership
+ */
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
 /*
- * ipoib_mcast_set_absent() - Record that the group does not exist; the SA is asked again after a while, or when trap
- * 66 reports its creation
+ * ipoib_mcast_set_absent() - Record that the group does not exist; the SA is asked again after
+ * IPOIB_ABSENT_TTL, or when trap 66 reports its creation
  */
 void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 /*
@@ -58,8 +66,8 @@ struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
 /*
- * ipoib_mcasts_renew() - Join again every group that the link may create, because the broadcast group's parameters
- * have changed and the groups copy them
+ * ipoib_mcasts_renew() - Join again every group that the link may create, because the parameters of
+ * the broadcast group, which are also those of the other groups, have changed
  */
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
@@ -70,7 +78,7 @@ void ipoib_mcasts_restart(struct ipoib_link *l); /* the SA lost its state */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 
-/* router.c: the functions have no effect unless the link is a multicast router's */
+/* functions of router.c; they have no effect unless the link belongs to a multicast router */
 void ipoib_router_init(struct ipoib_link *l);
 void ipoib_router_ask(struct ipoib_link *l, ns_t now); /* asks the SA for all groups */
 void ipoib_router_stop(struct ipoib_link *l); /* the link is not up any more */
@@ -86,24 +94,36 @@ void ipoib_mcast_attach(struct ipoib_mcast *m);
 void ipoib_mcast_detach(struct ipoib_mcast *m);
 void ipoib_mcast_attach_failed(struct ipoib_mcast *m, uint16_t mlid);
 void ipoib_mcasts_attach(
-	/* attaches the QP to all groups again, after an MLID that is lent has changed */
+	/*
+	 * attaches the QP to all groups again, because the MLID of a lender (mcast_lent.c) has
+	 * changed
+	 */
 	struct ipoib_link *l);
 
 /* mcast_lent.c */
-/* ipoib_mcast_is_lent() - Whether packets to @m may have the MLID of another group */
+/*
+ * ipoib_mcast_is_lent() - Tell whether packets to @m may be sent with the MLID of another group
+ * (mcast_lent.c)
+ */
 bool ipoib_mcast_is_lent(const struct ipoib_mcast *m);
-/* ipoib_mcast_lends() - Whether packets to other groups may have the MLID of @m */
+/*
+ * ipoib_mcast_lends() - Tell whether packets to other groups may be sent with the MLID of @m
+ * (mcast_lent.c)
+ */
 bool ipoib_mcast_lends(const struct ipoib_mcast *m);
 /*
- * ipoib_mcast_all_systems() - Return the all-systems group, the first choice as lender; NULL: it is not in the table
+ * ipoib_mcast_all_systems() - Return the all-systems group, whose MLID is used for groups that
+ * cannot be joined; NULL: it is not in the table
  */
 struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
-/* ipoib_mcast_lent_route() - As ipoib_mcast_route(), for a group that cannot be joined */
+/*
+ * ipoib_mcast_lent_route() - Do the work of ipoib_mcast_route() for a group that cannot be joined
+ */
 enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 					  enum ipoib_drop *ret_why, ns_t now);
 
 /* mcast_send.c */
-/* IP groups of all routers by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
+/* the all-routers groups by enum ipoib_proto, to which senders fall back (RFC 4391 §10) */
 extern const uint8_t ipoib_all_routers[][16];
 /*
  * ipoib_mcast_route() - Decide about a packet to @m: send it with *@ret_ah, hold it back, or drop it for the reason

@@ -103,7 +103,10 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 			      now + (traps ? IPOIB_ABSENT_TTL : IPOIB_ABSENT_TTL_BLIND));
 }
 
-/* The SA has refused one kind of membership but granted another kind, which now serves for packets to the group. */
+/*
+ * Sends with another kind of membership, which the SA has granted, because the SA has refused the
+ * kind that was requested.
+ */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
 	const struct ib_mcmember_rec rec = m->rec;
@@ -112,9 +115,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * A join by the reference @r was refused or not answered. If the link has another membership of the group, packets
- * are sent with that membership. The SA client repeats the join if it still has the reference. Otherwise the link
- * does so, at the time that this function stores.
+ * A join by the reference @r was refused or not answered. If the link has another membership of the
+ * group, packets are sent with that membership. The SA client repeats the join if it still has the
+ * reference. Otherwise the link repeats the join, at the time that this function stores.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {
@@ -131,7 +134,10 @@ static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns
 		m->until = until;
 }
 
-/* Name of the parameter in which the group wrongly differs from the broadcast group; NULL: none. */
+/*
+ * Returns the name of a parameter that the group should have in common with the broadcast group but
+ * has not; NULL: there is none.
+ */
 static const char *rec_differs(const struct ipoib_mcast *m, const struct ib_mcmember_rec *rec)
 {
 	const struct ib_mcmember_rec *g = &m->link->group_rec;
@@ -192,7 +198,8 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 	if (!status && !differs) {
 		m->full_ok = true;
 		ipoib_mcast_granted(m, rec, now);
-		ipoib_mcast_leave_sender(m, now); /* a FullMember may send */
+		/* a FullMember may send, so the send-only membership is not needed */
+		ipoib_mcast_leave_sender(m, now);
 		say_ready(m, 0);
 		return;
 	}
@@ -276,7 +283,7 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 	join_missed(m, &m->so, now);
 }
 
-/* After the last membership has ended, sending to the group is not allowed. */
+/* After the last membership of a group has ended, sending to the group is not allowed. */
 static void mcast_left(struct ipoib_mcast *m)
 {
 	if (ipoib_mcast_is_member(m))
@@ -314,7 +321,7 @@ static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmemb
 		ipoib_mcast_granted(m, rec, now);
 		return;
 	}
-	if (status < 0) /* the SA client keeps asking */
+	if (status < 0) /* the SA gave no answer, and the SA client repeats the join */
 		return;
 	if (differs)
 		mcast_log(m, "join of a router, other than the broadcast group's", differs);
@@ -398,8 +405,8 @@ void ipoib_mcast_ah_ready(struct ipoib_mcast *m, int err, ns_t now)
 	if (err) {
 		mcast_log(m, "address handle", "refused by the CA");
 		/*
-		 * Receiving needs no address handle. The next packet, or the next run of the sweep, requests a new
-		 * handle.
+		 * Receiving needs no address handle, so the group stays attached. The next packet
+		 * or sweep (IPOIB_SWEEP) requests a new handle.
 		 */
 		mcast_fail(m, now + mcast_backoff(m), now);
 	} else {
@@ -417,7 +424,10 @@ void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		return;
 	if (m->state != IPOIB_MCAST_ABSENT && m->state != IPOIB_MCAST_FAILED)
 		return;
-	/* RFC 4391 §10: packets that went to the all-routers group go to the group itself from now on. */
+	/*
+	 * RFC 4391 §10: packets to this group, which went to the all-routers group, now go to the
+	 * group itself.
+	 */
 	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
 	ipoib_mcast_release_held(m, now);
 }

@@ -40,8 +40,8 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m)
 }
 
 /*
- * Record of the lender whose LID packets to @m get. NULL: wait for *@ret_wait, the all-systems
- * group, to be joined or refused.
+ * Returns the record of the lender whose LID packets to @m get. NULL: the packets wait until the
+ * all-systems group *@ret_wait is joined or refused
  */
 static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_mcast **ret_wait,
 					    ns_t now)
@@ -60,7 +60,10 @@ static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_
 	return NULL;
 }
 
-/* Finds the handle for packets to @m by the LID in @rec. If there is none, asks the CA for a handle. */
+/*
+ * Finds the address handle for packets to @m by the LID in @rec. If there is no handle, requests
+ * one.
+ */
 static enum ipoib_verdict lent_ah(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec,
 				  void **ret_ah, enum ipoib_drop *ret_why, ns_t now)
 {
@@ -88,7 +91,7 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 
 	if (!wait)
 		return lent_ah(m, rec, ret_ah, ret_why, now);
-	/* the old handle serves until the all-systems group is joined or refused */
+	/* the old handle is used until the all-systems group is joined or refused */
 	if (m->lent.ah) {
 		*ret_ah = m->lent.ah;
 		return IPOIB_SEND;

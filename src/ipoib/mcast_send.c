@@ -27,7 +27,8 @@ static void mcast_ask(struct ipoib_mcast *m, ns_t now)
 {
 	int err;
 
-	if (ipoib_mcast_is_member(m)) { /* the CA refused the address handle, so ask for another */
+	if (ipoib_mcast_is_member(m)) {
+		/* the CA refused the address handle, so request another one */
 		const struct ib_mcmember_rec rec = m->rec;
 
 		ipoib_mcast_granted(m, &rec, now);
@@ -148,7 +149,10 @@ void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now)
 	struct list todo = LIST_INIT(todo);
 
 	release_held(m, now);
-	/* Empty the list first, because release_held() puts groups back that have to wait longer. */
+	/*
+	 * release_held() puts a group back into .waiting if the group has to wait longer, so
+	 * .waiting is emptied first.
+	 */
 	while (!list_empty(&m->waiting)) {
 		struct list *n = m->waiting.next;
 
@@ -171,7 +175,8 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 	m->status = status;
 	switch (status) {
 	case 0:
-	case SA_STATUS_TOO_MANY_RECORDS: /* the group exists, and this SA lists its members */
+	case SA_STATUS_TOO_MANY_RECORDS:
+		/* the group exists, because this SA returned a list of its members */
 		ipoib_mcast_join_sender(m, now);
 		break;
 	case SA_STATUS_NO_RECORDS:

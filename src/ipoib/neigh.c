@@ -123,7 +123,9 @@ static void neigh_retire(struct ipoib_neigh *n)
 	}
 }
 
-/* Retires neighbours that were not used since the last sweep, until a slot is free. */
+/*
+ * Retires neighbours that were not used since the last sweep (IPOIB_SWEEP), until a slot is free.
+ */
 static void neigh_evict(struct ipoib_link *l)
 {
 	uint32_t top = l->neigh_slots.top;

@@ -9,13 +9,16 @@
 /* path.c */
 /* ipoib_path_get() - Find or make the path to @gid; NULL: the table is full */
 struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid);
-void ipoib_path_put(struct ipoib_path *p); /* frees @p if no neighbour uses it */
+void ipoib_path_put(struct ipoib_path *p); /* frees the path @p if no neighbour uses it */
 /*
- * ipoib_path_resolve() - If the path is NONE, or FAILED and its back-off is over, ask the SA for
- * the path
+ * ipoib_path_resolve() - Ask the SA for the path if it is NONE, or if it is FAILED and the back-off
+ * is over
  */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
-/* ipoib_path_verify() - If the path is STALE, ask the SA for it again; packets pass meanwhile */
+/*
+ * ipoib_path_verify() - Ask the SA again if the path is STALE; packets are sent with the old path
+ * meanwhile
+ */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
 /* ipoib_path_stale() - Let the next packet query the SA again, because the path may have changed */
 void ipoib_path_stale(struct ipoib_path *p);
@@ -29,7 +32,8 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
  * destination.
  */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
-void ipoib_paths_reset(struct ipoib_link *l); /* paths become NONE; held packets are dropped */
+/* all paths enter the state NONE; the packets that they held are dropped */
+void ipoib_paths_reset(struct ipoib_link *l);
 void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
 /* ipoib_path_why() - Reason for which a FAILED path drops packets */
 enum ipoib_drop ipoib_path_why(const struct ipoib_path *p);
@@ -44,7 +48,8 @@ int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
 void ipoib_neighs_forget_qkey(struct ipoib_link *l,
-			      uint32_t qkey); /* the link's Q_Key is no longer @qkey */
+			      /* called when @qkey is no longer the Q_Key of the link */
+			      uint32_t qkey);
 /* sends the packets that were held back, because the path is usable */
 void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*

@@ -103,8 +103,8 @@ static struct sac_path_key path_sac_key(const struct ipoib_path *p)
 }
 
 /*
- * Time at which the path becomes stale. The SA client's cache may have had the answer for a while,
- * so the cache determines when the path expires. A new answer lives for SAC_PATH_TTL.
+ * Returns the time at which the path becomes stale. The answer may have been in the SA client's
+ * cache for a while, so the cache determines this time. A new answer lives for SAC_PATH_TTL.
  */
 static ns_t path_until(const struct ipoib_path *p, ns_t now)
 {
@@ -144,8 +144,8 @@ static uint8_t path_sl(const struct ipoib_link *l, const struct ib_path_rec *r)
 }
 
 /*
- * A GRH is used only if a router needs it (IBTA 13.5.4): the HopLimit is above 1, or the
- * destination is in another subnet.
+ * A GRH is used only if a router needs it (IBTA 13.5.4), which is so if the HopLimit is above 1 or
+ * the destination is in another subnet.
  */
 static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 {
@@ -193,8 +193,8 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 	p->status = status;
 	p->ah_refused = false;
 	/*
-	 * If the SA is silent, the path may still be valid, so it stays in use. A refusal ends its
-	 * use.
+	 * If the SA does not answer, the path may still be valid, so it stays in use. A refusal by
+	 * the SA ends its use.
 	 */
 	if (status < 0 && ipoib_path_usable(p))
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
@@ -311,7 +311,7 @@ void ipoib_path_stale(struct ipoib_path *p)
 	case IPOIB_PATH_FAILED:
 		p->until = 0;
 		break;
-	default: /* the SA has not answered yet, so its answer will be up to date */
+	default: /* the SA has not answered the open query yet, so its answer will be up to date */
 		break;
 	}
 }

@@ -112,7 +112,8 @@ static int read_first_nibble(const uint8_t *p, size_t len)
 	case 6:
 		return ETH_P_IPV6_;
 	default:
-		return 0; /* the header of another profile, or no IP */
+		/* the packet has the encapsulation of another profile, or is no IP packet */
+		return 0;
 	}
 }
 
@@ -134,7 +135,7 @@ static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], const struct ipoib
 	return -EINVAL;
 }
 
-/* §4.1: the scope is the group's own. */
+/* §4.1: the MGID has the scope of the IPv6 group, and not that of the link. */
 static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map)
 {
 	return mgid_3333_from_ipv6(ret, group);
@@ -198,7 +199,10 @@ static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 	}
 }
 
-/* draft-kashyap-ipoib-ipv4-multicast-01 §3.3: the broadcast address is mapped as groups are. */
+/*
+ * draft-kashyap-ipoib-ipv4-multicast-01 §3.3: the broadcast address is mapped to an MGID as IPv4
+ * groups are.
+ */
 static int v4mc_broadcast(ib_gid *ret, const struct ipoib_map *map)
 {
 	static const uint8_t all_ones[4] = { 0xff, 0xff, 0xff, 0xff };
@@ -233,7 +237,9 @@ static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned i
 		text_add(&t, "%x", pkey & 0x7fffu);
 }
 
-/* The digits of a number are read as name_of_pkey() writes them: in lower case, and without zeros before them. */
+/*
+ * Reads a hexadecimal number as name_of_pkey() writes it: in lower case, and without leading zeros.
+ */
 static bool read_hex(const char **at, unsigned int *ret)
 {
 	const char *start = *at;

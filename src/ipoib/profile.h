@@ -21,7 +21,8 @@ enum ipoib_proto {
 
 /* Treatment of a sender's packets to a group that does not exist. */
 enum ipoib_absent {
-	IPOIB_ABSENT_ROUTERS, /* beyond link-local scope send to the all-routers group, otherwise drop */
+	/* if the scope is wider than link-local, send to the all-routers group; otherwise drop */
+	IPOIB_ABSENT_ROUTERS,
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
 	 * Send to the group's own MGID, but by the LID of the all-systems group, or, if this fails, by the LID of the
@@ -41,7 +42,8 @@ enum ipoib_sl_from {
 
 /* The source of the broadcast group of the link, and of the values with which packets to this group are sent. */
 enum ipoib_group_from {
-	IPOIB_GROUP_MAP, /* the MGID from .mgid_broadcast, the values from the join */
+	/* the MGID comes from .mgid_broadcast, the values from the record of the join */
+	IPOIB_GROUP_MAP,
 	IPOIB_GROUP_SIDR, /* both from SIDR, see sidr/sidr.h */
 };
 
@@ -49,30 +51,35 @@ enum ipoib_group_from {
 enum ipoib_resolve {
 	IPOIB_RESOLVE_ARP, /* ARP with addresses of 20 octets (RFC 4391 §9.2) */
 	IPOIB_RESOLVE_IBARP, /* IBARP, see wire/ibarp.h */
-	IPOIB_RESOLVE_ND, /* no ARP, since the link carries no IPv4 */
+	IPOIB_RESOLVE_ND, /* no ARP, because links of the profile carry no IPv4 */
 };
 
 /* How an interface that only sends to a group becomes a member. */
 struct ipoib_sender {
 	bool asks; /* ask the SA whether the group exists, and join only then */
-	/* the join creates the group. If .asks and .creates are both false, a refused join means that the group does not exist */
+	/*
+	 * the join creates a missing group. If .asks and .creates are both false, a refused join
+	 * means that the group does not exist
+	 */
 	bool creates;
 	uint8_t join_state; /* MCM_JOIN_* */
 	enum ipoib_absent absent;
-	ns_t idle; /* time without a packet to the group after which the membership ends */
+	ns_t idle; /* the membership ends when no packet was sent to the group for this time */
 };
 
 /* The encapsulation of a payload in a UD packet, and its functions for the ethertype. */
 struct ipoib_encap {
-	uint8_t len; /* octets before the payload; 0: the packet begins with the payload */
-	uint8_t look; /* octets from the start of the packet that .read needs, at least .len */
+	/* octets of the encapsulation before the payload; 0: the packet begins with the payload */
+	uint8_t len;
+	uint8_t look; /* octets from the start of the packet that .read examines, at least .len */
 	void (*write)(uint8_t *p, uint16_t ethertype); /* writes .len octets */
 	/*
 	 * Returns the ethertype of the packet that begins with @p, or -EBADMSG if the packet is too
 	 * short. @len is .look, or the length of the packet if that is less.
 	 */
 	int (*read)(const uint8_t *p, size_t len);
-	bool (*carries)(uint16_t ethertype); /* whether the link carries packets of this type */
+	/* tells whether links of the profile carry packets of this ethertype */
+	bool (*carries)(uint16_t ethertype);
 };
 
 /* Source and target link-layer address options of Neighbour Discovery. */
@@ -100,12 +107,12 @@ struct ipoib_profile {
 	struct ipoib_encap encap;
 	enum ipoib_resolve resolve;
 	struct ipoib_nd_form nd;
-	/* Interface identifier of IPv6 addresses, made of the port GUID, see ipoib/iid.h */
+	/* Makes the interface identifier of IPv6 addresses from the port GUID, see ipoib/iid.h */
 	void (*iid)(uint8_t ret[8], uint64_t guid);
 	enum ipoib_group_from group_from;
 	/*
-	 * Maps from groups to MGIDs, see wire/mgid.h. They return 0, or -EINVAL if the profile has no MGID for the
-	 * group.
+	 * Map IP groups to MGIDs, see wire/mgid.h. Return: 0; -EINVAL: the profile has no MGID for
+	 * the group
 	 */
 	int (*mgid_broadcast)(ib_gid *ret, const struct ipoib_map *map);
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map);
@@ -116,14 +123,19 @@ struct ipoib_profile {
 	 */
 	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
-	bool subnet_numbers; /* links may have a number of their IP subnet, which is in their MGIDs */
+	/* a link may have a number of its IP subnet, which is a part of its MGIDs */
+	bool subnet_numbers;
 	/*
 	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: no link of the profile has such a
 	 * group, and no path of such an MTU is used
 	 */
 	unsigned int (*ip_mtu)(unsigned int group_mtu);
 	struct ipoib_sender sender;
-	bool join_first; /* a receiver tries to join a group, and creates it only after a refusal */
+	/*
+	 * true if a receiver first tries to join a group without creating it, and creates it only
+	 * after a refusal
+	 */
+	bool join_first;
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */
 	/* Never create the broadcast group, even if struct ipoib_link_cfg requests it. */
 	bool joins_only;
@@ -135,7 +147,10 @@ struct ipoib_profile {
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);
-	/* Tells whether .ifname could write this name for some CA, port and P_Key; NULL if .ifname is NULL */
+	/*
+	 * Tells whether .ifname writes this name for some CA, port and P_Key; NULL if .ifname is
+	 * NULL
+	 */
 	bool (*is_ifname)(const char *name);
 	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
 	bool reports;

@@ -18,7 +18,11 @@ static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	int version = l->profile->mgid_group(group, mgid, &l->map);
 
 	if (version < 0 || !l->up)
-		return; /* the MGID is no IP group of this link, or the answer came after the link went down */
+		/*
+		 * the MGID is that of no IP group of this link, or the answer came after the link
+		 * went down
+		 */
+		return;
 	if (!ipoib_mcast_get(l, version == 4 ? IPOIB_IPV4 : IPOIB_IPV6, group, &m)) {
 		if (!m->routed && !m->broadcast)
 			ipoib_mcast_join_non(m, now);

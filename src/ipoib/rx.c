@@ -6,8 +6,8 @@
 /* The receive path. The HCA has checked CRCs, P_Key, Q_Key and MGID. */
 
 /*
- * The needed fields of the GRH, copied before the packet is changed, because the GRH and the packet
- * may share memory.
+ * The fields of the GRH that rx_one() needs. They are copied before the packet is changed, because
+ * the GRH and the packet may share memory.
  */
 struct rx_grh {
 	bool present, mcast;
@@ -103,7 +103,11 @@ void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now
 {
 	for (unsigned int i = 0; i < n; i++) {
 		v[i].reason = rx_one(l, &v[i], now);
-		v[i].grh = NULL; /* the octets of the GRH may have been overwritten */
+		/*
+		 * the octets of the GRH may have been overwritten, so they must not be used any
+		 * more
+		 */
+		v[i].grh = NULL;
 		if (v[i].reason) {
 			v[i].verdict = IPOIB_DROP;
 			ipoib_drop_pkt(l, v[i].pkt, v[i].reason);

@@ -11,8 +11,12 @@
 #include <stdint.h>
 
 struct ipoib_slots {
-	uint32_t *free; /* stack of indices that were given back */
-	uint32_t nfree, top, max; /* .top: the first index that was never used */
+	uint32_t *free; /* stack of the indices that ipoib_slots_put() gave back */
+	/*
+	 * .nfree: indices in .free; .top: the first index that was never used; .max: size of the
+	 * table
+	 */
+	uint32_t nfree, top, max;
 };
 
 #define IPOIB_NO_SLOT UINT32_MAX

@@ -69,8 +69,8 @@ int netns_create(int *ret_fd);
 int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 
 /*
- * netns_remove_named() - Remove a name as `ip netns del` does. 0; -ESTALE the name no longer means
- * @fd; -errno
+ * netns_remove_named() - Remove a name as `ip netns del` does. Return: 0; -ESTALE the name no
+ * longer means @fd; -errno
  */
 int netns_remove_named(const struct netns_spec *spec, int fd);
 
@@ -137,7 +137,10 @@ int netns_enter(int user_fd, int net_fd);
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 
-/* netns_watch() - Make a non-blocking inotify(7) descriptor for netns_watch_add(). 0 or -errno */
+/*
+ * netns_watch() - Make a non-blocking inotify(7) descriptor for netns_watch_add(). Return: 0 or
+ * -errno
+ */
 int netns_watch(int *ret_fd);
 
 /**

@@ -38,10 +38,10 @@ struct rtnl_ip {
 	uint8_t addr[16]; /* address in network order; IPv4 uses the first four octets */
 };
 
-/* rtnl_open() - Open a socket in the caller's namespace; 0 or -errno */
+/* rtnl_open() - Open a socket in the caller's namespace. Return: 0 or -errno */
 int rtnl_open(struct rtnl *ret);
 
-/* rtnl_attach() - Use a socket that another process opened; takes @fd */
+/* rtnl_attach() - Use a socket that another process opened, and take ownership of it */
 void rtnl_attach(struct rtnl *ret, int fd);
 void rtnl_close(struct rtnl *nl);
 
@@ -120,17 +120,18 @@ struct rtnl_addr {
 	uint32_t flags;
 };
 
-/* rtnl_addr_add() - 0; -EEXIST; -errno */
+/* rtnl_addr_add() - Return: 0; -EEXIST; -errno */
 int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
-/* rtnl_addr_del() - 0; -EADDRNOTAVAIL; -errno */
+/* rtnl_addr_del() - Return: 0; -EADDRNOTAVAIL; -errno */
 int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
-/* rtnl_neigh_del() - Delete one entry. 0; -ENOENT; -errno */
+/* rtnl_neigh_del() - Delete one entry. Return: 0; -ENOENT; -errno */
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
 /*
- * rtnl_neigh_use() - Make the kernel resolve an address, as if a packet were to be sent to it. 0 or -errno
+ * rtnl_neigh_use() - Make the kernel resolve an address, as if a packet were to be sent to it.
+ * Return: 0 or -errno
  *
  * rtnl_neigh_get() shows the state of the entry.
  */

@@ -26,7 +26,7 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
  */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg);
 
-/* rtnl_send() - Send a request without waiting for answers. 0 or -errno */
+/* rtnl_send() - Send a request without waiting for answers. Return: 0 or -errno */
 int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
 
 /**

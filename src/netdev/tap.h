@@ -153,7 +153,7 @@ int tap_attach(struct tap *t, enum tap_kind kind, int fd, uint32_t offload);
  */
 void tap_close(struct tap *t);
 
-/* tap_set_offload() - Change the offloads; 0 or -errno */
+/* tap_set_offload() - Change the offloads. Return: 0 or -errno */
 int tap_set_offload(struct tap *t, uint32_t offload);
 
 /**

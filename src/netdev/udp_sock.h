@@ -122,7 +122,7 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 
-/* udp_sock_send_empty() - Send a datagram without content. 0 or -errno */
+/* udp_sock_send_empty() - Send a datagram without content. Return: 0 or -errno */
 int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to);
 
 /* udp_sock_errors() - Read and count the socket's ICMP errors; to be called after EPOLLERR */

@@ -5,8 +5,8 @@
 #include "sac/op.h"
 
 /*
- * The question whether a group exists: Get(MCMemberRecord) by MGID (RFC 4391 §10 A), and the question
- * for all groups of a partition: GetTable(MCMemberRecord) by P_Key (§11 A).
+ * Two queries to the SA: whether a group exists, by Get(MCMemberRecord) with the MGID (RFC 4391 §10
+ * A), and which groups a partition has, by GetTable(MCMemberRecord) with the P_Key (§11 A).
  */
 
 struct ask {
@@ -25,8 +25,8 @@ static void ask_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * Unlinks the question from its request before its callback runs, because the callback may ask the
- * question again.
+ * Separates the query from its request before the callback of the query runs, because the callback
+ * may start the query again.
  */
 static struct sac_group_query *ask_end(struct ask *a)
 {

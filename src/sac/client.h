@@ -2,20 +2,21 @@
 #ifndef SAC_CLIENT_H
 #define SAC_CLIENT_H
 
-/* Declarations for the files of the SA client only. */
+/* Declarations that only the files of the SA client use */
 
 #include "sac/sac.h"
 #include "util/hash.h"
 #include "util/prng.h"
 
 /*
- * One request to the SA. It is queued while SAC_MAX_OPEN requests are open; then it is open until done() is called.
+ * One request to the SA. It is queued while SAC_MAX_OPEN requests are open; then it is sent, and
+ * stays open until done() is called.
  */
 struct sac_op {
 	struct list link;
 	struct sac *sac;
 	struct mad_tx *tx; /* the open MAD request; NULL while queued */
-	bool active; /* true while the request is queued or open */
+	bool active; /* true while the request is queued, or sent and not yet answered */
 	uint8_t resp_method;
 	uint16_t attr_id;
 	struct sac_tries tries; /* set before the request is queued */
@@ -24,11 +25,11 @@ struct sac_op {
 	 * MAD is up to date.
 	 */
 	void (*fill)(struct sac_op *op, uint8_t mad[MAD_LEN]);
-	/* @resp is NULL unless @status is 0 */
+	/* @resp is the answer; NULL unless @status is 0 */
 	void (*done)(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now);
 };
 
-#define SAC_NTRAPS 4 /* number of traps that are subscribed to: 64 to 67 */
+#define SAC_NTRAPS 4 /* number of traps that the client subscribes to: 64 to 67 */
 
 /* A subscription to the Reports of one trap. */
 struct sac_inform {
@@ -43,9 +44,14 @@ struct sac_inform {
 
 /* A time without a working SA, see outage.c */
 struct sac_outage {
-	unsigned int failed; /* requests that failed in the present outage; 0: there is no outage */
+	/* number of requests that have failed in the present outage; 0: there is no outage */
+	unsigned int failed;
 	bool silent,
-		busy; /* the log has a line that the SA is silent, or a line that the SA answers Busy */
+		/*
+		 * .silent: the log has a line that the SA does not answer; .busy: the log has a
+		 * line that the SA answers Busy
+		 */
+		busy;
 	bool absent; /* the log has a line that no SA runs at the SM LID */
 	ns_t since;
 };
@@ -69,13 +75,13 @@ struct sac {
 
 	/* path.c */
 	struct htab path_tab;
-	struct list paths; /* struct sac_path in order of their answers, oldest first */
+	struct list paths; /* list of struct sac_path in the order of their answers, oldest first */
 	unsigned int npaths;
 	struct timer path_sweep;
 
 	/* group.c, ask.c */
 	struct htab group_tab;
-	struct list groups; /* struct sac_group in the order of their first reference */
+	struct list groups; /* list of struct sac_group in the order of their first reference */
 	unsigned int ngroups;
 	struct timer rejoin;
 	struct list asks;
@@ -103,23 +109,23 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 int sac_outage_status(int mad_status);
 /* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */
 void sac_outage_note(struct sac *s, int status, ns_t now);
-/* sac_groups_hurry() - Repeat at once the joins and leaves that failed only because there was no SA */
+/* sac_groups_hurry() - Repeat at once those joins and leaves that failed because there was no SA */
 void sac_groups_hurry(struct sac *s, ns_t now);
 void sac_inform_hurry(struct sac *s, ns_t now);
 void sac_paths_hurry(struct sac *s);
 void sac_services_hurry(struct sac *s, ns_t now);
 
 /*
- * sac_restart() - Join, query, register and subscribe again, because the SA may have lost the state of this port, or
- * cannot be reached
+ * sac_restart() - Join groups, query paths, register services and subscribe again, because the SA
+ * may have lost the state of this port, or cannot be reached
  */
 void sac_restart(struct sac *s, ns_t now);
 
-/* sac_tell() - Give an event to all users */
+/* sac_tell() - Pass an event to all users of the client */
 void sac_tell(struct sac *s, enum sac_event ev, const ib_gid *gid, ns_t now);
 
 /*
- * Creation, restart and destruction of the client's parts, each of which is a file: op.c, path.c, group.c, ask.c,
+ * Creation, restart and destruction of the parts of the client: op.c, path.c, group.c, ask.c,
  * service.c, inform.c
  */
 void sac_ops_init(struct sac *s);
@@ -134,8 +140,8 @@ void sac_groups_restart(struct sac *s, ns_t now);
 /* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
 /*
- * sac_groups_verify() - Join again the groups that may have ended unnoticed before the client was subscribed to
- * Reports
+ * sac_groups_verify() - Join again those groups that may have been deleted before the client was
+ * subscribed to Reports of it
  */
 void sac_groups_verify(struct sac *s, ns_t now);
 /* sac_groups_resume() - Join a group again if it has references */

@@ -32,16 +32,24 @@ struct sac_group {
 	struct list all;
 	struct list refs;
 	struct list calling; /* references that the running group_call() has not examined yet */
-	bool pinned; /* group_call() runs, so the group must not be freed */
+	bool pinned; /* true while group_call() runs, so that the group is not freed */
 	struct sac *sac;
 	ib_gid mgid;
 	uint8_t have, may;
 	uint8_t asked; /* JoinState bits of the request in .op */
-	bool apart; /* the SA refused several bits in one join, so each join asks for one */
-	/* JoinState bits that were refused in a join of their own and wait for .retry_at; other bits do not wait */
+	/* the SA refused a join with several bits, so each later join has only one bit */
+	bool apart;
+	/*
+	 * JoinState bits that the SA refused in a join with one bit; they are requested again at
+	 * .retry_at, other bits at once
+	 */
 	uint8_t refused;
 	bool leaving; /* true if the request in .op is a Delete */
-	bool creating; /* a join without parameters was refused, so the next one creates the group */
+	/*
+	 * a join with MGID, PortGID, P_Key and JoinState alone was refused, so the next join has
+	 * all parameters and creates the group
+	 */
+	bool creating;
 	bool overtaken; /* the references have changed since the request in .op was sent */
 	/*
 	 * the client was not subscribed to Reports when the last join was granted, so it may have
@@ -49,14 +57,18 @@ struct sac_group {
 	 */
 	bool blind;
 	struct sac_op op;
-	struct timer timer; /* end of a back-off, or callbacks to be called */
+	/* timer for the end of a back-off, or for callbacks that have to be called */
+	struct timer timer;
 	int status;
 	unsigned int failures, leave_failures;
 	ns_t retry_at;
 	struct ib_mcmember_rec rec;
 };
 
-/* tries of a Delete; after so many tries, the SA has lost the membership, or will ask us to register again */
+/*
+ * number of tries of a Delete. If all fail, the SA has lost the membership, or will set
+ * ClientReregister
+ */
 #define LEAVE_TRIES 3
 
 static void group_step(struct sac_group *g, ns_t now);
@@ -145,8 +157,8 @@ static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r
 }
 
 /*
- * Calls the references whose bits were just granted. If @status is not 0, also calls the references that wait for
- * refused bits.
+ * Calls done() of the references whose bits were just granted. If @status is not 0, also calls
+ * done() of the references that wait for refused bits.
  */
 static void group_call(struct sac_group *g, int status, ns_t now)
 {
@@ -196,7 +208,10 @@ static void group_timer(struct timer *t, ns_t now)
 	group_step(g, now);
 }
 
-/* Return the reference whose parameters a join of @bits uses. A reference that can create the group is preferred. */
+/*
+ * Returns the parameters for a join of @bits, which are those of one of the references. A reference
+ * that can create the group is preferred.
+ */
 static const struct sac_join *group_template(const struct sac_group *g, uint8_t bits)
 {
 	const struct sac_group_ref *r, *best = NULL;
@@ -233,8 +248,8 @@ static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * The answer must name this group and a multicast LID, because otherwise packets would be sent to other groups or
- * ports.
+ * The answer must contain the MGID of this group and a multicast LID, because otherwise packets
+ * would be sent to other groups or ports.
  */
 static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
 		       struct ib_mcmember_rec *ret)
@@ -260,16 +275,16 @@ static void group_log(const struct sac_group *g, enum log_level lvl, const char 
 static void join_failed(struct sac_group *g, int status, ns_t now)
 {
 	/*
-	 * This is only logged for debugging, because the references are told and log the effect of the failure on
-	 * them (RFC 4391 §12).
+	 * The line is a debug message, because the users of the references log what the failure
+	 * means to them (RFC 4391 §12).
 	 */
 	group_log(g, LOG_LVL_DEBUG, "join", status);
 	g->status = status;
 	if (status > 0)
 		g->may &= (uint8_t)~g->asked;
 	/*
-	 * If bits of JoinState are refused in several joins, the back-off begins with the first refusal, and later
-	 * refusals do not lengthen it.
+	 * If the SA refuses JoinState bits in several joins, the back-off begins with the first
+	 * refusal, and later refusals do not lengthen it.
 	 */
 	if (!g->refused) {
 		g->failures++;
@@ -308,8 +323,8 @@ static bool join_splits(struct sac_group *g, int status)
 }
 
 /*
- * A join without parameters was refused because there is no group. Tell whether to join again with the parameters, so
- * that the join creates the group.
+ * Tells whether to join again, this time with the parameters that create the group, because a join
+ * without parameters was refused and the group may not exist.
  */
 static bool join_goes_on(struct sac_group *g, int status)
 {
@@ -367,7 +382,10 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 {
 	struct sac_group *g = container_of(op, struct sac_group, op);
 
-	/* If the answer to a Delete was lost, the SA refuses its repetition. That is no error. */
+	/*
+	 * The SA refuses a repeated Delete if it has carried out the first one but its answer was
+	 * lost. That is no error.
+	 */
 	if (status && status != SA_STATUS_REQ_INVALID)
 		group_log(g, sac_status_is_outage(status) ? LOG_LVL_DEBUG : LOG_LVL_WARN, "leave",
 			  status);
@@ -402,13 +420,16 @@ static void group_submit(struct sac_group *g, bool leaving, uint8_t bits, ns_t n
 	sac_op_submit(s, &g->op, true, now);
 }
 
-/* JoinState bits to ask for now */
+/* Returns the JoinState bits that are wanted and neither granted nor refused. */
 static uint8_t group_lacks(const struct sac_group *g, uint8_t want)
 {
 	return want & (uint8_t)~g->have & (uint8_t)~g->refused;
 }
 
-/* Send the next request. @due: some references wait for a callback, which the timer has to make */
+/*
+ * Sends the next request for the group. @due: some references wait for a callback, which the timer
+ * has to make at once
+ */
 static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 {
 	uint8_t join = group_lacks(g, want);
@@ -417,8 +438,8 @@ static void group_ask(struct sac_group *g, uint8_t want, bool due, ns_t now)
 	if (g->apart)
 		join &= (uint8_t)-join;
 	/*
-	 * A Delete has one bit only, because an SA refuses the whole Delete if it does not hold one
-	 * of its bits.
+	 * A Delete has only one bit, because an SA refuses a Delete in which one of the bits is not
+	 * in the membership.
 	 */
 	if (join)
 		group_submit(g, false, join, now);
@@ -440,7 +461,10 @@ static void group_step(struct sac_group *g, ns_t now)
 		timer_arm(s->timers, &g->timer, due ? now : NS_NEVER);
 		return;
 	}
-	/* No Delete on a shared port, because the kernel's driver may need the membership. */
+	/*
+	 * On a port that the kernel's IPoIB uses, too, no Delete is sent, because the kernel may
+	 * need the membership.
+	 */
 	if (s->shared)
 		g->may = g->have &= want;
 	if (!want && !g->may) {
@@ -472,7 +496,9 @@ static bool join_valid(const struct sac_group_ref *r, const struct sac_join *j)
 	return !r->group || ib_gid_equal(&r->group->mgid, &j->rec.mgid);
 }
 
-/* Takes back a queued request. A request on the wire must be awaited. */
+/*
+ * Removes a queued request of the group. A request that was sent stays open until it is answered.
+ */
 static void group_unqueue(struct sac_group *g)
 {
 	if (g->op.active && !sac_op_is_open(&g->op))
@@ -530,8 +556,8 @@ void sac_groups_restart(struct sac *s, ns_t now)
 		sac_op_cancel(&g->op);
 		g->have =
 			/*
-			 * `may` keeps its bits, because a restart of the client does not mean that the SA has lost
-			 * the membership
+			 * the SA may still have the membership after a restart of the client, so
+			 * `may` keeps its bits
 			 */
 			0;
 		g->failures = g->leave_failures = 0;
@@ -556,7 +582,10 @@ void sac_groups_hurry(struct sac *s, ns_t now)
 	}
 }
 
-/* The SA may have ended the membership. `may` keeps its bits, because the end is not certain. */
+/*
+ * Forgets what the SA has granted, because the SA may have ended the membership. `may` keeps its
+ * bits, because the end is not certain.
+ */
 static void group_doubt(struct sac_group *g)
 {
 	struct sac_group_ref *r;
@@ -604,8 +633,8 @@ void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)
 }
 
 /*
- * Joins all groups again from time to time on a port that the kernel's driver uses too, because a
- * leave of that driver would end our membership unnoticed.
+ * Joins all groups again from time to time on a port that the kernel's IPoIB uses, too, because our
+ * membership ends unnoticed when the kernel leaves the group.
  */
 static void groups_rejoin(struct timer *t, ns_t now)
 {

@@ -156,8 +156,8 @@ void sac_inform_stop(struct sac *s, ns_t now)
 		sac_op_cancel(&i->op);
 		timer_cancel(s->timers, &i->retry);
 		/*
-		 * The SA knows a subscriber by LID and QP, so on a shared port unsubscribing would
-		 * end the kernel's subscription too.
+		 * The SA identifies a subscriber by LID and QP. So on a port that the kernel's
+		 * IPoIB uses, too, an unsubscription would also end the kernel's subscription.
 		 */
 		if (asked && !s->shared && sac_usable(s))
 			inform_submit(i, now);
@@ -172,8 +172,8 @@ bool sac_subscribed(const struct sac *s)
 }
 
 /*
- * Answers a Report. An SA that gets no ReportResp repeats the Report, and may drop the subscription
- * in the end.
+ * Answers a Report of the SA. An SA that gets no ReportResp repeats the Report, and may drop the
+ * subscription in the end.
  */
 static void report_answer(struct sac *s, const struct mad_addr *from, const uint8_t *mad, ns_t now)
 {
@@ -210,8 +210,8 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 		break;
 	case MAD_TRAP_MC_DELETED:
 		/*
-		 * Users are told before the group is joined again, so that a sender drops the deleted group and not
-		 * the group that replaces it.
+		 * Users are called before the group is joined again, so that a sender drops its
+		 * state of the deleted group and not of the group that replaces it.
 		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);
@@ -226,8 +226,8 @@ static bool report_ours(const struct mad_notice *n)
 }
 
 /*
- * Any port of the partition can send a MAD to QP1, so only Reports from the port of the SM are believed. This
- * does not help against a forged SLID, which the fabric must prevent.
+ * Any port of the partition can send a MAD to QP1, so only Reports from the port of the SM are
+ * accepted. This does not help against a forged SLID, which the fabric must prevent.
  */
 static bool from_sa(const struct sac *s, const struct mad_addr *from)
 {

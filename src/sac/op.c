@@ -4,7 +4,8 @@
 #include <errno.h>
 
 #define SA_CLASS_VERSION 2
-#define PUMP_RETRY NS_MSEC(20) /* time until the next try if the endpoint had no room */
+/* time until the next try if the MAD endpoint had no room for a request */
+#define PUMP_RETRY NS_MSEC(20)
 
 static void pump(struct sac *s, ns_t now);
 
@@ -127,8 +128,8 @@ void sac_op_cancel(struct sac_op *op)
 		op->tx = NULL;
 		s->nopen--;
 		/*
-		 * This function does not know the time, so the next queued request is sent by a
-		 * timer that is due at once.
+		 * The present time is not known here, so the next queued request is sent by a timer
+		 * that expires at once.
 		 */
 		if (s->nqueued && !timer_armed(&s->pump))
 			timer_arm(s->timers, &s->pump, 0);

@@ -22,8 +22,8 @@ int sac_outage_status(int mad_status)
 	case MAD_STATUS_BAD_METHOD:
 	case MAD_STATUS_BAD_ATTR:
 		/*
-		 * An SA must support every request that we send (IBTA 15.2.5, table 192), so a port that answers
-		 * otherwise has no SA.
+		 * IBTA 15.2.5, table 192: an SA must support every request that we send. So a port
+		 * that does not support a request has no SA.
 		 */
 		return -ENXIO;
 	case MAD_STATUS_BUSY:
@@ -50,8 +50,8 @@ static void outage_begin(struct sac *s, int status, ns_t now)
 }
 
 /*
- * Ends an outage. Requests that a port without an SA answered are repeated at once. Requests that timed out keep
- * their back-off, because the SA may be overloaded.
+ * Ends an outage. The requests that were answered by a port without an SA are repeated at once.
+ * Requests that timed out keep their back-off, because the SA may be overloaded.
  */
 static void outage_end(struct sac *s, ns_t now)
 {

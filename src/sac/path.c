@@ -10,7 +10,10 @@
  * to an unknown port cause one query per back-off, not one query per packet.
  */
 
-/* The components with which Linux asks (0x340c), and Reversible, because packets travel in both directions. */
+/*
+ * The components of a path query are those that Linux uses (0x340c), and Reversible, because
+ * packets travel in both directions.
+ */
 #define PATH_COMP_ASK                                                                \
 	(PATH_COMP_DGID | PATH_COMP_SGID | PATH_COMP_TCLASS | PATH_COMP_REVERSIBLE | \
 	 PATH_COMP_NUMB_PATH | PATH_COMP_PKEY)
@@ -75,7 +78,8 @@ static void path_free(struct sac *s, struct sac_path *p)
 }
 
 /*
- * Calls the waiters. Their callbacks may call any function of this client, so the cache entry may be gone afterwards.
+ * Calls those who wait for the path. Their callbacks may call any function of this client, so the
+ * cache entry may have been freed when this function returns.
  */
 static void path_call(struct list *waits, int status, const struct ib_path_rec *rec, ns_t now)
 {
@@ -111,8 +115,8 @@ static void path_outcome_set(struct sac *s, struct sac_path *p, int status, ns_t
 }
 
 /*
- * The answer must be for the port that was asked for. Only GUIDs are compared, because the SA may
- * fill in the subnet prefix.
+ * Checks that the answer is for the port that was asked for. Only GUIDs are compared, because the
+ * SA may fill in the subnet prefix.
  */
 static int path_rec_check(const struct sac_path *p, const struct ib_path_rec *rec)
 {
@@ -157,7 +161,7 @@ static void path_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
-/* Frees the entry with the oldest answer, to make room. */
+/* Frees the entry with the oldest answer, to make room for another path. */
 static int path_evict(struct sac *s)
 {
 	struct sac_path *p;
@@ -191,7 +195,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 	return p;
 }
 
-/* The .tries of the first waiter determine how often the query is tried. */
+/* The query is tried as often as .tries of the first caller that waits for the path specifies. */
 static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 {
 	p->op.tries = list_empty(&p->waits)
@@ -237,7 +241,7 @@ void sac_path_cancel(struct sac_path_wait *w)
 	if (!w->waiting)
 		return;
 	w->waiting = false;
-	list_del(&w->link); /* the query continues, and its answer is cached */
+	list_del(&w->link); /* the query goes on without a caller, and its answer is cached */
 }
 
 ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now)

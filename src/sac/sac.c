@@ -13,7 +13,10 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status)
 	ns_t max = status == -ENXIO ? SAC_BACKOFF_ABSENT : SAC_BACKOFF_MAX;
 	ns_t base = ns_backoff(failures, SAC_BACKOFF_MIN, max);
 
-	/* Random delays keep ports that lost the same SM from coming back at the same time. */
+	/*
+	 * The random part of a delay prevents that all ports which lost the same SM send requests
+	 * at the same time.
+	 */
 	return base + NS_USEC(prng_below(&s->prng, (uint32_t)(base / NS_USEC(4))));
 }
 
@@ -24,7 +27,7 @@ static int agent_register(struct sac *s)
 		.mgmt_class = MAD_CLASS_SA,
 		.class_version = 2,
 		.rmpp = true,
-		.shared = true, /* programs on this port may have subscriptions of their own */
+		.shared = true, /* programs on this port may have SA subscriptions of their own */
 		.recv = sac_report_recv,
 		.ctx = s,
 	};
@@ -120,8 +123,8 @@ void sac_restart(struct sac *s, ns_t now)
 {
 	s->stats.restarts++;
 	/*
-	 * Users call sac_subscribed() in this callback, so the subscriptions at the previous SA are
-	 * dropped first.
+	 * The callbacks of the users call sac_subscribed(), so the subscriptions at the previous SA
+	 * are dropped before.
 	 */
 	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);

@@ -31,24 +31,31 @@
 #include "wire/records.h"
 
 /* Limits and times. */
-#define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA */
+#define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA at a time */
 #define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
-#define SAC_MAX_GROUPS 4096 /* most groups that are referenced, or still to be left */
+/* largest number of groups that have references or that the client has still to leave */
+#define SAC_MAX_GROUPS 4096
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
 #define SAC_RETRIES 5 /* tries after the first try */
-/* back-off after the first failure; doubled after each further one */
+/* back-off after the first failure; it doubles with each further failure in a row */
 #define SAC_BACKOFF_MIN NS_SEC(1)
-/* longest back-off; up to a quarter is added at random, so that ports spread */
+/*
+ * longest back-off; up to a quarter is added at random, so that not all ports send at the same time
+ */
 #define SAC_BACKOFF_MAX NS_SEC(16)
-/* longest back-off where a port answers that it has no SA: such an answer costs little */
+/* longest back-off after answers that the port has no SA, because such answers cost little */
 #define SAC_BACKOFF_ABSENT NS_SEC(4)
-/* life of a path, counted from the SA's answer, in this cache and in the interfaces that use it */
+/*
+ * time for which a path is valid after the SA's answer, in this cache and in the interfaces that
+ * use the path
+ */
 #define SAC_PATH_TTL NS_SEC(300)
-#define SAC_SHARED_REJOIN NS_SEC(60) /* interval of joins on a shared port, see struct sac_cfg */
+/* interval between joins of the same group on a port that the kernel's IPoIB uses, too */
+#define SAC_SHARED_REJOIN NS_SEC(60)
 
 struct sac;
 
-/* Time-out and number of the tries of a request */
+/* Time-out and number of tries of a request to the SA */
 struct sac_tries {
 	/*
 	 * time to wait for an answer to each try; 0: both members have their defaults, SAC_TRY_MS
@@ -63,7 +70,10 @@ struct sac_cfg {
 	struct timers *timers; /* borrowed */
 	const struct log_sink *log; /* borrowed; NULL: nothing is logged */
 	uint64_t seed; /* seed of the random part of back-offs */
-	/* secret for ServiceKeys and sac_secret(); never sent outside this machine */
+	/*
+	 * secret from which ServiceKeys and the numbers of sac_secret() are made; it never leaves
+	 * this machine
+	 */
 	struct hash_key secret;
 	/*
 	 * True if the kernel's IPoIB uses the same port. The SA cannot tell the two users apart, so the client sends
@@ -75,17 +85,21 @@ struct sac_cfg {
 /* sac_create() - Make a client. Return: 0; -ENOMEM; -EBUSY: another agent handles SA Reports */
 int sac_create(struct sac **ret, const struct sac_cfg *cfg);
 
-/* sac_destroy() - Free the client, and drop remaining references and waits without a callback. NULL is accepted */
+/*
+ * sac_destroy() - Free the client. References and callers that still wait are dropped without a
+ * callback. NULL is accepted
+ */
 void sac_destroy(struct sac *s);
 
 struct sac_port {
-	uint8_t state; /* enum ib_port_state; only an Active port is usable */
+	/* enum ib_port_state; the client sends requests only while the port is Active */
+	uint8_t state;
 	uint8_t sm_sl;
 	uint16_t lid, sm_lid; /* LIDs of the port and of the SM; 0: not known yet */
 	ib_gid gid; /* GID with index 0 */
 };
 
-/* sac_port_update() - Set the attributes of the port; without a change nothing happens */
+/* sac_port_update() - Set the attributes of the port; no effect if they have not changed */
 void sac_port_update(struct sac *s, const struct sac_port *port, ns_t now);
 
 /*
@@ -94,7 +108,9 @@ void sac_port_update(struct sac *s, const struct sac_port *port, ns_t now);
 void sac_reregister(struct sac *s, ns_t now);
 
 const struct sac_port *sac_port(const struct sac *s);
-/* sac_secret() - A number that others cannot guess, a different one for each @purpose */
+/*
+ * sac_secret() - Return a number that others cannot guess, and which is different for each @purpose
+ */
 uint64_t sac_secret(const struct sac *s, uint64_t purpose);
 
 /* sac_usable() - Whether the port is Active and has a LID and an SM LID */
@@ -114,7 +130,7 @@ bool sac_idle(const struct sac *s);
 
 /* Events that all users of the port get */
 enum sac_event {
-	SAC_EV_RESTART, /* paths are no longer valid; memberships are being renewed */
+	SAC_EV_RESTART, /* all cached paths were dropped, and the groups are being joined again */
 	/* trap 64: a port with @gid has joined the subnet; paths to it were forgotten */
 	SAC_EV_GID_IN,
 	/* trap 65: the port with @gid has left the subnet; paths to it were forgotten */
@@ -135,7 +151,7 @@ void sac_user_del(struct sac_user *u);
 
 struct sac_path_key {
 	ib_gid sgid, dgid;
-	uint16_t pkey; /* P_Key of the link, bit 15 set for full members */
+	uint16_t pkey; /* P_Key of the link; bit 15 is set for full members */
 	uint8_t tclass;
 };
 
@@ -143,9 +159,12 @@ struct sac_path_key {
 struct sac_path_wait {
 	struct list link;
 	bool waiting;
-	/* time-out and number of tries of the query, if this caller is the first that waits for the path */
+	/*
+	 * time-out and number of tries of the query; used if this caller is the first that waits
+	 * for the path
+	 */
 	struct sac_tries tries;
-	/* @rec is borrowed, and NULL unless @status is 0 */
+	/* @rec is the path; NULL unless @status is 0; valid during the call only */
 	void (*done)(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now);
 };
 
@@ -161,7 +180,7 @@ struct sac_path_wait {
 int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_wait *w,
 		 struct ib_path_rec *ret, ns_t now);
 
-/* sac_path_cancel() - Do not call @w; no effect if it is not waiting */
+/* sac_path_cancel() - Do not call w->done() any more; no effect if @w does not wait */
 void sac_path_cancel(struct sac_path_wait *w);
 
 /*
@@ -175,7 +194,7 @@ ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t no
 enum sac_path_state {
 	SAC_PATH_PENDING,
 	SAC_PATH_VALID,
-	SAC_PATH_FAILED, /* the query failed; sac_path_get() asks again after @until */
+	SAC_PATH_FAILED, /* the query failed; after .until sac_path_get() asks the SA again */
 };
 
 struct sac_path_info {
@@ -183,7 +202,7 @@ struct sac_path_info {
 	enum sac_path_state state;
 	int status; /* result of the last query */
 	struct ib_path_rec rec; /* the path, in SAC_PATH_VALID */
-	ns_t until; /* time at which the state ends */
+	ns_t until; /* time at which the path leaves this state */
 	unsigned int waiters;
 };
 void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
@@ -201,8 +220,8 @@ struct sac_join {
 	bool create;
 	struct sac_tries tries;
 	/*
-	 * With .create: first join with MGID, PortGID, P_Key and JoinState only, and create the group only after a
-	 * refusal
+	 * With .create: first join an existing group, with MGID, PortGID, P_Key and JoinState only,
+	 * and create the group only after a refusal
 	 */
 	bool join_first;
 };
@@ -212,11 +231,12 @@ struct sac_group_ref {
 	struct list link;
 	struct sac_group *group; /* group that is referenced; NULL: none */
 	struct sac_join join;
-	bool told; /* @done has been called for the present membership */
+	bool told; /* true if .done was called with the record of the present membership */
 	/*
-	 * Called after every attempt to join. With status 0 the record of the SA's answer is given, also after each
-	 * re-join, because its parameters may have changed. After a failure further attempts follow, 1 to 16 s apart,
-	 * until the reference is left.
+	 * Called after every attempt to join. With status 0, @rec is the record in the SA's answer.
+	 * This applies to repeated joins, too, because the parameters of the group may have
+	 * changed. After a failure further attempts follow, 1 to 16 s apart, until the reference is
+	 * left.
 	 */
 	void (*done)(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		     ns_t now);
@@ -232,8 +252,8 @@ struct sac_group_ref {
 int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join *j, ns_t now);
 
 /*
- * sac_group_leave() - Drop a reference; JoinState bits without other references are deleted at the
- * SA
+ * sac_group_leave() - Drop a reference, and delete at the SA the JoinState bits that no other
+ * reference has
  */
 void sac_group_leave(struct sac *s, struct sac_group_ref *r, ns_t now);
 
@@ -246,14 +266,14 @@ typedef void sac_group_query_fn(struct sac_group_query *q, int status,
 				const struct ib_mcmember_rec *rec, ns_t now);
 struct sac_group_query {
 	struct list link; /* link in the list of all queries of the client */
-	struct sac_op *op; /* the request; NULL if none is open or queued */
+	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
 	/*
 	 * Called with SA_STATUS_NO_RECORDS if there is no such group. sac_group_list() is answered by one
 	 * call with status 0 for each group, and a last call without a record
 	 */
 	sac_group_query_fn *done;
 	ib_gid mgid;
-	bool list; /* the question is for all groups of .pkey */
+	bool list; /* true if the query is for all groups of the partition .pkey */
 	uint16_t pkey;
 };
 
@@ -272,17 +292,21 @@ struct sac_group_info {
 	ib_gid mgid;
 	uint8_t want, have; /* JoinState bits that references want, and that the SA has granted */
 	unsigned int refs;
-	int status; /* result of the last attempt */
+	int status; /* status of the last join or leave */
 	unsigned int failures; /* failed attempts since the last success */
-	ns_t retry_at; /* time of the next attempt; NS_NEVER: none is needed */
-	struct ib_mcmember_rec rec; /* record of the last join that was granted; zero before */
+	ns_t retry_at; /* time of the next join or leave; NS_NEVER: none is needed */
+	/* record of the last join that the SA granted; zero before the first */
+	struct ib_mcmember_rec rec;
 };
 void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_group_info *i),
 		    void *ctx);
 
 /* --- Services --- */
 
-/* Lease of the ServiceRecords that a client registers, in seconds; it is renewed after half of this time */
+/*
+ * Lease of the ServiceRecords that a client registers, in seconds; after half of this time the
+ * registration is renewed
+ */
 #define SAC_SERVICE_LEASE 300
 
 /*
@@ -291,12 +315,12 @@ void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_
  */
 struct sac_service_query {
 	struct list link;
-	struct sac_op *op; /* the request; NULL if none is open or queued */
+	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
 	uint64_t id; /* ServiceID */
 	uint16_t pkey;
 	/*
-	 * Called for each record of the answer that has this ServiceID and P_Key and a unicast GID, in the order of
-	 * the SA. It must not call any function of this header.
+	 * Called for each record of the answer that has this ServiceID, this P_Key and a unicast
+	 * GID, in the order of the answer. The callback must not call any function of this header.
 	 */
 	void (*record)(struct sac_service_query *q, const struct ib_service_rec *rec);
 	/*
@@ -331,31 +355,37 @@ int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *
  * any more. The service may be registered again at once. NULL is accepted
  */
 void sac_service_withdraw(struct sac_service *v, ns_t now);
-/* sac_service_registered() - Whether the SA has confirmed the record since the last restart */
+/*
+ * sac_service_registered() - Tell whether the SA has confirmed the ServiceRecord since the last
+ * restart of the client
+ */
 bool sac_service_registered(const struct sac_service *v);
 
 /* --- Output --- */
 
 #define SAC_STATUS_LEN 64
 /*
- * sac_status_print() - "status 0x0200 (request invalid)" or "no answer from the SA"; writes at most
- * @size octets, a NUL included
+ * sac_status_print() - Write a status as text, such as "status 0x0200 (request invalid)" or "no
+ * answer from the SA"; at most @size octets, a NUL included
  */
 char *sac_status_print(char *buf, size_t size, int status);
 
 /*
- * sac_status_is_outage() - Whether @status means that no SA works at the moment. The client logs such an outage
- * itself, and retries
+ * sac_status_is_outage() - Tell whether @status means that no SA works at the moment. The client
+ * logs such an outage itself, and retries the request
  */
 bool sac_status_is_outage(int status);
 
 struct sac_stats {
 	uint64_t requests, answers, refused, timeouts, malformed;
-	uint64_t absent, busy; /* answers of a port without an SA, and of an SA that is too busy */
+	/*
+	 * .absent: answers from a port that has no SA; .busy: answers from an SA that is too busy
+	 */
+	uint64_t absent, busy;
 	uint64_t path_hits, path_queries, path_failed_hits;
 	uint64_t joins, leaves, asks, service_asks;
 	uint64_t reports, reports_ignored, restarts;
-	/* number of Reports that did not come from QP1 of the SM's LID; they are dropped */
+	/* number of Reports that were dropped because they did not come from QP1 of the SM's LID */
 	uint64_t reports_foreign;
 	unsigned int open, queued, paths, groups;
 };

@@ -20,8 +20,8 @@
 	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY)
 #define SERVICE_COMP_REGISTER (SERVICE_COMP_DELETE | SERVICE_COMP_LEASE | SERVICE_COMP_NAME)
 /*
- * Number of Deletes that may go unanswered, each with all its tries. After that, the record stays
- * until its lease ends.
+ * Number of Deletes without an answer, each with all its tries, after which the client gives up.
+ * The record then stays until its lease ends.
  */
 #define WITHDRAW_TRIES 3
 
@@ -41,7 +41,10 @@ static void question_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 	ib_service_rec_encode(mad + SA_DATA_OFF, &rec);
 }
 
-/* Unlinks the question from its request before its callback runs, which may ask again. */
+/*
+ * Separates the query from its request before the callback of the query runs, because the callback
+ * may start the query again.
+ */
 static struct sac_service_query *question_end(struct question *a)
 {
 	struct sac_service_query *q = a->q;
@@ -60,7 +63,7 @@ static bool rec_fits(const struct sac_service_query *q, const struct ib_service_
 }
 
 /*
- * Passes the records that answer the question to its callback. The data may end with the padding of
+ * Passes the records of the answer to the query's callback. The data may end with the padding of
  * the last segment, which is no whole record.
  */
 static int give_records(struct sac_service_query *q, const struct sa_mad *resp)
@@ -142,16 +145,17 @@ struct sac_service {
 	struct list link; /* in s->services */
 	struct sac *sac;
 	struct sac_op op;
-	struct timer timer; /* end of a back-off, or time to renew the lease */
+	struct timer timer; /* timer for the end of a back-off, or for the renewal of the lease */
 	struct ib_service_rec rec;
-	unsigned int failures; /* requests of one kind that failed in a row */
+	/* number of requests of one kind (Set or Delete) that failed in a row */
+	unsigned int failures;
 	int status; /* result of the last request */
 	/*
 	 * true while the user wants the registration; false: it was withdrawn, and the struct is freed when the SA
 	 * has no record any more
 	 */
 	bool wanted;
-	bool registered; /* the SA has confirmed the record since the last restart */
+	bool registered; /* the SA has confirmed the record since the last restart of the client */
 	/* true if the SA may have the record, because a Set was sent and no Delete was answered since then */
 	bool known;
 	bool deleting; /* the request in .op is a Delete */
@@ -207,7 +211,7 @@ static struct sac_service *service_new(struct sac *s, uint64_t id, uint16_t pkey
 	return v;
 }
 
-/* Runs when the request is sent. A Delete names the GID that was registered. */
+/* Writes the request when it is sent. A Delete contains the GID that was registered. */
 static void service_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 {
 	struct sac_service *v = container_of(op, struct sac_service, op);
@@ -230,7 +234,7 @@ static void service_say(const struct sac_service *v, enum log_level lvl, const c
 
 static void service_done(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now);
 
-/* Sends the next request, or frees a service that needs none. May free @v. */
+/* Sends the next request for the service, or frees the service if no request is needed. */
 static void service_step(struct sac_service *v, ns_t now)
 {
 	if (v->op.active)
@@ -344,7 +348,10 @@ bool sac_service_registered(const struct sac_service *v)
 	return v->registered;
 }
 
-/* After a restart it is not certain which records of this port the SA has, so a withdrawal is sent again, too. */
+/*
+ * After a restart it is not certain which records of this port the SA has, so the Delete of a
+ * withdrawn service is sent again, too.
+ */
 static void service_restart(struct sac_service *v, ns_t now)
 {
 	sac_op_cancel(&v->op);

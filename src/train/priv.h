@@ -50,8 +50,8 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 /* --- from the headers of a train to those of one packet */
 
 /*
- * train_advance() - Remove the first @k packets: the headers become those of the next packet, and the count of
- * packets is lowered
+ * train_advance() - Remove the first @k packets: the headers become those of the packet after them,
+ * and .count gets smaller by @k
  */
 void train_advance(struct pkt *t, unsigned int k);
 void train_advance_psn(struct pkt *t, unsigned int k);
@@ -66,8 +66,9 @@ void train_make_csum(struct pkt *p);
 /* --- the packets of a train, one after the other (walk.c) */
 
 /*
- * train_walk_next() - Make the headers and the payload of the next packet (at first, of the first packet), without
- * checksum and CRCs. False: there is no further packet
+ * train_walk_next() - Write the headers and the payload of the next packet of the train (in the
+ * first call, of its first packet) into w->pkt, without checksum and CRCs. Return: false if there
+ * is no further packet
  */
 bool train_walk_next(struct train_walk *w);
 
@@ -78,9 +79,15 @@ static inline bool train_is_sealed(const struct pkt *p)
 	return p->seals && (p->flags & (PKT_CRC | PKT_ICRC));
 }
 
-/* train_share_seals() - Let @f, which has become the first packets of @t, refer to the seals of @t */
+/*
+ * train_share_seals() - Let @f, which has become the first packets of @t, refer to the buffer with
+ * the seals of @t
+ */
 void train_share_seals(struct pkt *f, const struct pkt *t);
-/* train_load_seal() - Write TCP or UDP checksum and CRCs of packet @k of @t into the single packet @p */
+/*
+ * train_load_seal() - Copy the TCP or UDP checksum and the CRCs of packet @k of @t from the seal
+ * into the single packet @p
+ */
 void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k);
 /*
  * train_seal_csum(), train_seal_tail() - Write the TCP or UDP checksum, or the CRCs, from the seal

@@ -124,7 +124,9 @@ void train_set_vl(struct pkt *p, uint8_t vl)
 
 	if (pkt_is_train(p) && train_is_sealed(p)) {
 		seals_set_vl(p, vl);
-		/* A train has no tail, so the call below must not correct a VCRC there. */
+		/*
+		 * A train has no tail with CRCs, so the call below must not correct a VCRC there.
+		 */
 		p->flags &= ~(uint32_t)PKT_CRC;
 	}
 	crc_pkt_set_vl(p, vl);

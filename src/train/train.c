@@ -23,7 +23,10 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 	return ip[0] >> 4 == 4 && l4 == (ip[0] & 0x0f) * 4u && l4 >= IPV4_LEN ? 0 : -EBADMSG;
 }
 
-/* Move the headers into hdr[]. Return: octets of the L4 header; 0: the header contradicts gso, or is too long */
+/*
+ * Moves the IP and L4 headers into hdr[]. Return: octets of the L4 header; 0: the header
+ * contradicts the GSO type, or is too long
+ */
 static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4)
 {
 	unsigned int len = train_is_udp(frame_info(p)) ? UDP_LEN : TCP_MIN;
@@ -42,7 +45,7 @@ static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4
 	return len;
 }
 
-/* Moves payload that lies in hdr[] into a buffer; such a super-frame is small. */
+/* Moves payload that lies in hdr[] into a buffer. Only a small super-frame has such payload. */
 static int payload_to_slice(struct pkt *p, unsigned int hlen)
 {
 	uint32_t n = p->len - hlen;
@@ -69,7 +72,10 @@ static bool size_allowed(const struct frame_info *f, uint32_t payload)
 			       : f->gso_size >= TRAIN_TCP_MIN;
 }
 
-/* Return: the payload octets of each packet, or -EMSGSIZE */
+/*
+ * Return: octets of payload in each packet but the last; -EMSGSIZE: the packets would be longer
+ * than @ip_mtu
+ */
 static int seg_size(const struct frame_info *f, unsigned int hlen, unsigned int ip_mtu)
 {
 	if (hlen >= ip_mtu)
@@ -112,7 +118,7 @@ int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu)
 	return 0;
 }
 
-/* --- the packets that may be delivered as a train */
+/* --- which packets may be delivered as a train */
 
 static bool plain_ip(const uint8_t *ip, const struct frame_info *f, uint32_t len, uint8_t proto)
 {
@@ -272,7 +278,10 @@ void train_advance_psn(struct pkt *t, unsigned int k)
 	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
 }
 
-/* Make a descriptor for the first @k packets, with the headers of @t and without payload. NULL: no descriptor is left */
+/*
+ * Makes a descriptor for the first @k packets, with the headers of @t and without payload. NULL:
+ * there is no free descriptor
+ */
 static struct pkt *first_part(const struct pkt *t, unsigned int k)
 {
 	struct pkt *f = pkt_alloc(t->pool);
@@ -308,7 +317,10 @@ struct pkt *train_split(struct pkt *t, unsigned int k)
 	return f;
 }
 
-/* Give a packet that was cut off a train its tail, with the CRCs of its seal or without CRCs. */
+/*
+ * Gives a packet that was taken off a train its tail, with the CRCs in its seal, or without CRCs if
+ * the train has no seals.
+ */
 static void finish_link(struct pkt *p)
 {
 	bool sealed = train_is_sealed(p);

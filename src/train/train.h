@@ -27,7 +27,10 @@
 #include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
-/* Octets of hdr[] that are left for the headers of a train, because the HCA puts LRH to DETH before them */
+/*
+ * Octets of hdr[] that the headers of a train may have; the rest is for the headers LRH to DETH,
+ * which the HCA puts before them
+ */
 #define TRAIN_HDR_MAX (PKT_HDR_MAX - IB_UD_HDR_MAX)
 
 /*
@@ -81,8 +84,9 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k);
 void train_skip_link(struct pkt *t, unsigned int k);
 
 /*
- * train_to_frame() - Make a super-frame of a train: lengths over all, a partial checksum, and the values for the
- * virtio-net header. Octets before the IP header stay as they are
+ * train_to_frame() - Make a super-frame of a train: write the length of the whole IP packet, a
+ * partial checksum, and the values for the virtio-net header. Octets before the IP header stay as
+ * they are
  */
 void train_to_frame(struct pkt *t);
 
@@ -114,25 +118,29 @@ enum crc_verdict train_check_vcrc(const struct pkt *t);
 void train_set_vl(struct pkt *p, uint8_t vl);
 void train_unseal(struct pkt *p);
 
-/* A walk over the packets of a train, which does not change the train */
+/* A walk over the packets of a train, one after the other, which does not change the train */
 struct train_walk {
 	/*
-	 * the packet of the walk: it has hdr[] and tail of its own, refers to the payload of the train, and owns no buffer
+	 * the current packet of the walk: it has hdr[] and tail of its own, refers to the payload
+	 * of the train, and owns no buffer
 	 */
 	struct pkt pkt;
 	const struct pkt *train;
-	unsigned int k; /* number of packets up to this one */
+	unsigned int k; /* number of packets of the train up to the current one */
 	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
-	uint32_t used; /* octets of this slice before that payload */
-	uint8_t last_flags; /* TCP flags of the last packet */
+	uint32_t used; /* octets of this slice that come before this payload */
+	uint8_t last_flags; /* TCP flags that only the last packet has */
 };
 
-/* train_walk_begin() - Begin a walk over @t, which has the headers LRH to DETH and must not change before the walk ends */
+/*
+ * train_walk_begin() - Begin a walk over @t, which has the headers LRH to DETH and must not change
+ * before the walk ends
+ */
 void train_walk_begin(struct train_walk *w, const struct pkt *t);
 
 /*
- * train_out_next() - Make the next packet in the form in which it leaves the process, with checksums, ICRC and VCRC.
- * The CRCs come from the seals of the train (PKT_CRC), or are computed
+ * train_out_next() - Return the next packet of the walk as it is to be sent, with checksums, ICRC
+ * and VCRC. The CRCs come from the seals of the train (PKT_CRC), or are computed
  *
  * Return: the packet, valid until the next call; NULL after the last one
  */

@@ -4,7 +4,7 @@
 #include "train/priv.h"
 #include "wire/inet.h"
 
-/* The packets of a train, one after the other, without a descriptor for each */
+/* A walk over the packets of a train, which needs no descriptor for each packet */
 
 void train_walk_begin(struct train_walk *w, const struct pkt *t)
 {
@@ -22,7 +22,10 @@ void train_walk_begin(struct train_walk *w, const struct pkt *t)
 	}
 }
 
-/* Refer to the next @n octets of payload. A packet lies in two slices at most, because the train does. */
+/*
+ * Adds the next @n octets of the train's payload to the packet. A packet has two slices at most,
+ * because the train has.
+ */
 static void walk_payload(struct train_walk *w, uint32_t n)
 {
 	struct pkt *p = &w->pkt;

@@ -61,7 +61,7 @@ static void enter(struct udp_link *l, enum udp_link_state state, ns_t now)
 	l->ops->carrier(l->ctx, up, now);
 }
 
-/* Send a keepalive now, and one every second from now on. */
+/* Sends a keepalive now, and lets the timer send one every second from now on. */
 static void keep_alive(struct udp_link *l, ns_t now)
 {
 	if (!l->has_peer)
@@ -76,7 +76,10 @@ static void keepalive_due(struct timer *t, ns_t now)
 	keep_alive(container_of(t, struct udp_link, keepalive_timer), now);
 }
 
-/* Enter POLLING if the silence has been long enough; otherwise stay in SILENT until then. */
+/*
+ * Enters POLLING if this side has been silent for UDP_LINK_SILENCE; otherwise stays in SILENT until
+ * then.
+ */
 static void try_listen(struct udp_link *l, ns_t now)
 {
 	ns_t until = l->silent_since + UDP_LINK_SILENCE;
@@ -91,11 +94,11 @@ static void try_listen(struct udp_link *l, ns_t now)
 }
 
 /*
- * End UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard, and this
- * function arms the timer again, once for each time-out instead of once for each datagram. After UP
- * this side is silent, so that the other end goes down, too, even if the loss is in one direction
- * only. If the other end stayed up, its port would not leave Active, and the SM would not bring up
- * this port.
+ * Leaves the state UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard,
+ * and this function arms the timer again, once for each time-out instead of once for each datagram.
+ * After UP this side is silent, so that the other end goes down, too, even if the loss is in one
+ * direction only. If the other end stayed up, its port would not leave Active, and the SM would not
+ * bring up this port.
  */
 static void check_heard(struct udp_link *l, ns_t now)
 {
@@ -159,7 +162,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 		try_listen(l, now);
 		return;
 	}
-	/* In SILENT the silence has already begun. */
+	/* In the state SILENT the silence has begun already. */
 	if (l->state != UDP_LINK_SILENT)
 		l->silent_since = now;
 	enter(l, UDP_LINK_OFF, now);
@@ -167,7 +170,10 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 
 /* --- datagrams */
 
-/* Check the form of a packet. PktLen counts 4-octet words from the LRH to the ICRC (IBTA 7.7). */
+/*
+ * Checks the lengths and the VCRC of a packet. PktLen counts 4-octet words from the LRH to the ICRC
+ * (IBTA 7.7).
+ */
 static enum udp_drop check_packet(const uint8_t *p, size_t len, bool *ret_icrc)
 {
 	struct crc_right right;
@@ -211,7 +217,7 @@ static void came_up(struct udp_link *l, const struct ip_endpoint *from, ns_t now
 		return;
 	timer_arm(l->timers, &l->state_timer, now + UDP_LINK_TIMEOUT);
 	/*
-	 * Send a keepalive at once, so that the peer's link need not wait up to a second until it
+	 * Send a keepalive at once, so that the peer's link need not wait up to a second before it
 	 * goes up.
 	 */
 	keep_alive(l, now);

@@ -50,14 +50,14 @@ const char *udp_link_state_name(enum udp_link_state s);
 enum udp_drop {
 	UDP_DROP_NONE,
 	/* reasons for received datagrams */
-	UDP_DROP_SILENT, /* the state is SILENT or OFF */
-	UDP_DROP_STRAY_ADDR, /* the sender does not have the address of the peer */
-	UDP_DROP_STRAY_PORT, /* the sender has the address of the peer, but another UDP port */
+	UDP_DROP_SILENT, /* datagram that was received in the state SILENT or OFF */
+	UDP_DROP_STRAY_ADDR, /* the sender's address is not the peer's */
+	UDP_DROP_STRAY_PORT, /* the sender has the peer's address, but another UDP port */
 	UDP_DROP_SHORT, /* the datagram is shorter than LRH and CRCs */
 	UDP_DROP_OVERSIZED, /* the datagram is longer than IB_PKT_MAX */
 	UDP_DROP_LVER, /* LVer is not 0 */
-	UDP_DROP_TRUNCATED, /* PktLen is longer than the datagram */
-	UDP_DROP_LEN, /* PktLen is shorter than the datagram */
+	UDP_DROP_TRUNCATED, /* PktLen is greater than the length of the datagram */
+	UDP_DROP_LEN, /* PktLen is smaller than the length of the datagram */
 	UDP_DROP_VCRC,
 	UDP_DROP_NO_MEM, /* there is no packet descriptor or buffer for the packet */
 	/* reasons for packets to be sent */
@@ -72,7 +72,7 @@ const char *udp_drop_name(enum udp_drop d);
 struct udp_link_stats {
 	uint64_t rx_packets, rx_octets, rx_keepalives;
 	uint64_t tx_packets, tx_octets, tx_keepalives;
-	uint64_t ups, downs; /* number of times that UP was entered and left */
+	uint64_t ups, downs; /* number of times that the state UP was entered and left */
 	uint64_t drops[UDP_DROP_MAX];
 };
 
@@ -91,9 +91,13 @@ struct udp_link {
 	bool has_peer; /* true if .peer is set, by configuration or by learning */
 	bool learn; /* true if no peer is configured, so that the link learns its address */
 	struct ip_endpoint peer;
-	/* start of the silence; time of the last valid datagram; time when the state was entered */
+	/*
+	 * .silent_since: start of the last silence; .heard: time of the last valid datagram;
+	 * .changed: time at which the present state was entered
+	 */
 	ns_t silent_since, heard, changed;
-	struct timer state_timer; /* end of SILENT, and of UP when nothing is received */
+	/* timer for the end of SILENT, and for the end of UP when nothing is received */
+	struct timer state_timer;
 	struct timer keepalive_timer;
 	/*
 	 * The ICRC of the last packet that udp_link_rx() checked was right. The link does not need the ICRC, but one
@@ -115,8 +119,8 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 /*
  * udp_link_fresh() - Enter POLLING at once, after udp_link_init()
  *
- * The other end must be new, too, so that it has no old session whose end it could only notice by a silence. Every
- * later silence has its full length.
+ * The peer must be new, too, because a peer that has a link in the state UP notices only by a
+ * silence that this end was restarted. Every later silence has its full length.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 
@@ -124,7 +128,7 @@ void udp_link_fresh(struct udp_link *l, ns_t now);
 void udp_link_fini(struct udp_link *l);
 
 /**
- * udp_link_want() - Let this side take part in the link, or not
+ * udp_link_want() - Set whether this side takes part in the link
  *
  * A node whose port is disabled or set to PortState Down does not take part. When the node takes part again, it is
  * first silent for the rest of UDP_LINK_SILENCE. So switching the port off and on retrains the link.

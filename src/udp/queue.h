@@ -5,9 +5,9 @@
 /*
  * DOC: Packets that wait to be sent
  *
- * Management packets (on VL15, or to QP1) precede all others; each of the two classes is first in, first out, and has
- * its own bound. All packets have CRCs, except the packets of trains, which get their CRCs when they are sent
- * (train/train.h).
+ * Management packets (on VL15, or to QP1) precede all others; each of these two classes is a
+ * first-in, first-out queue with a limit of its own. All packets have CRCs, except the packets of
+ * trains, which get their CRCs when they are sent (train/train.h).
  */
 
 #include "util/pkt.h"
@@ -34,8 +34,8 @@ unsigned int udp_queue_add(struct udp_queue *q, struct pkt *p);
 unsigned int udp_queue_take(struct udp_queue *q, struct pkt **v, unsigned int max);
 
 /*
- * udp_queue_return() - Free the first @done of the @n packets that udp_queue_take() returned, and put the others back to
- * the head of the queue
+ * udp_queue_return() - Free the first @done of the @n packets that udp_queue_take() returned, and
+ * put the others back at the head of the queue
  */
 void udp_queue_return(struct udp_queue *q, struct pkt **v, unsigned int n, unsigned int done);
 
