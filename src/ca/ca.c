@@ -26,7 +26,7 @@ int ca_pkey_find(struct ca *ca, uint16_t pkey)
 
 	for (unsigned int i = 0; low && i <= UINT16_MAX; i++) {
 		if (ca_pkey_query(ca, (uint16_t)i, &entry))
-			break; /* past the end of the table */
+			break; /* @i is past the end of the P_Key table */
 		if ((entry & 0x7fff) != low)
 			continue;
 		if (entry & IB_PKEY_FULL)

@@ -51,7 +51,10 @@ struct ca_qp_attr {
 	uint16_t pkey_index;
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
-	/* QPN that the software HCA uses if it is free; the verbs backend ignores this hint */
+	/*
+	 * QPN that the software HCA gives to the QP if it is free; libibverbs has no such choice
+	 * and ignores it
+	 */
 	uint32_t qpn_hint;
 };
 
@@ -65,13 +68,15 @@ struct ca_ah_attr {
 };
 
 struct ca_send {
-	struct pkt *pkt; /* the packet; its head is at the beginning of the payload */
+	/* the packet; the head of its descriptor is at the beginning of the payload */
+	struct pkt *pkt;
 	struct ca_ah *ah;
 	uint32_t dest_qp, qkey;
 };
 
 struct ca_wc {
-	struct pkt *pkt; /* the packet; its head is at the payload, after the GRH */
+	/* the packet; the head of its descriptor is at the payload, after the GRH */
+	struct pkt *pkt;
 	const uint8_t *grh; /* GRH of 40 octets, or NULL; valid while @pkt is unchanged */
 	uint32_t src_qp;
 	uint16_t slid, pkey_index;
@@ -79,7 +84,8 @@ struct ca_wc {
 };
 
 /*
- * Work requests that the QPs of a port have posted and the port has not sent yet; all QPs of a port share this queue
+ * Send queue of a port: the work requests that all QPs of the port have posted, and that the port
+ * has not sent yet
  */
 struct ca_send_queue {
 	unsigned int waiting; /* packets in the queue */
@@ -91,7 +97,9 @@ struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
 	/* The receive queue of an armed QP is no longer empty. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
-	/* Packets have left a send queue that had stalled. May be NULL */
+	/*
+	 * Called when packets have left a send queue that could not send for a while. May be NULL
+	 */
 	void (*room)(void *ctx, ns_t now);
 };
 
@@ -120,7 +128,7 @@ struct ca_ops {
 	void (*dispatch)(struct ca *ca, ns_t now); /* NULL if .fd is -1 */
 };
 
-/* A backend's own structs begin with struct ca, ca_qp or ca_ah. */
+/* The structs of a backend begin with struct ca, struct ca_qp or struct ca_ah. */
 struct ca {
 	const struct ca_ops *ops;
 	const struct ca_notify *notify;
@@ -128,7 +136,8 @@ struct ca {
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	/*
-	 * descriptor to poll; -1 if events are reported only by .notify, as with the software HCA
+	 * file descriptor to poll; -1 if events are reported only by .notify, as by the software
+	 * HCA
 	 */
 	int fd;
 };
@@ -153,7 +162,10 @@ static inline int ca_port_query(struct ca *ca, struct ca_port_attr *ret)
 	return ca->ops->port_query(ca, ret);
 }
 
-/* ca_pkey_query() - P_Key at @index; -EINVAL: @index is past the end of the table */
+/*
+ * ca_pkey_query() - Read the P_Key at @index of the port's table. Return: 0; -EINVAL: @index is
+ * past the end of the table
+ */
 static inline int ca_pkey_query(struct ca *ca, uint16_t index, uint16_t *ret)
 {
 	return ca->ops->pkey_query(ca, index, ret);
@@ -191,13 +203,16 @@ static inline uint32_t ca_qp_num(const struct ca_qp *qp)
 	return qp->ca->ops->qp_num(qp);
 }
 
-/* ca_ah_create() - Return: 0; -ENOMEM, -EINVAL, -EAGAIN. The call may be slow */
+/*
+ * ca_ah_create() - Make an address handle, which may take long. Return: 0; -ENOMEM, -EINVAL,
+ * -EAGAIN
+ */
 static inline int ca_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret)
 {
 	return ca->ops->ah_create(ca, attr, ret);
 }
 
-/* ca_ah_destroy() - Free an address handle; the backend waits until posted sends no longer use it */
+/* ca_ah_destroy() - Free an address handle, as soon as no posted send uses it any more */
 static inline void ca_ah_destroy(struct ca_ah *ah)
 {
 	if (ah)
@@ -234,7 +249,8 @@ static inline unsigned int ca_poll(struct ca_qp *qp, struct ca_wc *v, unsigned i
 }
 
 /*
- * ca_arm() - Ask for one call of notify->ready(). Return: false if packets wait already, so that the caller must poll
+ * ca_arm() - Ask for one call of notify->ready() when a packet arrives. Return: false if packets
+ * wait already, so that the caller must poll
  */
 static inline bool ca_arm(struct ca_qp *qp)
 {
@@ -242,8 +258,9 @@ static inline bool ca_arm(struct ca_qp *qp)
 }
 
 /*
- * ca_queued() - Number of packets in the send queue and in the fabric's queues at this port. A source that can wait
- * should send nothing while this number is high, because full queues lose packets
+ * ca_queued() - Number of packets in the send queue and in the fabric's queues at this port. A
+ * sender that can wait should send nothing while this number is high, because full queues lose
+ * packets
  */
 static inline unsigned int ca_queued(struct ca *ca)
 {

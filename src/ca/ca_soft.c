@@ -21,7 +21,7 @@ struct soft_ca {
 	struct list link; /* link in s->open */
 	struct list qps, ahs;
 	/*
-	 * closed inside ca_soft_event(); in that case ca_soft_event() frees the port before it
+	 * true if the port was closed inside ca_soft_event(), which then frees the port before it
 	 * returns
 	 */
 	bool closed;
@@ -381,7 +381,10 @@ static int event_of(enum node_event ev)
 	return -1;
 }
 
-/* Callbacks may open and close ports, even the port for which they are called, and cause further events. */
+/*
+ * Callbacks may open and close ports, even the port for which they are called, and may cause
+ * further events.
+ */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now)
 {
 	int ca_ev = event_of(ev);

@@ -38,8 +38,9 @@ void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft
 void ca_soft_hca_destroy(struct ca_soft_hca *s);
 
 /*
- * Functions that the owner calls from hca_ops.event and hca_ops.ready of this HCA. They ignore the events RETRAIN and
- * PHYS, which are for the fabric. ca_soft_ready() must not be called for QPs that were not created through ca.h.
+ * Functions that the owner of the HCA calls from hca_ops.event and hca_ops.ready. They ignore the
+ * events RETRAIN and PHYS, which are for the fabric. ca_soft_ready() must not be called for QPs
+ * that were not created through ca.h.
  */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now);
 void ca_soft_ready(struct ca_soft_hca *s, struct hca_qp *qp);

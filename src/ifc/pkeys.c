@@ -71,8 +71,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Reads the port's P_Key table into k->now. Returns the number of P_Keys that came() and gone() are
- * concerned with.
+ * Reads the port's P_Key table into k->now. Returns the number of P_Keys in k->now, which are those
+ * to report.
  */
 static unsigned int read_table(struct ifc_pkeys *k, struct ca *ca)
 {

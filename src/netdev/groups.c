@@ -26,8 +26,8 @@
  *	2    uib0            ff020000000000000000000000000001     1 0000000C 0
  */
 
-#define READ_SIZE 4096 /* octets of a piece; the kernel returns no more at once */
-#define SHORTEST_LINE 20 /* each line of /proc/net/igmp that has a group is longer */
+#define READ_SIZE 4096 /* octets of one read; the kernel never returns more at once */
+#define SHORTEST_LINE 20 /* a line of /proc/net/igmp that has a group is longer than this */
 
 static_assert(READ_SIZE / SHORTEST_LINE < GROUPS_PIECE,
 	      "a piece has room for all groups of a read");
@@ -56,7 +56,7 @@ static void found(struct groups_parser *p, const uint8_t *addr, size_t alen)
 	p->n++;
 }
 
-/* Read exactly @n octets of hexadecimal digits, which a blank must follow. */
+/* Reads exactly @n octets as hexadecimal digits, after which a blank must follow. */
 static int hex_octets(const char *s, uint8_t *ret, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static const char *skip_word(const char *s)
 	return skip_blanks(s);
 }
 
-/* Read a decimal interface index. Returns the place after it, or NULL. */
+/* Reads a decimal interface index. Returns the place after the number, or NULL if there is none. */
 static const char *get_index(const char *s, int *ret)
 {
 	unsigned long v = 0;

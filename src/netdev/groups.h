@@ -19,7 +19,7 @@ struct netdev_group {
 };
 
 /**
- * struct groups_parser - Parser of a list that is read in pieces of any length
+ * struct groups_parser - Parser of /proc/net/igmp or igmp6, which is read in pieces of any length
  *
  * groups_parser_init() initializes the parser; after groups_parser_end(), @n and @err are the result.
  */
@@ -30,7 +30,7 @@ struct groups_parser {
 	size_t max;
 	size_t n; /* number of groups of the interface, including those beyond @max */
 	int err; /* 0, or -EBADMSG after a line that could not be parsed */
-	bool ours; /* true while the lines of /proc/net/igmp belong to the interface */
+	bool ours; /* true while the lines that follow in /proc/net/igmp belong to the interface */
 	bool first; /* true before the title line of /proc/net/igmp */
 	/* Number of octets in .line; sizeof(line) if the line is too long */
 	unsigned int line_len;
@@ -43,8 +43,9 @@ void groups_parser_feed(struct groups_parser *p, const char *text, size_t len);
 void groups_parser_end(struct groups_parser *p);
 
 /*
- * A list of tens of thousands of groups is read in pieces, so that the caller can do other work in between. The
- * kernel walks the list from its beginning for each read, which takes 0.3 ms at 40,000 groups.
+ * A list of tens of thousands of groups is read in pieces, so that the caller can do other work
+ * between two pieces. The kernel walks the list from its beginning for each read, which takes 0.3
+ * ms at 40,000 groups.
  */
 #define GROUPS_PIECE 256 /* largest number of groups in one piece */
 

@@ -43,14 +43,14 @@ int ibtap_set_addr(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
 int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
 
 /*
- * ibtap_set_max_mtu() - Set the largest MTU that is allowed, and lower the MTU if it is larger. Return: 0; -EINVAL:
- * @mtu is not 68 to 65520; -errno
+ * ibtap_set_max_mtu() - Set the largest MTU that the device may have, and lower the device's MTU if
+ * it is larger. Return: 0; -EINVAL: @mtu is not 68 to 65520; -errno
  */
 int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
 
 /*
- * ibtap_set_offload() - Does the work of tap_set_offload() for a device of this kind. If a bit of @offload needs
- * another bit, the other bit is set, too
+ * ibtap_set_offload() - Does the work of tap_set_offload() for a device of this kind. If an offload
+ * in @offload needs another one, that one is set, too
  */
 int ibtap_set_offload(struct tap *t, uint32_t offload);
 /* ibtap_set_carrier() - Does the work of tap_set_carrier() for a device of this kind */

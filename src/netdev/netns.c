@@ -190,8 +190,8 @@ int netns_create(int *ret_fd)
 	if (home < 0)
 		return home;
 	/*
-	 * If a sandbox refuses setns(), the thread could not return. So setns() is tried before the
-	 * thread leaves its namespace.
+	 * If a sandbox refuses setns(), the thread could not return to its namespace. So setns() to
+	 * this namespace is tried before the thread leaves it.
 	 */
 	if (setns(home, CLONE_NEWNET) || unshare(CLONE_NEWNET)) {
 		err = -errno;

@@ -21,7 +21,8 @@
 
 #define NETNS_RUN_DIR "/run/netns"
 #define NETNS_NAME_MAX 63 /* longest name that is accepted */
-#define NETNS_SPEC_MAX 255 /* longest specification: name, path or pid:N */
+/* most octets of a text that names a namespace: a name, a path or pid:N */
+#define NETNS_SPEC_MAX 255
 
 enum netns_kind {
 	NETNS_NAME, /* /run/netns/NAME */
@@ -32,7 +33,7 @@ enum netns_kind {
 struct netns_spec {
 	enum netns_kind kind;
 	pid_t pid; /* process, for NETNS_PID */
-	/* Path of the file that names the namespace, for every kind */
+	/* path of the file by which the namespace is opened; set for every kind */
 	char path[NETNS_SPEC_MAX + 16];
 };
 
@@ -69,8 +70,8 @@ int netns_create(int *ret_fd);
 int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 
 /*
- * netns_remove_named() - Remove a name as `ip netns del` does. Return: 0; -ESTALE the name no
- * longer means @fd; -errno
+ * netns_remove_named() - Remove the name of a namespace as `ip netns del` does. Return: 0; -ESTALE:
+ * the name no longer names the namespace of @fd; -errno
  */
 int netns_remove_named(const struct netns_spec *spec, int fd);
 
@@ -93,7 +94,7 @@ bool netns_same(int a, int b);
  */
 int netns_call(int fd, int (*fn)(void *arg), void *arg);
 
-#define NETNS_RUN_FDS 8 /* descriptors that netns_run() can bring back */
+#define NETNS_RUN_FDS 8 /* number of descriptors that the function of netns_run() can return */
 
 /**
  * netns_run() - Run a function inside a namespace in a child process

@@ -95,8 +95,8 @@ int netns_enter_userns(void)
 }
 
 /*
- * /sys/class/net shows the namespace in which sysfs was mounted. A host is useful without the right
- * /sys, so failures are ignored.
+ * /sys/class/net shows the interfaces of the namespace in which sysfs was mounted. A host can be
+ * used without the right /sys, so failures are ignored.
  */
 static void remount_sys(void)
 {
@@ -155,8 +155,8 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 }
 
 /*
- * Number of pieces of the queue that one call reads. All users may be allowed to write to the
- * folder, so events may come as fast as they are read.
+ * Number of reads in one call. If all users may write to the folder, events can be added as fast as
+ * they are read.
  */
 #define DRAIN_PIECES 8
 

@@ -11,7 +11,8 @@
 
 #include "netdev/rtnl_msg.h"
 
-#define REPLY_TIMEOUT_S 5 /* time limit for a broken kernel; a working one answers at once */
+/* time limit for an answer of the kernel; a kernel that works answers at once */
+#define REPLY_TIMEOUT_S 5
 
 int rtnl_open(struct rtnl *ret)
 {
@@ -36,8 +37,8 @@ void rtnl_attach(struct rtnl *ret, int fd)
 
 	*ret = (struct rtnl){ .fd = fd };
 	/*
-	 * Requests also work without these options, which give better messages, stricter checks and
-	 * a time limit.
+	 * Requests work without these options, too. The options give better error messages,
+	 * stricter checks and a time limit.
 	 */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
@@ -63,7 +64,7 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
 	return nlh;
 }
 
-/* Take the kernel's text for an error, if there is one. */
+/* Stores the kernel's text about an error in nl->err, if the message has one. */
 static void take_ext_ack(struct rtnl *nl, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
@@ -115,7 +116,10 @@ int rtnl_recv(int fd, void *buf, size_t len, size_t *ret_got)
 	return 0;
 }
 
-/* Returns 1 if more messages follow, or 0 or -errno if this message ends the answer. */
+/*
+ * Processes one message of an answer. Returns 1 if more messages follow; 0 or -errno if the answer
+ * ends with this message
+ */
 static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg,
 		    int *stop)
 {
@@ -133,7 +137,7 @@ static int take_msg(struct rtnl *nl, const struct nlmsghdr *nlh, rtnl_msg_cb cb,
 		take_ext_ack(nl, nlh);
 		return rtnl_end_status(nlh);
 	}
-	/* The rest of the answer has to be read even if the caller does not need it. */
+	/* All messages of the answer have to be read, even if the caller needs no more of them. */
 	if (cb && !*stop)
 		*stop = cb(nlh, arg);
 	return 1;
@@ -205,8 +209,8 @@ static struct nlmsghdr *begin_addr(void *buf, uint16_t type, uint16_t flags, int
 	ifa->ifa_prefixlen = plen;
 	ifa->ifa_index = (uint32_t)ifindex;
 	/*
-	 * The kernel finds the scope of an IPv6 address itself; it makes an IPv4 address global
-	 * unless the request gives another scope.
+	 * The kernel sets the scope of an IPv6 address itself. An IPv4 address gets the scope
+	 * global unless the request contains another one.
 	 */
 	if (ip->family == RTNL_V4 && ip->addr[0] == 169 && ip->addr[1] == 254)
 		ifa->ifa_scope = RT_SCOPE_LINK;

@@ -24,8 +24,12 @@
 struct rtnl {
 	int fd;
 	uint32_t seq;
-	char err[RTNL_ERR_MAX]; /* the kernel's message for the last refusal, or "" */
-	bool changed; /* the table changed during the last dump, which may lack or repeat entries */
+	char err[RTNL_ERR_MAX]; /* text with which the kernel explained its last refusal, or "" */
+	/*
+	 * true if the table changed during the last dump, so that entries may be missing or
+	 * repeated
+	 */
+	bool changed;
 };
 
 enum rtnl_family {
@@ -57,9 +61,13 @@ struct rtnl_link {
 	bool has_mac;
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
-	/* "tun" for a TAP; "" if there is no kind, or if its name is longer than this array */
+	/*
+	 * kind of the link, such as "tun" for a TAP; "" if it has no kind, or if the name is longer
+	 * than this array
+	 */
 	char kind[IFNAMSIZ];
-	char alias[24]; /* "" if there is no alias, or if it is longer than this array */
+	/* alias of the link; "" if it has no alias, or if the alias is longer than this array */
+	char alias[24];
 };
 
 enum rtnl_link_set {
@@ -68,9 +76,10 @@ enum rtnl_link_set {
 	RTNL_SET_MTU = 1 << 2,
 	RTNL_SET_MAC = 1 << 3,
 	RTNL_SET_TXQLEN = 1 << 4,
-	/* Do not make an fe80:: address from the MAC; to be set before the link goes up */
+	/* Do not make an fe80:: address from the MAC. This must be set before the link goes up */
 	RTNL_SET_ADDRGEN_NONE = 1 << 5,
-	RTNL_SET_TOKEN = 1 << 6, /* interface identifier for autoconfigured IPv6 addresses */
+	/* set the interface identifier for autoconfigured IPv6 addresses */
+	RTNL_SET_TOKEN = 1 << 6,
 };
 
 struct rtnl_link_conf {
@@ -79,7 +88,7 @@ struct rtnl_link_conf {
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint8_t mac[6];
-	uint8_t token[8]; /* low 64 bits of the addresses, network order */
+	uint8_t token[8]; /* low 64 bits of autoconfigured IPv6 addresses, in network order */
 };
 
 /**
@@ -114,8 +123,8 @@ struct rtnl_addr {
 	uint8_t plen;
 	uint8_t scope; /* RT_SCOPE_* */
 	/*
-	 * IFA_F_*; with IFA_F_TENTATIVE the address is not usable before duplicate detection has
-	 * ended
+	 * IFA_F_*; while IFA_F_TENTATIVE is set, duplicate address detection is running, and the
+	 * address cannot be used
 	 */
 	uint32_t flags;
 };
@@ -126,7 +135,7 @@ int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_
 /* rtnl_addr_del() - Return: 0; -EADDRNOTAVAIL; -errno */
 int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
-/* rtnl_neigh_del() - Delete one entry. Return: 0; -ENOENT; -errno */
+/* rtnl_neigh_del() - Delete the neighbour entry of an address. Return: 0; -ENOENT; -errno */
 int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
 /*
@@ -137,10 +146,10 @@ int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
  */
 int rtnl_neigh_use(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
-/* The way of a packet to an address */
+/* The route of a packet to an address */
 struct rtnl_route {
 	int ifindex; /* interface by which the packet leaves */
-	/* true if .gateway is the next hop; false if the address itself is the next hop */
+	/* true if .gateway is the next hop; false if the destination is the next hop */
 	bool has_gateway;
 	struct rtnl_ip gateway;
 };
@@ -157,8 +166,8 @@ struct rtnl_neigh {
 	int ifindex;
 	struct rtnl_ip ip;
 	/*
-	 * octets of .hw: 6 for a MAC, 20 for InfiniBand; 0 if the entry has no address, or one that is longer than
-	 * .hw
+	 * octets of .hw: 6 for a MAC, 20 for InfiniBand; 0 if the entry has no hardware address, or
+	 * one that is longer than .hw
 	 */
 	uint8_t hw_len;
 	uint8_t hw[RTNL_HW_MAX];
@@ -173,17 +182,17 @@ struct rtnl_neigh {
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
 /*
- * rtnl_neigh_resolved() - True if the entry has a peer's hardware address, which the kernel has learnt or the
- * administrator has set
+ * rtnl_neigh_resolved() - True if the entry has a hardware address, which the kernel has learnt or
+ * the administrator has set
  */
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
 
-/* rtnl_neigh_failed() - True if the kernel has given up resolving the entry */
+/* rtnl_neigh_failed() - True if the kernel has tried in vain to resolve the address of the entry */
 bool rtnl_neigh_failed(const struct rtnl_neigh *n);
 
 /*
- * rtnl_neigh_learnt() - True if the kernel learnt the entry; false if the administrator made it
- * permanent
+ * rtnl_neigh_learnt() - True if the kernel has learnt the entry; false if the administrator has
+ * made it permanent
  */
 bool rtnl_neigh_learnt(const struct rtnl_neigh *n);
 
@@ -240,9 +249,10 @@ int rtnl_events_open(int *ret_fd);
 /* Reader of a socket that rtnl_events_open() made. At first all members except .fd are zero. */
 struct rtnl_events {
 	int fd;
-	unsigned int stale; /* mask of the dumps to ask for, because events were lost */
-	unsigned int dumping; /* mask of the one dump that the kernel is sending; 0: none */
-	/* number of dumps repeated so far, because links changed during the dump before */
+	unsigned int stale; /* mask of the dumps that must be requested, because events were lost */
+	/* bit of the dump that the kernel is sending; 0: the kernel sends no dump */
+	unsigned int dumping;
+	/* number of times that a dump was repeated because links changed while it was sent */
 	unsigned int repeats;
 };
 
@@ -261,7 +271,10 @@ struct rtnl_events {
 int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *ev, void *arg),
 		     void *arg);
 
-/* rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as after a loss of events */
+/*
+ * rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as they do after
+ * a loss of events
+ */
 void rtnl_events_lost(struct rtnl_events *e);
 
 /**

@@ -18,10 +18,13 @@
 #define MSG_NEWMULTICAST 56
 #define MSG_DELMULTICAST 57
 
-/* Messages read in one call, so that a flood does not delay the caller's other work */
+/*
+ * Most messages that are read in one call, so that a flood of events does not delay the caller's
+ * other work
+ */
 #define READS_MAX 64
 #define REPEATS_MAX \
-	8 /* limit of repeated dumps after a loss of events, if links change during each */
+	8 /* most repetitions of a dump after a loss of events, if links change during each dump */
 
 struct events_cb {
 	void (*cb)(const struct rtnl_event *ev, void *arg);
@@ -134,7 +137,8 @@ int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh)
 		switch (mnl_attr_get_type(a)) {
 		case IFA_LOCAL:
 			/*
-			 * The local address; on a point-to-point link IFA_ADDRESS is the peer's
+			 * IFA_LOCAL is the local address. On a point-to-point link IFA_ADDRESS is
+			 * the address of the peer
 			 */
 			local = take_ip(&ret->ip, a);
 			have |= local;
@@ -152,7 +156,10 @@ int rtnl_addr_decode(struct rtnl_addr *ret, const struct nlmsghdr *nlh)
 	return have ? 0 : -EBADMSG;
 }
 
-/* A message about other settings, or about all interfaces, is -EOPNOTSUPP. */
+/*
+ * Decodes a change of multicast forwarding. Return: 0; -EOPNOTSUPP: the message is about other
+ * settings, or about all interfaces; -EBADMSG
+ */
 static int netconf_decode(struct rtnl_event *ret, const struct nlmsghdr *nlh)
 {
 	const struct netconfmsg *ncm = mnl_nlmsg_get_payload(nlh);
@@ -240,7 +247,10 @@ int rtnl_events_open(int *ret_fd)
 	return 0;
 }
 
-/* Dumps after a loss of events. Bit n of rtnl_events.stale and .dumping stands for row n. */
+/*
+ * Dumps that are requested after a loss of events. Bit n of rtnl_events.stale and .dumping stands
+ * for row n.
+ */
 static const struct {
 	uint16_t type;
 	uint8_t family;
@@ -300,7 +310,7 @@ static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 	return links ? rtnl_end_status(nlh) : 0;
 }
 
-/* Returns 1 if the messages were a piece of a dump, 0 if they were events, or -errno. */
+/* Returns 1 if the messages were a part of a dump, 0 if they were events, or -errno. */
 static int take_all(struct rtnl_events *e, const void *buf, size_t got, struct events_cb *c)
 {
 	const struct nlmsghdr *nlh = buf;
@@ -348,8 +358,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		if (res < 0)
 			return res;
 		/*
-		 * One piece of a dump is enough for one call. After the last piece the next dump is requested here,
-		 * because otherwise nothing would make the socket readable.
+		 * One piece of a dump is enough for one call. After the last piece of a dump the
+		 * next dump is requested here, because nothing else would make the socket readable.
 		 */
 		if (res && (e->dumping || !e->stale))
 			break;

@@ -2,19 +2,22 @@
 #ifndef NETDEV_RTNL_MSG_H
 #define NETDEV_RTNL_MSG_H
 
-/* Functions that the rtnl_*.c files share, to send requests and decode messages. */
+/* Functions for requests and for the decoding of messages, which the rtnl_*.c files share */
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "netdev/rtnl.h"
 
-#define RTNL_BUF 32768 /* most octets that the kernel puts into one piece of a dump */
+#define RTNL_BUF 32768 /* most octets that the kernel sends as one piece of a dump */
 
 /* Called for each message of an answer; any value but 0 ends the calls. */
 typedef int (*rtnl_msg_cb)(const struct nlmsghdr *nlh, void *arg);
 
-/* rtnl_begin() - Begin a message in @buf, with a zeroed fixed part of @extra octets */
+/*
+ * rtnl_begin() - Begin a message in @buf, whose fixed part has @extra octets and is zeroed. Return:
+ * the header; *ret_body is the fixed part
+ */
 struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t extra,
 			    void **ret_body);
 
@@ -47,7 +50,10 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
  */
 int rtnl_recv(int fd, void *buf, size_t len, size_t *ret_got);
 
-/* rtnl_end_status() - Status in a message NLMSG_DONE or NLMSG_ERROR: 0; -errno of the kernel; -EBADMSG */
+/*
+ * rtnl_end_status() - Return the status that a message NLMSG_DONE or NLMSG_ERROR contains: 0;
+ * -errno of the kernel; -EBADMSG
+ */
 int rtnl_end_status(const struct nlmsghdr *nlh);
 
 /* Decoders return 0 or -EBADMSG. */

@@ -13,7 +13,9 @@ struct neigh_cb {
 	void *arg;
 };
 
-/* Return: 0; -EOPNOTSUPP the entry is neither IPv4 nor IPv6; -EBADMSG */
+/*
+ * Decodes a neighbour entry. Return: 0; -EOPNOTSUPP: the entry is neither IPv4 nor IPv6; -EBADMSG
+ */
 static int decode(struct rtnl_neigh *ret, const struct nlmsghdr *nlh)
 {
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
@@ -144,7 +146,8 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
 
 	((struct ndmsg *)body)->ndm_family = rtnl_ip_af(family);
 	/*
-	 * Linux 4.20 and later then leave out other interfaces; older kernels ignore the attribute.
+	 * With this attribute, Linux 4.20 and later leave out other interfaces. Older kernels
+	 * ignore the attribute.
 	 */
 	mnl_attr_put_u32(nlh, NDA_IFINDEX, (uint32_t)ifindex);
 	return rtnl_send(nl, nlh);
@@ -156,7 +159,10 @@ int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,
 	struct neigh_cb c = { ifindex, cb, arg };
 	int stop = 0, res = rtnl_take(nl, on_neigh, &c, &stop);
 
-	/* If the table changed meanwhile, this dump may lack an entry. The next search finds it. */
+	/*
+	 * If the table changed during this dump, an entry may be missing. The next search finds
+	 * this entry.
+	 */
 	if (res || stop == -EAGAIN)
 		return res;
 	return stop;

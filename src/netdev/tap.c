@@ -35,7 +35,7 @@ static int setup(int fd, const char *ifname, const char **ret_what)
 
 	memcpy(ifr.ifr_name, ifname, strlen(ifname));
 	/*
-	 * With IFF_TUN_EXCL, the call never attaches to a persistent device that another program
+	 * With IFF_TUN_EXCL, this call never attaches to a persistent device that another program
 	 * made.
 	 */
 	ifr.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
@@ -61,7 +61,7 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what)
 	fd = open(TUN_PATH, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return failed(ret_what, "opening " TUN_PATH);
-	/* /dev/net/tun may be another kind of file, as in a container that has made it by hand. */
+	/* /dev/net/tun may be another kind of file, as in a container where it was made by hand. */
 	if (ioctl(fd, TUNGETFEATURES, &features))
 		err = failed(ret_what, "using " TUN_PATH " as a TUN device");
 	else

@@ -33,7 +33,7 @@
 
 #include "util/frame.h"
 
-#define TAP_FRAME_MAX (65536 + 44) /* gso_max_size and the longest link header */
+#define TAP_FRAME_MAX (65536 + 44) /* largest frame: gso_max_size and the longest link header */
 #define TAP_SMALL (PKT_HDR_MAX - 100) /* longest frame that is copied to pkt->hdr */
 
 /* Kinds of network devices, which differ in link header and virtio-net header */
@@ -44,8 +44,8 @@ enum tap_kind {
 };
 
 /*
- * Mask of offloads: checksums and segmentation that the kernel may leave to the reader of the TAP, and the writer of
- * the TAP to the kernel.
+ * Mask of offloads: checksums and segmentation that the kernel may leave to the reader of the TAP,
+ * and that the writer of the TAP may leave to the kernel.
  */
 enum tap_offload {
 	TAP_OFFLOAD_CSUM = 1 << 0, /* partial TCP and UDP checksums */
@@ -101,7 +101,7 @@ struct tap_stats {
 	uint64_t rx_frames, rx_octets;
 	uint64_t tx_frames, tx_octets;
 	uint64_t rx_bad; /* frames dropped because their virtio-net header does not fit them */
-	uint64_t rx_nobuf; /* reads postponed because the pool was exhausted */
+	uint64_t rx_nobuf; /* reads that were put off because the pool had no free buffer */
 	uint64_t tx_err; /* writes that the kernel refused */
 };
 
@@ -116,12 +116,12 @@ struct tap {
 struct tap_rx {
 	struct pkt_pool *pool;
 	/*
-	 * Buffer being filled, and the buffer for the rest of a frame that is longer than the room
-	 * in .cur
+	 * .cur: buffer that is being filled; .spare: buffer for the rest of a frame that is longer
+	 * than the room in .cur
 	 */
 	struct pkt_buf *cur, *spare;
 	uint32_t off; /* first free octet of .cur */
-	uint32_t expect; /* length of the last frame that was put into a buffer */
+	uint32_t expect; /* length of the last frame that was stored in a buffer */
 };
 
 /**
@@ -165,7 +165,10 @@ int tap_set_offload(struct tap *t, uint32_t offload);
  */
 int tap_set_carrier(const struct tap *t, bool on);
 
-/* tap_deleted() - Tell whether @err of tap_read() or tap_write() means that the device was deleted */
+/*
+ * tap_deleted() - Tell whether the error @err of tap_read() or tap_write() means that the device
+ * was deleted
+ */
 static inline bool tap_deleted(const struct tap *t, int err)
 {
 	return err == (t->kind == TAP_INFINIBAND ? -EBUSY : -EBADFD);

@@ -22,8 +22,8 @@
  * To make such copies rare, a rest shorter than the last frame is not used.
  */
 
-#define RX_ALIGN 64u /* frames start at a cache line */
-#define RX_REST 2048u /* a shorter rest of a buffer is not used */
+#define RX_ALIGN 64u /* each frame in a buffer starts at a cache line */
+#define RX_REST 2048u /* if fewer octets than this are left in a buffer, they are not used */
 
 static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
@@ -59,7 +59,7 @@ static void rx_next_buf(struct tap_rx *rx)
 	rx->off = 0;
 }
 
-/* Make sure that there is room for the longest frame. */
+/* Makes sure that there is room for the longest frame in .cur and .spare. */
 static int rx_prepare(struct tap_rx *rx)
 {
 	uint32_t rest;
@@ -105,14 +105,14 @@ static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *
 	return got < 0 ? -errno : got;
 }
 
-/* Make the @len octets that rx_readv() has read the payload of @p. */
+/* Makes the @len octets of the frame that rx_readv() has read the payload of @p. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;
 	const uint8_t *data;
 
 	if (len > rest) {
-		/* rx_readv() cannot have read more than the rest without a spare */
+		/* without a spare buffer, rx_readv() cannot have read more than the rest of .cur */
 		assert(rx->spare);
 		memcpy(rx->spare->data, rx->cur->data + rx->off, rest);
 		rx_next_buf(rx);
@@ -130,12 +130,15 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 }
 
 /*
- * Return the first octets of the frame, which are in one piece. So the caller can read the EtherType before rx_place()
- * joins the parts of the frame.
+ * Returns the first octets of the frame, which lie in one piece, so that the caller can read the
+ * EtherType before rx_place() joins the parts of the frame.
  */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {
-	/* A buffer is used only while at least RX_REST octets are left in it, so the frame's headers are in one piece. */
+	/*
+	 * At least RX_REST octets are left in a buffer that is used, so the headers of the frame
+	 * are in one piece.
+	 */
 	return rx->cur->data + rx->off;
 }
 

@@ -10,7 +10,7 @@ void udp_batch_begin(struct udp_batch *b, bool gso)
 	b->used = 0;
 }
 
-/* Whether a packet of @len octets may follow in the message */
+/* Tells whether a packet of @len octets may be the next datagram of the message */
 static bool fits(const struct udp_msg *m, uint32_t len)
 {
 	return !m->closed && m->packets < UDP_BATCH_SEGS && len <= m->seg &&
@@ -43,8 +43,8 @@ static void add_part(struct udp_batch *b, struct udp_msg *m, const void *data, s
 }
 
 /*
- * Adds a copy of some octets. If the part before ends at these octets in the batch, extends this
- * part.
+ * Adds a copy of some octets to the message. If the last part ends where the copy begins, this part
+ * is extended.
  */
 static void add_copy(struct udp_batch *b, struct udp_msg *m, const void *data, size_t len)
 {

@@ -18,21 +18,27 @@
 #include "util/pkt.h"
 
 #define UDP_BATCH_SEGS \
-	64 /* packets of a message, a number that every kernel with UDP_SEGMENT accepts (UDP_MAX_SEGMENTS) */
+	64 /* most packets of a message, which every kernel with UDP_SEGMENT accepts (UDP_MAX_SEGMENTS) */
 #define UDP_BATCH_OCTETS \
 	65507 /* most octets of a message: an IP packet without the headers of IPv4 and UDP */
-#define UDP_BATCH_PARTS 4 /* parts of a packet: headers, two slices, tail */
+#define UDP_BATCH_PARTS 4 /* most parts of a packet: headers, two slices of payload, tail */
 
 struct udp_msg {
 	unsigned int first_part, nparts; /* udp_batch.part[first_part ...) */
 	unsigned int packets;
 	uint32_t octets;
-	uint16_t seg; /* length of each packet but the last */
-	bool closed; /* true after a shorter packet, which must be the last packet of the message */
+	uint16_t seg; /* length of each packet of the message but the last */
+	/*
+	 * true after a packet that is shorter than .seg, which must be the last one of the message
+	 */
+	bool closed;
 };
 
 struct udp_batch {
-	/* true if one message may consist of several packets; false: each packet is a message */
+	/*
+	 * true if a message may consist of several packets; false if each packet is a message of
+	 * its own
+	 */
 	bool gso;
 	unsigned int nmsgs, npackets, nparts;
 	uint32_t used; /* octets of room[] */

@@ -17,12 +17,16 @@
 #define UDP_GRO 104
 #endif
 
-/* A message of this length or more is not copied out of the buffer into which it was received */
+/*
+ * A message of this length or more stays in the buffer into which it was received; a shorter one is
+ * copied
+ */
 #define KEEP_OCTETS (16 * 1024)
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
 	      "what is packed of one udp_sock_recv() fits");
 
-#define RETRIES 4 /* tries of a call, because each pending ICMP error makes one call fail */
+/* number of tries of a system call, because each pending ICMP error lets one call fail */
+#define RETRIES 4
 
 /* --- the socket */
 
@@ -49,7 +53,10 @@ static void set_options(struct udp_sock *s)
 {
 	bool v6 = s->family == 6;
 
-	/* Allow IP to fragment packets, because an Ethernet path cannot carry a packet of 2 KB. */
+	/*
+	 * Let IP fragment packets, because an Ethernet path cannot carry a packet of 2 KB in one
+	 * piece.
+	 */
 	if (v6)
 		set_int(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
 	else
@@ -57,7 +64,7 @@ static void set_options(struct udp_sock *s)
 	set_int(s->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
 	s->gro = !set_int(s->fd, IPPROTO_UDP, UDP_GRO, 1);
 	s->gso = !set_int(s->fd, IPPROTO_UDP, UDP_SEGMENT, 0);
-	/* The kernel doubles the value, to allow for its own overhead */
+	/* the kernel returns twice the requested size, because it counts its own overhead */
 	s->rcvbuf = get_int(s->fd, SO_RCVBUF) / 2;
 	s->sndbuf = get_int(s->fd, SO_SNDBUF) / 2;
 }
@@ -118,8 +125,8 @@ void udp_sock_close(struct udp_sock *s)
 }
 
 /*
- * True for an error that ICMP reported for an earlier datagram, so that it does not concern this
- * call.
+ * True if the error was reported by ICMP for an earlier datagram, so that it does not concern the
+ * present call.
  */
 static bool is_icmp(int err)
 {
@@ -179,7 +186,8 @@ void udp_rx_destroy(struct udp_rx *rx)
 }
 
 /*
- * Replace each buffer that packets still refer to. Returns the number of slots that have a buffer.
+ * Replaces each buffer in .slot to which packets still refer. Returns the number of slots that have
+ * a buffer.
  */
 static unsigned int fill_slots(struct udp_rx *rx)
 {
@@ -196,7 +204,9 @@ static unsigned int fill_slots(struct udp_rx *rx)
 	return n;
 }
 
-/* Return room for @len octets after the other packed messages; NULL if there is no buffer */
+/*
+ * Returns room for @len octets after the other messages in rx->packed; NULL if there is no buffer
+ */
 static uint8_t *pack(struct udp_rx *rx, size_t len)
 {
 	uint8_t *at;
@@ -218,7 +228,10 @@ static uint8_t *pack(struct udp_rx *rx, size_t len)
 	return at;
 }
 
-/* Return the size of the datagrams, from UDP_GRO; 0: the message is one datagram */
+/*
+ * Returns the size of the datagrams in the message, which UDP_GRO has reported; 0: the message is
+ * one datagram
+ */
 static int segment_of(struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -246,7 +259,10 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 	return n;
 }
 
-/* Store the datagrams of one message from rx->v[n] on. Returns the new n */
+/*
+ * Stores the datagrams of one message in rx->v, from rx->v[n] on. Returns the new number of
+ * datagrams in rx->v
+ */
 static unsigned int take(struct udp_sock *s, struct udp_rx *rx, unsigned int n, struct mmsghdr *m,
 			 unsigned int slot)
 {
@@ -361,8 +377,9 @@ static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
 }
 
 /*
- * Whether the first message was refused because of UDP_SEGMENT: the datagrams are longer than the device's MTU (EINVAL, EMSGSIZE),
- * or the route's device has no checksum offload (EIO)
+ * Tells whether the first message was refused because of UDP_SEGMENT, either because the datagrams
+ * are longer than the device's MTU (EINVAL, EMSGSIZE), or the route's device has no checksum
+ * offload (EIO)
  */
 static bool gso_refused(const struct udp_batch *b, int err)
 {

@@ -33,9 +33,12 @@
 
 struct udp_sock_stats {
 	uint64_t recv_calls, recv_msgs, send_calls, send_msgs;
-	/* number of ICMP errors, which arrive if there is no peer at the address */
+	/* number of ICMP errors, which are received if there is no peer at the address */
 	uint64_t icmp_errors;
-	/* Messages of more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this number are lost */
+	/*
+	 * number of messages with more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this
+	 * number are lost
+	 */
 	uint64_t recv_cut;
 	/* 1 if UDP_SEGMENT was refused; from then on each packet is sent as a message of its own */
 	uint64_t gso_refused;
@@ -52,7 +55,10 @@ struct udp_sock {
 
 struct udp_dgram {
 	struct ip_endpoint from;
-	/* Buffer that holds the datagram; valid until the next udp_sock_recv(), unless referenced */
+	/*
+	 * buffer that holds the datagram; valid until the next udp_sock_recv(), unless the caller
+	 * took a reference to it
+	 */
 	struct pkt_buf *buf;
 	const uint8_t *data;
 	uint32_t len;
@@ -62,15 +68,18 @@ struct udp_dgram {
 struct udp_rx {
 	struct pkt_pool *pool;
 	struct pkt_buf *slot[UDP_SOCK_MSGS];
-	/* buffer for short messages, which are stored one after the other */
+	/* buffer into which short messages are copied one after the other */
 	struct pkt_buf *packed;
 	uint32_t used;
-	struct pkt_buf *retired[UDP_RX_RETIRED]; /* full buffers to which .v may refer */
+	struct pkt_buf *retired[UDP_RX_RETIRED]; /* buffers that are full, to which .v may refer */
 	unsigned int nretired;
 	struct udp_dgram v[UDP_SOCK_MAX];
 };
 
-/* udp_rx_create() - Return NULL if out of memory. The object takes buffers from @pool when they are needed */
+/*
+ * udp_rx_create() - Make buffers for receiving, which are taken from @pool when they are needed.
+ * Return: NULL if out of memory
+ */
 struct udp_rx *udp_rx_create(struct pkt_pool *pool);
 void udp_rx_destroy(struct udp_rx *rx);
 

@@ -82,7 +82,8 @@ static int gso_decode(struct tap_vnet *v, const struct virtio_net_hdr *h, const 
 		return -EBADMSG;
 	}
 	/*
-	 * The checksums of the segments are made from the partial checksum, so there must be one.
+	 * The kernel makes the checksums of the segments from the partial checksum, so the frame
+	 * must have a partial checksum.
 	 */
 	if (!h->gso_size || !(h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
 		return -EBADMSG;
@@ -143,8 +144,8 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 }
 
 /*
- * The place of the partial checksum is an offset from the Ethernet header, so a VLAN tag makes the
- * place uncertain.
+ * Tells whether the frame has a VLAN tag. The place of the partial checksum is an offset from the
+ * Ethernet header, and a tag makes this place uncertain.
  */
 static bool has_tag(const uint8_t *eth)
 {
@@ -176,8 +177,8 @@ int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind)
 }
 
 /*
- * The kernel puts this many octets of the frame into one piece of memory. If the value were 0, it
- * would put all 64 KiB into one piece.
+ * Returns the number of octets that the kernel puts into one piece of memory. With 0, it would put
+ * all 64 KiB of the frame into one piece.
  */
 static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 {
@@ -188,7 +189,10 @@ static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 	return (uint16_t)(l4 + (unsigned int)(p->hdr[p->head + l4 + 12] >> 4) * 4);
 }
 
-/* The flag GSO_ECN means that only the first segment of a TCP super-frame has CWR. */
+/*
+ * Tells whether CWR is set in a TCP super-frame. The flag GSO_ECN means that only the first segment
+ * gets CWR.
+ */
 static bool has_cwr(const struct pkt *p, uint32_t l4)
 {
 	uint8_t gso = frame_info_const(p)->gso;

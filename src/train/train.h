@@ -129,7 +129,8 @@ struct train_walk {
 	unsigned int k; /* number of packets of the train up to the current one */
 	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
 	uint32_t used; /* octets of this slice that come before this payload */
-	uint8_t last_flags; /* TCP flags that only the last packet has */
+	/* TCP flags of the headers of the train; only the last packet gets FIN and PSH */
+	uint8_t last_flags;
 };
 
 /*

@@ -7,7 +7,7 @@
 #define CLASS_MAX 0x50 /* size of ib_mad's table of classes, in which class 0x81 has index 0 */
 #define VERSION_MAX 0x83
 
-/* Return false for the requests that ib_umad and ib_register_mad_agent() refuse. */
+/* Returns false for a registration that ib_umad or ib_register_mad_agent() would refuse. */
 static bool reg_valid(const struct umad_register *r)
 {
 	uint8_t c = r->mgmt_class;
@@ -47,7 +47,7 @@ static struct mad_agent_cfg agent_cfg(struct umad_conn *c, const struct umad_reg
 	};
 
 	cfg.user_rmpp = !cfg.rmpp;
-	if (!r->mgmt_class) /* an agent without a class gets responses only */
+	if (!r->mgmt_class) /* an agent without a management class receives responses only */
 		return cfg;
 	cfg.class_version = r->class_version;
 	cfg.oui = mad_class_has_oui(r->mgmt_class) ? r->oui : 0;

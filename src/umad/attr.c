@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Finds a path in the table umad_attr_rows. Each row is the path of a file. If a path is the
- * beginning of rows, it is a directory, and the next components of these rows are the names in it.
+ * Finds a path in the table umad_attr_rows. Each row is the path of a file. A path with which rows
+ * begin is a directory, and the next components of these rows are the names in this directory.
  */
 
 struct word {
@@ -15,7 +15,7 @@ struct word {
 	size_t len;
 };
 
-/* Take the next component off a path. Return: false at the end of the path */
+/* Takes the next component off a path. Return: false if the path has no further component */
 static bool next_word(const char **path, struct word *ret)
 {
 	const char *p = *path;
@@ -79,14 +79,14 @@ struct node_port *umad_view_port(const struct umad_view *v, unsigned int dev, un
 }
 
 /*
- * Names that a variable component matches: the prefix with a number in the range [first, first +
- * n).
+ * Names that a variable component of a path matches: the prefix and a number in the range [first,
+ * first + n).
  */
 struct numbers {
 	const char *prefix;
 	size_t prefix_len;
 	unsigned int first, n;
-	unsigned int *at; /* member of struct umad_place that gets the number */
+	unsigned int *at; /* member of struct umad_place into which the number is written */
 };
 
 static struct numbers numbers_of(const struct word *pat, struct umad_place *p)
@@ -106,7 +106,7 @@ static struct numbers numbers_of(const struct word *pat, struct umad_place *p)
 	return (struct numbers){ pat->s, pat->len - 1, 0, total_ports(p->view), &p->dev };
 }
 
-/* Parse a decimal number without leading zeros, as directories list it. */
+/* Parses a decimal number without leading zeros, as the directories of sysfs list it. */
 static bool number(const char *s, size_t len, unsigned int *ret)
 {
 	unsigned int v = 0;
@@ -178,8 +178,8 @@ static int add_names(struct names *out, const struct word *pat, struct umad_plac
 }
 
 /*
- * Match @path with the beginning of a row. Return: false, or true with the rest of the row in
- * @ret_rest
+ * Compares @path with the beginning of a row. Return: true if they match, with the rest of the row
+ * in @ret_rest; otherwise false
  */
 static bool match_row(const char *row, const char *path, struct umad_place *p,
 		      const char **ret_rest)

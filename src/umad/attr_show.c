@@ -6,9 +6,13 @@
 #include "umad/attr.h"
 #include "wire/pma.h"
 
-/* Content of sysfs files, in the format of drivers/infiniband/core/{sysfs,device,user_mad}.c */
+/*
+ * Content of the sysfs files, in the format of the kernel's
+ * drivers/infiniband/core/{sysfs,device,user_mad}.c
+ */
 
-#define FW_VERSION "1.0.0" /* an invented version for tools, as there is no firmware */
+/* firmware version that programs are shown; it is invented, because there is no firmware */
+#define FW_VERSION "1.0.0"
 #define ABI_VERSION 5 /* IB_USER_MAD_ABI_VERSION */
 #define MAJOR 231
 #define ISSM_MINOR 64
@@ -219,7 +223,7 @@ static int pkey(const struct umad_place *p, char *buf, size_t size)
 	return print(buf, size, "0x%04x\n", port_of(p)->pkeys[p->index]);
 }
 
-/* --- counters, which are read from the PMA, as in the kernel */
+/* --- counters, which are read from the PMA of the port, as in the kernel */
 
 struct counter {
 	uint16_t attr;

@@ -17,8 +17,8 @@
 #include "wire/rmpp.h"
 
 /*
- * Return the octets of the headers before the data of a class, as the kernel's
- * ib_get_mad_data_offset().
+ * Returns how many octets of headers come before the data of a MAD of this class, as the kernel's
+ * ib_get_mad_data_offset() does.
  */
 static inline size_t umad_data_off(uint8_t mgmt_class)
 {
@@ -33,7 +33,8 @@ struct umad_port {
 	struct node_port *np;
 	unsigned int users;
 	struct mad_quota quota;
-	const struct umad_conn *issm; /* connection that has the port's issmN open; NULL: none */
+	/* connection that has the device issmN of this port open; NULL: none */
+	const struct umad_conn *issm;
 };
 
 struct umad_srv {
@@ -48,13 +49,15 @@ struct umad_srv {
 
 struct umad_agent {
 	struct umad_conn *conn;
-	struct mad_agent *mad; /* registration at the port's endpoint; NULL: the id is free */
+	/* registration at the MAD endpoint of the port; NULL: this agent id is free */
+	struct mad_agent *mad;
 	uint8_t qp;
-	bool rmpp; /* true if the daemon handles RMPP, false if the program does */
+	/* true if the daemon handles RMPP for this agent, false if the program does it */
+	bool rmpp;
 	bool rmpp_only; /* true if the agent may send only classes that have RMPP, as in ib_mad */
 };
 
-/* A MAD that waits until the program reads it. */
+/* A MAD that waits in the queue of a connection until the program reads it */
 struct umad_out {
 	struct list link; /* link in umad_conn.queue */
 	struct umad_mad m;
@@ -65,8 +68,8 @@ struct umad_conn {
 	struct umad_srv *srv;
 	void *ctx;
 	enum umad_kind kind; /* kind that UMAD_HELLO asked for; 0 before this message */
-	struct umad_view view; /* nodes that the program sees */
-	struct umad_port *port; /* port that is open; NULL for kind ATTR */
+	struct umad_view view; /* the CAs and switches that the program sees */
+	struct umad_port *port; /* port that the connection has opened; NULL for kind ATTR */
 	unsigned int dev;
 	struct mad_quota quota;
 	struct umad_agent agent[UMAD_AGENTS_MAX];
@@ -77,7 +80,8 @@ struct umad_conn {
 };
 
 /*
- * umad_agent_add() - Register an agent. Return: 0; -EINVAL or -ENOMEM where the kernel returns them
+ * umad_agent_add() - Register an agent. Return: 0; -EINVAL or -ENOMEM in the cases in which the
+ * kernel returns this error
  */
 int umad_agent_add(struct umad_conn *c, const struct umad_register *r, uint32_t *ret_id);
 /* umad_agent_del() - Unregister an agent. Return: 0; -EINVAL: no such agent */
@@ -87,9 +91,9 @@ int umad_agent_del(struct umad_conn *c, uint32_t id);
  * umad_send() - Send a MAD that the program has written
  * @data:	the MAD, @len octets
  *
- * If @m has a time-out, so that the program waits for an answer, a refusal is also queued for the
- * program as a returned MAD with the error as its status.
- * Return: 0; -EINVAL; -EBUSY; -ENOMEM; or the error with which a single MAD could not be sent
+ * If @m has a time-out, the program waits for an answer. Then a MAD that is refused is also queued
+ * for the program, with the error as its status. Return: 0; -EINVAL; -EBUSY; -ENOMEM; or the error
+ * with which a single MAD could not be sent
  */
 int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data, size_t len,
 	      ns_t now);

@@ -31,10 +31,11 @@
 
 #define UMAD_VERSION 1
 #define UMAD_INLINE_MAX 65536 /* octets of data in the message itself */
-#define UMAD_DATA_MAX (96u << 20) /* most octets of one MAD, equal to mad_ep_limits.max_rmpp_len */
+/* largest number of octets of one MAD, equal to mad_ep_limits.max_rmpp_len */
+#define UMAD_DATA_MAX (96u << 20)
 #define UMAD_NAME_MAX 64
 #define UMAD_PATH_MAX 256
-#define UMAD_ATTR_MAX 65536 /* most octets of a file, or of the names in a directory */
+#define UMAD_ATTR_MAX 65536 /* largest number of octets of a file, or of the names in a directory */
 
 /* Environment variables that `uipoib exec` sets for the program that it starts. */
 #define UMAD_ENV_SOCKET "UIPOIB_UMAD"
@@ -45,8 +46,9 @@ enum umad_kind { UMAD_KIND_MAD = 1, UMAD_KIND_ISSM, UMAD_KIND_ATTR };
 
 enum umad_type {
 	UMAD_HELLO = 1, /* struct umad_hello; answered by UMAD_RESULT */
-	UMAD_REGISTER, /* struct umad_register and a socket, on which UMAD_RESULT answers */
-	UMAD_UNREGISTER, /* struct umad_unregister and a socket, on which UMAD_RESULT answers */
+	UMAD_REGISTER, /* struct umad_register and a socket, over which UMAD_RESULT is returned */
+	/* struct umad_unregister and a socket, over which UMAD_RESULT is returned */
+	UMAD_UNREGISTER,
 	UMAD_MAD, /* struct umad_mad, both directions */
 	UMAD_ATTR, /* struct umad_attr; answered by UMAD_CONTENT */
 	UMAD_CONTENT, /* struct umad_content */
@@ -67,7 +69,10 @@ struct umad_hello {
 	struct umad_msg msg;
 	uint32_t version;
 	uint32_t kind; /* enum umad_kind */
-	uint32_t dev; /* N of umadN or issmN, counted through all CAs; unused for kind ATTR */
+	/*
+	 * the N of umadN or issmN, where ports are numbered through all CAs; unused for kind ATTR
+	 */
+	uint32_t dev;
 	char host[UMAD_NAME_MAX]; /* zero-terminated, may be "" */
 	/* name of a CA or switch, zero-terminated, may be "" */
 	char node[UMAD_NAME_MAX];
@@ -98,9 +103,10 @@ struct umad_unregister {
 /* A MAD. From .id on the layout is that of the kernel's struct ib_user_mad_hdr. */
 struct umad_mad {
 	struct umad_msg msg;
-	uint32_t data_len; /* octets of the MAD, which follow this header or are in the memfd */
+	/* octets of the MAD, which follow this struct in the message, or are in the memfd */
+	uint32_t data_len;
 	uint32_t id;
-	uint32_t status; /* 0, or an errno such as ETIMEDOUT in a request that is returned */
+	uint32_t status; /* 0; in a request that is returned, an errno such as ETIMEDOUT */
 	uint32_t timeout_ms, retries, length;
 	uint8_t qpn[4], qkey[4], lid[2]; /* big-endian, as in the kernel's structure */
 	uint8_t sl, path_bits, grh_present, gid_index, hop_limit, traffic_class;
@@ -122,7 +128,7 @@ struct umad_content {
 	struct umad_msg msg;
 	int32_t err; /* 0, -ENOENT, -EACCES */
 	uint32_t dir; /* 1 for a directory, 0 for a file */
-	uint32_t data_len; /* octets of content that follow this header */
+	uint32_t data_len; /* octets of content that follow this struct in the message */
 };
 
 #endif

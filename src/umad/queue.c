@@ -47,8 +47,7 @@ static void put(struct umad_conn *c, const struct umad_mad *m, const void *data,
 }
 
 /*
- * Return the index of the P_Key with which the MAD arrived, as the receive completion of QP1 has
- * it.
+ * Returns the index of the P_Key with which the MAD arrived, as a receive completion of QP1 has it.
  */
 static uint16_t pkey_index(const struct node_port *np, const struct mad_addr *from)
 {

@@ -5,10 +5,10 @@
 #include "umad/priv.h"
 #include "wire/sa.h"
 
-#define RETRIES_MAX 255 /* limit for programs that request absurdly many retries */
-#define RMPP_HDR_END 36 /* fewest octets of a MAD that ib_umad accepts */
+#define RETRIES_MAX 255 /* limit of retries, for programs that ask for absurdly many */
+#define RMPP_HDR_END 36 /* octets that a MAD must have at least, as ib_umad demands */
 
-/* A request that waits for its response. */
+/* A request of a program that waits for its response */
 struct sent {
 	struct umad_conn *conn;
 	struct umad_mad m;
@@ -16,8 +16,8 @@ struct sent {
 };
 
 /*
- * Tell whether a MAD will be sent by RMPP. @data has at least its first UMAD_HEAD_LEN octets, or
- * the whole MAD if it is shorter.
+ * Tells whether a MAD will be sent by RMPP. @data has at least the first UMAD_HEAD_LEN octets of
+ * the MAD, or the whole MAD if the MAD is shorter.
  */
 static bool by_rmpp(const struct umad_agent *a, const uint8_t *data)
 {
@@ -38,9 +38,8 @@ bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,
 }
 
 /*
- * Make a MAD acceptable to mad_request() and mad_reply(): a single MAD is copied to @pad, filled
- * with zeros to 256 octets.
- * Return: 0; -EINVAL
+ * Gives a MAD the form that mad_request() and mad_reply() accept: a MAD that is not sent by RMPP is
+ * copied to @pad and filled up with zeros to 256 octets. Return: 0; -EINVAL
  */
 static int normalize(const struct umad_agent *a, const uint8_t **data, size_t *len,
 		     uint8_t pad[MAD_LEN])
@@ -75,7 +74,8 @@ static int address(struct mad_addr *ret, const struct umad_agent *a, const struc
 		.lid = be16_at(m->lid),
 		.pkey = a->qp == IB_QP0 ? IB_PKEY_DEFAULT : np->pkeys[m->pkey_index],
 		.qpn = be32_at(m->qpn) & 0xffffff,
-		.qkey = a->qp == IB_QP0 ? 0 : IB_QP1_QKEY, /* the Q_Key of QP1, not the program's */
+		/* QP1 has this Q_Key, whatever the program has written */
+		.qkey = a->qp == IB_QP0 ? 0 : IB_QP1_QKEY,
 		.has_grh = m->grh_present,
 		.gid_index = m->gid_index,
 		.tclass = m->traffic_class,
@@ -134,8 +134,8 @@ static int request(struct umad_agent *a, const struct umad_mad *m, const struct 
 }
 
 /*
- * The high half of the TID becomes the agent's id, except in responses, which keep the requester's
- * TID.
+ * Sends a MAD for which no response is expected. The high half of its TID becomes the agent's id,
+ * except in a response, which keeps the TID of the request.
  */
 static int send_alone(struct umad_agent *a, const struct mad_addr *to, const uint8_t *data,
 		      size_t len, ns_t now)
@@ -195,8 +195,8 @@ int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data
 		err = send_as(&c->agent[m->id], m, data, len, now);
 	count(c, err);
 	/*
-	 * The program's write() has already returned, so a program that waits for an answer gets the
-	 * MAD back instead of an error.
+	 * The program's write() has returned already. So a program that waits for an answer gets
+	 * the MAD back, with the error as its status.
 	 */
 	if (err && known && len >= MAD_HDR_LEN && m->timeout_ms)
 		umad_queue_back(c, m, data, (uint32_t)-err);

@@ -13,8 +13,9 @@ const struct umad_limits umad_limits_default = {
 	.min_open = 8,
 	.max_open_octets = UMAD_DATA_MAX,
 	/*
-	 * port_max_open and min_open of all max_conns connections, 2048 + 256 * 8, are half of the
-	 * 8192 that a port's endpoint allows. The other half is for the SM and the SA client.
+	 * port_max_open, and min_open for each of max_conns connections, are together 2048 + 256 *
+	 * 8 requests, which is half of the 8192 that the MAD endpoint of a port allows. The other
+	 * half is for the SM and the SA client.
 	 */
 	.port_max_open = 2048,
 	.port_max_open_octets = 128u << 20,
@@ -83,8 +84,8 @@ static void port_put(struct umad_port *p)
 /* --- IsSM */
 
 /*
- * Set IsSM for an issm file. Only one may be open for each port, which a semaphore ensures in
- * ib_umad. A port on which our own SM runs has IsSM already.
+ * Sets IsSM on the port whose issm file a program opens. Only one issm file of a port may be open,
+ * as in ib_umad, where a semaphore ensures this. A port on which our own SM runs has IsSM already.
  */
 static int issm_open(struct umad_conn *c, ns_t now)
 {
@@ -277,7 +278,7 @@ static int on_mad(struct umad_conn *c, const struct umad_in *in, ns_t now)
 		else
 			c->st.drops[UMAD_DROP_BUSY]++;
 	}
-	return 0; /* if umad_send() refused the MAD, umad_send() has counted the refusal */
+	return 0; /* umad_send() has already counted a MAD that it refused */
 }
 
 static int on_attr(struct umad_conn *c, const struct umad_in *in, struct umad_answer *ret)

@@ -19,8 +19,9 @@
 #include "umad/proto.h"
 
 #define UMAD_CAS_MAX 64
-#define UMAD_PORTS_MAX 256 /* most ports of all CAs of a view */
-#define UMAD_AGENTS_MAX 32 /* most agents of a device file, as IB_UMAD_MAX_AGENTS */
+#define UMAD_PORTS_MAX 256 /* most ports that all CAs of a struct umad_view have together */
+/* most agents of one open device file, as the kernel's IB_UMAD_MAX_AGENTS */
+#define UMAD_AGENTS_MAX 32
 
 /* The CAs (or switches) that a program sees as uipoib0, uipoib1 ... */
 struct umad_view {
@@ -54,8 +55,8 @@ struct umad_srv_ops {
 	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
 	/*
-	 * A connection whose queue was empty has a MAD now. The callback may take the MAD at once, by
-	 * umad_conn_next().
+	 * Called when a connection whose queue was empty has a MAD for the program. The callback
+	 * may take this MAD at once, by umad_conn_next().
 	 */
 	void (*ready)(void *ctx, void *conn_ctx);
 };
@@ -63,27 +64,40 @@ struct umad_srv_ops {
 struct umad_limits {
 	unsigned int max_conns;
 	unsigned int max_queue; /* most MADs in the queue of a connection */
-	size_t max_queue_octets; /* most octets in a connection's queue; an empty queue takes a MAD of any length */
-	size_t max_all_octets; /* most octets in all queues together; while all are empty, a MAD of any length is taken */
-	unsigned int max_open; /* most open requests and RMPP replies of a connection */
+	/* most octets in the queue of a connection; but an empty queue takes a MAD of any length */
+	size_t max_queue_octets;
+	/*
+	 * most octets in the queues of all connections together; but while all are empty, a MAD of
+	 * any length is taken
+	 */
+	size_t max_all_octets;
+	/* most requests and RMPP replies of a connection that are open at a time */
+	unsigned int max_open;
 	/* number of requests that each connection may have open even if port_max_open is reached */
 	unsigned int min_open;
-	size_t max_open_octets; /* most octets of RMPP messages that a connection is sending */
-	unsigned int port_max_open; /* most open requests and RMPP replies of a port */
-	size_t port_max_open_octets; /* most octets of RMPP messages that a port is sending */
+	/* most octets of the RMPP messages that a connection is sending at a time */
+	size_t max_open_octets;
+	/* most requests and RMPP replies of all connections to a port that are open at a time */
+	unsigned int port_max_open;
+	/* most octets of the RMPP messages that all connections to a port are sending at a time */
+	size_t port_max_open_octets;
 };
 extern const struct umad_limits umad_limits_default;
 
-/* @lim is NULL for umad_limits_default. Return: NULL if out of memory */
+/*
+ * umad_srv_create() - Make the daemon's side. @lim is NULL for umad_limits_default. Return: NULL if
+ * out of memory
+ */
 struct umad_srv *umad_srv_create(const struct umad_srv_ops *ops, void *ctx,
 				 const struct umad_limits *lim);
-/* The connections of @s must have been closed; NULL is accepted. */
+/* umad_srv_destroy() - Free @s, whose connections must have been closed. NULL is accepted */
 void umad_srv_destroy(struct umad_srv *s);
 
 /* umad_conn_open() - Make a connection. Return: 0; -ENOSPC: max_conns is reached; -ENOMEM */
 int umad_conn_open(struct umad_srv *s, void *conn_ctx, struct umad_conn **ret);
 /*
- * Free a connection, end its agents and requests, and clear IsSM if it was set. NULL is accepted.
+ * umad_conn_close() - Free a connection, end its agents and requests, and clear IsSM if the
+ * connection has set it. NULL is accepted
  */
 void umad_conn_close(struct umad_conn *c, ns_t now);
 
@@ -91,8 +105,12 @@ void umad_conn_close(struct umad_conn *c, ns_t now);
 struct umad_in {
 	const void *msg;
 	size_t len;
-	const void *big; /* content of the memfd with the message; NULL: none, or it was not read */
-	size_t big_len; /* octets in the memfd, 0 without one */
+	/*
+	 * content of the memfd that came with the message; NULL: there was no memfd, or it was not
+	 * read
+	 */
+	const void *big;
+	size_t big_len; /* octets in the memfd that came with the message; 0: there was no memfd */
 	bool has_socket; /* true if the message came with a socket for the answer */
 };
 
@@ -144,9 +162,11 @@ void umad_conn_sent(struct umad_conn *c);
 void umad_conn_lost(struct umad_conn *c);
 
 enum umad_drop {
-	UMAD_DROP_QUEUE, /* the queue is full, because the program does not read */
-	UMAD_DROP_MEM, /* all queues together are too long, or there is no memory */
-	UMAD_DROP_MALFORMED, /* the program wrote a wrong length, agent, index, or TID */
+	/* the queue of the connection is full, because the program does not read */
+	UMAD_DROP_QUEUE,
+	/* the queues of all connections together are too long, or there is no memory */
+	UMAD_DROP_MEM,
+	UMAD_DROP_MALFORMED, /* the program wrote a MAD with a wrong length, agent, index or TID */
 	UMAD_DROP_BUSY, /* the program wrote a MAD while too many of its requests were open */
 	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and it could not be sent */
 	UMAD_DROP_MAX,
@@ -154,7 +174,10 @@ enum umad_drop {
 const char *umad_drop_name(enum umad_drop d);
 
 struct umad_stats {
-	uint64_t sent, received; /* MADs that the program has sent, MADs queued for it to read */
+	/*
+	 * .sent: MADs that the program has sent; .received: MADs that were queued for the program
+	 */
+	uint64_t sent, received;
 	uint64_t timeouts;
 	uint64_t drops[UMAD_DROP_MAX];
 };
@@ -164,7 +187,7 @@ const struct umad_stats *umad_srv_closed(const struct umad_srv *s);
 
 struct umad_conn_info {
 	enum umad_kind kind; /* kind that UMAD_HELLO asked for; 0 before this message */
-	const struct node_port *port; /* port that is open; NULL: none */
+	const struct node_port *port; /* port that the connection has opened; NULL: none */
 	unsigned int dev, agents, queued;
 	struct umad_stats st;
 };
