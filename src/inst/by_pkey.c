@@ -11,8 +11,10 @@
 #include "inst/port.h"
 
 #define AGAIN NS_SEC(1)
-#define DRAIN_FRAMES 64 /* frames that are read from a TAP before the loop does other work */
-#define DRAIN_PAUSE NS_MSEC(100) /* pause before the next read if there is no buffer for a frame */
+/* most frames that are read from a parked TAP before the loop does other work */
+#define DRAIN_FRAMES 64
+/* time until the next read of a parked TAP if there is no buffer for a frame */
+#define DRAIN_PAUSE NS_MSEC(100)
 
 static struct inst_iface *find(const struct by_pkey *b, uint16_t pkey)
 {
@@ -44,7 +46,7 @@ static void say_full(struct by_pkey *b, const struct inst_iface *i)
 	       b->conf.host, b->conf.devices);
 }
 
-/* Gives TAPs that are free to interfaces that wait for one, in the order of the interfaces. */
+/* Assigns TAPs that are free to interfaces that wait for a TAP, in the order of the interfaces. */
 static void share_out(struct by_pkey *b)
 {
 	struct inst_iface *i;
@@ -221,7 +223,7 @@ static int make_tap(struct by_pkey *b, struct by_pkey_tap *t, char err[INST_ERR_
 
 static int start(struct by_pkey *b, char err[INST_ERR_MAX])
 {
-	/* The daemon cannot read the machine's identifier later. */
+	/* The secret is stored, because the daemon cannot read the machine's identifier later. */
 	int status = iface_iid_secret(&b->conf, b->conf.secret, err);
 
 	b->conf.secret_given = true;
@@ -302,8 +304,9 @@ void by_pkey_destroy(struct by_pkey *b)
 }
 
 /*
- * True if the interface has nothing to wait for, because there is no broadcast group or all TAPs are in use. If a
- * join got no answer, the group may still exist, and a TAP that is being parked will soon be free.
+ * Tells whether the interface waits in vain, because there is no broadcast group or all TAPs are in
+ * use. If a join got no answer, the group may still exist, and a TAP that is being parked will soon
+ * be free.
  */
 static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
 			  const struct ipoib_link_info *info)

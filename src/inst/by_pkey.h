@@ -18,17 +18,22 @@
 #include "inst/inst.h"
 
 enum by_pkey_tap_state {
-	BY_PKEY_TAP_FREE, /* the TAP is in the parking namespace, and no frame waits in it */
+	/* the TAP is in the parking namespace, and it has no frame that was not read */
+	BY_PKEY_TAP_FREE,
 	BY_PKEY_TAP_USED, /* in use by an interface */
-	BY_PKEY_TAP_RETURNS, /* the TAP is on its way back to the parking namespace */
-	/* the TAP is parked, but it may have frames that the host sent before; they are read and dropped */
+	/* the helper process is moving the TAP back to the parking namespace */
+	BY_PKEY_TAP_RETURNS,
+	/*
+	 * the TAP is in the parking namespace, but may have frames that the host sent before; they
+	 * are read and dropped
+	 */
 	BY_PKEY_TAP_DRAINS,
 	BY_PKEY_TAP_LOST, /* another program deleted the TAP, or moved it to another namespace */
 };
 
 struct by_pkey_tap {
 	struct by_pkey *of;
-	struct tap tap; /* the TAP, of which the interface has a copy */
+	struct tap tap; /* the TAP; the interface that uses it has a copy of this struct */
 	uint32_t number; /* number of the TAP in requests to the helper process */
 	enum by_pkey_tap_state state;
 	bool asked; /* true if the helper process was asked to park the TAP */
@@ -41,12 +46,14 @@ struct by_pkey {
 	struct inst_port *port;
 	/* configuration of the section; .netns is NULL, because it belongs to the data of the configuration file */
 	struct conf_iface conf;
-	unsigned int ca; /* number of the port's CA on the host, as in uipoibN */
+	unsigned int ca; /* number of the port's CA on the host, which is the N of uipoibN */
 	struct ifc_pkeys pkeys;
 	struct by_pkey_tap *tap; /* conf.devices elements */
-	struct timer again; /* repeats requests for which the helper's queue was full */
-	struct timer drain; /* timer that reads the frames that wait in TAPs of the state DRAINS */
-	bool stopped; /* true when no more interfaces get a TAP */
+	/* timer that repeats requests for which the queue of the helper process was full */
+	struct timer again;
+	/* timer for reading the frames that wait in TAPs of the state BY_PKEY_TAP_DRAINS */
+	struct timer drain;
+	bool stopped; /* true after by_pkey_stop(), when no more interfaces get a TAP */
 };
 
 /**
@@ -61,20 +68,24 @@ int by_pkey_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_M
  * and .conf are set
  */
 void by_pkey_init(struct by_pkey *b);
-/* by_pkey_stop() - Stop following the P_Keys. Existing interfaces stay, and no more interfaces get a TAP */
+/*
+ * by_pkey_stop() - Stop following the P_Key table of the port. Existing interfaces stay, and no
+ * more interfaces get a TAP
+ */
 void by_pkey_stop(struct by_pkey *b);
 /* by_pkey_destroy() - Free a section whose interfaces have all ended */
 void by_pkey_destroy(struct by_pkey *b);
 
 /*
- * by_pkey_release() - Take the TAP back from an interface that does not need it any more
+ * by_pkey_release() - Move the TAP @t back to the parking namespace, because its interface does not
+ * need it any more
  * @tap:	the interface's copy of the TAP, for its counters
  */
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
 
 /*
- * by_pkey_up() - True if at least one interface is up, and every other interface is up, too, or lacks a broadcast
- * group or a TAP; @why as in inst_up()
+ * by_pkey_up() - Tell whether at least one interface of the section is up, and each of the others
+ * is up, too, or lacks a broadcast group or a TAP; @why as in inst_up()
  */
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
 

@@ -18,7 +18,10 @@
 
 /* --- sending */
 
-/* Send as much as the socket accepts. Return: 0; -EAGAIN: the socket is full; -errno */
+/*
+ * Sends as many of the waiting octets as the socket accepts. Return: 0; -EAGAIN: the socket is
+ * full; -errno
+ */
 static int send_some(struct capfile *c)
 {
 	while (c->done < c->len) {
@@ -33,8 +36,8 @@ static int send_some(struct capfile *c)
 	}
 	c->done = c->len = 0;
 	/*
-	 * If the capture has ended and everything is sent, tell the writer. The writer reports when
-	 * it has written everything.
+	 * If the capture has ended and all its records are sent, end the stream to the writer. The
+	 * writer reports when it has written all of them.
 	 */
 	return !c->cap && shutdown(c->fd, SHUT_WR) ? -errno : 0;
 }
@@ -52,7 +55,10 @@ static void fail(struct capfile *c, int err)
 	       strerror(-c->error));
 }
 
-/* Receive the reports that have come. Return: true if there will be no more */
+/*
+ * Receives the reports of the writer that have arrived. Return: true if there will be no further
+ * reports
+ */
 static bool take_reports(struct capfile *c)
 {
 	int status, err;
@@ -66,16 +72,14 @@ static bool take_reports(struct capfile *c)
 	}
 	if (err == -EAGAIN)
 		return false;
-	if (c->nreports < 2) /* the writer ended before everything was in the file */
+	if (c->nreports < 2) /* the writer process ended before the file was complete */
 		fail(c, -EPIPE);
 	return true;
 }
 
 static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 
-/*
- * A socket without a writer is watched only while it is full, because nothing is received from it.
- */
+/* Nothing is received from a socket without a writer, so it is watched only while it is full. */
 static void watch(struct capfile *c)
 {
 	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);
@@ -121,7 +125,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now)
 	finish(c);
 }
 
-/* Move the waiting octets to the beginning of the buffer, if this frees much room. */
+/* Moves the octets that wait to be sent to the beginning of the buffer, if this makes much room. */
 static void compact(struct capfile *c)
 {
 	if (c->done < c->size / 4)
@@ -137,7 +141,10 @@ static int on_write(void *ctx, const void *data, size_t len)
 
 	if (c->error)
 		return c->error;
-	/* A full socket is tried again only by on_socket(), and not for each packet. */
+	/*
+	 * on_socket() tries again to send when the socket is no longer full; a try for each packet
+	 * would be a waste.
+	 */
 	if (len > c->size - c->len && !c->full && flush(c))
 		return c->error;
 	if (len > c->size - c->len)
@@ -199,7 +206,7 @@ static int start(struct capfile *c, char err[INST_ERR_MAX])
 		return status;
 	}
 	status = tap(c, err);
-	c->said = true; /* a failure of the start is returned to the requester instead of logged */
+	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
 	if (!status && flush(c)) {
 		status = c->error;
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
@@ -232,7 +239,7 @@ static struct capfile *capfile_new(struct inst_fabric *f, int fd, const char *pa
 	return c;
 }
 
-/* Start a capture into the socket @fd, which the function owns, also on failure. */
+/* Starts a capture into the socket @fd. The function owns the socket, also on failure. */
 static int open_socket(struct inst_fabric *f, int fd, const char *path, const char *what,
 		       bool reports, bool regular, struct capfile **ret, char err[INST_ERR_MAX])
 {
@@ -292,7 +299,7 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
 	return status;
 }
 
-/* Wait until a writer has reported @nreports times, or has failed. */
+/* Waits until the writer of the capture has reported @nreports times, or has failed. */
 static void await_reports(struct capfile *c, unsigned int nreports, ns_t deadline)
 {
 	while (!c->error && c->nreports < nreports) {
@@ -334,7 +341,7 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 	status = open_socket(f, fd, path, what, true, regular, &c, err);
 	if (status)
 		return status;
-	c->said = true; /* a failure of the start is returned instead of logged */
+	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
 	await_reports(c, 1, loop_clock() + WRITER_TIME);
 	c->said = c->error;
 	if (c->error) {
@@ -348,7 +355,7 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 
 /* --- ending */
 
-/* Stop recording, and tell the writer so when all records are sent. */
+/* Stops recording packets, and ends the stream to the writer when all records are sent. */
 static void end_records(struct capfile *c)
 {
 	capture_destroy(c->cap);

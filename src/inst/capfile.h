@@ -30,29 +30,35 @@ typedef void capfile_done(struct capfile *c, void *ctx, int error);
 struct capfile {
 	struct list link; /* link in inst_fabric.captures */
 	struct inst_fabric *fab;
-	/* NULL while the capture is ending, and its writer writes the remaining records */
+	/*
+	 * source of the records; NULL while the capture ends, and its writer writes the remaining
+	 * records
+	 */
 	struct capture *cap;
 	unsigned int id;
 	int fd; /* socket to the writer or the client */
-	/* true if the other end of the socket belongs to a writer, which sends reports */
+	/* true if a writer process is at the other end of the socket, which sends reports */
 	bool reports;
 	/*
 	 * true if the writer writes a regular file; the instance does not end before this file is
-	 * complete, or five seconds are over
+	 * complete, or five seconds have passed
 	 */
 	bool regular;
 	unsigned int nreports; /* number of reports so far */
-	struct loop_fd watch; /* waits for reports, and for room in the socket while .full */
-	bool full; /* true while the socket takes no more */
-	bool said; /* true if .error needs no line in the log */
+	/* watch for reports of the writer and, while .full, for room in the socket */
+	struct loop_fd watch;
+	bool full; /* true while the socket accepts no more octets */
+	/* true if .error was logged, or was returned to the caller and need not be logged */
+	bool said;
 	char path[256];
-	/* "" to capture at all end ports; otherwise the port whose link is captured */
+	/* port whose link is captured, as NODE/PORT; "" to capture at all end ports */
 	char what[FABRIC_NAME_MAX];
 	int error; /* error of the file */
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
-	size_t done, len; /* buf[done .. len) is not sent yet */
-	capfile_done *on_done; /* function to call at the end of a stopped capture; NULL: none */
+	size_t done, len; /* the octets from buf[done] to buf[len - 1] wait to be sent */
+	/* function that capfile_stop() was given for the end of the capture; NULL: none */
+	capfile_done *on_done;
 	void *ctx;
 };
 
@@ -88,12 +94,12 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
  * Return: -EINPROGRESS, and @done will be called; 0 or the first error, and @c is freed
  */
 int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
-/* capfile_forget() - Do not call @done of capfile_stop() any more */
+/* capfile_forget() - Cancel the call of @done that capfile_stop() has announced */
 void capfile_forget(struct capfile *c);
 
 /*
- * capfile_close() - End a capture at once; its writer writes the records that it has received. Returns 0 or the first
- * error of the capture
+ * capfile_close() - End a capture at once. Its writer still writes the records that it has
+ * received. Returns 0 or the first error of the capture
  */
 int capfile_close(struct capfile *c);
 
@@ -104,12 +110,14 @@ int capfile_close(struct capfile *c);
 void capfile_close_all(struct inst_fabric *f);
 
 /*
- * capfile_follow() - Extend captures of all end ports to a new external link, so that they include
- * packets that enter by it
+ * capfile_follow() - Extend the captures at all end ports to a new external link, so that they
+ * include packets that enter the fabric by this link
  */
 void capfile_follow(struct inst_fabric *f);
 
-/* capfile_flush_all() - Send the buffers of all captures; called once in each wake-up */
+/*
+ * capfile_flush_all() - Send the buffers of all captures; called once in each wake-up of the loop
+ */
 void capfile_flush_all(struct inst *in);
 
 #endif

@@ -73,7 +73,7 @@ static struct fabric_node *default_sm_node(struct inst_fabric *f)
 	return fabric_node_at(f->fabric, 0);
 }
 
-/* Find the end port of the SM, which is port 0 of a switch or a port of a CA. */
+/* Finds the end port on which the SM runs, which is port 0 of a switch or a port of a CA. */
 static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struct conf_fabric *cfg,
 		    char err[INST_ERR_MAX])
 {
@@ -92,8 +92,9 @@ static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struc
 }
 
 /*
- * Refuse an LMC if it would need more LIDs than there are. A CA port takes an aligned range of
- * LIDs, a switch one LID. The range that contains LID 0, which is no LID, is for switches only.
+ * Refuses an LMC with which the end ports would need more LIDs than there are. A CA port takes an
+ * aligned range of LIDs, a switch one LID. The range that contains LID 0, which is no LID, is for
+ * switches only.
  */
 static int check_lids(const struct inst_fabric *f, uint8_t lmc, char err[INST_ERR_MAX])
 {
@@ -134,7 +135,10 @@ static const enum hca_crc crc_of[] = {
 	[CONF_CRC_OFF] = HCA_CRC_LAZY,
 };
 
-/* Set MTUCap of every port, as if the hardware supported no larger MTU than @mtu octets. */
+/*
+ * Sets MTUCap of every port to the largest MTU that is not greater than @mtu octets, as if the
+ * hardware supported no larger one.
+ */
 static void limit_mtu(struct inst_fabric *f, unsigned int mtu)
 {
 	uint8_t code = IB_MTU_4096;

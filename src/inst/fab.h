@@ -11,7 +11,9 @@
 #include "fabric/fabric.h"
 #include "inst/inst.h"
 
-/* The text of a partition file, stored because each manager that is started parses it. */
+/*
+ * The text of a partition file, stored because each subnet manager that is started parses it again
+ */
 struct inst_partitions {
 	char *name; /* name of the file, for messages */
 	char *text; /* text of the file; NULL if no partitions were given */
@@ -22,16 +24,20 @@ struct inst_fabric {
 	struct inst *inst;
 	char name[CONF_NAME_MAX];
 	struct fabric *fabric;
-	struct ca_soft_hca **soft; /* software HCAs by index of the node; NULL for a switch */
-	/* List of struct inst_sm.link (inst/fab_sm.h); empty if the SM is external, or was stopped */
+	/* software HCAs, indexed by the node's number in the fabric; NULL for a switch */
+	struct ca_soft_hca **soft;
+	/*
+	 * list of struct inst_sm.link (inst/fab_sm.h); empty if the SM is external or was stopped
+	 */
 	struct list sms;
-	/* Name of the topology file; NULL if the demo generated the topology */
+	/* name of the topology file; NULL if `uipoib demo` generated the topology */
 	char *topology_file;
-	struct conf_fabric conf; /* configuration of the fabric, without its paths */
+	/* configuration of the fabric; its members that are file names are NULL */
+	struct conf_fabric conf;
 	struct inst_partitions partitions; /* partitions that were loaded last */
-	ns_t up_at; /* time of the first SUBNET UP; 0 before */
+	ns_t up_at; /* time of the first log line SUBNET UP; 0 before */
 	struct list captures; /* struct capfile.link, inst/capfile.h */
-	bool traced; /* true while a `trace` runs on this fabric */
+	bool traced; /* true while the command `trace` runs on this fabric */
 };
 
 /**

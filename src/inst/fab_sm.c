@@ -71,8 +71,8 @@ static int parse_partitions(struct sm_partitions **ret, const struct inst_partit
 }
 
 /*
- * Each manager owns its partitions, so the text is parsed once for each manager. keep_partitions()
- * has checked the text, so this fails only if memory runs out.
+ * Gives the subnet manager its own copy of the partitions, which is parsed from the text.
+ * keep_partitions() has checked the text, so this fails only if memory runs out.
  */
 static int give_partitions(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX])
 {
@@ -91,7 +91,10 @@ static void partitions_free(struct inst_partitions *p)
 	*p = (struct inst_partitions){ 0 };
 }
 
-/* Checks @text and stores it for managers that start later. Takes @text, even after a failure. */
+/*
+ * Checks the text of a partition file, and stores it for managers that start later. The function
+ * owns @text, also on failure.
+ */
 static int keep_partitions(struct inst_fabric *f, const char *name, char *text, size_t len,
 			   char err[INST_ERR_MAX])
 {
@@ -175,8 +178,8 @@ static void sm_free(struct inst_sm *m)
 }
 
 /*
- * The cables behind a UDP link belong to another process, so the SM treats the nodes behind the
- * link as external.
+ * Tells whether a port is the end of a UDP link. The cables behind a UDP link belong to another
+ * process, so the SM treats the nodes behind the link as external.
  */
 static bool is_external(void *ctx, uint64_t node_guid, uint8_t port)
 {
@@ -257,7 +260,7 @@ static int may_start(struct inst_fabric *f, struct fabric_port *at, char err[INS
 	return 0;
 }
 
-/* Bits of CapabilityMask that a port has while a manager runs on it */
+/* Returns the bits of CapabilityMask that a port has while one of our managers runs on it */
 static uint32_t caps(const struct inst_fabric *f)
 {
 	return SMP_CAP_IS_SM | (f->conf.sidr_server ? SMP_CAP_IS_CM : 0);

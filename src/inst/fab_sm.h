@@ -14,7 +14,10 @@
 #include "sm/sm.h"
 
 struct inst_sm {
-	/* Link in inst_fabric.sms, which is in the order in which the managers were started */
+	/*
+	 * link in inst_fabric.sms; the managers in this list are in the order in which they were
+	 * started
+	 */
 	struct list link;
 	struct inst_fabric *fab;
 	struct fabric_port *at;
@@ -24,11 +27,11 @@ struct inst_sm {
 };
 
 /*
- * fab_sm() - Return the master among our managers, or the first manager if none is master; NULL if
- * there is none
+ * fab_sm() - Return the manager that is master among the managers of this instance on the fabric,
+ * or the first one if none is master; NULL if there is none
  */
 struct inst_sm *fab_sm(const struct inst_fabric *f);
-/* fab_sm_at() - Return the manager on a port; NULL if there is none */
+/* fab_sm_at() - Return this instance's manager on a port; NULL if there is none */
 struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port *at);
 
 /**
@@ -42,8 +45,8 @@ int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority
 		 char err[INST_ERR_MAX]);
 
 /*
- * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and no other
- * manager is told
+ * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and the other
+ * managers are not told
  */
 void fab_sm_stop(struct inst_sm *m, ns_t now);
 

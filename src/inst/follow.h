@@ -22,31 +22,36 @@
 
 enum follow_change {
 	FOLLOW_SAME, /* nothing has changed */
-	FOLLOW_LOST, /* the name no longer means the namespace that was open */
-	FOLLOW_CAME, /* a namespace was opened, and the answer has its files */
+	FOLLOW_LOST, /* the name no longer names the namespace that was open */
+	FOLLOW_CAME, /* a namespace was opened, and its files came with the answer */
 };
 
 struct follow {
-	uint32_t gen; /* number of the namespace that was open last, as the helper process counts */
-	bool present; /* false while the namespace is gone */
-	bool asked; /* a question was sent and not yet answered */
-	bool event; /* a name was added or removed since the last question */
-	/* number of losses in a row, if the namespace did not exist for a minute in between */
+	/* number that the helper process gave to the namespace that was opened last */
+	uint32_t gen;
+	bool present; /* true while the namespace exists, as far as the answers show */
+	bool asked; /* a question was sent to the helper process and is not answered yet */
+	bool event; /* a name was added to or removed from the folder since the last question */
+	/*
+	 * number of losses in a row, where the namespace existed for less than a minute before each
+	 * loss
+	 */
 	unsigned int losses;
 	ns_t came; /* time at which the namespace was opened */
-	ns_t not_before; /* earliest time of the next question */
-	ns_t look_at; /* time of the next question, even if there is no event */
+	ns_t not_before; /* earliest time of the next question to the helper process */
+	/* time of the next question to the helper process, even if the folder does not change */
+	ns_t look_at;
 };
 
-/* follow_init() - Begin with an open namespace, which has the number 1 */
+/* follow_init() - Begin to follow a namespace that is open, and has the number 1 */
 void follow_init(struct follow *f, ns_t now);
 
-/* follow_event() - A name was added or removed */
+/* follow_event() - Note that a name was added to or removed from the folder */
 void follow_event(struct follow *f);
 
 /*
- * follow_next() - Time of the next question, which may be in the past; NS_NEVER if there is nothing to ask, or while an answer
- * is awaited
+ * follow_next() - Return the time of the next question to the helper process, which may be in the
+ * past; NS_NEVER if an answer is awaited
  */
 ns_t follow_next(const struct follow *f);
 
@@ -63,7 +68,8 @@ uint32_t follow_asked(struct follow *f);
 /**
  * follow_answered() - Process an answer
  * @gen:	value of the answer: 0 the namespace in the question is gone; or the helper's number of the namespace
- *		that is open; -errno if the helper process could not tell, for example because it has too many files open
+ *		that is open; -errno if the helper process could not tell, for example because it has
+ *		too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

@@ -34,7 +34,7 @@ static void on_rtnl(const struct rtnl_event *ev, void *arg)
 	}
 }
 
-/* Pause after an error of the socket for the kernel's events, until it is read again */
+/* Time from an error of the socket for the kernel's events to the next try to read the socket */
 #define EVENTS_AGAIN NS_SEC(10)
 
 static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)
@@ -56,7 +56,7 @@ static int watch_events(struct inst_host *h)
 	return loop_watch(&h->inst->loop, &h->events_fd, h->events.fd, EPOLLIN, events_readable);
 }
 
-/* Events may have been lost since the error, so have the kernel report all links. */
+/* Events may have been lost since the error, so the kernel is asked to report all links. */
 static void events_again(struct timer *t, ns_t now)
 {
 	struct inst_host *h = container_of(t, struct inst_host, events_timer);

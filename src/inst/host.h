@@ -8,7 +8,7 @@
 #include "inst/inst.h"
 #include "netdev/rtnl.h"
 
-/* Handle of a namespace that was not opened */
+/* value of inst_host.ns while the namespace is not open */
 #define HOST_NO_NS UINT32_MAX
 
 #define HOST_CAS_MAX 64
@@ -18,11 +18,20 @@ struct inst_host {
 	struct inst *inst;
 	/* Name of the host; "" for the namespace of the user who started the instance */
 	char name[CONF_NAME_MAX];
-	char netns[256]; /* namespace as configured; "" if the configuration names none */
-	uint32_t ns; /* helper's handle of the namespace; HOST_NO_NS until it is opened */
+	char netns[256]; /* namespace as given in the configuration; "" if none is given */
+	/*
+	 * number of the namespace in requests to the helper process; HOST_NO_NS until the namespace
+	 * is open
+	 */
+	uint32_t ns;
 	bool anonymous;
-	bool follow_refused; /* the last question about the namespace was refused, which was logged */
-	bool follows; /* true if the namespace may be deleted and made again: inst/host_follow.h */
+	/* true if the last question about the namespace was refused and this was logged */
+	bool follow_refused;
+	/*
+	 * true if host_follow() follows the namespace, which may be deleted and made again
+	 * (inst/host_follow.h)
+	 */
+	bool follows;
 	/*
 	 * true while the namespace does not exist; then .net_fd, .igmp, .igmp6 and the netlink
 	 * sockets are closed
@@ -32,16 +41,21 @@ struct inst_host {
 	struct timer follow_timer; /* next question to the helper process */
 	int net_fd,
 		/*
-		 * namespaces for `exec`; .user_fd is -1 if the helper process has no user namespace
+		 * namespaces for the command `exec`; .user_fd is -1 if the helper process has no
+		 * user namespace of its own
 		 */
 		user_fd;
 	int igmp,
-		igmp6; /* the kernel's lists of groups: /proc/net/igmp and igmp6 of the namespace */
+		/*
+		 * open files /proc/net/igmp and /proc/net/igmp6 of the namespace, which list the
+		 * kernel's groups
+		 */
+		igmp6;
 	struct rtnl_events events;
 	struct loop_fd events_fd;
-	/* armed after an error of .events, until the events are read again */
+	/* timer that runs after an error of .events, until the events are read again */
 	struct timer events_timer;
-	struct rtnl rtnl; /* socket for requests that the kernel answers at once */
+	struct rtnl rtnl; /* socket for those requests that the kernel answers at once */
 	struct rtnl dump; /* socket for dumps of neighbours, see inst/neigh_dump.h */
 	struct loop_fd dump_fd;
 	struct list ifaces; /* struct inst_iface.on_host */
@@ -51,7 +65,7 @@ struct inst_host {
 	 */
 	struct inst_port *ca[HOST_CAS_MAX];
 	unsigned int ncas;
-	/* Interface for which the lists of groups are being read, or NULL */
+	/* interface for which the lists .igmp and .igmp6 are being read; NULL: none */
 	struct inst_iface *groups_of;
 };
 
@@ -66,8 +80,8 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 	     char err[INST_ERR_MAX]);
 
 /*
- * host_ca() - Return the number of the port's CA on the host; a new CA gets the next number. HOST_CAS_MAX: the host
- * has too many CAs
+ * host_ca() - Return the number of the CA of port @p on the host; a new CA gets the next number.
+ * HOST_CAS_MAX: the host has too many CAs
  */
 unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 
@@ -75,8 +89,8 @@ unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 void host_close(struct inst_host *h);
 
 /*
- * host_use_files() - Take all files of the host's namespace, and watch the kernel's events. Return:
- * 0 or -errno
+ * host_use_files() - Take ownership of the files of the host's namespace, and watch the kernel's
+ * events. Return: 0 or -errno
  */
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
 /* host_ignore_events() - Ignore from now on the kernel's reports about the links of a host */

@@ -15,14 +15,17 @@
 #include "inst/host.h"
 
 /*
- * host_follow() - Begin to follow the namespace of a host, which was just opened; @spec: the namespace as
- * configured
+ * host_follow() - Begin to follow the namespace of a host, which is open. @spec: the namespace as
+ * given in the configuration
  */
 void host_follow(struct inst_host *h, const char *spec);
 /* host_unfollow() - End host_follow(); has no effect on a host that is not followed */
 void host_unfollow(struct inst_host *h);
 
-/* host_watch_close() - Close the descriptor that all hosts share, when none is followed any more */
+/*
+ * host_watch_close() - Close the inotify descriptor that all hosts share, when no host is followed
+ * any more
+ */
 void host_watch_close(struct inst *in);
 
 #endif

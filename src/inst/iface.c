@@ -25,8 +25,8 @@ static void iface_log(const struct inst_iface *i, enum log_level lvl, const char
 /* --- frames */
 
 /*
- * The TAP is watched edge-triggered, because ifc_transmit() reads it until it is empty, or until the fabric has no
- * room.
+ * The TAP is watched edge-triggered, because ifc_transmit() reads the TAP until it is empty, or
+ * until the fabric has no room for more packets.
  */
 static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
@@ -65,7 +65,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	struct iovec iov[1 + ETH_FRAME_PARTS];
 	struct tap_vnet vnet;
 
-	/* Drop packets that arrive before the network device is up in the host. */
+	/* Packets that arrive before the network device is up in the host are dropped. */
 	if (i->spare && !i->kernel_up) {
 		eth_frame_free(f);
 		return;
@@ -249,8 +249,8 @@ const char *iface_reason(const struct inst_iface *i, const struct ipoib_link_inf
 /* --- making and removing an interface */
 
 /*
- * Return the configuration for ifc_start(). @link_name: buffer for the name of the link, which must be valid until
- * ifc_start() has returned
+ * Returns the configuration for ifc_start(). @link_name: buffer for the name of the link, which
+ * must stay valid until ifc_start() has returned
  */
 static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_iface *c,
 			      char link_name[IPOIB_NAME_LEN])
@@ -313,7 +313,10 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 		.txqlen = i->params.tx_queue_len,
 	};
 
-	/* The MTU that the link had when its namespace was deleted */
+	/*
+	 * If the namespace was deleted and made again, the TAP gets the MTU that the link had
+	 * before.
+	 */
 	if (i->net.mtu)
 		tc.mtu = i->net.mtu;
 	if (i->kind == TAP_ETHERNET)
@@ -325,8 +328,9 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 }
 
 /*
- * Until the port is active, a device of type 32 has the address that it will probably get: with the expected subnet
- * prefix and queue pair number. Programs may look for a device by its address, so it needs one at once.
+ * Until the port is Active, a device of type 32 has the link-layer address that it will probably
+ * get: with the default subnet prefix and the expected queue pair number. Programs may look for a
+ * device by its address, so it needs one at once.
  */
 static void put_first_lladdr(struct inst_iface *i)
 {
@@ -431,7 +435,7 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
 	return status;
 }
 
-/* Make an interface that has no TAP and is in no list yet. NULL: out of memory */
+/* Makes an interface that has no TAP yet and is in no list. Return: NULL if out of memory */
 static struct inst_iface *iface_alloc(struct inst *in, struct inst_port *port,
 				      struct inst_host *host, const struct conf_iface *c)
 {
@@ -540,7 +544,10 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 
 void iface_shutdown(struct inst_iface *i, ns_t now)
 {
-	/* The answer to a job that sets the TAP up would bring the link up again. */
+	/*
+	 * Settings that wait are discarded, because the answer to a request that sets the TAP up
+	 * would bring the link up again.
+	 */
 	iface_net_lost(i);
 	iface_link_event(i, false, now);
 	ifc_set_up(&i->ifc, false, now);

@@ -9,7 +9,10 @@
 #include "inst/iface_net.h"
 #include "inst/inst.h"
 
-/* Configured settings that are stored to start the link, to set up its TAP, and for `link show` */
+/*
+ * Settings of the configuration that are stored for the start of the link, for the TAP, and for
+ * `link show`
+ */
 struct iface_params {
 	unsigned int tx_queue_len, sq_depth, rq_depth;
 	ns_t tx_timeout;
@@ -28,32 +31,43 @@ struct inst_iface {
 	char name[IFNAMSIZ];
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
-	unsigned int mtu; /* MTU as configured; 0 if the MTU of the link is to be used */
-	struct ifc ifc; /* IPoIB link, Ethernet interface and queue pairs */
-	struct log_sink log; /* the instance's log, with the level of detail of this interface */
+	unsigned int mtu; /* MTU in the configuration; 0: the interface has the MTU of the link */
+	struct ifc ifc; /* the IPoIB link, the interface before it (eth/), and the queue pairs */
+	/* log of the instance, with the level of detail that this interface has */
+	struct log_sink log;
 	struct iface_params params;
 
-	/* Section that has an interface for each P_Key, one of which is this interface; NULL for other interfaces */
+	/*
+	 * section that makes an interface for each P_Key, if this interface is one of them;
+	 * otherwise NULL
+	 */
 	struct by_pkey *by_pkey;
-	/* TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL if it has none (yet) */
+	/*
+	 * TAP of .by_pkey that the interface uses; .tap is a copy of its member .tap. NULL: the
+	 * interface has none yet
+	 */
 	struct by_pkey_tap *spare;
-	/* true if the log already says that .by_pkey has no TAP left for this interface */
+	/* true if the log has a line that .by_pkey has no TAP left for this interface */
 	bool no_tap_said;
 	/*
-	 * True if the network device is in the host, or will be. An interface of .by_pkey first has to join its
-	 * broadcast group
+	 * true if the network device is in the host, or will be. An interface of .by_pkey first has
+	 * to join its broadcast group
 	 */
 	bool device;
 	enum tap_kind kind; /* kind of .tap, valid even while there is no TAP */
 	struct tap tap;
 	struct loop_fd tap_fd;
 	int ifindex;
-	bool kernel_up; /* true while the kernel shows IFF_UP */
-	bool carrier; /* state of the TAP's carrier; inst/iface_net.h raises it */
+	bool kernel_up; /* true while the kernel shows IFF_UP for the TAP */
+	bool carrier; /* state of the TAP's carrier, which inst/iface_net.c changes */
 	enum conf_router router;
-	bool mc_refused; /* the interface could not become a multicast router, which was logged */
+	/* true if the interface could not become a multicast router's and this was logged */
+	bool mc_refused;
 	bool routes_mc
-		/* for each enum rtnl_family: true if the kernel routes multicast from and to the TAP */
+		/*
+		 * indexed by enum rtnl_family: true if the kernel routes multicast of this family
+		 * from and to the TAP
+		 */
 		[2];
 	struct iface_net net;
 	struct iface_iid iid;
@@ -89,12 +103,17 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
 void iface_shutdown(struct inst_iface *i, ns_t now);
 void iface_destroy(struct inst_iface *i);
 
-/* iface_link_event() - Follow the kernel, which reports that the TAP was set up or down */
+/* iface_link_event() - Handle the kernel's report that the TAP was set up or down */
 void iface_link_event(struct inst_iface *i, bool up, ns_t now);
 
-/* iface_mc_event() - Follow the kernel, which began or ended to route multicast of a family from and to the TAP */
+/*
+ * iface_mc_event() - Handle the kernel's report that it began or stopped routing multicast of a
+ * family from and to the TAP
+ */
 void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t now);
-/* iface_mc_retry() - Try again to become a multicast router, to be called every few seconds */
+/*
+ * iface_mc_retry() - Try again to make the interface a multicast router's; called every few seconds
+ */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
  * iface_ns_lost() - Handle the loss of the namespace, after the helper process has moved the TAP
@@ -102,16 +121,22 @@ void iface_mc_retry(struct inst_iface *i, ns_t now);
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 
-/* iface_tap_conf() - The settings of the interface's TAP, before it has addresses and is set up */
+/*
+ * iface_tap_conf() - Return the settings that the interface's TAP has before it gets addresses and
+ * is set up
+ */
 struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i);
 
-/* iface_put_lladdrs() - Set the address and the broadcast address of a device of type 32, as far as they are known */
+/*
+ * iface_put_lladdrs() - Set the link-layer address and the broadcast address of a device of type
+ * 32, as far as they are known
+ */
 void iface_put_lladdrs(struct inst_iface *i);
 
-/* iface_kind() - The kind of network device that a section of the configuration asks for */
+/* iface_kind() - Return the kind of network device that a section of the configuration asks for */
 enum tap_kind iface_kind(const struct conf_iface *c);
 
-/* iface_addr() - Address number @k of .addr in the form that netdev/ uses */
+/* iface_addr() - Return element @k of .addr in the form that netdev/ uses */
 struct rtnl_ip iface_addr(const struct inst_iface *i, unsigned int k);
 
 /*

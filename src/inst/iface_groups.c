@@ -8,8 +8,9 @@
 #include "inst/iface_net.h"
 
 #define PERIOD NS_SEC(2) /* interval between two comparisons */
-#define PIECES 4 /* pieces that are read without a pause, so a short list is read at once */
-#define PAUSE NS_MSEC(20) /* time between two groups of PIECES */
+/* number of pieces that are read without a pause, so that a short list is read at once */
+#define PIECES 4
+#define PAUSE NS_MSEC(20) /* pause after each PIECES pieces of a list */
 
 static void list_begin(struct inst_iface *i, bool v6)
 {
@@ -17,7 +18,7 @@ static void list_begin(struct inst_iface *i, bool v6)
 	groups_reader_init(&i->groups.reader, v6 ? AF_INET6 : AF_INET, i->ifindex);
 }
 
-/* Reads one piece of the list. Return: as groups_reader_next() */
+/* Reads one piece of the list that is being read. Return: as groups_reader_next() */
 static int piece(struct inst_iface *i, ns_t now)
 {
 	const struct inst_host *h = i->host;
@@ -32,7 +33,10 @@ static int piece(struct inst_iface *i, ns_t now)
 	return more;
 }
 
-/* Return: 1: there is more to read; 0: both lists were read; -errno: the lists cannot be read */
+/*
+ * Reads up to PIECES pieces. Return: 1: there is more to read; 0: both lists were read to the end;
+ * -errno: the lists cannot be read
+ */
 static int read_some(struct inst_iface *i, ns_t now)
 {
 	struct iface_groups *g = &i->groups;
@@ -53,8 +57,8 @@ static int read_some(struct inst_iface *i, ns_t now)
 }
 
 /*
- * Only one interface of a host reads at a time, because the interfaces share the host's open files, and so the
- * file positions.
+ * Only one interface of a host reads at a time, because the interfaces of a host share its open
+ * files, and with them the file positions.
  */
 static bool begin(struct inst_iface *i)
 {

@@ -18,17 +18,19 @@ struct inst_iface;
 
 /* State of the comparison of an interface's groups with the kernel's two lists (IPv4 and IPv6) */
 struct iface_groups {
-	struct timer timer; /* time of the next piece of a list, or of the next comparison */
+	struct timer timer; /* timer for the next piece of a list, or for the next comparison */
 	bool reading; /* a comparison is under way */
-	bool v6; /* true while the list of IPv6 is read, which follows the list of IPv4 */
-	bool exact; /* true if each list read so far was complete in one piece */
+	bool v6; /* true while the IPv6 list is read, which is read after the IPv4 list */
+	bool exact; /* true if each list of this comparison was read in one piece */
 	struct groups_reader reader;
 };
 
 void iface_groups_init(struct inst_iface *i);
-/* iface_groups_start() - Compare now and every two seconds, because the TAP is up */
+/* iface_groups_start() - Compare the groups now and every two seconds, because the TAP is up */
 void iface_groups_start(struct inst_iface *i, ns_t now);
-/* iface_groups_stop() - Stop comparing; no effect if iface_groups_start() was not called */
+/*
+ * iface_groups_stop() - Stop comparing the groups; no effect if iface_groups_start() was not called
+ */
 void iface_groups_stop(struct inst_iface *i);
 
 #endif

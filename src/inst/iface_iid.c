@@ -14,7 +14,10 @@
 
 #define MACHINE_ID "/etc/machine-id"
 
-/* machine-id(5): 32 hexadecimal digits, which programs should not show. "uninitialized" is no identifier. */
+/*
+ * Makes the secret of the machine from machine-id(5), which has 32 hexadecimal digits and which
+ * programs should not show. The text "uninitialized" is no identifier.
+ */
 static int machine_secret(uint8_t ret[IPOIB_STABLE_SECRET])
 {
 	size_t len, n = 0;

@@ -12,7 +12,7 @@ struct inst_iface;
 
 struct iface_iid {
 	enum conf_iid from; /* source of the identifiers */
-	/* CONF_IID_STABLE: the secret that the kernel gets */
+	/* the secret that the kernel gets if .from is CONF_IID_STABLE */
 	uint8_t secret[IPOIB_STABLE_SECRET];
 };
 
@@ -34,8 +34,8 @@ int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET
 		     char err[INST_ERR_MAX]);
 
 /*
- * iface_iid_own() - Get the interface identifier to give to the kernel. False: there is none, because the kernel
- * makes stable identifiers itself
+ * iface_iid_own() - Get the interface identifier that the kernel has to be given. Return: false if
+ * there is none, because the kernel makes stable identifiers itself
  */
 bool iface_iid_own(const struct inst_iface *i, uint8_t ret[8]);
 

@@ -12,17 +12,21 @@
 /* Settings by which iface_net_came() moves the TAP into the namespace and sets it up */
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
 /*
- * Settings that are not sent again after a refusal: configured addresses, and the removal of a former fe80:: address,
- * because .linklocal has only the new address
+ * Settings that are not sent again after the kernel refused them: the configured addresses, and the
+ * removal of a former fe80:: address, because .linklocal has only the new address
  */
 #define ONCE (IFACE_NET_ADDR | IFACE_NET_LL_OLD)
-/* Pause after a search of the neighbour table, as a multiple of the search's duration */
+/* Pause after a search of the neighbour table, as a multiple of the time that the search took */
 #define PACE_FACTOR 10
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
-/* Pause before a request is sent again that was refused, or for which the helper's queue was full */
+/*
+ * Time until a request is sent again that was refused, or for which the queue of the helper process
+ * was full
+ */
 #define AGAIN NS_SEC(2)
-#define AGAIN_MAX NS_SEC(64) /* time until the next try after several refusals in a row */
+/* upper limit of this time, which doubles with each refusal in a row */
+#define AGAIN_MAX NS_SEC(64)
 
 static void next(struct inst_iface *i);
 
@@ -54,7 +58,10 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 {
 	enum log_level lvl = LOG_LVL_WARN;
 
-	/* If forwarding is on or accept_ra is off, the kernel accepts no token, which is no fault. */
+	/*
+	 * If forwarding is on or accept_ra is off, the kernel refuses every token. This is no
+	 * fault, so it is logged as information.
+	 */
 	if (asked == IFACE_NET_TOKEN) {
 		if (i->net.token_logged)
 			return;
@@ -80,7 +87,10 @@ static void pause_after_search(struct inst_iface *i)
 	timer_arm(&i->inst->loop.timers, &i->net.pace, now + pause);
 }
 
-/* Handles the helper's answer to one of the requests that move a TAP back to its namespace and configure it. */
+/*
+ * Handles the answer to one of the requests that move a TAP back into its namespace and configure
+ * it.
+ */
 static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
 {
 	struct iface_net *n = &i->net;
@@ -93,15 +103,15 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 		i->ifindex = a->value;
 	else if (!a->err && asked == IFACE_NET_UP)
 		iface_link_event(i, true, i->inst->loop.now);
-	/* A deleted TAP cannot return, so the request is not repeated. */
+	/* A TAP that was deleted cannot be moved back, so the request is not repeated. */
 	else if (a->err && asked != IFACE_NET_ADDR && a->err != -ENODEV)
 		timer_arm(&i->inst->loop.timers, &n->again,
 			  i->inst->loop.now + ns_backoff(++n->refusals, AGAIN, AGAIN_MAX));
 }
 
 /*
- * True if the error means that nothing is left to do, because the address to add exists already, or the address to
- * delete does not exist.
+ * Tells whether the error means that nothing is left to do, because the address to add exists
+ * already, or the address to delete does not exist.
  */
 static bool good_enough(unsigned int asked, int err)
 {
@@ -119,14 +129,16 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 
 	n->busy = false;
 	n->asked = 0;
-	/* -ESTALE means that the namespace is gone, which inst/host_follow.c notices and logs. */
+	/* -ESTALE means that the namespace is gone, which inst/host_follow.c handles and logs. */
 	if (!done && a->err != -ESTALE)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
 		on_return(i, asked, a);
 	if (asked == IFACE_NET_GONE)
 		pause_after_search(i);
-	/* A refused setting is sent again later, unless a newer value waits already. */
+	/*
+	 * A setting that was refused is sent again later, unless a newer value of it waits already.
+	 */
 	else if (!done)
 		n->refused |= asked & ~(n->wanted | ONCE);
 	next(i);
@@ -147,8 +159,8 @@ static int post_link(struct inst_iface *i, unsigned int what)
 }
 
 /*
- * Adds or deletes the address in .linklocal. The old address is deleted before post_new_linklocal() puts the
- * new one there.
+ * Adds or deletes the address in .linklocal. The old address is deleted before post_new_linklocal()
+ * stores the new one in .linklocal.
  */
 static int post_linklocal(struct inst_iface *i, bool add)
 {
@@ -226,7 +238,8 @@ static int post_up(struct inst_iface *i)
 }
 
 /*
- * Return the settings to send next: the first ones in the order in which the kernel needs them; 0 if there are none
+ * Returns the settings to send next, which are the first ones in the order in which the kernel
+ * needs them; 0 if none waits
  */
 static unsigned int choose(const struct iface_net *n)
 {
@@ -313,7 +326,7 @@ static void next(struct inst_iface *i)
 	}
 	n->busy = false;
 	n->asked = 0;
-	/* The helper's queue is full and did not accept the request, so the setting has still to be sent. */
+	/* The queue of the helper process was full, so the setting still has to be sent. */
 	n->wanted |= what & ~IFACE_NET_GONE;
 	timer_arm(&i->inst->loop.timers, what == IFACE_NET_GONE ? &n->pace : &n->again,
 		  i->inst->loop.now + AGAIN);
@@ -372,8 +385,9 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 }
 
 /*
- * Send the kernel the interface identifier and its fe80:: address, and ask it to delete the address of a former
- * identifier. Stable identifiers are not sent, because the kernel makes them itself.
+ * Sends the kernel the interface identifier and its fe80:: address, and ask it to delete the
+ * address of a former identifier. Stable identifiers are not sent, because the kernel makes them
+ * itself.
  */
 static void set_identifier(struct inst_iface *i)
 {
@@ -440,7 +454,8 @@ void iface_net_lost(struct inst_iface *i)
 	n->busy = false;
 	n->wanted = n->asked = n->refused = n->ngone = 0;
 	n->gone_all = false;
-	memset(n->linklocal, 0, sizeof(n->linklocal)); /* the kernel has forgotten the addresses */
+	/* the kernel has deleted the addresses of the TAP */
+	memset(n->linklocal, 0, sizeof(n->linklocal));
 }
 
 void iface_net_came(struct inst_iface *i)
@@ -450,7 +465,7 @@ void iface_net_came(struct inst_iface *i)
 	n->away = false;
 	n->tap_logged = n->token_logged = false;
 	n->naddrs = 0;
-	/* The request that moves the TAP sets its MAC and MTU, too. */
+	/* The request that moves the TAP into the namespace sets its MAC and MTU, too. */
 	n->wanted = IFACE_NET_TAP | IFACE_NET_UP | (i->naddrs ? IFACE_NET_ADDR : 0);
 	n->refused = 0;
 	if (n->carrier_wanted)

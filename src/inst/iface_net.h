@@ -28,9 +28,10 @@ enum iface_net_set {
 	IFACE_NET_MAC = 1 << 0,
 	IFACE_NET_MTU = 1 << 1,
 	IFACE_NET_LINKLOCAL =
-		1 << 2, /* the fe80:: address of our own interface identifier, inst/iface_iid.h */
-	IFACE_NET_TOKEN = 1 << 3, /* the interface identifier for autoconfigured IPv6 addresses */
-	IFACE_NET_GONE = 1 << 4, /* deletion of neighbours, used only in iface_net.asked */
+		1 << 2, /* add the fe80:: address of our interface identifier, inst/iface_iid.h */
+	/* set the interface identifier for autoconfigured IPv6 addresses */
+	IFACE_NET_TOKEN = 1 << 3,
+	IFACE_NET_GONE = 1 << 4, /* delete neighbour entries; used only in iface_net.asked */
 	/*
 	 * Settings after the namespace was made again, in this order: the TAP, one configured address after the
 	 * other, IFF_UP
@@ -38,36 +39,49 @@ enum iface_net_set {
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
 	IFACE_NET_UP = 1 << 7,
-	/* removal of an fe80:: address made of a LID that the port no longer has */
+	/* delete the fe80:: address that was made of a LID which the port no longer has */
 	IFACE_NET_LL_OLD = 1 << 8,
 };
 
 #define IFACE_GONE_MAX \
-	1024 /* hardware addresses whose deletion can wait for one search of the table */
+	1024 /* most hardware addresses that can wait for the deletion of their neighbour entries */
 
 struct inst_iface;
 
-/* Settings of an interface that the kernel is to be told through the helper process. */
+/* Settings that the kernel is to be told about an interface through the helper process */
 struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
-	unsigned int asked; /* settings that the job under way carries */
-	unsigned int refused; /* settings that the kernel refused, tried again after 2 to 64 s */
-	/* number of times in a row that the TAP's return or IFF_UP was refused */
+	/* settings in the request to the helper process that is not answered yet */
+	unsigned int asked;
+	/* settings that the kernel refused; they are sent again after 2 to 64 s */
+	unsigned int refused;
+	/*
+	 * number of times in a row that moving the TAP into the namespace, or IFF_UP, was refused
+	 */
 	unsigned int refusals;
 	bool busy; /* a job is under way */
-	bool carrier_wanted; /* the link is up, so the carrier is raised once the settings are acknowledged */
+	/*
+	 * true if the carrier has to be on, because the link is up; it is raised when the kernel
+	 * has acknowledged MAC and MTU
+	 */
+	bool carrier_wanted;
 	bool token_logged; /* the first refusal of a token was logged */
 	/* true if the namespace is gone, or the instance is about to end, so that nothing is sent */
 	bool away;
-	bool tap_logged; /* the first refusal of the TAP's return was logged */
+	bool tap_logged; /* the first refusal to move the TAP into the namespace was logged */
 	bool full_logged; /* true if the log already says that the helper's queue is full */
 	/* number of configured addresses sent since the namespace was made again */
 	unsigned int naddrs;
 	unsigned int mtu;
-	uint8_t linklocal[16]; /* the fe80:: address that was sent last; zero: none was sent */
-	ns_t asked_at; /* time at which the job under way was queued */
-	struct timer pace; /* earliest time of the next deletion of neighbours */
-	/* Next try after the TAP's return or IFF_UP was refused, or after the helper's queue was full */
+	/* the fe80:: address that was sent to the kernel last; zero: none was sent */
+	uint8_t linklocal[16];
+	ns_t asked_at; /* time at which the request that is not answered yet was queued */
+	/* timer for the earliest time at which neighbour entries may be deleted again */
+	struct timer pace;
+	/*
+	 * timer for the next try after the TAP's move or IFF_UP was refused, or the queue of the
+	 * helper process was full
+	 */
 	struct timer again;
 	bool lladdr_refused; /* the kernel has refused an address of 20 octets, so there is no carrier */
 	unsigned int ngone; /* number of hardware addresses in .gone */
@@ -78,7 +92,10 @@ struct iface_net {
 };
 
 void iface_net_init(struct inst_iface *i);
-/* iface_net_fini() - Cancel the helper's jobs, so that none calls back any more */
+/*
+ * iface_net_fini() - Cancel the requests to the helper process, so that none of them calls back any
+ * more
+ */
 void iface_net_fini(struct inst_iface *i);
 
 /* iface_net_set_mac() - Make the kernel use i->ifc.mac as the TAP's address */
@@ -86,14 +103,15 @@ void iface_net_set_mac(struct inst_iface *i);
 void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
 
 /*
- * iface_net_set_carrier() - Lower the carrier now, or raise it as soon as the kernel has MAC and MTU; i->carrier
- * shows the present state
+ * iface_net_set_carrier() - Turn the carrier off now, or turn it on as soon as the kernel has
+ * acknowledged MAC and MTU; i->carrier shows its present state
  */
 void iface_net_set_carrier(struct inst_iface *i, bool up);
 
 /*
- * iface_net_port() - To be called when the port's attributes changed. If the IPv6 interface identifier is made of the
- * LID (ip6-iid = lid) and the LID has changed, send the new identifier to the kernel
+ * iface_net_port() - Called when the port's attributes have changed. If the IPv6 interface
+ * identifier is made of the LID (ip6-iid = lid) and the LID has changed, send the new identifier to
+ * the kernel
  */
 void iface_net_port(struct inst_iface *i);
 
@@ -111,12 +129,15 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
  */
 void iface_net_lost(struct inst_iface *i);
 /*
- * iface_net_came() - Send the settings of the TAP, the addresses and IFF_UP, because the namespace exists again or
- * the interface has got its network device for the first time
+ * iface_net_came() - Send the settings that move the TAP into the namespace, the addresses and
+ * IFF_UP, because the namespace exists again, or the interface gets its network device for the
+ * first time
  */
 void iface_net_came(struct inst_iface *i);
 
-/* iface_net_retry() - Send settings again that were refused; to be called every few seconds */
+/*
+ * iface_net_retry() - Send those settings again that the kernel refused; called every few seconds
+ */
 void iface_net_retry(struct inst_iface *i);
 
 #endif

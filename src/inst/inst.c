@@ -22,7 +22,10 @@
 #include "inst/udplink.h"
 #include "util/text.h"
 
-/* Number of rounds in which TAPs are read. Then the loop polls, and reads other TAPs that have become readable. */
+/*
+ * Number of rounds of inst_work() in which TAPs are read. After them the loop polls, so that other
+ * TAPs that have become readable are read, too.
+ */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
 /*
@@ -30,13 +33,13 @@
  * subnet manager
  */
 #define WORK_TIME NS_MSEC(10)
-#define LEAVE_TIME NS_MSEC(500) /* longest time that a clean stop waits for the SA */
+#define LEAVE_TIME NS_MSEC(500) /* longest time for which inst_leave() waits for the SA */
 
 /* --- the loop's work */
 
 /*
- * True if a packet moved or waits. Another round is needed then, because a MAD that was delivered may have
- * queued actions.
+ * Returns true if a packet was moved or waits. Then another round is needed, because a MAD that was
+ * delivered may have queued actions.
  */
 static bool run_fabrics(struct inst *in, ns_t now)
 {
@@ -125,8 +128,8 @@ bool inst_work(void *ctx, ns_t now)
 
 	for (unsigned int round = 0; more && round < WORK_ROUNDS && now < end; round++) {
 		/*
-		 * Each round reads the clock, because a sweep of the SM takes hundreds of rounds, and its deadlines
-		 * and statistics need the present time.
+		 * The clock is read in each round, because a sweep of the subnet manager takes
+		 * hundreds of rounds, and its deadlines and statistics need the present time.
 		 */
 		if (round)
 			now = in->loop.now = loop_clock();
@@ -170,12 +173,13 @@ static bool is_environment(enum netdev_refusal refused, int err)
 		return true;
 	default:
 		/*
-		 * Other errors, such as a name that exists already or a namespace that does not exist, are caused by
-		 * the user
+		 * Other errors, such as a name that exists already or a namespace that does not
+		 * exist, are the user's fault and not the environment's.
 		 */
 		return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSPC ||
 		       err == -EMFILE || err == -ENFILE || err == -ENODEV || err == -EOPNOTSUPP ||
-		       err == -ENOSYS; /* a sandbox that forbids a system call returns this error */
+		       /* a sandbox returns this error if it forbids the system call */
+		       err == -ENOSYS;
 	}
 }
 
@@ -302,9 +306,7 @@ void inst_leave(struct inst *in)
 		iface_shutdown(i, in->loop.now);
 	list_for_each (p, &in->ports, link)
 		sac_shutdown(p->ifc.sac, in->loop.now);
-	/*
-	 * Run the whole loop, with its descriptors, because the subnet manager may be in another process.
-	 */
+	/* Run the whole loop, with its descriptors, because the SA may be in another process. */
 	while (!all_idle(in) && in->loop.now < until)
 		if (loop_turn(&in->loop, &busy, until))
 			break;
@@ -362,7 +364,10 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 	return status;
 }
 
-/* Runs after the UDP links exist, so that the capture includes packets that enter by them. */
+/*
+ * Called when the UDP links exist, so that the capture includes packets that enter the fabric by
+ * them.
+ */
 static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
 {
 	if (!f->capture)
@@ -418,8 +423,8 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 }
 
 /*
- * Return the usual reason for which a link waits for its port if the subnet's SM is not part of the instance: the SM
- * is missing, or has not finished. "" if the cause is another one.
+ * Returns the usual reason for which a link waits for its port if the subnet's SM is not part of
+ * the instance: the SM is missing, or has not finished. "" if the cause is another one.
  */
 static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
 {

@@ -31,7 +31,10 @@
 #define INST_NAME_MAX 32
 #define INST_ERR_MAX 768
 #define INST_PKTS 32768
-/* Number of buffers of PKT_BUF_SIZE octets; their memory is touched on first use only */
+/*
+ * Number of buffers of PKT_BUF_SIZE octets in the packet pool; the memory of a buffer is touched on
+ * first use only
+ */
 #define INST_BUFS 1024
 
 struct inst;
@@ -43,7 +46,7 @@ struct inst_sm;
 struct topo;
 struct udp_rx;
 
-/* An observer whose functions are called at certain events; see inst_watch(). */
+/* A set of functions that are called at certain events; see inst_watch() */
 struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
@@ -71,15 +74,16 @@ struct inst_watch {
 struct inst_cfg {
 	char name[INST_NAME_MAX];
 	struct log_sink log;
-	/* function that the helper process calls last, when it ends; NULL: none */
+	/* function that the helper process calls as its last action; NULL: none */
 	const struct netdev_helper_end *at_end;
 };
 
 /* All links over UDP; inst/udplink.h */
 struct udp_links {
 	struct list links; /* struct inst_udp.link */
-	struct udp_rx *rx; /* buffers to receive into; made with the first link */
-	bool small_buffer_logged; /* a small receive buffer was logged, which is done for one link only */
+	struct udp_rx *rx; /* buffers for received datagrams; made together with the first link */
+	/* true if a small receive buffer was logged, which is done for one link only */
+	bool small_buffer_logged;
 };
 
 struct inst {
@@ -90,7 +94,8 @@ struct inst {
 	struct netdev_helper *helper;
 	struct inst_fabric **fab;
 	unsigned int nfabs;
-	struct ifc_set ifcs; /* interfaces (struct ifc) of .ports and .ifaces */
+	/* state that the interfaces (struct ifc) of .ifaces and the ports of .ports share */
+	struct ifc_set ifcs;
 	struct list ports; /* struct inst_port.link */
 	/* Mount of the device files of .ports, see netdev_rdma_add(); -1: there is none */
 	int rdma_folder;
@@ -100,13 +105,16 @@ struct inst {
 	struct udp_links udps;
 	struct neigh_dumps neigh_dumps;
 	struct list watches; /* struct inst_watch.link */
-	/* True after a failure that is the environment's fault, for exit status 3 */
+	/* true after a failure whose cause is the environment, so that the exit status is 3 */
 	bool env_lacks;
 	bool broken; /* true if the loop ended because of a failure */
-	unsigned int capture_ids; /* number that the last capture was given */
+	unsigned int capture_ids; /* number of the capture that was started last */
 	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;
-	/* watch for changes of the names of namespaces; .fd is -1 until a host needs it: inst/host_follow.h */
+	/*
+	 * inotify watch of the folders with the names of namespaces; .fd is -1 until a host needs
+	 * it (inst/host_follow.h)
+	 */
 	struct loop_fd netns_watch;
 };
 
@@ -144,8 +152,8 @@ void inst_destroy(struct inst *in);
 int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX]);
 
 /*
- * inst_work() - Run timers, packets and actions; the function for loop.work. True if more is
- * left to do
+ * inst_work() - Run timers, and process packets and actions; the function for loop.work. Return:
+ * true if more is left to do
  */
 bool inst_work(void *ctx, ns_t now);
 

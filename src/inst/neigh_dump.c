@@ -13,7 +13,10 @@ static struct neigh_dumps *dumps_of(const struct inst_host *h)
 	return &h->inst->neigh_dumps;
 }
 
-/* Ask for the table of d->family. The kernel has the first piece ready when the call returns. */
+/*
+ * Asks the kernel for the table of d->family. The kernel has made the first piece when the call
+ * returns.
+ */
 static int ask(struct neigh_dump *d)
 {
 	int err = rtnl_neigh_dump_start(&d->host->dump, d->ifindex, d->family);
@@ -52,7 +55,7 @@ static void begin_next(struct neigh_dumps *n)
 	}
 }
 
-/* Called when the dump from the host's socket has ended: tell its owner, and begin the next dump. */
+/* Ends the dump that was read from the host's socket: calls its owner, and begins the next dump. */
 static void end(struct inst_host *h, int err)
 {
 	struct neigh_dumps *n = dumps_of(h);
@@ -62,8 +65,8 @@ static void end(struct inst_host *h, int err)
 	n->reading = NULL;
 	n->active = NULL;
 	/*
-	 * Begin the next dump first. The owner may request another dump in done(), and other dumps
-	 * have waited longer.
+	 * The next dump is begun before done() is called, because done() may request another dump,
+	 * and other dumps have waited longer.
 	 */
 	begin_next(n);
 	if (d)
@@ -90,7 +93,7 @@ static void readable(struct loop_fd *fd, uint32_t events, ns_t now)
 
 	(void)events;
 	(void)now;
-	/* The socket was reported as readable, but had nothing to read. */
+	/* The socket was reported as readable, but there was nothing to read. */
 	if (res == -ETIMEDOUT)
 		return;
 	n->pieces++;

@@ -33,16 +33,21 @@ struct neigh_dump {
 	void (*done)(struct neigh_dump *d, int err);
 
 	struct list link; /* link in neigh_dumps.waiting */
-	enum rtnl_family family; /* family whose table is read now */
+	enum rtnl_family family; /* address family whose table is being read */
 };
 
 /* The dumps of an instance */
 struct neigh_dumps {
-	struct list waiting; /* list of struct neigh_dump.link; the next dump is the first entry */
-	struct inst_host *reading; /* host from whose socket a dump is read, or NULL */
-	/* The dump that is being read; NULL if it was cancelled, so that its rest is read and discarded */
+	/* list of struct neigh_dump.link: dumps that wait, the next one first */
+	struct list waiting;
+	struct inst_host *reading; /* host from whose socket a dump is being read; NULL: none */
+	/*
+	 * the dump that is being read; NULL if it was cancelled, so that its remaining entries are
+	 * read and discarded
+	 */
 	struct neigh_dump *active;
-	uint64_t dumps; /* counter: dumps that were begun, those of IPv4 and of IPv6 separately */
+	/* number of dumps that were begun; a dump of IPv4 and of IPv6 entries counts as two */
+	uint64_t dumps;
 	uint64_t pieces; /* counter: pieces that were read */
 	uint64_t entries; /* number of entries that were passed to owners */
 };

@@ -10,7 +10,7 @@
 #include "inst/fab.h"
 #include "verbs/verbs.h"
 
-/* Runs inside a callback of the CA, so it may only report the event. */
+/* The function runs inside a callback of the CA, so it may only report the event. */
 static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 {
 	struct inst_port *p = container_of(ip, struct inst_port, ifc);
@@ -63,7 +63,7 @@ static int open_soft(struct inst_port *p, struct ca_soft_hca *soft)
 	return ca_soft_open(soft, p->num, &ifc_port_notify, &p->ifc, &p->ifc.ca);
 }
 
-/* A port that is in no list and not open yet. NULL: out of memory */
+/* Makes a port that is in no list and not open yet. Return: NULL if out of memory */
 static struct inst_port *port_alloc(struct inst *in, const char *ca, uint8_t num)
 {
 	struct inst_port *p = calloc(1, sizeof(*p));
@@ -91,7 +91,7 @@ static int node_index(struct inst_fabric *f, const struct fabric_node *n)
 }
 
 /*
- * Return the node that @where names. NULL, with a message in @err, if there is no such node, or it
+ * Returns the node that @where names. NULL, with a message in @err, if there is no such node, or it
  * is no CA with such a port
  */
 static struct fabric_node *soft_node(struct inst_fabric *f, const struct conf_port *where,

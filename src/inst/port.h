@@ -13,7 +13,7 @@ struct inst_port {
 	struct inst *inst;
 	struct inst_fabric
 		*fab; /* software fabric to which the port belongs; NULL for a port of the kernel */
-	struct fabric_node *node; /* CA of the port in .fab; NULL if .fab is NULL */
+	struct fabric_node *node; /* CA of the port in the fabric .fab; NULL if .fab is NULL */
 	uint8_t num; /* number of the port on its CA */
 	char ca_name
 		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
@@ -41,7 +41,7 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);
 
-/* port_any_verbs() - Tell whether the kernel serves any of the ports that are open */
+/* port_any_verbs() - Tell whether any open port belongs to the kernel (libibverbs) */
 bool port_any_verbs(const struct inst *in);
 
 /* port_close() - Close a port that has no interfaces any more */

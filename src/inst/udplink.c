@@ -37,7 +37,8 @@ static void writable(struct inst_udp *u, bool wait)
 }
 
 /*
- * All buffers are in use. If the loop read again at once, it would have no time to free buffers, so wait STARVED_FOR.
+ * Stops reading the socket for STARVED_FOR, because all buffers are in use. If the loop read again
+ * at once, it would have no time to free buffers.
  */
 static void starve(struct inst_udp *u, ns_t now)
 {
@@ -55,7 +56,7 @@ static void feed(struct timer *t, ns_t now)
 	watch(u);
 }
 
-/* Puts packets into the batch until it is full. Computes missing CRCs. */
+/* Puts packets into the batch until the batch is full, and computes the CRCs that they lack. */
 static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 {
 	struct train_walk out;
@@ -73,7 +74,10 @@ static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 	}
 }
 
-/* Sends v[0 .. n). If UDP_SEGMENT turns out to be refused, sends them without it. Return: as udp_sock_send() */
+/*
+ * Sends the packets v[0] to v[n - 1]. If UDP_SEGMENT is refused, sends them without UDP_SEGMENT.
+ * Return: as udp_sock_send()
+ */
 static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct udp_batch *b,
 		      struct pkt *const *v, unsigned int n)
 {
@@ -210,7 +214,7 @@ static void on_event(struct loop_fd *fd, uint32_t events, ns_t now)
 		starve(u, now);
 }
 
-/* --- events between the machine and the fabric */
+/* --- events that the state machine of udp/link.h and the fabric report to each other */
 
 static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
 {
@@ -272,8 +276,8 @@ void udplink_close_all(struct udp_links *l)
 }
 
 /*
- * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max. Only one link logs
- * this, because the limit is the same for all.
+ * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max.
+ * Only one link logs this, because the limit is the same for all links.
  */
 static void say_buffers(struct inst_udp *u)
 {
@@ -286,13 +290,13 @@ static void say_buffers(struct inst_udp *u)
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
 }
 
-/* The two ends of a link, from the configuration or from a client. */
+/* The two ends of a link, as given by the configuration or by a client */
 struct ends {
-	int fd; /* socket that a client made; -1 to make one at .listen */
+	int fd; /* socket that a client made; -1: a socket is made that is bound to .listen */
 	const struct ip_endpoint *listen;
 	/* Address of the peer; NULL: the link learns it from the first datagram */
 	const struct ip_endpoint *peer;
-	bool fresh; /* true if the peer has no state of an earlier link */
+	bool fresh; /* true if the peer has no state from an earlier link */
 };
 
 static int open_link(struct inst_udp *u, const struct ends *e)
@@ -415,7 +419,7 @@ static struct topo *one_ca(const struct conf_port *where, const char *host)
 	}
 	n = t->node[index];
 	n->port[1].guid = where->guid;
-	/* Widths 1x and 4x and speeds SDR to QDR, as in generated topologies */
+	/* link widths 1x and 4x and speeds SDR to QDR, as in generated topologies */
 	n->port[1].rate = (struct topo_rate){ .width = 3, .speed = 7 };
 	return t;
 }

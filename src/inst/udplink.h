@@ -19,7 +19,7 @@
 struct inst_udp {
 	struct list link; /* link in udp_links.links */
 	struct inst *inst;
-	char name[CONF_NAME_MAX]; /* name of the link, as "vm1" or "udp:127.0.0.1:5001" */
+	char name[CONF_NAME_MAX]; /* name of the link, such as "vm1" or "udp:127.0.0.1:5001" */
 	struct inst_fabric *fab;
 	struct fabric_port *port; /* port of .fab that the link occupies */
 	struct fabric_port *end;
@@ -28,7 +28,8 @@ struct inst_udp {
 	struct loop_fd fd;
 	struct ip_endpoint bound;
 	struct udp_queue queue; /* packets to send */
-	bool blocked; /* true from the time a send finds the socket full until EPOLLOUT */
+	/* true from a send that found the socket full until the loop reports EPOLLOUT */
+	bool blocked;
 	/*
 	 * True while there is no buffer to receive into; the socket is not read until the timer .feed expires
 	 */
@@ -43,7 +44,8 @@ struct inst_udp {
 int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ERR_MAX]);
 
 /*
- * udplink_hca() - Make the fabric of a udp: port, with one CA and its link, unless the fabric exists already
+ * udplink_hca() - Make the fabric for a port of the form udp:ADDRESS, with one CA and its link,
+ * unless the fabric exists already
  * @host:	name of the host in the CA's NodeDescription; "" for the name of this machine
  *
  * Return: 0; -errno, with a message in @err
@@ -66,7 +68,7 @@ void udplink_close(struct inst_udp *u);
 /* udplink_flush_all() - Send the packets that wait in the queues of all links */
 void udplink_flush_all(struct udp_links *l);
 
-/* udplink_find() - Find a link by the port of the fabric; NULL if there is none */
+/* udplink_find() - Find the link at a port of a fabric; NULL if there is none */
 struct inst_udp *udplink_find(const struct udp_links *l, const struct fabric_port *port);
 
 /* udplink_close_all() - Close all links; call it before their fabrics are destroyed */

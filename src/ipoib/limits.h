@@ -32,7 +32,7 @@
 /* used instead of IPOIB_ABSENT_TTL if the SA's Reports of trap 66 are not subscribed to */
 #define IPOIB_ABSENT_TTL_BLIND NS_SEC(5)
 #define IPOIB_ROUTER_LIST \
-	NS_SEC(300) /* interval at which a multicast router lists all groups, in case a Report was lost */
+	NS_SEC(300) /* interval at which a router lists all groups, in case a Report was lost */
 /* delay before the first retry of a failed join or of a refused address handle */
 #define IPOIB_BACKOFF_MIN NS_SEC(1)
 /* upper limit of the delay after a failure, which doubles with each failure in a row */

@@ -18,7 +18,7 @@
 #include "util/pkt.h"
 
 #define UDP_BATCH_SEGS \
-	64 /* most packets of a message, which every kernel with UDP_SEGMENT accepts (UDP_MAX_SEGMENTS) */
+	64 /* most packets of a message, accepted by all kernels with UDP_SEGMENT (UDP_MAX_SEGMENTS) */
 #define UDP_BATCH_OCTETS \
 	65507 /* most octets of a message: an IP packet without the headers of IPv4 and UDP */
 #define UDP_BATCH_PARTS 4 /* most parts of a packet: headers, two slices of payload, tail */
