@@ -42,7 +42,10 @@ static const struct fabric_port *way_to(const struct fabric_node *sw, uint16_t l
 	return out && out <= sw->node->info.nports ? &sw->port[out] : NULL;
 }
 
-/* Follow at most PKT_HOPS links, as a packet would, because the LFTs may have a loop. */
+/*
+ * Follow the LFTs from switch to switch over at most PKT_HOPS links, because the LFTs may have a
+ * loop.
+ */
 static bool leads_outside(const struct fabric_port *out, uint16_t lid)
 {
 	for (unsigned int hops = 0; out && hops < PKT_HOPS; hops++) {
@@ -84,7 +87,10 @@ bool fabric_border_transit(struct pkt *p)
 	count = pkt_hdr(p) + ib_bth_off(lrh) + BTH_TRANSITS;
 	if ((*count & FABRIC_TRANSITS_MAX) == FABRIC_TRANSITS_MAX)
 		return false;
-	/* adding 1 never carries into the bits above: when all six bits are ones, the limit is reached */
+	/*
+	 * Adding 1 cannot change the FECN and BECN bits above the count, because a count of 63 was
+	 * refused above.
+	 */
 	++*count;
 	if (p->flags & PKT_CRC)
 		crc_pkt_mend_vcrc(p);

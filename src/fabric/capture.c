@@ -9,7 +9,10 @@
 #include "fabric/fabric_priv.h"
 #include "util/pcap.h"
 
-/* A port whose egress is recorded. In a pcapng file it is an interface. */
+/*
+ * A port whose outgoing packets are captured. A pcapng file describes each such port as an
+ * interface.
+ */
 struct tap {
 	struct fabric_dev dev;
 	struct tap *next;
@@ -27,8 +30,8 @@ struct capture {
 };
 
 /*
- * Write a record. Return 0; -ENOBUFS if this record was lost but the next one may pass; or the
- * error that ends the capture
+ * Write the first @len octets of c->buf as a record. Return: 0; -ENOBUFS if this record was lost
+ * but the next record may be written; any other error ends the capture
  */
 static int put(struct capture *c, size_t len)
 {
@@ -123,8 +126,8 @@ void capture_destroy(struct capture *c)
 }
 
 /*
- * Search the devices of the port and not the taps of the capture, because a port has few devices,
- * but a capture of all end ports has tens of thousands of taps.
+ * Search the devices of the port, not the list c->taps, because a port has few devices, but c->taps
+ * of a capture of all end ports has tens of thousands of taps.
  */
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {
@@ -150,7 +153,10 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 	if (c->cfg.format == CAPTURE_PCAPNG)
 		err = put(c, capture_pcapng_interface(c->buf,
 						      fabric_port_name(p, name, sizeof(name))));
-	/* Without this block, packets would refer to an interface that the file does not describe. */
+	/*
+	 * If the interface block was lost, do not tap the port, because its packets would refer to
+	 * an interface that the file does not describe.
+	 */
 	if (err == -ENOBUFS) {
 		free(t);
 		return err;
@@ -163,7 +169,9 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 	return c->stats.error;
 }
 
-/* Tap the external ends, by which packets of end ports outside the fabric enter. */
+/*
+ * Tap the external ends of links, too, because packets from ports outside the fabric enter there.
+ */
 static int add_ext_ports(struct capture *c)
 {
 	struct fabric_link *l;

@@ -20,19 +20,23 @@ struct capture;
 
 enum capture_format {
 	CAPTURE_PCAP,
-	CAPTURE_PCAPNG, /* each tapped port is an interface with the port's name */
+	CAPTURE_PCAPNG, /* pcapng; each tapped port is an interface that has the port's name */
 };
 
 struct capture_cfg {
 	enum capture_format format;
 	/*
-	 * Writes all @len octets and returns 0, or writes none and returns an error: -ENOBUFS means that this record
-	 * is lost; any other -errno (-ENOSPC, -EPIPE) ends the capture
+	 * Write all @len octets and return 0, or write nothing and return an error: -ENOBUFS means
+	 * that this record is lost and the capture continues; any other -errno (-ENOSPC, -EPIPE)
+	 * ends the capture
 	 */
 	int (*write)(void *ctx, const void *data, size_t len);
 	void *ctx;
 	ns_t epoch; /* Unix time in ns at which the fabric's clock was 0 */
-	/* limit on the file's octets, beyond which -EFBIG ends the capture; 0: no limit */
+	/*
+	 * largest size of the file in octets; a record that would exceed it ends the capture with
+	 * -EFBIG; 0: no limit
+	 */
 	uint64_t max_octets;
 };
 

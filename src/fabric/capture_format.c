@@ -44,8 +44,8 @@ size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t)
 }
 
 /*
- * Complete a pcapng block around a body of @len octets at buf + 8. Type and length stand before the
- * body, padding to 4 octets and the length again after it.
+ * Complete a pcapng block whose body of @len octets is at buf + 8: write type and length before the
+ * body, and padding to 4 octets and the length again after the body.
  */
 static size_t block(uint8_t *buf, uint32_t type, size_t len)
 {
@@ -65,7 +65,8 @@ size_t capture_pcapng_header(uint8_t *buf)
 	n += put32(buf + n, 0x1a2b3c4d); /* byte-order magic */
 	n += put16(buf + n, 1); /* version 1.0 */
 	n += put16(buf + n, 0);
-	n += put32(buf + n, UINT32_MAX); /* length of the section: unknown, 64 bits of ones */
+	/* section length; 64 bits of ones mean that the length is not known */
+	n += put32(buf + n, UINT32_MAX);
 	n += put32(buf + n, UINT32_MAX);
 	return block(buf, PCAPNG_SHB, n - 8);
 }

@@ -10,14 +10,13 @@
 #include "fabric/fabric.h"
 
 /*
- * Room for a record: the packet, and 32 octets of pcapng block, 16 of ERF header and up to 4 of
- * padding.
+ * Size of the buffer for one record: the largest packet, 32 octets of pcapng block, 16 octets of
+ * ERF header and up to 4 octets of padding.
  */
 #define CAPTURE_RECORD_MAX (IB_PKT_MAX + 64)
 
 /*
- * @t is Unix time in ns. Return: 0 if the packet cannot be recorded, because it is too short or too
- * long
+ * @t is the time in ns since 1970. Return: 0 if the packet is too short or too long to be recorded
  */
 size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t);
 

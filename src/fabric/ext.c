@@ -87,15 +87,19 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical)
 }
 
 /*
- * Octets that are copied to hdr[]. In a UD packet these are the headers from LRH to DETH. In any other
- * packet as many octets contain all the headers that a switch reads.
+ * Return the number of octets that are copied to hdr[] of struct pkt: the headers from LRH to DETH
+ * of a UD packet. The same number is used for all other packets, because it covers all headers that
+ * a switch reads.
  */
 static size_t headers_of(const uint8_t *lrh)
 {
 	return ib_ud_hdr_len(ib_lrh_has_grh(lrh));
 }
 
-/* Number of pad octets before the ICRC, which the BTH gives; 0 for a packet without BTH. */
+/*
+ * Return PadCnt of the BTH, which is the number of pad octets before the ICRC; 0 for a packet
+ * without BTH.
+ */
 static size_t pad_of(const uint8_t *lrh, size_t len)
 {
 	size_t bth = ib_bth_off(lrh), pad;
@@ -110,7 +114,7 @@ static void take_body(struct pkt *p, struct pkt_buf *b, const uint8_t *data, siz
 {
 	size_t hdr = headers_of(data);
 
-	/* A small packet is kept in hdr[] alone, without a slice. */
+	/* A small packet is kept in hdr[] alone and gets no payload slice. */
 	if (len <= PKT_HDR_MAX / 2 || len <= hdr)
 		hdr = len;
 	memcpy(pkt_push(p, (unsigned int)hdr), data, hdr);

@@ -8,7 +8,10 @@
 
 #include "fabric/fabric_priv.h"
 
-/* The key need not be secret, because the hashed names come from the administrator. */
+/*
+ * The key need not be secret, because the keys of the hash table are names that the administrator
+ * chose.
+ */
 static const struct hash_key key = { 0x666162726963206eull, 0x6f64652e2e2e2e2eull };
 
 static const char *const drop_names[] = {

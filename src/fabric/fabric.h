@@ -9,8 +9,8 @@
  * egress queues, one for VL15, which is served first, and one for data. A port with a packet in a
  * queue is ready. fabric_run() takes the ready ports in turn and moves up to PKT_BATCH packets of
  * each to the other end of its link. There the HCA consumes them, or the switch puts them into its
- * egress queues. So nothing recurses, and a forwarding loop ends when the packets have used up
- * their hop budget.
+ * egress queues. So delivery is not recursive, and a forwarding loop ends when the packets have
+ * used up their hop budget.
  *
  * A link is up while it is enabled, both ends take part (PortPhysicalState is neither Disabled nor
  * Sleep, an external end has carrier), their rates match, and training is over. When a link goes
@@ -36,24 +36,34 @@ struct fabric_port; /* one end of a link, and the egress side of this end */
 
 /* Why a link or a switch discarded a packet. HCAs have their own reasons (enum hca_drop). */
 enum fabric_drop {
-	/* the port has no link, or the link went down with the packet on it */
+	/* the port has no link, or the link went down while the packet was queued or in flight */
 	FABRIC_DROP_LINK_DOWN,
 	FABRIC_DROP_QUEUE, /* egress queue full */
-	FABRIC_DROP_HOPS, /* the packet crossed too many links, or left the fabric by external ends too often */
-	FABRIC_DROP_LEN, /* shorter than its headers, or PktLen is wrong */
+	/*
+	 * the packet crossed more than PKT_HOPS links, or left the fabric by external ends too
+	 * often
+	 */
+	FABRIC_DROP_HOPS,
+	FABRIC_DROP_LEN, /* the packet is shorter than its headers, or its PktLen is wrong */
 	FABRIC_DROP_VERSION, /* LVer is not 0 */
 	FABRIC_DROP_VCRC,
 	FABRIC_DROP_STATE_IN, /* a data packet arrived at a port that is neither Armed nor Active */
 	FABRIC_DROP_STATE_OUT, /* a data packet is for a port that is not Active */
-	FABRIC_DROP_VL15, /* VL15 not for QP0, with GRH or multicast; or QP0 without VL15 */
-	FABRIC_DROP_DLID, /* DLID 0, permissive, above LinearFDBTop, or without port in the LFT */
+	/*
+	 * a packet on VL15 is not for QP0, has a GRH or is multicast; or a packet for QP0 is not on
+	 * VL15
+	 */
+	FABRIC_DROP_VL15,
+	/* the DLID is 0, permissive, above LinearFDBTop, or has no port in the LFT */
+	FABRIC_DROP_DLID,
 	FABRIC_DROP_LOOP, /* the LFT points to the ingress port */
-	FABRIC_DROP_MLID, /* the group has no member port, or its MLID is above the MFT */
+	/* the multicast group has no member port, or its MLID is beyond the end of the MFT */
+	FABRIC_DROP_MLID,
 	FABRIC_DROP_VL, /* SLtoVL maps the SL to VL15 */
 	FABRIC_DROP_MTU, /* the payload is larger than NeighborMTU of the egress port */
 	FABRIC_DROP_PKEY_IN, /* P_Key enforcement of the ingress port */
 	FABRIC_DROP_PKEY_OUT,
-	FABRIC_DROP_RAW_IN, /* filter of raw packets at the ingress port */
+	FABRIC_DROP_RAW_IN, /* the ingress port filters out raw packets */
 	FABRIC_DROP_RAW_OUT,
 	FABRIC_DROP_PORT0, /* a packet for switch port 0 is not a MAD for QP0 or QP1 */
 	FABRIC_DROP_PORT0_KEY, /* a MAD for switch port 0 has a wrong P_Key or Q_Key */
@@ -70,12 +80,15 @@ struct fabric_cfg {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log; /* may be NULL */
-	enum hca_crc crc; /* CRCs of packets on the links between our nodes */
-	/* trains are not cut where they have the same effects as their packets (train/train.h) */
+	enum hca_crc crc; /* CRCs of packets on the links between nodes of this fabric */
+	/*
+	 * Forward a train (several packets in one struct pkt, train/train.h) as a whole where the
+	 * effect is the same as for single packets
+	 */
 	bool trains;
 	unsigned int data_depth; /* most packets in an egress queue for data; 0: 2048 */
 	unsigned int vl15_depth; /* most packets in an egress queue for VL15; 0: 1024 */
-	unsigned int max_qps; /* most queue pairs of an HCA; 0: default of hca */
+	unsigned int max_qps; /* most queue pairs of an HCA; 0: the default of hca_create() */
 	uint64_t seed; /* seed of the random generators of faults */
 };
 
@@ -100,9 +113,9 @@ void fabric_destroy(struct fabric *f);
 bool fabric_run(struct fabric *f, ns_t now);
 
 /*
- * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links of the fabric have
- * no credits, so a source that can wait should send nothing while this number is high. Otherwise queues overflow in
- * cases in which hardware would have held back the sender.
+ * fabric_queued() - Return the number of packets in all egress queues that are not stalled. Links
+ * of the fabric have no flow control by credits, so a source that can wait should not send while
+ * this number is high. Otherwise queues overflow where hardware would have stopped the sender.
  */
 unsigned int fabric_queued(const struct fabric *f);
 
@@ -133,14 +146,18 @@ struct fabric_node *fabric_node_at(struct fabric *f, unsigned int index);
 struct fabric_node *fabric_node_find(struct fabric *f, const char *name);
 const char *fabric_node_name(const struct fabric_node *n);
 struct fabric *fabric_node_fabric(const struct fabric_node *n);
-/* Return the SMA, PMA, tables and MAD endpoints of a node (of a switch: node->port[0].ep). */
+/*
+ * Return the struct node of a fabric node, which has its SMA, PMA, tables and MAD endpoints. A
+ * switch has one MAD endpoint, port[0].ep.
+ */
 struct node *fabric_node_node(struct fabric_node *n);
 /* Return the HCA of a node, NULL for a switch. */
 struct hca *fabric_node_hca(struct fabric_node *n);
 uint64_t fabric_node_drops(const struct fabric_node *n, enum fabric_drop d);
 
 /*
- * Callbacks for events of a node, called from fabric_run(), timers or hca calls. Both may be NULL.
+ * Callbacks for events of a node, called from fabric_run(), timers or hca calls. Both callbacks may
+ * be NULL.
  */
 struct fabric_notify {
 	void (*event)(void *ctx, struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now);
@@ -174,22 +191,23 @@ enum fabric_link_state {
 	FABRIC_LINK_DISABLED, /* disabled by fabric_link_set() */
 	/* an end is disabled, asleep or has no carrier, or the rates do not match */
 	FABRIC_LINK_DOWN,
-	FABRIC_LINK_TRAINING, /* the link comes up after FABRIC_RETRAIN in this state */
+	/* the link comes up after it has been in this state for FABRIC_RETRAIN */
+	FABRIC_LINK_TRAINING,
 	FABRIC_LINK_UP,
 };
 enum fabric_link_state fabric_link_state(const struct fabric_port *p);
 const char *fabric_link_state_name(enum fabric_link_state s);
 
 /*
- * fabric_link_set() - Disable the link of @p, or enable it, after which it trains and comes up.
+ * fabric_link_set() - Disable the link of @p, or enable it, so that the link trains and comes up.
  * Return: 0; -ENOTCONN: no cable
  */
 int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
 
 /**
  * fabric_inject() - Put a packet on the link of a CA port or switch port as if its node had sent it
- * @p:	packet, which the function takes. Its head is at the LRH, and its tail is as crc_pkt_seal() makes it, or
- *	damaged on purpose
+ * @p:	packet, of which the function takes ownership. Its head is at the LRH, and its tail is as
+ *	crc_pkt_seal() makes it, or damaged on purpose
  *
  * For tests of how other nodes handle the packet.
  */
@@ -199,8 +217,9 @@ void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 
 struct fabric_ext_ops {
 	/*
-	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in hdr[]. The CRCs
-	 * are valid if PKT_CRC is set. If .trains is not set, trains are cut before the call.
+	 * Send packets to the outside; takes ownership of them. The headers from LRH to DETH are in
+	 * hdr[]. The CRCs are valid if PKT_CRC is set. If fabric_ext_ops.trains is false, trains
+	 * are cut into single packets before the call.
 	 */
 	void (*tx)(void *ctx, struct pkt **v, unsigned int n, ns_t now);
 	/* The link changed its state; may be NULL. */
@@ -235,7 +254,8 @@ int fabric_ext_attach(struct fabric_port *port, const char *label, const struct 
 void fabric_ext_detach(struct fabric_port *end, ns_t now);
 
 /*
- * fabric_ext_carrier() - Set or clear the carrier of an external end. The link needs no training.
+ * fabric_ext_carrier() - Set or clear the carrier of an external end. With a carrier the link comes
+ * up at once, without training.
  */
 void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
@@ -268,8 +288,8 @@ int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf 
 void fabric_pkt_seal(struct pkt *p);
 
 /*
- * fabric_pkt_to_wire() - Write the octets of @p, with CRCs even if @p has none. Return: number of octets; 0 if they
- * are more than @size, or too few for a packet
+ * fabric_pkt_to_wire() - Write the octets of @p, with CRCs even if @p has none. Return: number of
+ * octets; 0 if the packet is larger than @size or shorter than any valid packet
  */
 size_t fabric_pkt_to_wire(const struct pkt *p, uint8_t *buf, size_t size);
 

@@ -14,7 +14,8 @@
 #define FABRIC_VL15_DEPTH 1024
 #define FABRIC_BUDGET 4096 /* number of packets after which fabric_run() returns */
 /*
- * Delay between a Set(PortInfo) and the end of the link that it causes, so that the answer can still cross the link.
+ * Delay between a Set(PortInfo) that takes the link down and the moment at which the link goes
+ * down, so that the response can still cross the link.
  */
 #define FABRIC_ACT_DELAY NS_MSEC(1)
 
@@ -39,7 +40,11 @@ struct fabric_link {
 	enum fabric_link_state state;
 	bool enabled, bounce;
 	struct timer train; /* end of training */
-	struct timer act; /* armed by fabric_link_event(), to carry out the change */
+	/*
+	 * timer that applies a Set(PortInfo) to the link, FABRIC_ACT_DELAY after
+	 * fabric_link_event()
+	 */
+	struct timer act;
 };
 
 struct fabric_port {
@@ -49,10 +54,13 @@ struct fabric_port {
 	bool is_ready;
 	unsigned int stalls; /* number of faults that stop the data queue */
 	uint64_t sent; /* data packets that have left the queue */
-	/* the port at the other end of the link, which receives what this port sends; PORT_ZERO is its own peer */
+	/*
+	 * the port at the other end of the link, which receives the packets of this port; a port of
+	 * kind PORT_ZERO is its own peer
+	 */
 	struct fabric_port *peer;
 	struct fabric_port *next_ready;
-	/* port of the node; NULL for the end of a link that leads out of this fabric, to .ext */
+	/* port of the node; NULL for a port of kind PORT_EXT, which uses .ext */
 	struct node_port *np;
 	struct fabric_node *node;
 	struct fabric *f;
@@ -90,7 +98,7 @@ struct fabric {
 	unsigned int depth[FABRIC_NQUEUES];
 	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
-	ns_t now; /* "now" of the last call that had this argument */
+	ns_t now; /* argument @now of the last call that had such an argument */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;
@@ -128,8 +136,8 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 /* --- port.c */
 
 /*
- * Put @pkt into an egress queue, or discard it and count it at @p; takes ownership of @pkt. Return: FABRIC_SENT
- * or the reason
+ * Put @pkt into an egress queue of @p. If this is not possible, discard @pkt and count it at @p.
+ * Takes ownership of @pkt. Return: FABRIC_SENT or the reason for the discard
  */
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 #define FABRIC_SENT FABRIC_DROP_MAX
@@ -137,7 +145,10 @@ enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 /* Discard @pkt, count it at the node of @p, and trace it; takes ownership of @pkt. */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now);
 void fabric_port_purge(struct fabric_port *p);
-/* Stall the data queue of @p (@on), or undo one such call. The queue moves again when all such calls are undone. */
+/*
+ * If @on, stop the data queue of @p; otherwise undo one earlier stop. The queue sends again when
+ * all stops are undone.
+ */
 void fabric_port_stall(struct fabric_port *p, bool on);
 /* Remove a port that is about to be freed from the ready list. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
@@ -145,7 +156,10 @@ void fabric_unready(struct fabric *f, struct fabric_port *p);
 /* --- link.c */
 int fabric_link_new(struct fabric *f, struct fabric_port *a, struct fabric_port *b);
 void fabric_link_free(struct fabric_link *l);
-/* Bring the link up if both ends are ready, and otherwise down. With @at_once the link comes up without training. */
+/*
+ * Bring the link up if both ends are ready; otherwise take it down. With @at_once the link comes up
+ * without training.
+ */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
 /*
  * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or adopt a new physical state or new
@@ -160,12 +174,13 @@ void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns
 /* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes ownership of @p. */
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
 /*
- * Handle an SMP that passes the switch, or that its SMA answers, without making another packet. Return: true if @p was
- * taken; false: fabric_switch_rx() has to look at all fields of @p
+ * Forward an SMP, or let the SMA answer it, in the packet in which it came, without making another
+ * packet. Return: true if the function took ownership of @p; false if @p is not such an SMP and has
+ * to go through fabric_switch_rx()
  */
 bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now);
 
-/* Apply an event of a node to its link, and pass it on to the node's owner. */
+/* Apply an event of a node to its link, and tell the owner of the node (struct fabric_notify). */
 void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now);
 
 /* --- trace.c; called only while f->tracing */
@@ -185,15 +200,15 @@ static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
 /* True if a packet with this LRH may have come in at @in, a switch port with an external end */
 bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
 /*
- * Count that a packet leaves by an external end. Return: false if it has left too often, or has no BTH in which to
- * count
+ * Raise the packet's count of external ends by which it has left (fabric/border.c). Return: false
+ * if the count is at its limit, or the packet has no BTH to hold the count
  */
 bool fabric_border_transit(struct pkt *p);
 
 /* ext.c */
 /*
- * Return octet @off of the payload of a packet on which pkt_unshare() was called, so that it
- * has one slice in a buffer that no other packet uses.
+ * Return a pointer to octet @off of the payload of @p. The caller has called pkt_unshare(), so the
+ * payload is one slice in a buffer that no other packet uses.
  */
 uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);
 

@@ -32,13 +32,13 @@ struct fault {
 	uint64_t seen, hit;
 	/* release time of the previous packet, because a delay keeps the order of packets */
 	ns_t last_release;
-	/* armed for the earliest timer in .due, among the timers of the fabric */
+	/* timer of the fabric, armed for the earliest timer in .due */
 	struct timer timer;
 	/* timers of the packets that are held back, ordered by release time and then by arrival */
 	struct timers due;
 	/*
-	 * [MAX_HELD] places for packets that are held back; NULL: faults of this kind hold no
-	 * packets
+	 * array of MAX_HELD places for packets that are held back; NULL if faults of this kind hold
+	 * back no packets
 	 */
 	struct held *held;
 	struct held *free_held; /* list of places that have become free */
@@ -99,8 +99,8 @@ static void release(struct timer *t, ns_t now)
 		pkt_queue_add(&q, take_held(x));
 	timer_arm(x->f->cfg.timers, &x->timer, timers_next(&x->due));
 	/*
-	 * The call must be the last statement, because a packet that reaches an HCA may call its
-	 * owner, and the owner may remove this fault.
+	 * This call must be the last statement, because delivery to an HCA may call back the owner
+	 * of the HCA, which may remove this fault.
 	 */
 	fabric_dev_emit(&x->dev, &q, now);
 }
@@ -133,8 +133,8 @@ static uint8_t *octet_at(struct pkt *p, uint32_t off)
 }
 
 /*
- * Flip one bit of the octets [from, to). A packet without CRCs first gets CRCs, because otherwise
- * no receiver would notice the flipped bit.
+ * Flip one bit of the octets [from, to). A packet without CRCs first gets CRCs, because without
+ * CRCs no receiver would notice the flipped bit.
  */
 static bool flip(struct fault *x, struct pkt *p, uint32_t from, uint32_t to)
 {

@@ -55,7 +55,10 @@ struct fault_spec {
 
 #define FAULT_TEXT_MAX 64
 
-/* fault_parse() - Parse a fault. Return: 0; -EINVAL: @err has the expected text */
+/*
+ * fault_parse() - Parse the text form of a fault. Return: 0; -EINVAL: @err contains the text that
+ * was expected
+ */
 int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_size);
 /* Write the text form of a fault, which fault_parse() reads. Return: @buf */
 char *fault_print(char *buf, size_t size, const struct fault_spec *s);
@@ -78,7 +81,8 @@ struct fault_info {
 int fabric_fault_add(struct fabric_port *port, const struct fault_spec *spec, unsigned int *ret_id);
 
 /*
- * fabric_fault_del() - Remove a fault; packets that it holds are sent at once. Return: 0, -ENOENT
+ * fabric_fault_del() - Remove a fault; packets that the fault holds back are sent at once. Return:
+ * 0, -ENOENT
  */
 int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now);
 

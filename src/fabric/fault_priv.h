@@ -12,14 +12,17 @@ struct fault;
 struct fault_kind_info {
 	const char *name;
 	/*
-	 * Apply the fault to packet @p; takes @p. Packets that continue at once are appended to
-	 * @out.
+	 * Apply the fault to packet @p; takes ownership of @p. Packets that are neither dropped nor
+	 * held back are appended to @out.
 	 */
 	void (*apply)(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now);
 	bool has_share; /* takes a share in percent, fault_spec.ppm */
 	bool has_delay; /* the fault has a time, fault_spec.delay, and may hold packets back */
 	bool has_jitter; /* may take a second time, fault_spec.jitter */
-	/* the fault has no class of packets, because its kind determines the packets */
+	/*
+	 * no class of packets (all, data, mad) may follow, because the kind itself says which
+	 * packets it affects
+	 */
 	bool has_no_class;
 };
 extern const struct fault_kind_info fault_kinds[FAULT_KINDS];

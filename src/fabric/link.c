@@ -36,7 +36,10 @@ static void say(const struct fabric_link *l, enum fabric_link_state old)
 	       state_names[old], state_names[l->state]);
 }
 
-/* Return the rates that an end enables. An external end enables all. */
+/*
+ * Return the widths and speeds that an end of a link enables. An external end enables all widths
+ * and speeds.
+ */
 static struct node_rate rate_of(const struct fabric_port *p)
 {
 	return p->np ? node_rate_enabled(p->np) : (struct node_rate){ 0xff, 0xff, 0xff };

@@ -71,7 +71,9 @@ static void drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, n
 	pkt_free(pkt);
 }
 
-/* A trace shows each packet of a train. */
+/*
+ * While a trace runs, drop the packets of a train one by one, so that the trace shows each of them.
+ */
 void fabric_port_drop(struct fabric_port *p, struct pkt *pkt, enum fabric_drop why, ns_t now)
 {
 	struct pkt *one;
@@ -223,9 +225,10 @@ static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns
 }
 
 /*
- * Pass packets through the devices from @at to the last one, and then over the link. @at is the head of the list if
- * no device is left. The devices may have added packets, so that there are more than one batch. The link may go down
- * between two batches, because deliver() calls owners of HCAs.
+ * Pass packets through the devices from @at to the last one, and then over the link. If @at is the
+ * head of the list of devices, no device is left. The devices may have added packets to @q, so @q
+ * may have more than one batch. The link may go down between two batches, because deliver() calls
+ * the owners of HCAs.
  */
 static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
 {
@@ -282,7 +285,8 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS])
 {
 	struct fabric_sum s = { 0 };
-	uint64_t words = 0; /* words of packets with SL sl, not yet in by_sl[] */
+	/* 4-octet words of packets with the SL sl that are not yet added to by_sl[] */
+	uint64_t words = 0;
 	uint8_t sl = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -413,7 +417,10 @@ bool fabric_run(struct fabric *f, ns_t now)
 	struct fabric_port *p;
 
 	f->now = now;
-	/* This call comes from a callback inside fabric_run(), which moves the packets itself afterwards. */
+	/*
+	 * f->running is true if this call comes from a callback inside fabric_run(). The outer call
+	 * moves the packets after the callback.
+	 */
 	if (f->running)
 		return f->ready_head != NULL;
 	f->running = true;

@@ -54,7 +54,10 @@ static void report_pkey(const struct hop *h, const struct fabric_port *at, struc
 	struct node_violation v;
 	struct ib_ud_hdr u;
 
-	/* A packet that is no UD SEND has no DETH in a known place, so its source QP is reported as 0. */
+	/*
+	 * A packet that is not a UD SEND has no DETH at a known offset, so its source QP is
+	 * reported as 0.
+	 */
 	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) < 0)
 		u = (struct ib_ud_hdr){
 			.lrh = { .slid = be16_at(h->lrh + IB_LRH_OFF_SLID),
@@ -209,7 +212,10 @@ static void send_packets(const struct hop *h, struct fabric_port *out, struct pk
 
 static void send_out(const struct hop *h, struct fabric_port *out, struct pkt *p)
 {
-	/* If the full packets of a train exceed the MTU, its last packet may be shorter and within the MTU. */
+	/*
+	 * Cut a train whose full packets exceed the MTU, because its last packet may be short
+	 * enough to pass.
+	 */
 	if (unlikely(pkt_is_train(p)) &&
 	    payload_len(h, p) > ib_mtu_octets(out->np->pi.neighbor_mtu))
 		cut(h, out, p, send_packets);
@@ -273,8 +279,8 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 		send_out(h, last, p);
 	else
 		/*
-		 * The packet is not counted as dropped, because no port but the one from which it came is an Active
-		 * member
+		 * Port 0 and inactive ports aside, only the ingress port is a member, so the packet
+		 * has reached all its receivers and is not counted as dropped.
 		 */
 		pkt_free(p);
 }
@@ -332,7 +338,7 @@ static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 	const uint8_t *lrh = pkt_hdr(p);
 	unsigned int have = pkt_hdr_len(p);
 
-	if (pkt_is_train(p)) /* The packets of a train get their lengths when it is cut. */
+	if (pkt_is_train(p)) /* The packets of a train get their lengths when the train is cut. */
 		return train_check_vcrc(p) == CRC_OK ? FABRIC_SENT : FABRIC_DROP_VCRC;
 	if (have < IB_LRH_LEN || p->tail_len < IB_VCRC_LEN ||
 	    (be16_at(lrh + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4 !=
@@ -345,7 +351,10 @@ static enum fabric_drop check_form(const struct fabric_port *in, struct pkt *p)
 	if ((p->flags & PKT_CRC) && in->num) {
 		if (crc_pkt_check_vcrc(p) != CRC_OK)
 			return FABRIC_DROP_VCRC;
-		/* Octets change nowhere but in faults, which clear this flag. */
+		/*
+		 * The VCRC needs no second check, because only faults change octets of a packet,
+		 * and faults clear PKT_VCRC_OK.
+		 */
 		if (in->f->cfg.crc == HCA_CRC_LAZY)
 			p->flags |= PKT_VCRC_OK;
 	}
@@ -386,7 +395,7 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 	enum fabric_drop why = check_form(in, p);
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
-	/* Some packets of the train may be good. */
+	/* Some packets of the train may be good, so check its packets one by one. */
 	if (unlikely(why != FABRIC_SENT && pkt_is_train(p)))
 		return cut(&h, NULL, p, rx_again);
 	if (unlikely(why != FABRIC_SENT)) {

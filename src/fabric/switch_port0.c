@@ -50,9 +50,10 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
 /*
  * --- SMPs that stay in their packet
  *
- * Most SMPs of a sweep pass a switch, once for each hop between the subnet manager and a node, and most others are Gets
- * and Sets that a switch answers. Such an SMP is sent on, and such a request becomes its response, in the packet in which
- * it came. Making a new packet for each takes several times as long.
+ * Most SMPs of a sweep pass a switch, once for each hop between the subnet manager and a node, and
+ * most others are Gets and Sets that a switch answers. The code below changes such an SMP in the
+ * packet in which it came, and sends the same packet on, or back as the response. Making a new
+ * packet takes several times as long.
  */
 
 /*
@@ -91,8 +92,9 @@ static const uint8_t smp_hdr[] = {
 };
 
 /*
- * The MAD in @p, if it is an SMP that may be changed in place and sent on in its packet. NULL if the packet has a CRC or other
- * headers, is traced, shares its octets with another packet, or must not enter here
+ * Return the MAD in @p if it is an SMP that may be changed in place and sent on in the same packet.
+ * Return NULL if the packet has a CRC or other headers than smp_hdr[], is traced, shares its octets
+ * with another packet, or has a forged SLID (fabric_border_slid_ok()).
  */
 static uint8_t *plain_smp(const struct fabric_port *in, struct pkt *p)
 {
@@ -108,7 +110,7 @@ static uint8_t *plain_smp(const struct fabric_port *in, struct pkt *p)
 	return s->buf->data + (s->data - s->buf->data);
 }
 
-/* Send the SMP in @p, which was changed in place, out of @port. @port is 0 if it has to be discarded. */
+/* Send the SMP in @p, which was changed in place, out of @port. If @port is 0, discard the SMP. */
 static void send_smp(struct fabric_node *sw, uint8_t port, struct pkt *p, ns_t now)
 {
 	p->hops = PKT_HOPS;
@@ -142,7 +144,7 @@ bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
 		send_smp(in->node, node_smp_pass(in->node->node, in->num, mad), p, now);
 		return true;
 	}
-	/* devices at port 0 have to see the response */
+	/* Devices at port 0, such as captures, have to see the response as a packet of its own. */
 	if (!node_smp_for_sma(mad) || !list_empty(&in->node->port[0].devs))
 		return false;
 	fabric_port0_count(&in->node->port[0], p, 0);
@@ -150,7 +152,7 @@ bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
 	return true;
 }
 
-/* --- SMPs and GMPs for the switch, and other SMPs */
+/* --- MADs for port 0 that are handled as separate MADs, not in their packet */
 
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 {
@@ -178,15 +180,16 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 	if (why != FABRIC_SENT)
 		return fabric_port_drop(&sw->port[0], p, why, now);
 	/*
-	 * Free the packet before the MAD is answered, because the answer may need its descriptor.
+	 * Free the packet before the MAD is answered, because the answer may need the packet's
+	 * descriptor.
 	 */
 	pkt_free(p);
 	node_mad_rx(sw->node, in->num, &from, mad, now);
 }
 
 /*
- * Tell whether this SMP originates at port 0, or is only forwarded. A request leaves its origin with hop pointer 1, a
- * response with a hop pointer equal to the hop count (14.2.2).
+ * Tell whether this SMP originates at port 0, or only passes through the switch. A request leaves
+ * its origin with hop pointer 1, a response with a hop pointer equal to the hop count (14.2.2).
  */
 static bool is_own(const uint8_t *mad)
 {

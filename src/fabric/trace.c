@@ -42,8 +42,8 @@ static void all_drops(const struct hca *h, uint64_t ret[HCA_DROP_MAX])
 }
 
 /*
- * Give the HCA one packet, and trace whether the packet was delivered or dropped. If a drop counter
- * of the HCA has grown meanwhile, it gives the reason.
+ * Give the HCA one packet, and trace whether the packet was delivered or dropped. If one of the
+ * HCA's drop counters has grown during the call, this counter tells the reason of the drop.
  */
 static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 {
@@ -69,7 +69,7 @@ static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 		ev.hca_drop = i;
 	}
 	/*
-	 * There is no event if there was no descriptor for a copy, or if the trace was switched
+	 * No event is reported if there was no descriptor for a copy, or if the trace was switched
 	 * off.
 	 */
 	if (copy && to->f->tracing)

@@ -3,7 +3,8 @@
 #define FABRIC_TRACE_H
 
 /*
- * Events of selected packets, for `uipoib trace`. A trace that is off costs one test for each hop.
+ * Events of selected packets, for `uipoib trace`. While no trace runs, each hop costs one test of a
+ * flag.
  */
 
 #include "fabric/fabric.h"
@@ -12,12 +13,16 @@ enum fabric_trace_kind {
 	FABRIC_TRACE_SENT, /* the packet leaves a CA, or port 0 of a switch, by out_port */
 	FABRIC_TRACE_LFT, /* a switch found out_port in its LFT */
 	/*
-	 * a switch found mask in its MFT. The mask may include the ingress port and inactive ports
+	 * a switch looked up the MLID in its MFT; .mask has the ports in the MFT entry, possibly
+	 * with the ingress port and inactive ports
 	 */
 	FABRIC_TRACE_MFT,
 	FABRIC_TRACE_SMI, /* port 0 of a switch handles a MAD, for itself or on a directed route */
 	FABRIC_TRACE_DELIVERED, /* a CA accepted the packet */
-	/* a switch or link (.drop) or a CA (.hca_drop) discarded the packet */
+	/*
+	 * .drop is the reason why a switch or link discarded the packet, .hca_drop the reason why a
+	 * CA did
+	 */
 	FABRIC_TRACE_DISCARDED,
 	FABRIC_TRACE_FAULT, /* a fault at the egress of out_port lost the packet */
 };
@@ -34,13 +39,16 @@ struct fabric_trace_event {
 };
 
 struct fabric_trace {
-	/* Tell whether @p is to be traced. Called wherever an event of a packet may occur. */
+	/*
+	 * Tell whether @p is to be traced. Called before each event, which is reported only for a
+	 * packet that matches.
+	 */
 	bool (*match)(void *ctx, const struct pkt *p);
 	void (*event)(void *ctx, const struct fabric_trace_event *ev);
 	void *ctx;
 };
 
-/* fabric_trace_set() - Start a trace; @t is copied. NULL ends it */
+/* fabric_trace_set() - Start the trace @t, which is copied; NULL ends the present trace */
 void fabric_trace_set(struct fabric *f, const struct fabric_trace *t);
 
 #endif

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A fast hash without a secret, because it runs for each packet and only our own QPs add keys. */
+/*
+ * A fast hash without a secret, because it is computed for each packet, and only QPs of this
+ * process add keys to the table.
+ */
 static uint64_t group_hash(uint8_t port, const ib_gid *mgid)
 {
 	uint64_t a, b;

@@ -95,7 +95,10 @@ void hca_destroy(struct hca *h)
 		hca_qp_destroy(container_of(n, struct hca_qp, by_qpn));
 	list_for_each_safe (ah, next, &h->ahs, link)
 		hca_ah_destroy(ah);
-	/* The node ends before the queues, because a request that is cancelled may send a MAD to this HCA. */
+	/*
+	 * Call node_fini() before freeing the queues of looped MADs, because a request that
+	 * node_fini() cancels may send a MAD to this HCA.
+	 */
 	nports = h->node.info.nports;
 	node_fini(&h->node);
 	timer_cancel(h->timers, &h->mad_loop_timer);
@@ -123,8 +126,9 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d)
 }
 
 /*
- * ready() may poll, send, arm and destroy QPs. If it sends to another QP of this HCA, that QP joins
- * the list. Only the outermost call empties the list, so there is no recursion.
+ * ops->ready() may poll, send, arm and destroy QPs. If it sends to another QP of this HCA, that QP
+ * is added to h->ready. Only the outermost call of hca_notify() empties h->ready, so there is no
+ * recursion.
  */
 void hca_notify(struct hca *h)
 {

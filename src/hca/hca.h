@@ -22,13 +22,19 @@ enum hca_drop {
 	HCA_DROP_ICRC,
 	HCA_DROP_VCRC,
 	HCA_DROP_PORT_STATE, /* data at a port that is Down or Init */
-	/* On receive: VL15 not to QP0, QP0 not on VL15, or VL15 with GRH or multicast. On send: SLtoVL maps the SL to VL15. */
+	/*
+	 * On receive: a packet on VL15 is not for QP0, has a GRH or is multicast, or a packet for
+	 * QP0 is not on VL15. On send: SLtoVL maps the SL to VL15.
+	 */
 	HCA_DROP_VL15,
 	HCA_DROP_DLID,
 	HCA_DROP_DGID,
 	HCA_DROP_QPN, /* no QP has this number at this port */
-	HCA_DROP_QP_STATE, /* the packet waited in a QP that was reset or destroyed */
-	/* on receive: the P_Key does not match that of the QP; on send: the QP's P_Key is invalid */
+	HCA_DROP_QP_STATE, /* the QP was reset or destroyed while the packet waited in its queue */
+	/*
+	 * on receive: the packet's P_Key does not match that of the QP; on send: the QP's P_Key is
+	 * invalid
+	 */
 	HCA_DROP_PKEY,
 	HCA_DROP_QKEY,
 	HCA_DROP_MGID, /* no QP of this HCA is attached to the group */
@@ -36,7 +42,7 @@ enum hca_drop {
 	HCA_DROP_NO_RX, /* receive queue full */
 	HCA_DROP_MTU, /* the payload exceeds the MTU of the port */
 	HCA_DROP_NO_MEM,
-	HCA_DROP_TX_STATE, /* send on a port that is not Active */
+	HCA_DROP_TX_STATE, /* a QP sent on a port that is not Active */
 	HCA_DROP_MAX,
 };
 const char *hca_drop_name(enum hca_drop d);
@@ -55,13 +61,14 @@ struct hca_ops {
 struct hca_cfg {
 	struct node_cfg node;
 	/*
-	 * CRCs of the packets that QPs send: both, only the ICRC, or no CRC as long as the packet can neither be seen
-	 * nor be damaged (lazy). MADs have both CRCs with HCA_CRC_ICRC, too.
+	 * CRCs of the packets that QPs send: both, only the ICRC, or no CRC as long as no capture
+	 * or fault can see or damage the packet (lazy). MADs have both CRCs with HCA_CRC_ICRC, too.
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
 	/*
-	 * true: trains (train/train.h) are not cut where they have the same effects as their single packets. In all
-	 * other cases the HCA cuts them.
+	 * Trains (several packets in one struct pkt, train/train.h) are passed on as a whole where
+	 * the effect is the same as for single packets. The HCA cuts them in all other cases, and
+	 * always if this is false.
 	 */
 	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
@@ -69,7 +76,10 @@ struct hca_cfg {
 
 struct hca;
 
-/* hca_create() - Return: 0, -EINVAL, -ENOMEM. All pointers except @cfg are borrowed until hca_destroy(). */
+/*
+ * hca_create() - Create an HCA. All pointers except @cfg are borrowed until hca_destroy(). Return:
+ * 0, -EINVAL, -ENOMEM.
+ */
 int hca_create(struct hca **ret, const struct hca_cfg *cfg, const struct hca_ops *ops, void *ctx,
 	       struct timers *timers, struct pkt_pool *pool, const struct log_sink *log);
 /* hca_destroy() - Destroy an HCA with its remaining QPs and AHs; NULL is accepted */
@@ -98,8 +108,9 @@ struct hca_qp_attr {
 int hca_qp_create(struct hca *h, const struct hca_qp_attr *attr, void *ctx, struct hca_qp **ret);
 void hca_qp_destroy(struct hca_qp *qp);
 /*
- * hca_qp_modify() - Change a QP, with the effects of the states RESET, INIT, RTR and RTS in turn: queued packets are
- * dropped, attachments to groups stay. Return: 0; -EINVAL: wrong P_Key index
+ * hca_qp_modify() - Change the P_Key index and Q_Key of a QP, as if the QP went through the states
+ * RESET, INIT, RTR and RTS. Packets in its receive queue are dropped, but the QP stays attached to
+ * its groups. Return: 0; -EINVAL: wrong P_Key index
  */
 int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t hca_qp_num(const struct hca_qp *qp);
@@ -111,7 +122,10 @@ void *hca_qp_ctx(const struct hca_qp *qp);
  * Return: 0; -EINVAL: @mgid or @mlid is not multicast; -ENOMEM
  */
 int hca_attach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
-/* hca_detach() - Return: 0; -EINVAL: @mgid or @mlid is not multicast; -ENOENT: not attached */
+/*
+ * hca_detach() - Undo one hca_attach(). Return: 0; -EINVAL: @mgid or @mlid is not multicast;
+ * -ENOENT: not attached
+ */
 int hca_detach(struct hca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 
 struct hca_ah_attr {
@@ -155,7 +169,10 @@ struct hca_wc {
 	uint8_t sl, dlid_path_bits;
 };
 
-/* hca_poll() - Hand over descriptors of up to @n received packets, which the caller then owns; returns how many descriptors */
+/*
+ * hca_poll() - Take the descriptors of up to @n received packets, which then belong to the caller.
+ * Return: number of descriptors
+ */
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n);
 /* hca_arm() - Ask for one call of ops->ready(); false if packets wait already, so that the caller must poll */
 bool hca_arm(struct hca_qp *qp);

@@ -6,8 +6,8 @@
 #include "node/mad_pkt.h"
 
 /*
- * QP1 accepts any P_Key of the port's table, and only the Q_Key IB_QP1_QKEY. QP0 checks neither
- * key.
+ * QP1 accepts any P_Key of the port's table, and only the Q_Key IB_QP1_QKEY. QP0 accepts any P_Key
+ * and any Q_Key.
  */
 static enum hca_drop mgmt_keys(const struct hca_rx_ctx *r)
 {
@@ -30,15 +30,19 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 	pkt_copy_out(r->pkt, r->hdr_len, payload, sizeof(payload));
 	if (mad_pkt_parse(&from, mad, &r->hdr, r->np, r->np->num, payload, len))
 		return HCA_DROP_LEN;
-	/* The packet is freed before the answer is made, because the answer may need its descriptor. */
+	/*
+	 * The packet is freed before the answer is made, because the answer may need the packet's
+	 * descriptor.
+	 */
 	pkt_free(r->pkt);
 	node_mad_rx(&r->hca->node, r->np->num, &from, mad, r->now);
 	return HCA_OK;
 }
 
 /*
- * A MAD from a port to its own LID waits for a timer. If it were received inside the call that sends it, a
- * requester would have its answer before mad_request() returns, and two agents that answer each other would recurse.
+ * A MAD from a port to its own LID is delivered later, by a timer. If the MAD were received inside
+ * the call that sends it, a requester would get its answer before mad_request() returns, and two
+ * agents that answer each other would recurse.
  */
 static int mgmt_queue(struct hca *h, uint8_t port, struct pkt *p, ns_t now)
 {
@@ -57,7 +61,10 @@ void hca_mgmt_loop(struct timer *t, ns_t now)
 	struct hca *h = container_of(t, struct hca, mad_loop_timer);
 
 	for (unsigned int port = 1; port <= h->node.info.nports; port++) {
-		/* Answers to these MADs arm the timer again, and are received in its next run. */
+		/*
+		 * Answers to these MADs arm the timer again, and are received when the timer fires
+		 * next.
+		 */
 		for (unsigned int n = h->mad_loop[port].n; n; n--)
 			hca_rx_local(h, (uint8_t)port, pkt_queue_pop(&h->mad_loop[port]), now);
 	}
@@ -68,8 +75,8 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 {
 	if (to->qp == IB_QP0) {
 		/*
-		 * The state of the physical link decides here, not PortState, because the answer to a Set(PortInfo)
-		 * that sets Down must still be sent.
+		 * Check the state of the physical link instead of PortState, because the answer to
+		 * a Set(PortInfo) that sets Down must still be sent.
 		 */
 		if (!np->link_up)
 			return -ENETDOWN;
@@ -77,7 +84,10 @@ static int mgmt_check(const struct node_port *np, const struct mad_addr *to)
 	}
 	if (!node_port_active(np))
 		return -ENETDOWN;
-	/* Bit 15 is ignored, because a limited member sends the P_Key of its own table. */
+	/*
+	 * Ignore bit 15 of the P_Key, because the table of a limited member has the P_Key without
+	 * bit 15.
+	 */
 	if (node_pkey_find(np, to->pkey | IB_PKEY_FULL) < 0 ||
 	    hca_sl_to_vl(np, to->sl & 15) == IB_VL15)
 		return -EINVAL;

@@ -27,10 +27,12 @@
 #define HCA_MAX_QPS 256
 #define HCA_RX_DEPTH 512
 #define HCA_RX_DEPTH_MAX 65536
-/* largest number of MADs from a port to its own LIDs that wait for the timer */
+/*
+ * largest number of MADs that a port sends to its own LIDs and that the timer has not delivered yet
+ */
 #define HCA_MAD_LOOP_MAX 128
 
-/* The verdict on a packet that passes a check */
+/* Result of the checks for a packet that is accepted */
 #define HCA_OK HCA_DROP_MAX
 
 struct hca {
@@ -63,7 +65,10 @@ struct hca_qp {
 	uint16_t pkey_index;
 	uint8_t port;
 	bool armed;
-	/* The ring has mask + 1 places, of which tail - head are in use, by .waiting packets, at most .depth. */
+	/*
+	 * The ring has mask + 1 places, of which tail - head are in use. They hold .waiting
+	 * packets, at most .depth of them.
+	 */
 	uint32_t head, tail, mask, depth, waiting;
 	struct hca_wc *ring;
 	struct list ready; /* link in hca->ready */
@@ -76,7 +81,10 @@ struct hca_ah {
 	bool mcast;
 	uint8_t hdr_len; /* octets of tmpl: 28, or 68 with GRH */
 	uint8_t vl;
-	/* Attributes of the port at the time when the template was made */
+	/*
+	 * attributes of the port from which the template was made, to tell whether it is out of
+	 * date
+	 */
 	uint32_t port_key;
 	uint64_t gid_prefix, guid;
 	uint8_t tmpl[IB_UD_HDR_MAX]; /* LRH to DETH; lengths, QPNs and keys are zero */
@@ -95,7 +103,7 @@ struct hca_group {
 	struct hca_member *member;
 };
 
-/* A packet on its way through the receive checks. */
+/* A received packet during the receive checks. */
 struct hca_rx_ctx {
 	struct hca *hca;
 	struct node_port *np;
@@ -131,14 +139,15 @@ static inline void hca_count_xmit(struct node_port *np, uint8_t sl, unsigned int
 /* qp.c */
 struct hca_qp *hca_qp_find(struct hca *h, uint32_t qpn);
 
-/* hca_qp_room() - Packets for which the receive ring has room */
+/* hca_qp_room() - Return the number of packets for which the receive ring has room */
 static inline unsigned int hca_qp_room(const struct hca_qp *qp)
 {
 	return qp->depth - qp->waiting;
 }
 
 /*
- * hca_qp_add() - Append a packet to the ring, which must have room, and return its entry, which the caller fills in
+ * hca_qp_add() - Append a packet to the ring, which must have room. Return: the new entry, which
+ * the caller fills in
  */
 static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
 {
@@ -149,7 +158,7 @@ static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
 	return wc;
 }
 
-/* hca_qp_take() - Take the first out of the ring, which must not be empty */
+/* hca_qp_take() - Take the first entry out of the ring, which must not be empty */
 static inline struct hca_wc hca_qp_take(struct hca_qp *qp)
 {
 	struct hca_wc wc = qp->ring[qp->head++ & qp->mask];
@@ -162,7 +171,9 @@ static inline struct hca_wc hca_qp_take(struct hca_qp *qp)
 /* hca_ah_refresh() - Make the template again after a change of LID, LMC, GID, SLtoVL or OperationalVLs */
 void hca_ah_refresh(struct hca_ah *ah);
 bool hca_ah_stale(const struct hca_ah *ah);
-/* hca_sl_to_vl() - The VL for @sl at @np; 15 means that packets with this SL are discarded */
+/*
+ * hca_sl_to_vl() - Return the VL for @sl at @np; 15 means that packets with this SL are discarded
+ */
 uint8_t hca_sl_to_vl(const struct node_port *np, uint8_t sl);
 
 /* group.c */
@@ -174,7 +185,7 @@ void hca_group_fini(struct hca *h);
 /* tail.c */
 /* hca_tail_seal() - Append pad octets and the CRCs that @crc calls for */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc);
-/* hca_tail_check() - Verify the CRCs that the flags of @p name: HCA_OK or a reason */
+/* hca_tail_check() - Verify the CRCs that the flags of @p say it has. Return: HCA_OK or a reason */
 enum hca_drop hca_tail_check(const struct pkt *p);
 
 /* rx.c */
@@ -191,7 +202,10 @@ int hca_mgmt_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const vo
 void hca_mgmt_loop(struct timer *t, ns_t now);
 
 /* hca.c */
-/* hca_notify() - Call ops->ready() for armed QPs that have received packets. To be called after a batch, never inside one */
+/*
+ * hca_notify() - Call ops->ready() for armed QPs that have received packets. Call it after a batch
+ * of packets, never while a batch is processed
+ */
 void hca_notify(struct hca *h);
 
 #endif

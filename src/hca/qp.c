@@ -18,8 +18,8 @@ static bool qpn_usable(struct hca *h, uint32_t qpn)
 }
 
 /*
- * QPNs are assigned in rising order, so that a new QP does not get the number of a QP that was just destroyed,
- * because packets to the old QP may still arrive. Return: 0 if no number is free
+ * QPNs are assigned in rising order, so that a new QP does not get the number of a QP that was just
+ * destroyed, because packets for the destroyed QP may still arrive. Return: 0 if no number is free
  */
 static uint32_t qpn_alloc(struct hca *h, uint32_t hint)
 {
@@ -117,8 +117,8 @@ int hca_qp_modify(struct hca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 	if (pkey_index >= NODE_PKEYS)
 		return -EINVAL;
 	/*
-	 * If a call of ops->ready() is pending, it is still made: the owner polls, finds nothing and arms the QP
-	 * again.
+	 * A pending call of ops->ready() is still made. The owner then polls, finds no packet and
+	 * arms the QP again.
 	 */
 	qp_flush(qp);
 	qp->pkey_index = pkey_index;
@@ -138,8 +138,9 @@ void *hca_qp_ctx(const struct hca_qp *qp)
 }
 
 /*
- * Takes the first @n packets of the train at the head of the ring. False: the train has no more than @n packets, or
- * there is no descriptor for the part, so the train has to be taken whole
+ * Takes the first @n packets of the train at the head of the ring. Return: false if the train has
+ * no more than @n packets, or if there is no descriptor for these packets; the caller then takes
+ * the whole train
  */
 static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
 {
@@ -154,7 +155,11 @@ static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
 	qp->waiting -= n;
 	*ret = *wc;
 	ret->pkt = first;
-	if (wc->grh) { /* the GRH is before the head of the packet */
+	/*
+	 * move the pointer to the GRH to the new descriptor; the GRH is before the head of the
+	 * packet
+	 */
+	if (wc->grh) {
 		uint8_t *grh = first->hdr + (wc->grh - p->hdr);
 
 		memcpy(grh, wc->grh, IB_GRH_LEN);

@@ -7,8 +7,9 @@
  */
 
 /*
- * Moves LRH to DETH into hdr[] if they lie in the first slice, as in a packet from a datagram, because the
- * receiver looks for the GRH in hdr[]. Return: octets of the headers; 0: the packet is too short
+ * Moves LRH to DETH into hdr[] if they lie in the first slice, as in a packet that came in a UDP
+ * datagram, because the receiver of the packet expects the GRH in hdr[]. Return: octets of the
+ * headers; 0: the packet is too short
  */
 static unsigned int rx_headers(struct pkt *p)
 {
@@ -87,7 +88,11 @@ static enum hca_drop rx_state(const struct hca_rx_ctx *r)
 		return rx_state_smp(r);
 	if (r->np->pi.port_state == IB_PORT_ARMED)
 		node_port_armed_rx(r->np,
-				   r->now); /* data shows that the far end is Active already */
+				   /*
+				    * a data packet shows that the port at the other end is Active
+				    * already
+				    */
+				   r->now);
 	if (!node_port_active(r->np))
 		return HCA_DROP_PORT_STATE;
 	/* MTUCap limits received packets; NeighborMTU limits only packets that the port sends (14.2.5.6). */
@@ -165,7 +170,10 @@ static void qp_deliver(struct hca_qp *qp, const struct hca_rx_ctx *r, struct pkt
 	list_add_tail(&qp->hca->ready, &qp->ready);
 }
 
-/* The ring has room for only some packets of a train. Deliver these packets, and leave the others in r->pkt. */
+/*
+ * Deliver those packets of a train for which the ring has room, and leave the other packets in
+ * r->pkt.
+ */
 static enum hca_drop rx_part(struct hca_qp *qp, struct hca_rx_ctx *r)
 {
 	struct pkt *first = train_split_link(r->pkt, hca_qp_room(qp));
@@ -246,7 +254,10 @@ static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
 	const struct ib_ud_hdr *h = &r->hdr;
 	bool pkey = why == HCA_DROP_PKEY;
-	/* Keys are checked after rx_form() has decoded the headers, which the analyzer does not see. */
+	/*
+	 * rx_form() has decoded the headers before any key is checked, but the analyzer does not
+	 * see this.
+	 */
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
 	uint32_t key = pkey ? h->bth.pkey : h->deth.qkey;
 	struct node_violation v = node_violation_of(h, key);
@@ -274,7 +285,7 @@ static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_lin
 	if (!from_link)
 		return;
 	rx_count_error(r->np, why, n);
-	/* The packet is freed first, because the trap may need its descriptor. */
+	/* The packet was freed above, because the trap may need its descriptor. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
 		while (n--)
 			rx_violation(r, why);
@@ -319,8 +330,8 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 }
 
 /*
- * A train is cut if its full packets exceed the MTU, because a shorter last packet may pass, and if a packet is
- * damaged, because the others may be good.
+ * A train is cut if its full packets exceed the MTU, because its last packet may be short enough to
+ * pass, or if one of its packets is damaged, because the others may be good.
  */
 static bool rx_must_cut(const struct node_port *np, struct pkt *p)
 {

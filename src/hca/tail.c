@@ -4,9 +4,9 @@
 #include "crc/crc.h"
 
 /*
- * HCA_CRC_ICRC leaves out the VCRC, because a link inside this process corrupts nothing that the
- * ICRC would not show at the end. TCP and UDP checksums must be complete here, because an ICRC over
- * a partial checksum would be wrong once the checksum is completed.
+ * With HCA_CRC_ICRC no VCRC is computed, because the ICRC, which the receiver checks, reveals any
+ * damage on a link inside this process. TCP and UDP checksums must be complete here, because an
+ * ICRC over a partial checksum would be wrong once the checksum is completed.
  */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc)
 {

@@ -40,15 +40,15 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 	if (hca_ah_stale(s->ah))
 		hca_ah_refresh(s->ah);
 	if (s->ah->vl == IB_VL15)
-		return HCA_DROP_VL15; /* packets whose SL maps to VL15 are discarded (7.6.6) */
+		return HCA_DROP_VL15; /* discard packets whose SL maps to VL15 (7.6.6) */
 	if (s->pkt->head < s->ah->hdr_len && make_room(s->pkt))
 		return HCA_DROP_NO_MEM;
 	return HCA_OK;
 }
 
 /*
- * Writes LRH to DETH before the payload; for a train, the headers of its first packet. Returns the number of words of
- * all packets, from LRH to ICRC
+ * Writes LRH to DETH before the payload; for a train, writes the headers of its first packet.
+ * Returns the length of all packets from LRH to ICRC in 4-octet words
  */
 static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 {
@@ -81,7 +81,10 @@ static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 	return pkt_is_train(p) ? train_words(p) : words;
 }
 
-/* Gives a copy to the QPs of this HCA that are attached to the group, the sender included. */
+/*
+ * Delivers a copy of a multicast packet to the QPs of this HCA that are attached to the group, the
+ * sending QP included.
+ */
 static void tx_mcast_copy(const struct tx *t, const struct hca_send *s)
 {
 	struct pkt *copy;
@@ -124,8 +127,9 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * A train is cut if its packets must be treated one by one, which has three reasons: a group has several receivers;
- * QP0 and QP1 take single packets; and if full packets exceed the MTU, a shorter last packet may still pass.
+ * A train is cut if the group may have several receivers, if the packets are for QP0 or QP1, which
+ * take single packets only, or if its full packets exceed the MTU, because its last packet may be
+ * short enough to pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {
@@ -133,7 +137,9 @@ static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 	       train_first_len(s->pkt) > t->mtu || s->pkt->head < s->ah->hdr_len;
 }
 
-/* If there is no memory for its seals, a train is cut, too. */
+/*
+ * A train is also cut if there is no memory for the CRCs of its packets (its seals, train/seal.c).
+ */
 static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
 {
 	return tx_one_by_one(t, s) || (t->hca->crc != HCA_CRC_LAZY && train_take_seals(s->pkt));

@@ -19,8 +19,8 @@ static uint16_t source_lid(const struct node_port *port, const struct mad_addr *
 }
 
 /*
- * The P_Key for the BTH: the port's own table entry, which has bit 15 clear if the port is a
- * limited member.
+ * Return the P_Key for the BTH, which is the port's own table entry, which has bit 15 clear if the
+ * port is a limited member.
  */
 static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 {
@@ -73,8 +73,8 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 }
 
 /*
- * GIDs are compared by their GUID, because a port also answers to its GUIDs under the default
- * prefix fe80::/64.
+ * Return the index of the port's GID that has the same GUID as @gid. The prefix is not compared,
+ * because a port also answers to its GUIDs under the default prefix fe80::/64.
  */
 static uint8_t gid_index(const struct node_port *end, const ib_gid *gid)
 {

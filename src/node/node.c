@@ -48,7 +48,7 @@ static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *fr
 		return;
 	}
 	/*
-	 * SMInfo is answered by an SM that runs on this port. Without one the SMA refuses the
+	 * If an SM runs on this port, the SM answers SMInfo. Without an SM the SMA refuses the
 	 * attribute.
 	 */
 	if (mad_attr(mad) == SMP_ATTR_SM_INFO && mad_ep_recv(end->ep, from, mad, now) == 0)
@@ -56,7 +56,10 @@ static void smp_local(struct node *n, uint8_t in_port, const struct mad_addr *fr
 	node_sma(n, in_port, from, mad, now);
 }
 
-/* Takes all SMPs that wait. SMPs that arrive while these are delivered arm the timer again. */
+/*
+ * Takes all SMPs out of n->loop. SMPs that are added while these SMPs are delivered arm the timer
+ * again.
+ */
 static struct node_loop *loop_take(struct node *n)
 {
 	struct node_loop *l = n->loop;
@@ -84,8 +87,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * An SMP from this node to itself waits for a timer, because no sender expects the answer inside
- * its call.
+ * An SMP from this node to itself is delivered later, by a timer, because no sender expects the
+ * answer before its call returns.
  */
 static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
@@ -110,8 +113,8 @@ static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 	struct mad_addr to = mad_addr_smp_dr();
 
 	/*
-	 * The state of the physical link decides, not PortState, because the answer to a Set(PortInfo) that sets Down
-	 * must still be sent.
+	 * Check the state of the physical link instead of PortState, because the answer to a
+	 * Set(PortInfo) that sets Down must still be sent.
 	 */
 	if (!n->port[port].link_up)
 		return -ENETDOWN;
@@ -237,7 +240,10 @@ static void gmp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from,
 	n->gmps++;
 	if (node_pma(end, from, mad, now))
 		return;
-	/* If an `ibping -S` runs on this port, that program answers. */
+	/*
+	 * If an `ibping -S` has registered for the class on this port, it answers instead of
+	 * node_ping().
+	 */
 	if (!mad_ep_wants(end->ep, from, mad) && node_ping(end, from, mad, now))
 		return;
 	err = mad_ep_recv(end->ep, from, mad, now);

@@ -22,7 +22,7 @@
 
 #define NODE_MAX_PORTS 254
 #define NODE_MCAST_LIDS 1024 /* MulticastFDBCap of our switches */
-#define NODE_PKEYS 64 /* P_Key table entries of a CA port and of switch ports */
+#define NODE_PKEYS 64 /* entries in the P_Key table of a port */
 #define NODE_GUIDS 32 /* GUIDInfo entries of an end port */
 #define NODE_EXT_COUNTERS 8 /* counters in PortCountersExtended */
 
@@ -77,8 +77,8 @@ struct node_counters {
 struct node;
 
 /*
- * Members that change in few ports only. They are stored apart, so that a fabric of 200,000 ports does not store them
- * for each port.
+ * Members that have their power-up values in most ports. Only ports with other values have a copy
+ * of this struct, which saves memory in a fabric of 200,000 ports.
  */
 struct node_rare {
 	struct smp_vlarb_entry vlarb[4][32];
@@ -101,7 +101,7 @@ struct node_rate {
 struct node_port {
 	struct node *node;
 	uint8_t num;
-	/* PortInfo as Get returns it; LID, SM LID and prefix of a switch are in port 0 */
+	/* PortInfo as Get returns it; LID, SM LID and GID prefix of a switch are in its port 0 */
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
 	/* GUIDInfo of an end port; [0] is the port GUID; a switch has no other GUIDs */
@@ -112,7 +112,7 @@ struct node_port {
 	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at other ports of a switch */
 	/* PortSamples of an end port, node/pma_samples.c; NULL: never used */
 	struct node_sampler *sampler;
-	bool link_up; /* state of the physical link, by the last node_link() */
+	bool link_up; /* true while the physical link is up, as the last node_link() reported */
 	struct node_rate peer_rate; /* widths and speeds that the other end enables */
 	/* trap slots of an end port, node/trap.c; NULL: no trap was ever raised */
 	struct node_trap *traps;
@@ -126,8 +126,8 @@ struct node_switch {
 	/* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
 	uint64_t (*mft)[4];
 	/*
-	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL as long as all pairs of ports have the same table,
-	 * which is port 0's .sltovl. See node_switch_vl()
+	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL as long as all pairs of ports use the
+	 * same table, which is then .sltovl of port 0 (node_switch_vl())
 	 */
 	uint8_t (*sltovl)[16];
 };
@@ -164,7 +164,7 @@ struct node {
 	const struct node_ops *ops;
 	void *ctx;
 	uint64_t smps, gmps, dropped; /* management packets received, and those discarded */
-	/* queue of SMPs that this node sent to itself by a directed route without hops */
+	/* queue of SMPs with a directed route of no hops, which this node sent to itself */
 	struct node_loop *loop, **loop_end;
 	unsigned int nloop;
 	struct timer loop_timer;
@@ -193,14 +193,20 @@ static inline struct node_port *node_end_port(struct node *n, uint8_t num)
 	return &n->port[node_is_switch(n) ? 0 : num];
 }
 
-/* node_rare_get() - Return the members for reading; all ports with the same values share them */
+/*
+ * node_rare_get() - Return the struct node_rare of a port for reading; ports with the same values
+ * share one struct
+ */
 const struct node_rare *node_rare_get(const struct node_port *p);
-/* node_rare_own() - Return the members to write. Return: NULL if memory ran out */
+/*
+ * node_rare_own() - Return the struct node_rare of a port for writing. Return: NULL if memory ran
+ * out
+ */
 struct node_rare *node_rare_own(struct node_port *p);
 
 /*
- * node_sltovl_own() - Return the SLtoVL table of a switch to write, as node_switch.sltovl. Return: NULL if
- * memory ran out
+ * node_sltovl_own() - Return the SLtoVL tables of a switch for writing, in the form of
+ * node_switch.sltovl. Return: NULL if memory ran out
  */
 uint8_t (*node_sltovl_own(struct node *n))[16];
 
@@ -219,8 +225,8 @@ void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled);
 struct node_rate node_rate_enabled(const struct node_port *p);
 
 /*
- * node_link_peer() - Set the widths and speeds that the other end of a port's link enables. If this is not called
- * before node_link(), the other end is assumed to enable all widths and speeds
+ * node_link_peer() - Set the widths and speeds that the other end of a port's link enables. Without
+ * this call before node_link(), the other end is assumed to enable all widths and speeds
  */
 void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled);
 
@@ -250,7 +256,7 @@ uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
 /* node_smp_for_sma() - Tell whether @mad is a Get or Set with a directed route that ends here, and is for the SMA */
 bool node_smp_for_sma(const void *mad);
 
-/* Events of a port, as bits, that a request to the SMA has caused */
+/* Events of a port that a request to the SMA has caused, as bits NODE_EV_BIT() */
 struct node_smp_events {
 	uint8_t port;
 	uint32_t events;
@@ -278,8 +284,8 @@ struct node_violation {
 };
 
 /*
- * node_violation_of() - Return the data of a trap about the packet with headers @h; @key is its
- * wrong P_Key or Q_Key
+ * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the
+ * wrong P_Key or Q_Key @key
  */
 struct node_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
 void node_pkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now);
@@ -291,7 +297,7 @@ void node_qkey_violation(struct node *n, uint8_t port, const struct node_violati
  */
 int node_pkey_find(const struct node_port *p, uint16_t pkey);
 
-/* node_pkey_ok() - Whether the P_Key of a packet matches an entry of the table */
+/* node_pkey_ok() - Tell whether the P_Key of a packet matches an entry of the port's P_Key table */
 bool node_pkey_ok(const struct node_port *p, uint16_t pkey);
 
 /* node_gid() - Return GID @index of an end port */
@@ -359,7 +365,8 @@ static inline void node_count_discard(struct node_port *p, enum node_xmit_reason
  * node_pma_get() - Encode an attribute of counters for the answer to a Get
  * @data:	the attribute, from octet PMA_DATA_OFF of the MAD on
  *
- * Return: MAD status; BAD_ATTR: @attr has no counters; BAD_VALUE: no such port
+ * Return: MAD status; MAD_STATUS_BAD_ATTR: @attr has no counters; MAD_STATUS_BAD_VALUE: no such
+ * port
  */
 uint16_t node_pma_get(struct node *n, uint8_t port, uint16_t attr, uint8_t data[NODE_PMA_DATA_LEN]);
 

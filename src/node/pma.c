@@ -15,7 +15,8 @@ static uint16_t class_port_info(const struct node *n, bool set, uint8_t *data)
 	};
 
 	if (set)
-		return MAD_STATUS_BAD_ATTR; /* the PMA sends no traps, so it has no address for them */
+		/* a Set would set the address for traps, but the PMA sends no traps */
+		return MAD_STATUS_BAD_ATTR;
 	if (n->info.node_type == IB_NODE_SWITCH)
 		c.cap_mask |= PMA_CAP_ALL_PORT_SELECT;
 	mad_class_port_info_encode(data, &c);

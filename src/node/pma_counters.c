@@ -6,9 +6,10 @@
 /*
  * DOC: Counters
  *
- * The counters of a port have 64 bits and are never reset. A field of an attribute shows the difference between a
- * counter and its base, at most the largest value of the field. A Set moves the base. PortCountersExtended has its own
- * bases, so clearing PortCounters does not change it.
+ * The counters of a port have 64 bits and are never reset. A field of an attribute shows the
+ * difference between a counter and its base, at most the largest value of the field. A Set does not
+ * change the counter, but changes the base. PortCountersExtended has its own bases, so clearing
+ * PortCounters does not change it.
  */
 
 #define ALL_PORTS 0xff
@@ -21,7 +22,7 @@ struct counter {
 	uint8_t size; /* octets of the member at dst */
 };
 
-/* The host form of each attribute begins with port_select and counter_select. */
+/* The host form of each attribute of counters begins with port_select and counter_select. */
 union host {
 	struct {
 		uint8_t port_select;
@@ -150,7 +151,7 @@ static void sl_put(uint8_t *data, const union host *h)
 
 static const struct attr {
 	uint16_t id;
-	bool ext; /* true for PortCountersExtended, which has its own bases */
+	bool ext; /* true for PortCountersExtended, which uses .ext_base */
 	const struct counter *table;
 	unsigned int n;
 	void (*get)(union host *h, const uint8_t *data);
@@ -170,7 +171,10 @@ struct port_range {
 	unsigned int first, last;
 };
 
-/* AllPortSelect adds up the external ports of a switch and, if the switch has an enhanced port 0, port 0. */
+/*
+ * AllPortSelect selects the external ports of a switch and, if the switch has an enhanced port 0,
+ * port 0, too.
+ */
 static bool port_range(struct node *n, uint8_t select, struct port_range *ret)
 {
 	unsigned int lowest = node_is_switch(n) ? 0 : 1;
@@ -207,7 +211,7 @@ static void base_set(struct node_rare *r, const struct attr *a, unsigned int i, 
 		memcpy((char *)&r->cnt_base + a->table[i].src, &v, sizeof(v));
 }
 
-/* The sum over the ports, at most the largest value of the field */
+/* Return the sum of a counter over the ports, at most the largest value of its field */
 static uint64_t counter_read(const struct port_range *r, const struct attr *a, unsigned int i)
 {
 	const struct counter *k = &a->table[i];
@@ -221,7 +225,7 @@ static uint64_t counter_read(const struct port_range *r, const struct attr *a, u
 	return sum < max ? sum : max;
 }
 
-/* A Set writes a value, usually 0, to each selected port. */
+/* A Set writes @v, usually 0, to a counter of each selected port. */
 static void counter_write(const struct port_range *r, const struct attr *a, unsigned int i,
 			  uint64_t v)
 {

@@ -15,7 +15,7 @@
 
 #define COUNTERS 5 /* counters of one measurement; the attribute has room for 15 */
 #define WIDTH_32 4 /* CounterWidth: 32 bits */
-/* CounterMask 0 to 4: each of these five can watch any mandatory counter */
+/* CounterMask 0 to 4: each of the five counters can be any of the mandatory counters */
 #define MASKS_0_4 011111u << 15
 #define TICK_NS 4 /* length of a tick in ns; the Tick field is 0, which means 4 ns */
 
@@ -125,7 +125,10 @@ static uint16_t result(const struct node_sampler *s, uint8_t *data)
 	return 0;
 }
 
-/* Samples are requested from few ports, so a port gets its sampler with the first request. */
+/*
+ * A port gets its sampler with the first request for samples, because samples are requested from
+ * few ports.
+ */
 static int sampler_create(struct node_port *port)
 {
 	struct node_sampler *s = calloc(1, sizeof(*s));

@@ -6,7 +6,8 @@
 
 #define VL_CAP_0_7 4 /* VLCap code of VL0 to VL7; OpenSM's routing engine lash needs VL0 to VL3 */
 #define VLARB_CAP 8 /* as many as EACH_VL() has */
-#define VLARB_LOW 0 /* index of the first low-priority block; high-priority blocks follow */
+/* index in vlarb[] of the first low-priority block; high-priority blocks start at VLARB_HIGH */
+#define VLARB_LOW 0
 #define VLARB_HIGH 2
 #define VLARB_WEIGHT 4
 #define POLLING_DEFAULT 2 /* LinkDownDefaultState: Polling */
@@ -40,8 +41,8 @@ static uint32_t cap_default(const struct node_port *p)
 }
 
 /*
- * The table before an SM writes it: SL n maps to VL n, except SL 15, because VL15 in SLtoVL means discard.
- * node_oper_vl() maps VLs above OperationalVLs to lower VLs.
+ * Set SLtoVL to the values that it has before an SM writes it: SL n maps to VL n, except SL 15,
+ * because VL15 in SLtoVL means discard. node_oper_vl() maps VLs above OperationalVLs to lower VLs.
  */
 static void init_vls(struct node_port *p)
 {
@@ -49,7 +50,10 @@ static void init_vls(struct node_port *p)
 		p->sltovl[sl] = (uint8_t)(sl < IB_VL15 ? sl : 7);
 }
 
-/* Before an SM writes the tables of VL arbitration, VL0 has high priority, the others low priority. */
+/*
+ * Weights before an SM writes VLArbitrationTable: VL0 has high priority, the other VLs have low
+ * priority.
+ */
 #define LOW(vl)                             \
 	{                                   \
 		vl, (vl) ? VLARB_WEIGHT : 0 \
@@ -110,7 +114,7 @@ void node_port_init(struct node_port *p)
 	timer_init(&p->mkey_lease, node_mkey_lease_fn);
 }
 
-/* The codes are not in the order of widths: 2x is 16, 12x is 8. */
+/* The codes of widths do not rise with the width, because 2x has code 16 and 12x has code 8. */
 static uint8_t best_width(uint8_t mask)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
@@ -162,8 +166,9 @@ static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 }
 
 /*
- * A port supports only the widths and speeds that the topology gives it. An SM enables all supported widths and
- * speeds. If the port supported more, its link would be faster after the next training.
+ * A port supports only the widths and speeds that the topology gives it. An SM enables all
+ * supported widths and speeds. If a port supported more than the topology gives it, its link would
+ * be faster after the next training.
  */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled)
 {

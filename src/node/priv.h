@@ -29,12 +29,14 @@
 #define PMA_CLASS_VERSION 1
 #define NODE_SPEED_EXT_NONE 30 /* LinkSpeedExtEnabled: no extended speed */
 
-/* Events are gathered as bits and raised in the order of enum node_event. */
+/*
+ * Events of a request are collected as bits of a mask, and raised in the order of enum node_event.
+ */
 #define NODE_EV_BIT(ev) (1u << (ev))
 
 /*
- * node_port_set_state() - Change PortState; all changes go through this function. Return: the
- * events of the change as bits
+ * node_port_set_state() - Change PortState. No other function changes it. Return: the events that
+ * the change causes, as bits
  */
 uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state);
 void node_port_init(struct node_port *p);
@@ -54,8 +56,8 @@ struct sma_req {
 };
 
 /*
- * Handles Get or Set of one attribute. A Get fills .data, which is zero before. A Set changes all of
- * the attribute, or nothing. Return: MAD status
+ * Handles Get or Set of one attribute. A Get fills .data, which the caller has zeroed. A Set
+ * changes the whole attribute or leaves it unchanged. Return: MAD status
  */
 typedef uint16_t sma_fn(struct sma_req *r);
 
@@ -79,8 +81,8 @@ void node_mkey_lease_fn(struct timer *t, ns_t now);
 int node_smp_send(struct node_port *end, const struct mad_addr *to, const void *mad, ns_t now);
 
 /*
- * One Get or Set of the PMA. @data is input and output. Return: MAD status; BAD_ATTR: the function
- * has no such attribute
+ * One Get or Set of the PMA. @data is input and output. Return: MAD status; MAD_STATUS_BAD_ATTR if
+ * the function does not handle @attr
  */
 uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
 uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);

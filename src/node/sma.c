@@ -70,7 +70,7 @@ static uint16_t execute(struct sma_req *r, const void *mad)
 		if (status)
 			return status;
 	}
-	/* The answer to a Set has the attribute as it is after the Set. */
+	/* The answer to a Set contains the attribute as a Get after the Set would return it. */
 	r->data = answer;
 	status = a->get(r);
 	if (status == 0)
@@ -99,7 +99,10 @@ static bool mkey_permits(const struct node_port *end, bool matches, uint8_t meth
 		return true;
 	if (method == MAD_METHOD_GET)
 		return end->pi.mkey_protect < 2;
-	/* If the protection bits are 0, everybody may read without the M_Key, but may not write. */
+	/*
+	 * If M_KeyProtectBits are 0, everybody may read without the M_Key, but nobody may write
+	 * without it.
+	 */
 	return false;
 }
 
@@ -147,7 +150,7 @@ void node_sma(struct node *n, uint8_t in_port, const struct mad_addr *from, void
 		node_raise(n, r.ev_port->num, r.events, now);
 }
 
-/* An SMP for an agent, as Get(SMInfo) is if an SM runs here, is none for the SMA. */
+/* SMInfo is excluded, because an SM that runs on this port answers it instead of the SMA. */
 bool node_smp_for_sma(const void *mad)
 {
 	uint8_t method = mad_method(mad);

@@ -2,7 +2,8 @@
 #include "node/priv.h"
 
 #define MOD_PORT 0xffu
-#define MOD_EXT_SPEEDS (1u << 31) /* modifier bit of an SM that supports extended speeds */
+/* bit of the attribute modifier that an SM sets if it supports extended speeds */
+#define MOD_EXT_SPEEDS (1u << 31)
 #define WIDTH_ALL 0xff
 #define SPEED_ALL 0xf
 #define SPEED_EXT_ALL 31
@@ -15,7 +16,8 @@ static bool is_port0(const struct node_port *p)
 }
 
 /*
- * CA ports and port 0 of a switch have LID, M_Key and prefix; the other ports of a switch do not.
+ * CA ports and port 0 of a switch are end ports, which have LID, M_Key and GID prefix. The other
+ * ports of a switch have none of these.
  */
 static bool is_end_port(const struct node_port *p)
 {
@@ -46,7 +48,10 @@ uint16_t sma_get_port_info(struct sma_req *r)
 	pi.local_port = r->in_port;
 	if (!r->mkey_ok && pi.mkey_protect)
 		pi.mkey = 0;
-	/* ClientReregister is not stored. Only the answer to a Set with this bit has the bit. */
+	/*
+	 * ClientReregister is a command and not stored. The bit is set only in the answer to a Set
+	 * that had it.
+	 */
 	pi.client_reregister = r->events & NODE_EV_BIT(NODE_EV_CLIENT_REREGISTER);
 	smp_port_info_encode(r->data, &pi);
 	return 0;
@@ -119,7 +124,7 @@ static uint32_t apply_state(struct node_port *p, const struct smp_port_info *v)
 	if (is_port0(p))
 		return node_port_set_state(p, IB_PORT_INIT);
 	if (phys == IB_PHYS_NOP && p->pi.phys_state != IB_PHYS_LINK_UP)
-		return 0; /* the link is down already, or is kept down */
+		return 0; /* the link is down already, or the port is Disabled or in Sleep */
 	events = node_port_set_state(p, IB_PORT_DOWN);
 	if (phys == IB_PHYS_NOP && p->pi.down_default == SLEEP_DEFAULT)
 		phys = IB_PHYS_SLEEP;
@@ -226,7 +231,10 @@ uint16_t sma_set_port_info(struct sma_req *r)
 	struct smp_port_info v;
 
 	smp_port_info_decode(&v, r->data, SMP_DATA_LEN);
-	/* A Set at a CA port may change that port only, because only its M_Key was checked. */
+	/*
+	 * A Set at a CA port may change that port only, because only the M_Key of that port was
+	 * checked.
+	 */
 	if (!p || (is_end_port(p) && p != r->end) || !link_ok(p, &v) ||
 	    (!is_base_port0(p) && !state_ok(p, &v)) || (is_end_port(p) && !end_ok(p, &v)))
 		return MAD_STATUS_BAD_VALUE;

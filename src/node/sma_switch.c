@@ -68,7 +68,8 @@ uint16_t sma_set_lft(struct sma_req *r)
 }
 
 /*
- * Place of a block's masks: 32 MLIDs from .first, each with 16 ports from bit .shift of word .word
+ * Position of the port masks in one block of the MFT: 32 MLIDs from .first, each with a mask of 16
+ * ports, from bit .shift of word .word
  */
 struct mft_place {
 	unsigned int first, word, shift;

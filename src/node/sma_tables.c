@@ -8,8 +8,8 @@ static_assert(NODE_GUIDS % SMP_GUIDS_PER_BLOCK == 0, "blocks are whole");
 #define VLARB_PER_BLOCK 32
 
 /*
- * Return the block of P_KeyTable in the modifier, which is port << 16 | block. NULL: no such port
- * or block
+ * Return the block of P_KeyTable that the attribute modifier (port << 16 | block) selects. NULL: no
+ * such port or block
  */
 static uint16_t *pkey_block(const struct sma_req *r, struct node_port **ret_p)
 {
@@ -51,8 +51,9 @@ uint16_t sma_set_pkeys(struct sma_req *r)
 }
 
 /*
- * Return the block of GUIDInfo in the modifier. Block numbers are compared and not offsets, because
- * the product of a 32-bit modifier and the size of a block may wrap.
+ * Return the block of GUIDInfo that the attribute modifier selects. The check compares block
+ * numbers instead of offsets, because the product of a 32-bit modifier and the size of a block may
+ * wrap.
  */
 static uint64_t *guid_block(const struct sma_req *r)
 {
@@ -149,8 +150,8 @@ uint16_t sma_set_sltovl(struct sma_req *r)
 }
 
 /*
- * Return the port in the modifier of VLArbitrationTable, which is block << 16 | port. Blocks 1 and
- * 2 have low priority, 3 and 4 have high priority; each has 32 entries.
+ * Return the port that the attribute modifier of VLArbitrationTable (block << 16 | port) selects.
+ * Blocks 1 and 2 have low priority, 3 and 4 have high priority; each has 32 entries.
  */
 static struct node_port *vlarb_port(const struct sma_req *r, unsigned int *ret_block)
 {

@@ -25,9 +25,9 @@ static const uint16_t slot_traps[] = {
 
 enum trap_state {
 	TRAP_IDLE, /* there is no trap in the slot */
-	TRAP_QUEUED, /* the trap waits for its timer; a newer trap replaces it */
-	TRAP_SENT, /* the trap was sent; the timer repeats it until it is repressed */
-	TRAP_SENT_AGAIN, /* like TRAP_SENT, but a newer trap waits for the repress */
+	TRAP_QUEUED, /* the trap waits for its timer before it is sent; a newer trap replaces it */
+	TRAP_SENT, /* the trap was sent; the timer repeats it until the SM sends a TrapRepress */
+	TRAP_SENT_AGAIN, /* as TRAP_SENT, but a newer trap (.next) is sent after the TrapRepress */
 };
 
 struct node_trap {
@@ -35,7 +35,7 @@ struct node_trap {
 	struct timer timer;
 	enum trap_state state;
 	uint64_t tid;
-	ns_t next_at; /* earliest time of the next send that the rate limit allows */
+	ns_t next_at; /* earliest time at which the rate limit allows the next trap */
 	struct mad_notice notice, next;
 };
 
@@ -82,7 +82,7 @@ static void trap_send(struct node_trap *t, ns_t now)
 
 	mad_notice_encode(data, &t->notice);
 	smp_encode(mad, &h, &dr, data);
-	/* A trap that cannot be sent counts as lost, and is repeated. */
+	/* If the trap cannot be sent, it counts as lost on the link, and the timer repeats it. */
 	(void)p->node->ops->xmit(p->node->ctx, p->num, &to, mad, now);
 }
 
@@ -99,7 +99,7 @@ static void trap_timer(struct timer *tm, ns_t now)
 	trap_send(t, now);
 }
 
-/* Most end ports never raise a trap, so a port gets its slots with its first trap. */
+/* A port gets its trap slots with its first trap, because most end ports never raise a trap. */
 static int slots_create(struct node_port *end)
 {
 	end->traps = calloc(SLOTS, sizeof(*end->traps));
@@ -112,7 +112,7 @@ static int slots_create(struct node_port *end)
 	return 0;
 }
 
-/* Return: NULL if memory ran out, so that the trap is lost */
+/* Return the slot for a trap number; NULL if memory ran out, so that the trap is lost */
 static struct node_trap *slot_of(struct node_port *end, uint16_t trap)
 {
 	if (!end->traps && slots_create(end))
@@ -168,7 +168,7 @@ static struct mad_notice notice_of(const struct node_port *end, uint16_t trap, u
 	return n;
 }
 
-/* The SM has repressed a trap. Send the newer one, if there is one. */
+/* The SM has repressed a trap. If a newer trap waits in the slot, send it. */
 static void trap_done(struct node_trap *t, ns_t now)
 {
 	struct mad_notice next = t->next;
@@ -220,7 +220,10 @@ uint16_t sma_get_notice(struct sma_req *r)
 	return 0;
 }
 
-/* A Set acknowledges the notice that has the same trap number, as TrapRepress does (13.4.8.2). */
+/*
+ * A Set(Notice) acknowledges the notice that has the same trap number, as TrapRepress does
+ * (13.4.8.2).
+ */
 uint16_t sma_set_notice(struct sma_req *r)
 {
 	struct node_trap *t = oldest(r->end);
@@ -279,13 +282,16 @@ void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
 			d[D256_DR] |= D256_TRUNCATED;
 		}
 		d[D256_DR] |= hops;
-		/* Octet 0 of a return path is reserved, because hops count from 1. */
+		/* Skip octet 0 of the return path, which is reserved because hops count from 1. */
 		memcpy(d + D256_PATH, mad + SMP_OFF_RETURN_PATH + 1, hops);
 	}
 	trap_raise(end, &v, now);
 }
 
-/* Offsets in DataDetails of traps 257 and 258, then the offsets of trap 259 that differ from these */
+/*
+ * Offsets in DataDetails of traps 257 and 258. The D259 offsets are those of trap 259 that differ
+ * from these.
+ */
 #define D257_LID1 2
 #define D257_LID2 4
 #define D257_KEY 6
