@@ -5,7 +5,10 @@
 
 #include "crc/x86.h"
 
-/* Fold four registers of 16 octets at a time, which hides the latency of the multiplier. */
+/*
+ * Fold four registers of 16 octets at a time, because independent registers hide the latency of the
+ * multiplier.
+ */
 INLINE __m128i fold_big(__m128i a, const uint8_t **p, size_t *len)
 {
 	__m128i k = fold_load(&crc_k.by64), b, c, d;

@@ -3,7 +3,10 @@
 
 #include "crc/kern.h"
 
-/* The constants of crc/kern.h, computed bit by bit. Here bit i of a polynomial is the coefficient of x^i. */
+/*
+ * Functions that compute the constants of crc/kern.h bit by bit. Here bit i of a polynomial is the
+ * coefficient of x^i.
+ */
 
 #define P16 0x1100bull
 #define P32 0x104c11db7ull
@@ -101,7 +104,9 @@ static struct crc_fold fold_only_icrc(void)
 {
 	const uint64_t q = mul(P16, P32), e = mul(P16, inverse32(mod(P16, P32)));
 
-	/* Q has the term 1, so either e or e + Q is a multiple of x. */
+	/*
+	 * Multiply e by x^-1 modulo Q. Q has the term 1, so either e or e + Q is a multiple of x.
+	 */
 	return (struct crc_fold){ { reflect(shift_mod(e, 63, q)),
 				    reflect((e & 1 ? e ^ q : e) >> 1) } };
 }

@@ -48,8 +48,8 @@ uint32_t crc32_update(uint32_t reg, const void *p, size_t len)
 }
 
 /*
- * Switches and routers may change some fields of the headers. The ICRC is computed as if all bits of these fields
- * were ones (IBTA 7.8.1).
+ * Masks of the header fields that switches and routers may change. The ICRC is computed as if all
+ * bits of these fields were ones (IBTA 7.8.1).
  */
 const uint8_t crc_local_ones[16] = {
 	[0] = 0xf0, /* VL */
@@ -81,8 +81,8 @@ static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 }
 
 /*
- * ICRC register of a packet that is shorter than its headers. In the octets that exist, the variant fields are
- * replaced by ones, as in any packet.
+ * Return the ICRC register of a packet that is shorter than its headers. In the octets that exist,
+ * the fields that switches may change are replaced by ones, as in any packet.
  */
 static uint32_t icrc_stub(const uint8_t *hdr, size_t len)
 {

@@ -3,11 +3,11 @@
 #define CRC_CRC_H
 
 /*
- * ICRC and VCRC of InfiniBand packets (IBTA volume 1, 7.8). On the wire the ICRC has 32 bits and the VCRC 16, both
- * little-endian; functions here take and return them as host integers.
+ * ICRC and VCRC of InfiniBand packets (IBTA volume 1, 7.8). On the wire the ICRC has 32 bits and
+ * the VCRC 16, both little-endian; functions here take and return them as host integers.
  *
- * crc32_update(), crc16_update() and crc_icrc_hdr() take and return the raw register, not complemented, so that a
- * packet in parts can be summed part by part.
+ * crc32_update(), crc16_update() and crc_icrc_hdr() take and return the raw register, not
+ * complemented, so that the CRC of a packet in several parts can be computed part by part.
  */
 
 #include <stddef.h>
@@ -48,7 +48,10 @@ uint16_t crc_vcrc(const uint8_t *pkt, size_t len);
 bool crc_icrc_follows(const uint8_t *pkt, size_t len);
 bool crc_vcrc_follows(const uint8_t *pkt, size_t len);
 
-/* crc_right() - Which CRCs are right in a contiguous packet of @len octets from LRH to VCRC, 14 or more. A raw packet has no ICRC */
+/*
+ * crc_right() - Tell which CRCs are right in a contiguous packet of @len octets, at least 14, from
+ * LRH to VCRC. A raw packet has no ICRC
+ */
 struct crc_right {
 	bool icrc, vcrc;
 };

@@ -50,7 +50,7 @@ struct crc_fold {
 	uint64_t k[2];
 };
 
-/* Constants of the reduction to the CRC by one polynomial */
+/* Constants for the reduction of a folded register to the CRC by one polynomial */
 struct crc_finish {
 	uint64_t first; /* x^127 mod R */
 	uint64_t mu; /* x^127 div R */
@@ -105,7 +105,10 @@ struct crc_regs {
 struct crc_kernel {
 	const char *name;
 	struct crc_regs (*msg)(
-		/* NULL: this CPU has no way that is faster than the two update functions */
+		/*
+		 * NULL: on this CPU no function is faster than separate calls of crc32_update() and
+		 * crc16_update()
+		 */
 		const struct crc_msg *m);
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);

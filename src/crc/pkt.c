@@ -39,7 +39,10 @@ bool crc_vcrc_follows(const uint8_t *pkt, size_t len)
 	return le16_at(pkt + len) == crc_vcrc(pkt, len);
 }
 
-/* Return the octets of the headers from LRH to DETH; 0 for a raw packet, which has no ICRC. */
+/*
+ * Return the number of octets of the headers from LRH to DETH; 0 for a raw packet, which has no
+ * ICRC.
+ */
 static unsigned int ud_hdr_len(const uint8_t *lrh)
 {
 	return ib_lrh_has_bth(lrh) ? ib_ud_hdr_len(ib_lrh_has_grh(lrh)) : 0;
@@ -59,7 +62,10 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len)
 
 	if (!hdr_len)
 		return (struct crc_right){ .vcrc = crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
-	/* A packet without DETH may be shorter, as an acknowledgement of RC is. */
+	/*
+	 * The packet may be shorter than LRH to DETH. For example, an acknowledgement of RC has no
+	 * DETH.
+	 */
 	if (!crc_best->msg || m.part[0].len < hdr_len)
 		return (struct crc_right){ crc_icrc_follows(pkt, len - TAIL_CRCS),
 					   crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
@@ -89,8 +95,9 @@ static uint16_t vcrc_by_parts(const struct pkt *p)
 }
 
 /*
- * Finish the ICRC of @p, whose register is @reg after the first @done octets. These are the octets
- * in hdr[] and, in a packet from a datagram, the headers in its first slice.
+ * Finish the ICRC of @p, whose register is @reg after the first @done octets. The first @done
+ * octets are those in hdr[] and, in a packet that came in a UDP datagram, the headers in the first
+ * slice.
  */
 static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 {
@@ -100,7 +107,9 @@ static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 		const struct pkt_slice *s = &p->slice[i];
 		uint32_t n = 0;
 
-		/* Some of the headers are in the first slice of a packet that came in a datagram. */
+		/*
+		 * A packet that came in a UDP datagram has headers in its first slice; skip them.
+		 */
 		if (skip) {
 			n = skip < s->len ? skip : s->len;
 			skip -= n;
@@ -126,7 +135,7 @@ static enum crc_verdict check_by_parts(const struct pkt *p)
 	size_t have = done;
 
 	if (p->nslices && (have < IB_LRH_LEN || have < ud_hdr_len(hdr))) {
-		/* Headers that extend into the slices are copied into one piece. */
+		/* Copy the headers into one piece, because they extend into the slices. */
 		have = pkt_copy_out(p, 0, copy, sizeof(copy));
 		hdr = copy;
 	}
@@ -145,7 +154,8 @@ static enum crc_verdict check_by_parts(const struct pkt *p)
 /* --- both CRCs in one pass */
 
 /*
- * Computes the registers of both CRCs after the pad; false: the CRCs must be computed part by part
+ * Compute the registers of both CRCs after the pad octets. Return: false if the CRCs must be
+ * computed part by part
  */
 static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 {
@@ -154,7 +164,7 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 
 	if (!crc_best->msg || p->tail_len < TAIL_CRCS)
 		return false;
-	/* A packet that came in a datagram has its headers in the first slice. */
+	/* A packet that came in a UDP datagram has its headers in the first slice. */
 	if (!m.part[0].len && p->nslices)
 		m.part[0] = (struct crc_part){ p->slice[0].data, p->slice[i++].len };
 	hdr_len = m.part[0].len < IB_LRH_LEN ? 0 : ud_hdr_len(m.part[0].p);
@@ -169,7 +179,7 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 	return true;
 }
 
-/* The VCRC after the ICRC that is in the tail */
+/* Continue the VCRC register over the ICRC, which is in the tail, and return the VCRC. */
 static inline uint16_t vcrc_of(const struct pkt *p, const struct crc_regs *r)
 {
 	return (uint16_t)~crc16_short(r->vcrc, p->tail + p->tail_len - TAIL_CRCS, IB_ICRC_LEN);

@@ -32,7 +32,7 @@ INLINE __m128i fold(__m128i a, __m128i k)
 	return _mm_xor_si128(_mm_clmulepi64_si128(a, k, 0x00), _mm_clmulepi64_si128(a, k, 0x11));
 }
 
-/* Fewer than 8 octets, at the start of a register */
+/* Load fewer than 8 octets, to the start of a register */
 INLINE uint64_t load_lt8(const uint8_t *p, size_t len)
 {
 	uint64_t x = 0;
@@ -92,7 +92,10 @@ INLINE __m128i fold_last(__m128i a, const uint8_t *p, size_t len)
  */
 typedef __m128i fold_big_fn(__m128i a, const uint8_t **p, size_t *len);
 
-/* Fold @a over a part. @behind: at least 16 octets before the part may be read */
+/*
+ * Fold @a over a part of @len octets at @p. @behind is true if at least 16 octets before @p may be
+ * read
+ */
 INLINE __m128i fold_part(__m128i a, const uint8_t *p, size_t len, bool behind, fold_big_fn big)
 {
 	__m128i k = fold_load(&crc_k.by16);
@@ -107,7 +110,10 @@ INLINE __m128i fold_part(__m128i a, const uint8_t *p, size_t len, bool behind, f
 	return behind ? fold_last(a, p, len) : fold_lt16(a, load_lt16(p, len), len);
 }
 
-/* The register of d bits is at the start of the last 64 bits. */
+/*
+ * Reduce @a to a CRC of d bits, as crc/kern.h explains. The CRC is in bits 64 to 63 + d of the
+ * result.
+ */
 INLINE __m128i finish(__m128i a, const struct crc_finish *f)
 {
 	__m128i k = _mm_cvtsi64_si128((long long)f->first);
@@ -129,8 +135,8 @@ INLINE uint32_t finish32(__m128i a)
 }
 
 /*
- * The first row of a message: the row for the VCRC, plus its difference from the row for the ICRC, in which the
- * fields of @ones are replaced by ones
+ * Return the first row of a message: the row for the VCRC, plus its difference from the row for the
+ * ICRC, in which the fields of @ones are replaced by ones
  */
 INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 {

@@ -19,7 +19,10 @@ struct loop_mad {
 	uint8_t mad[MAD_LEN];
 };
 
-/* Returns all waiting MADs. MADs that arrive while these are delivered arm the timer again. */
+/*
+ * Take all MADs out of ep->loop. MADs that are added while these MADs are delivered arm the timer
+ * again.
+ */
 static struct loop_mad *loop_take(struct mad_ep *ep)
 {
 	struct loop_mad *l = ep->loop;
@@ -43,8 +46,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * A MAD that arrives inside ops->send is delivered later by a timer. It may be a response, and done() must not run
- * inside mad_request().
+ * A MAD that arrives inside ops->send is delivered later, by a timer, because it may be a response,
+ * and the done() of a request must not run inside mad_request().
  */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
@@ -133,7 +136,10 @@ static bool agent_wants(const struct mad_agent *a, uint8_t qp, uint8_t mgmt_clas
 	       (!mad_class_has_oui(mgmt_class) || c->oui == oui);
 }
 
-/* Return the first agent with an id above @after that gets @mad; the list is in the order of the ids. */
+/*
+ * Return the first agent with an id above @after that has registered for @mad. The list of agents
+ * is in the order of their ids.
+ */
 static struct mad_agent *agent_after(struct mad_ep *ep, uint32_t after, const struct mad_addr *from,
 				     const void *mad)
 {
@@ -170,7 +176,10 @@ static struct mad_agent *agent_by_tid(struct mad_ep *ep, const void *mad)
 	return NULL;
 }
 
-/* This file handles segments and ACKs only if their agent does not handle RMPP itself (as in ib_mad). */
+/*
+ * Tell whether the endpoint handles RMPP for the agent of @mad. As in ib_mad, an agent may instead
+ * handle segments and ACKs itself.
+ */
 static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const void *mad)
 {
 	const struct mad_agent *a;
@@ -188,7 +197,7 @@ static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const vo
 	return a && a->cfg.rmpp;
 }
 
-/* The agent is searched again after each callback, because the callback may have deleted agents. */
+/* Look up the next agent again after each recv(), because recv() may have deleted agents. */
 static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 			    ns_t now)
 {
@@ -319,8 +328,9 @@ bool mad_agent_is_alone(const struct mad_agent *a)
 void mad_agent_del(struct mad_agent *a)
 {
 	/*
-	 * The done() of a request that is cancelled below may call this function again for the same agent. The
-	 * analyzer does not see that list_del() removed a freed agent from mad_ep_destroy()'s list.
+	 * The code below cancels the agent's requests, and the done() of a request may call this
+	 * function again for the same agent. The analyzer does not see that list_del() removed a
+	 * freed agent from mad_ep_destroy()'s list.
 	 */
 	if (!a || a->closing) /* NOLINT(clang-analyzer-unix.Malloc) */
 		return;

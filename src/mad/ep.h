@@ -24,14 +24,18 @@
 #include "util/timer.h"
 #include "wire/mad.h"
 
-/* The other end of a MAD. A reply is sent to the unchanged address from which its request came. */
+/*
+ * Address of the other end of a MAD. The address that comes with a request is, unchanged, the
+ * address for the reply.
+ */
 struct mad_addr {
 	uint8_t qp; /* QP of this end: 0 or 1 */
 	uint8_t port; /* port of this end: ingress port on receive, egress port of a directed route of a switch */
 	uint8_t sl;
 	uint8_t path_bits; /* path bits of the LID of this end */
 	uint16_t lid; /* LID of the other end; IB_LID_PERMISSIVE on directed routes */
-	uint16_t pkey; /* P_Key in the BTH; on send, the table of the port must have a match */
+	/* P_Key in the BTH; on send, an entry of the port's P_Key table must match it */
+	uint16_t pkey;
 	uint32_t qpn; /* QP of the other end */
 	uint32_t qkey; /* Q_Key in the DETH; 0x80010000 to QP1 */
 	bool has_grh;
@@ -41,7 +45,10 @@ struct mad_addr {
 	uint32_t flow_label;
 };
 
-/* Addresses of directed-route SMPs, of LID-routed SMPs, and of QP1 at a LID */
+/*
+ * Return the address for directed-route SMPs, for LID-routed SMPs to a LID, and for GMPs (QP1) to a
+ * LID
+ */
 struct mad_addr mad_addr_smp_dr(void);
 struct mad_addr mad_addr_smp_lid(uint16_t lid);
 struct mad_addr mad_addr_gmp(uint16_t lid, uint8_t sl);
@@ -61,13 +68,16 @@ struct mad_ep_limits {
 	unsigned int max_tx; /* most open requests and RMPP sends together */
 	unsigned int max_rmpp_rx; /* most RMPP messages that are being received */
 	size_t max_rmpp_len; /* most octets of one RMPP message */
-	/* Most octets of all RMPP sends together; 0 for the default, 256 MiB */
+	/* largest number of octets of all RMPP messages being sent; 0: the default of 256 MiB */
 	size_t max_rmpp_tx_len;
 };
 
 struct mad_ep;
 
-/* mad_ep_create() - @timers and @log are borrowed until mad_ep_destroy(). NULL if out of memory */
+/*
+ * mad_ep_create() - Make an endpoint. @timers and @log are borrowed until mad_ep_destroy(). Return:
+ * NULL if out of memory
+ */
 struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
 			     const struct log_sink *log);
 /* mad_ep_destroy() - Ends every open request with -ECANCELED and frees the agents; NULL is accepted */
@@ -87,10 +97,12 @@ int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 struct mad_quota {
 	/* larger quota of which this quota is a part; NULL if there is none */
 	struct mad_quota *up;
-	unsigned int open, max_open; /* open requests and RMPP replies, and their limit */
+	/* .open: number of open requests and RMPP replies; .max_open: largest value of .open */
+	unsigned int open, max_open;
 	/* number of requests and replies that may be open even if the larger quota is exhausted */
 	unsigned int min_open;
-	size_t octets, max_octets; /* octets of RMPP messages being sent, and their limit */
+	/* .octets: octets of RMPP messages being sent; .max_octets: largest value of .octets */
+	size_t octets, max_octets;
 };
 
 /* mad_ep_wants() - True if an agent has registered for @mad, which must not be a response */
@@ -110,11 +122,14 @@ struct mad_agent_cfg {
 	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
 	struct mad_quota *quota; /* NULL if only the limits of the endpoint apply */
 	/*
-	 * Other agents may register the same methods. Each of the agents gets every single MAD, but only the first
-	 * agent gets RMPP messages
+	 * Other agents may register the same methods. Each of these agents gets every MAD of 256
+	 * octets, but only the first agent gets RMPP messages
 	 */
 	bool shared;
-	/* An unsolicited MAD or RMPP message arrived, @len octets, borrowed. */
+	/*
+	 * An unsolicited MAD or RMPP message of @len octets arrived. @mad is valid only during the
+	 * call.
+	 */
 	void (*recv)(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 	void *ctx;
 };
@@ -131,7 +146,9 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
  * Return: 0; -EBUSY: another agent has a method of the class, and neither agent is .shared; -EINVAL; -ENOMEM
  */
 int mad_agent_add(struct mad_ep *ep, const struct mad_agent_cfg *cfg, struct mad_agent **ret);
-/* mad_agent_id() - The upper half of the TIDs of the agent's requests */
+/*
+ * mad_agent_id() - Return the id of an agent, which is the upper half of the TIDs of its requests
+ */
 uint32_t mad_agent_id(const struct mad_agent *a);
 /*
  * mad_agent_is_alone() - Tell whether no other agent has registered for any unsolicited MADs that @a gets. Agents
@@ -141,7 +158,10 @@ bool mad_agent_is_alone(const struct mad_agent *a);
 /* mad_agent_del() - Remove an agent; its open requests end with -ECANCELED. NULL is accepted */
 void mad_agent_del(struct mad_agent *a);
 
-/* The end of a request. @mad is the response, 256 octets or a whole RMPP message; NULL unless @status is 0 */
+/*
+ * Called when a request ends. @mad is the response, @len octets, either 256 or a whole RMPP
+ * message. If @status is not 0, @mad is NULL
+ */
 typedef void mad_done_fn(void *ctx, int status, const struct mad_addr *from, const void *mad,
 			 size_t len, ns_t now);
 

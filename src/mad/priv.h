@@ -22,14 +22,23 @@
 
 /* largest number of MADs that wait because they arrived inside ops->send */
 #define MAD_LOOP_MAX 1024
-#define RMPP_WINDOW 64 /* segments a sender may be ahead of our ACK; bits of rmpp_rx.ooo */
-#define RMPP_TX_WINDOW 1024 /* most segments sent ahead of an ACK, as ib_mad may grant */
+/*
+ * largest number of segments that a sender may be ahead of our last ACK, and number of bits in
+ * rmpp_rx.ooo
+ */
+#define RMPP_WINDOW 64
+/*
+ * largest number of segments that are sent ahead of the receiver's last ACK; ib_mad may grant as
+ * many
+ */
+#define RMPP_TX_WINDOW 1024
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
 #define RMPP_TX_RETRIES 5
-/* time without a segment after which an incomplete message is dropped */
+/* if no segment comes for this time, an incomplete message is dropped */
 #define RMPP_RX_TIMEOUT NS_SEC(5)
-#define RMPP_RX_LINGER NS_SEC(10) /* time for which a lost last ACK can be repeated */
-/* largest number of unsolicited messages from one LID at a time */
+/* a complete message is kept for this time, so that its last ACK can be repeated if it was lost */
+#define RMPP_RX_LINGER NS_SEC(10)
+/* largest number of unsolicited messages that are received from one LID at a time */
 #define RMPP_UNSOLICITED_SOURCE 8
 #define RMPP_UNSOLICITED_MAX (256 * 1024) /* most octets of an unsolicited message */
 
@@ -47,7 +56,8 @@ struct mad_ep {
 	size_t rmpp_tx_len; /* number of octets of all messages in txs that are sent by RMPP */
 	struct list rxs; /* struct rmpp_rx, oldest first */
 	unsigned int nrx;
-	unsigned int sending; /* nesting depth of ops->send; MADs that arrive inside wait in loop */
+	/* nesting depth of calls of ops->send; MADs that arrive inside such a call wait in .loop */
+	unsigned int sending;
 	struct loop_mad *loop, **loop_end;
 	unsigned int nloop;
 	struct timer loop_timer;
@@ -97,7 +107,10 @@ struct mad_tx {
 	uint8_t msg[]; /* the message, with room for at least MAD_LEN octets */
 };
 
-/* A message that is being received; with .done, a complete message that is stored in order to repeat its last ACK */
+/*
+ * A message that is being received. If .done is true, the message is complete, and is kept only to
+ * repeat its last ACK
+ */
 struct rmpp_rx {
 	struct mad_ep *ep;
 	struct list link; /* link in ep->rxs */
@@ -109,7 +122,8 @@ struct rmpp_rx {
 	struct mad_tx *tx; /* request that the message answers; NULL for an unsolicited message */
 	uint8_t hdr[RMPP_HDR_MAX]; /* headers of the first segment, for ACKs */
 	uint32_t in_order; /* segments 1 to in_order have arrived */
-	uint64_t ooo; /* bit i: segment in_order + 1 + i has arrived (out of order) */
+	/* bit i: segment .in_order + 1 + i has arrived before a segment that precedes it */
+	uint64_t ooo;
 	uint32_t win_last;
 	uint32_t last_seg; /* number of the last segment; 0 until it is known */
 	size_t len; /* octets of the message; valid once last_seg is known */
@@ -117,7 +131,7 @@ struct rmpp_rx {
 	size_t cap;
 };
 
-/* mad_class_of() - Return the class of a MAD; for both classes of SMPs, 0x01 */
+/* mad_class_of() - Return the class of a MAD; 0x01 for both classes of SMPs */
 static inline uint8_t mad_class_of(const void *mad)
 {
 	uint8_t c = mad_class(mad);
@@ -150,14 +164,18 @@ static inline bool mad_addr_same_peer(const struct mad_addr *a, const struct mad
 /* mad_ep_send() - Call ops->send; MADs that arrive inside the call are delivered later */
 int mad_ep_send(struct mad_ep *ep, const struct mad_addr *to, const void *mad, ns_t now);
 
-/* mad_agent_find() - The first agent that has registered for an unsolicited MAD; NULL if none has */
+/*
+ * mad_agent_find() - Return the first agent that has registered for the unsolicited MAD @mad; NULL:
+ * none
+ */
 struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from, const void *mad);
 
-/* mad_tx_find_response() - The open request that the response @mad answers */
+/* mad_tx_find_response() - Return the open request that the response @mad answers; NULL: none */
 struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);
 /*
- * mad_tx_find_segments() - Return the outgoing message to which @mad belongs, an ACK, STOP or ABORT from its receiver
+ * mad_tx_find_segments() - Return the message being sent to which @mad belongs. @mad is an ACK,
+ * STOP or ABORT from the receiver of that message
  */
 struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);
@@ -165,7 +183,10 @@ void mad_tx_set_state(struct mad_tx *tx, enum mad_tx_state state, ns_t deadline)
 /* mad_tx_finish() - Unlink and free a transaction, then call its done() */
 void mad_tx_finish(struct mad_tx *tx, int status, const struct mad_addr *from, const void *mad,
 		   size_t len, ns_t now);
-/* mad_tx_retry() - Send again because no complete response came in time, or end with -ETIMEDOUT */
+/*
+ * mad_tx_retry() - Send the request again, because no complete response came in time. After the
+ * last retry end it with -ETIMEDOUT
+ */
 void mad_tx_retry(struct mad_tx *tx, ns_t now);
 
 /* mad_rmpp_recv() - Handle a MAD with RMPP flag Active. Return: as mad_ep_recv() */
@@ -176,7 +197,7 @@ void mad_rmpp_rx_free(struct rmpp_rx *rx);
 void mad_rmpp_send_start(struct mad_tx *tx, ns_t now);
 void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now);
 void mad_rmpp_send_timeout(struct mad_tx *tx, ns_t now);
-/* mad_rmpp_segs() - Number of segments of a message of @len octets */
+/* mad_rmpp_segs() - Return the number of segments of a message of @len octets */
 uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len);
 
 #endif

@@ -17,7 +17,10 @@ void mad_rmpp_rx_free(struct rmpp_rx *rx)
 	free(rx);
 }
 
-/* Sends an ACK, STOP or ABORT: the headers of @mad, with the response bit of the method inverted. */
+/*
+ * Sends an ACK, STOP or ABORT, which has the headers of @mad with the response bit of the method
+ * inverted.
+ */
 static void send_control(struct mad_ep *ep, const struct mad_addr *to, const void *mad,
 			 const struct rmpp_hdr *h, ns_t now)
 {
@@ -62,8 +65,8 @@ static void send_refusal(struct mad_ep *ep, const struct mad_addr *to, const voi
 }
 
 /*
- * Ends a reception that failed. If the sender was silent, the request is sent again. After any other error the
- * request ends, too.
+ * Ends a reception that failed. If no segment came in time (RMPP_STATUS_T2L), the request is sent
+ * again. After any other error the request ends, too.
  */
 static void rx_fail(struct rmpp_rx *rx, enum rmpp_status why, ns_t now)
 {
@@ -101,8 +104,8 @@ static struct rmpp_rx *rx_find(const struct mad_ep *ep, const struct mad_addr *f
 }
 
 /*
- * Makes room for a new message. If necessary, it removes finished messages, which are stored only for their last ACK,
- * but never incomplete messages.
+ * Makes room for a new message. If necessary, it removes complete messages, which are kept only to
+ * repeat their last ACK, but never incomplete messages.
  */
 static bool rx_room(struct mad_ep *ep)
 {
@@ -119,8 +122,8 @@ static bool rx_room(struct mad_ep *ep)
 }
 
 /*
- * True if an unsolicited message may begin. Each source may have a few such messages, and a quarter of the room is
- * reserved for answers.
+ * True if an unsolicited message may begin. Each source LID may have a few such messages at a time,
+ * and a quarter of the room is reserved for responses.
  */
 static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
 {
@@ -193,7 +196,10 @@ static struct rmpp_rx *rx_create(struct mad_ep *ep, struct mad_tx *tx, const str
 	return rx;
 }
 
-/* Delivers a finished message. Afterwards it only stores the values that it needs to repeat the last ACK. */
+/*
+ * Delivers a complete message. Afterwards @rx keeps only the values that are needed to repeat the
+ * last ACK.
+ */
 static void rx_complete(struct rmpp_rx *rx, ns_t now)
 {
 	struct mad_ep *ep = rx->ep;
@@ -252,7 +258,9 @@ static enum rmpp_status seg_store(struct rmpp_rx *rx, const struct rmpp_hdr *h, 
 
 	if (h->flags & RMPP_FLAG_LAST) {
 		if (h->data1 <= rx->in_order || rx->ooo >> (h->data1 - rx->in_order - 1))
-			/* a segment with a higher number than the last segment has arrived already */
+			/*
+			 * a segment with a higher number than this last segment has arrived already
+			 */
 			return RMPP_STATUS_BAD_LEN;
 		n = h->data2 - rmpp_extra_len(rx->mgmt_class);
 		rx->last_seg = h->data1;
@@ -309,7 +317,7 @@ static int refuse(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	return -EBADMSG;
 }
 
-/* Begins to receive a message, if a request or an agent waits for it. */
+/* Begins to receive a message, if a request waits for it or an agent has registered for it. */
 static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct rmpp_hdr *h,
 		   const void *mad, ns_t now)
 {

@@ -17,7 +17,7 @@ uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len)
 	return data ? (uint32_t)((data + per - 1) / per) : 1;
 }
 
-/* PayloadLength (13.6.2.1) counts the class header of each segment, which has 20 octets in SA. */
+/* PayloadLength (13.6.2.1) includes the class header of each segment, which has 20 octets in SA. */
 static uint32_t payload_len(const struct mad_tx *tx, uint32_t seg)
 {
 	size_t extra = rmpp_extra_len(tx->mgmt_class), per = seg_data_len(tx->mgmt_class);
@@ -52,7 +52,7 @@ static int send_segment(struct mad_tx *tx, uint32_t seg, ns_t now)
 	return mad_ep_send(tx->ep, &tx->to, mad, now);
 }
 
-/* A segment that cannot be sent counts as lost. After the time-out it is sent again. */
+/* A segment that cannot be sent counts as lost, and is sent again after the time-out. */
 static void send_window(struct mad_tx *tx, ns_t now)
 {
 	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
@@ -156,7 +156,7 @@ void mad_rmpp_send_ack(struct mad_tx *tx, const struct rmpp_hdr *h, ns_t now)
 	if (h->data1 > tx->acked)
 		tx->left = tx->retries;
 	else if (win_last == tx->win_last)
-		return; /* a duplicate; missing segments are repeated after the time-out */
+		return; /* a duplicate ACK; missing segments are sent again after the time-out */
 	tx->acked = h->data1;
 	tx->win_last = win_last;
 	if (tx->sent < tx->acked)

@@ -2,9 +2,10 @@
 #include "mad/smi.h"
 
 /*
- * A directed route. The hop pointer of a request counts from 0 at the requester to HopCount + 1 at the responder, and
- * back to 0 in the response (D = 1). Before and after its directed part, which has hop pointers 1 to HopCount + 1, a
- * route may have a part that is routed by LID.
+ * State of an SMP on a directed route. The hop pointer of a request counts from 0 at the requester
+ * to HopCount + 1 at the responder, and back to 0 in the response (D = 1). Before and after its
+ * directed part, which has hop pointers 1 to HopCount + 1, a route may have a part that is routed
+ * by LID.
  */
 struct dr {
 	uint8_t *mad;
@@ -54,8 +55,8 @@ static enum smi_verdict leave_by_return(struct dr *d, unsigned int ptr, uint8_t 
 }
 
 /*
- * The directed part ends here. If the LID after the directed part is not permissive, a switch forwards the SMP by
- * this LID.
+ * The directed part of the route ends here. If the LID after the directed part is not permissive, a
+ * switch forwards the SMP by that LID.
  */
 static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, bool perm)
 {
@@ -140,7 +141,10 @@ static enum smi_verdict send_outgoing(struct dr *d, uint8_t nports, uint8_t *ret
 	if (!d->slid_perm)
 		return SMI_LID_ROUTE;
 	if (d->cnt == 0) {
-		/* A directed part without hops, followed by a part routed by LID, needs no directed routing. */
+		/*
+		 * A route without hops that continues with a part routed by LID needs no directed
+		 * routing.
+		 */
 		if (!d->dlid_perm)
 			return SMI_LID_ROUTE;
 		dr_set_ptr(d, 1);

@@ -93,7 +93,10 @@ static int send_one(struct smpq *q, struct smp_req *rq, ns_t now)
 	return mad_request(q->cfg.agent, &req, &rq->tx, now);
 }
 
-/* Return the request to be sent next; NULL if none waits or max_open are open. */
+/*
+ * Return the queued request that is to be sent next; NULL if none is queued or max_open requests
+ * are open.
+ */
 static struct smp_req *next_in_line(const struct smpq *q)
 {
 	if (list_empty(&q->wait) || q->nopen >= q->cfg.max_open)
@@ -131,14 +134,17 @@ static void send_waiting(struct smpq *q, ns_t now)
 
 	while ((rq = next_to_send(q, now))) {
 		if (is_useless(q, rq, now)) {
-			/* run() ends the request, because smpq_add() must not call done(). */
+			/*
+			 * Let the timer end the request, because smpq_add() must not call done().
+			 */
 			if (!q->nopen && !q->busy)
 				timer_arm(q->cfg.timers, &q->retry, now + 1);
 			return;
 		}
 		if (send_one(q, rq, now)) {
 			/*
-			 * While requests are open, the next attempt is made when one of them ends.
+			 * While requests are open, run() is called again when one of them ends, so
+			 * no timer is needed.
 			 */
 			if (!q->nopen)
 				timer_arm(q->cfg.timers, &q->retry, now + RETRY_AFTER);
@@ -153,7 +159,8 @@ static void send_waiting(struct smpq *q, ns_t now)
 }
 
 /*
- * Only the outermost call calls idle(), because done() of the last request may add more requests.
+ * Only the outermost call of run() calls idle(), because the done() of the last request may add
+ * more requests.
  */
 static void run(struct smpq *q, ns_t now)
 {

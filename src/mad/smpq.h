@@ -5,9 +5,9 @@
 /*
  * DOC: SMP pipelines
  *
- * A pipeline sends the directed-route SMPs of one purpose. A bounded number of SMPs is open, and
- * the others wait until one of these is answered. A sweep fills a pipeline, and continues when the
- * pipeline is empty.
+ * A pipeline sends the directed-route SMPs for one purpose, such as a sweep. Only a bounded number
+ * of SMPs is open at a time. The other SMPs wait until an open SMP is answered. A sweep fills a
+ * pipeline, and continues when the pipeline is empty.
  */
 
 #include "mad/ep.h"
@@ -35,7 +35,7 @@ struct smp_cmd {
 	uint8_t path[IB_MAX_HOPS + 1]; /* egress ports of the route in [1] to [nhops] */
 	uint8_t data[SMP_DATA_LEN]; /* attribute to be written by a Set */
 	smp_done_fn *done;
-	struct sm_node *node; /* the node to which the SMP refers, for done() */
+	struct sm_node *node; /* node that the SMP is about, for use by done() */
 	struct sm_port *port;
 	void *arg;
 	uint16_t mad_status; /* status of the response */
@@ -52,17 +52,20 @@ struct smpq_cfg {
 	 * -ETIMEDOUT. NULL: all requests are sent
 	 */
 	bool (*useless)(void *ctx, const struct smp_cmd *cmd, ns_t now);
-	/* Called after the last request was done, but not by smpq_cancel(). */
+	/* Called when no request is queued or open any more, but not by smpq_cancel(). */
 	void (*idle)(void *ctx, ns_t now);
 };
 
 /*
- * A source of many SMPs, which are made when they can be sent, so that they do not wait in memory. It belongs to the caller,
- * which may use it again after it has ended.
+ * A source of many SMPs, each of which is made only when it can be sent, so that no SMPs wait in
+ * memory. The source belongs to the caller, which may use it again after the source has ended.
  */
 struct smpq_source {
 	struct list link; /* link in smpq.sources */
-	/* Add the next SMPs by smpq_add(), if there are any. Return: false if the source has ended */
+	/*
+	 * Add the next SMPs of the source by smpq_add(), if there are any. Return: false if the
+	 * source has ended
+	 */
 	bool (*more)(struct smpq_source *s, ns_t now);
 };
 
@@ -76,7 +79,7 @@ struct smpq {
 	bool busy; /* true inside done() */
 	unsigned int stuck; /* number of timer expiries in a row at which nothing could be sent */
 	uint64_t sent, timeouts;
-	struct timer retry; /* armed while SMPs wait although none is open */
+	struct timer retry; /* armed while requests are queued although no request is open */
 };
 
 void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
@@ -87,7 +90,10 @@ void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
  */
 bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
 
-/* smpq_add_source() - Send the SMPs of @s after those that wait; calls more() at once if there is room */
+/*
+ * smpq_add_source() - Send the SMPs of @s after the SMPs that are queued. If there is room, more()
+ * is called at once
+ */
 void smpq_add_source(struct smpq *q, struct smpq_source *s, ns_t now);
 
 /* smpq_cancel() - Remove all SMPs and sources from the queue; no callback is called */

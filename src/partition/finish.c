@@ -26,8 +26,8 @@ static bool number_partitions(struct lex *ps)
 }
 
 /*
- * An MGID of IPoIB contains the P_Key with bit 15 set (RFC 4391 §4.1). If these 16 bits are 0 in the
- * file, they are filled in.
+ * An MGID of IPoIB contains the P_Key with bit 15 set (RFC 4391 §4.1). If the file has 0 in these
+ * 16 bits of an MGID, the P_Key is filled in.
  */
 static bool finish_group(struct lex *ps, const struct sm_partition *part,
 			 struct sm_partition_group *g)
@@ -55,8 +55,8 @@ static void drop_group(struct sm_partition *part, size_t i)
 }
 
 /*
- * If several definitions of a partition contain the same group, only the first of these groups is
- * used.
+ * If several definitions of a partition contain the same group, the group of the first definition
+ * is used.
  */
 static bool finish_partition(struct lex *ps, struct sm_partition *part)
 {
@@ -85,8 +85,8 @@ static bool has_group(const struct sm_partition *part, const ib_gid *mgid)
 }
 
 /*
- * Refuse a group of two partitions. A group has one P_Key, so members of the other partition could
- * not join.
+ * Refuse a multicast group that is in two partitions. A group has only one P_Key, so members of the
+ * other partition could not join.
  */
 static bool check_shared(struct lex *ps, const struct sm_partition *a, const struct sm_partition *b)
 {

@@ -14,7 +14,8 @@ bool lex_fail(struct lex *ps, const char *fmt, ...)
 	va_list ap;
 
 	if (ps->code)
-		return false; /* later errors may only be consequences of the first error */
+		/* keep the first error, because later errors may only be consequences of it */
+		return false;
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);

@@ -23,7 +23,7 @@ struct lex {
 	size_t err_len;
 	struct sm_partitions *ps;
 	char one[2]; /* string that lex_found() returns */
-	int code; /* error that ended parsing, -EINVAL or -ENOMEM; 0 before */
+	int code; /* error that ended parsing, -EINVAL or -ENOMEM; 0 while there is no error */
 };
 
 /* lex_fail() and lex_no_memory() - Record an error. Return: false */

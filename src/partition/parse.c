@@ -362,7 +362,7 @@ static bool parse_item(struct lex *ps, struct definition *d, struct sm_partition
 	if (strcasecmp(word, "mgid") == 0) {
 		if (!parse_mgid(ps, d, part))
 			return false;
-		/* A group needs no other separator than the end of its line. */
+		/* A group needs no separator after it, because the end of its line ends it. */
 		if (ps->p < ps->end && *ps->p == '\n')
 			return true;
 	} else if (strcasecmp(word, "defmember") == 0) {

@@ -14,8 +14,8 @@
 #define SM_PKEY_AUTO 0
 
 /*
- * The first function returns NULL if out of memory, the next two return -ENOMEM. Adding a partition
- * may move the other partitions in memory, so pointers to them become invalid.
+ * If out of memory, sm_partition_add() returns NULL and the other two functions return -ENOMEM.
+ * Adding a partition may move the other partitions in memory, so pointers to them become invalid.
  */
 struct sm_partition *sm_partition_add(struct sm_partitions *ps, const char *name, uint16_t pkey);
 int sm_partition_add_rule(struct sm_partition *part, const struct sm_partition_rule *r);

@@ -59,8 +59,9 @@ static uint8_t life_choose(uint64_t mask, const struct ib_mcmember_rec *want, ui
 }
 
 /*
- * Choose the parameters of a group that does not follow a broadcast group. MTU, rate and life time
- * that were not requested are the port's best (the SM's, for the life time).
+ * Choose the parameters of a group that does not take its parameters from a broadcast group. If no
+ * MTU or rate was requested, the port's best value is used; if no life time was requested, the SM's
+ * value is used.
  */
 static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *want,
 			  const struct sm_port *port, struct ib_mcmember_rec *ret)

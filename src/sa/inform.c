@@ -9,9 +9,9 @@
  * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) selects the notices that a port
  * wants. Reports are sent to the address from which the subscription came, and the QPN of a
  * subscription is always the QPN from which it came. A request that ends a subscription names the
- * QPN (0: the QPN from which the request comes). Repeating a subscription does not make a second
- * one. Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet, and when
- * the SM is no longer master.
+ * QPN (0: the QPN from which the request comes). A repeated request does not make a second
+ * subscription. Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet,
+ * and when the SM is no longer master.
  *
  * Ports named by GID or LIDs must share a P_Key with the subscriber (o13-14.1.1). Only trusted
  * subscribers get the traps about key violations, 256 to 259.
@@ -48,7 +48,10 @@ static unsigned int subs_of(const struct sa *sa, uint64_t port_guid)
 	return n;
 }
 
-/* Lowest number that no subscription of the port has. A port has at most 64. */
+/*
+ * Return the lowest number that no subscription of the port has. A port has at most 64
+ * subscriptions.
+ */
 static uint16_t number_free(const struct sa *sa, uint64_t port_guid)
 {
 	const struct sa_subscription *s;
@@ -109,7 +112,10 @@ static bool trap_secret(bool generic, uint16_t trap)
 	return generic && trap >= MAD_TRAP_BAD_MKEY && trap <= MAD_TRAP_SWITCH_BAD_PKEY;
 }
 
-/* Last LID of a range. A range whose end is 0 has one LID, as in OpenSM. */
+/*
+ * Return the last LID of a subscription's range. If the end of the range is 0, the range has only
+ * one LID, as in OpenSM.
+ */
 static uint16_t last_lid(const struct mad_inform_info *i)
 {
 	return i->lid_end ? i->lid_end : i->lid_begin;
@@ -125,15 +131,17 @@ static bool reaches(const struct sa_req *r, const struct sm_port *p)
 	return r->trusted || r->port == p || sm_ports_share_pkey(r->port, p);
 }
 
-/* The last LID of the subscription's range, or the highest LID of the subnet where that is lower. */
+/*
+ * Return the last LID of the subscription's range, or the highest LID of the subnet if it is lower.
+ */
 static unsigned int last_named(const struct sa_req *r, const struct mad_inform_info *i)
 {
 	return last_lid(i) < r->db->top_lid ? last_lid(i) : r->db->top_lid;
 }
 
 /*
- * Number of ports that info_allowed() will check, which is charged to the quota. A check of a
- * single port is free.
+ * Return the number of ports that info_allowed() will check. This number is charged to the quota of
+ * the requester. A check of a single port is free.
  */
 static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_info *i)
 {
@@ -144,7 +152,7 @@ static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_in
 	return last - i->lid_begin + 1;
 }
 
-/* Tell whether the subscriber may exchange packets with every port that it names. */
+/* Tell whether the subscriber shares a P_Key with every port that its subscription names. */
 static bool info_allowed(const struct sa_req *r, const struct mad_inform_info *i)
 {
 	unsigned int last = last_named(r, i);
@@ -199,8 +207,8 @@ uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * InformInfoRecord (15.2.5.12): subscriptions, numbered for each port. Only trusted requests see
- * QPNs.
+ * InformInfoRecord (15.2.5.12): a record for each subscription, numbered separately for each port.
+ * Only trusted requests see the QPNs of subscribers.
  */
 uint16_t sa_inform_collect(struct sa_req *r, struct sa_table *t)
 {
@@ -268,8 +276,8 @@ const struct sa_subscription *sa_subscription_next(const struct sa *sa,
 }
 
 /*
- * Tell whether a notice comes from a source that the subscription names. A GID may be the issuer's,
- * or the GID that traps 64 to 67 are about.
+ * Tell whether a notice comes from a source that the subscription names. The GID in a subscription
+ * may be that of the issuer of the notice, or the GID that a trap 64 to 67 reports.
  */
 static bool source_wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 {

@@ -8,9 +8,10 @@
  * DOC: Requests that take longer
  *
  * The number of paths between all ports is the square of the number of ports, and some tables are
- * read only when a client asks for them (sm/learn.h). Such a request is stored as a job, together
- * with the part of its answer that is ready. One job at a time runs for a slice; then other events
- * of the loop are handled. A new database restarts a job. After 8 restarts a job is dropped.
+ * read only when a client asks for them (sm/learn.h). A request for such paths or tables is stored
+ * as a job, together with the part of its answer that is ready. One job at a time runs for a slice;
+ * then other events of the loop are handled. A new database restarts a job. After 8 restarts a job
+ * is dropped.
  *
  * Memory is bounded, because the numbers of jobs of a port and of all ports are limited
  * (SA_MAX_JOBS_PORT, SA_MAX_JOBS), and only the job that is working holds a partial answer.

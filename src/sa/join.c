@@ -223,7 +223,7 @@ uint16_t sa_mcmember_set(struct sa_req *r, struct sa_table *t)
 	return status;
 }
 
-/* End JoinState bits of a membership. The answer has the bits that remain. */
+/* Remove the requested JoinState bits from a membership. The answer has the bits that remain. */
 static uint16_t leave(struct sa_req *r, struct sa_table *t, struct sm_group *g,
 		      const struct ib_mcmember_rec *want, const struct sm_port *port)
 {

@@ -27,7 +27,10 @@ static bool link_visible(const struct sa_req *r, const struct sm_port *p)
 	       (r->trusted || a == b || sm_ports_share_pkey(a, b));
 }
 
-/* Return false when the table has no room for more records. */
+/*
+ * Add the LinkRecords of a node that match the request. Return: false when the table has no room
+ * for more records
+ */
 static bool links_of(const struct sa_req *r, struct sa_table *t, const struct ib_link_rec *want,
 		     const struct sm_node *n)
 {

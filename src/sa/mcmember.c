@@ -96,7 +96,10 @@ static bool group_add(struct sa_table *t, const struct sm_group *g)
 	return slot;
 }
 
-/* Return false when the table has no room for more records. */
+/*
+ * Add the records of a group that match the request. Return: false when the table has no room for
+ * more records
+ */
 static bool group_judge(const struct sa_req *r, struct sa_table *t, const struct sm_group *g,
 			const struct ib_mcmember_rec *want)
 {

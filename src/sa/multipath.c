@@ -65,7 +65,10 @@ static uint16_t ports_find(const struct sa_req *r, struct multi *m)
 	return 0;
 }
 
-/* Return the sum of the hops of two paths, plus 1; 0: one of the pairs has no path. */
+/*
+ * Return the total number of hops of the paths from @s0 to @d0 and from @s1 to @d1, plus 1; 0 if
+ * one of the paths does not exist.
+ */
 static unsigned int way_len(const struct sm_db *db, const struct sm_port *s0,
 			    const struct sm_port *d0, const struct sm_port *s1,
 			    const struct sm_port *d1)
@@ -125,7 +128,7 @@ uint16_t sa_multi_path_collect(struct sa_req *r, struct sa_table *t)
 	struct multi m = { .q = { .r = r, .t = t, .mask = path_mask(r->m.sa.comp_mask) } };
 	uint16_t status;
 
-	/* GetMulti is an RMPP transfer in both directions, so its request is one too. */
+	/* GetMulti uses RMPP in both directions, so its request must be an RMPP message, too. */
 	if (!(r->m.rmpp.flags & RMPP_FLAG_ACTIVE))
 		return SA_STATUS_REQ_INVALID;
 	if (ib_multi_path_rec_decode(&m.rec, r->m.data, r->m.data_len))

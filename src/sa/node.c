@@ -7,7 +7,7 @@
  */
 
 static const struct sa_field fields[] = {
-	{ 0 }, /* LID: matched in port_named(), because any LID of the port matches */
+	{ 0 }, /* LID: port_named() compares it, because any LID of the port matches */
 	{ 0 },	      { 32, 8 },   { 40, 8 }, /* BaseVersion, ClassVersion */
 	{ 48, 8 },    { 56, 8 }, /* NodeType, NumPorts */
 	{ 64, 64 },   { 128, 64 }, { 192, 64 }, /* GUIDs of system, node, port */
@@ -30,7 +30,10 @@ static void node_rec(const struct sm_port *p, uint8_t *ret)
 	ib_node_rec_encode(ret, &rec);
 }
 
-/* Return false when the table has no room for more records. */
+/*
+ * Add the NodeRecord of @p if it matches the request. Return: false when the table has no room for
+ * more records
+ */
 static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
 {
 	uint8_t wire[NODE_REC_LEN], *rec;

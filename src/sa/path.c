@@ -263,7 +263,7 @@ static bool pair_next(const struct sm_db *db, const struct sm_port *src, const s
 	return j->src;
 }
 
-/* At least one end is not named, so there are many pairs. */
+/* Handle a request that leaves one or both ends open, so that there are many pairs of ports. */
 static uint16_t to_many(const struct sa_path_query *q, struct sa_req *r, const struct sm_port *src,
 			const struct sm_port *dst)
 {

@@ -10,11 +10,11 @@
 #define CAP_MASK_SUBSET 0x80000000u
 
 /*
- * Fields by component number. Numbers without a field are reserved, or request actions instead of
- * describing the state of the port, and match every value.
+ * Fields by component number. A component without a field is reserved, or requests an action
+ * instead of describing the state of the port. Such a component matches every value.
  */
 static const struct sa_field fields[] = {
-	[1] = { 16, 8 }, /* port number; component 0, the LID, is matched in node_add() */
+	[1] = { 16, 8 }, /* port number; component 0 is the LID, which node_add() compares */
 	[2] = { 24, 8 }, /* options */
 	[3] = { PI(0), 64 }, /* M_Key */
 	[4] = { PI(64), 64 }, /* prefix */
@@ -98,13 +98,16 @@ static bool sees_mkeys(const struct sa_req *r)
 	return r->trusted && sm_config(r->sa->sm)->sm_key != SM_KEY_DEFAULT;
 }
 
-/* Return false when the table has no room for more records. */
+/*
+ * Add the PortInfoRecord of @p if it matches the request. Return: false when the table has no room
+ * for more records
+ */
 static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm_port *p)
 {
 	struct ib_port_info_rec rec = { .lid = sm_port_lid(p), .port_num = p->num, .info = p->pi };
 	uint8_t wire[PORT_INFO_REC_LEN], *slot;
 
-	/* the bit is a command that was carried out, not a state */
+	/* ClientReregister is a command that the port has carried out, not a part of its state */
 	rec.info.client_reregister = false;
 	if (!sees_mkeys(r))
 		rec.info.mkey = 0;

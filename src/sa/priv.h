@@ -37,7 +37,7 @@ struct sa_table {
 	size_t rec_len;
 	size_t max; /* octets of the answer when it has .limit records */
 	uint32_t n, limit;
-	bool full; /* true if a record did not fit, because of .limit or because memory ran out */
+	bool full; /* true if a record had no room, because of .limit or because memory ran out */
 };
 
 /* sa_table_start() - Begin an answer without records. Return: 0, -ENOMEM */
@@ -100,7 +100,7 @@ struct sa {
 	struct list services;
 	/*
 	 * .nservices: number of all services; .nown: number of services of the SM itself, which do
-	 * not count against limits
+	 * not count against the limits on services
 	 */
 	unsigned int nservices, nown;
 	/* sidr.c */
@@ -110,7 +110,9 @@ struct sa {
 	struct list jobs; /* list of struct sa_job in the order of their requests */
 	unsigned int njobs;
 	struct timer job_timer;
-	/* accounts by base LID of the port; NULL: none was charged yet */
+	/*
+	 * accounts of ports for their quotas (quota.c), by base LID; NULL: nothing was charged yet
+	 */
 	struct sa_account (*accounts)[SA_WORKS];
 	struct sa_account all_accounts[SA_WORKS];
 };
@@ -144,7 +146,8 @@ struct sa_req {
 	struct sa_mad m;
 	bool trusted;
 	ns_t now;
-	struct sa_job *job; /* job that keeps the request; NULL: it has just arrived */
+	/* job that stores the request; NULL while no job has been made for it */
+	struct sa_job *job;
 };
 
 /* Values that a handler returns instead of a MAD status. */
@@ -196,19 +199,19 @@ uint16_t sa_req_handle(struct sa_req *r);
 /*
  * sa_quota_take() - Charge @units records to the accounts of the requester and of all ports.
  * Handlers that go over the whole database call it first. Return: false if an account is overdrawn.
- * The handler then answers SA_QUOTA
+ * In this case the handler returns SA_QUOTA
  */
 bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
 /*
- * sa_quota_group() - Tell whether the requester may make another group now. Return: false: answer
- * SA_QUOTA
+ * sa_quota_group() - Tell whether the requester may make another group now. Return: false if not;
+ * the caller then returns SA_QUOTA
  */
 bool sa_quota_group(const struct sa_req *r);
 void sa_quota_fini(struct sa *sa);
 
 /*
  * sa_job_slice() - Run the handler again in a later iteration of the event loop, with r->job set.
- * The handler returns the value of this call
+ * The handler must return the value that this function returns
  */
 uint16_t sa_job_slice(struct sa_req *r);
 /*
@@ -218,7 +221,7 @@ uint16_t sa_job_slice(struct sa_req *r);
  * when the tables were read
  */
 uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
-/* sa_job_repeated() - Tell whether a request is the repetition of one that has a job */
+/* sa_job_repeated() - Tell whether a request repeats an earlier request that has a job */
 bool sa_job_repeated(const struct sa_req *r);
 void sa_jobs_init(struct sa *sa);
 void sa_jobs_clear(struct sa *sa);
@@ -269,8 +272,8 @@ static inline bool sa_sel_allows(unsigned int sel, unsigned int have, unsigned i
 }
 
 /*
- * sa_code_valid() - Tell whether a code is defined. A code that is absent, or that selector
- * "largest" ignores, passes
+ * sa_code_valid() - Tell whether a code is defined. If the request does not give the code, or asks
+ * for the largest value, the code is not checked
  */
 static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, uint8_t code)
 {

@@ -39,8 +39,8 @@ static void account_fill(struct sa_account *a, int64_t rate, int64_t burst, ns_t
 	if (since < NS_MSEC(1))
 		return;
 	/*
-	 * An account is full after a few seconds, so a longer time needs no exact figure and must
-	 * not overflow.
+	 * An account is full after a few seconds, so cut longer times, which would overflow the
+	 * product below.
 	 */
 	if (since > NS_SEC(100))
 		since = NS_SEC(100);
@@ -63,7 +63,7 @@ bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units)
 	struct sa *sa = r->sa;
 	struct sa_account *mine = port_account(sa, r->port, kind), *all = &sa->all_accounts[kind];
 
-	if (r->job) /* the job was charged when it was made */
+	if (r->job) /* the request was charged when its job was made */
 		return true;
 	if (!mine)
 		return false;

@@ -165,7 +165,10 @@ static int report_send(struct report *p, ns_t now)
 	return mad_request(p->sa->agent, &req, &p->tx, now);
 }
 
-/* Send a Report, or hold or lose it. Return: 0; -EBUSY if the MAD endpoint has no room for it */
+/*
+ * Send a Report. If this is not possible, hold the Report until its port has a free place, or drop
+ * it. Return: 0; -EBUSY if the MAD endpoint has no room for it
+ */
 static int report_start(struct sa *sa, struct report *p, ns_t now)
 {
 	int err;
@@ -250,6 +253,10 @@ void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 	forget(&sa->open, s);
 	if (list_empty(&sa->reports))
 		timer_cancel(sm_timers(sa->sm), &sa->report_timer);
-	else /* This function sends no Reports, because a caller walks the subscriptions. */
+	/*
+	 * Let the timer send the other Reports, because a caller of this function walks the list of
+	 * subscriptions.
+	 */
+	else
 		timer_arm(sm_timers(sa->sm), &sa->report_timer, 0);
 }

@@ -19,7 +19,7 @@ void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t 
 		.comp_mask = r->m.sa.comp_mask,
 	};
 
-	/* There is no method SetResp: Set is answered by GetResp. */
+	/* A Set is answered by GetResp, because there is no method SetResp. */
 	h.method = h.method == MAD_METHOD_SET ? MAD_METHOD_GET_RESP : h.method | MAD_METHOD_RESP;
 	h.status = status;
 	mad_hdr_encode(mad, &h);
@@ -84,8 +84,8 @@ static void answer_table(struct sa_req *r, struct sa_table *t)
 	};
 
 	/*
-	 * Without records AttributeOffset is 0, because a reader of the padded MAD would otherwise
-	 * find some.
+	 * Without records AttributeOffset is 0, because the MAD is padded, and a reader would
+	 * otherwise take the padding for records.
 	 */
 	sa_resp_head(r, t->buf, 0, t->n ? t->rec_len : 0);
 	if (!port_has_room(r, sa_table_len(t))) {
@@ -97,8 +97,8 @@ static void answer_table(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * Tell whether the number of records suits the method (clause I19 of CONFORMANCE.md). Return: 0 or
- * a MAD status
+ * Tell whether the number of records is valid for the method (clause I19 of CONFORMANCE.md).
+ * Return: 0 or a MAD status
  */
 static uint16_t count_status(const struct sa_req *r, const struct sa_attr_ops *ops,
 			     const struct sa_table *t)
@@ -150,7 +150,7 @@ static uint32_t table_limit(const struct sa_attr_ops *ops, uint8_t method)
 {
 	if (table_method(method))
 		return SA_MAX_TABLE / ((ops->rec_len + 7u) & ~7u);
-	/* For Get it is enough to know whether there is more than one record. */
+	/* A Get fails if there is more than one record, so two records are enough to know. */
 	return method == MAD_METHOD_GET && !ops->first ? 2 : 1;
 }
 
@@ -297,8 +297,8 @@ static const struct sm_events events = {
 };
 
 /*
- * Register for all methods, so that unknown ones are answered with a status. Reports and traps are
- * left to SA clients on the same port.
+ * Register for all methods, so that requests with an unknown method are answered with a status.
+ * Reports and traps are left to SA clients on the same port.
  */
 static int agent_register(struct sa *sa)
 {

@@ -42,7 +42,7 @@ struct sa;
 #define SA_REFUSALS_BURST 32
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
-#define SA_MAX_REPORTS 32768 /* Reports that wait to be sent or to be answered */
+#define SA_MAX_REPORTS 32768 /* largest number of Reports that wait to be sent or answered */
 #define SA_MAX_TABLE (80u << 20) /* octets of one answer; a larger answer is refused with 0x0100 */
 /* octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
@@ -65,16 +65,15 @@ int sa_create(struct sa **ret, struct sm *sm);
 void sa_destroy(struct sa *sa);
 
 /*
- * sa_sidr_start() - Let the node of the subnet manager answer SIDR requests for the broadcast groups of all
- * partitions, under
- * @service_id. Call it before sm_start(). The owner of the port sets the capability bit IsCommunicationManagementSupported,
- * and clears it after sa_destroy()
+ * sa_sidr_start() - Let the node of the subnet manager answer SIDR requests for the broadcast
+ * groups of all partitions, under @service_id. Call it before sm_start(). The owner of the port
+ * sets the capability bit IsCommunicationManagementSupported, and clears it after sa_destroy()
  *
- * Return: 0; -ENOMEM; -EBUSY a program has registered for communication management on the port and does not share the
- * class
+ * Return: 0; -ENOMEM; -EBUSY: a program has registered for communication management on the port and
+ * does not share the class
  */
 int sa_sidr_start(struct sa *sa, uint64_t service_id);
-/* sa_cm() - The CM agent of the SIDR server; NULL: there is none */
+/* sa_cm() - Return the CM agent of the SIDR server; NULL: there is no SIDR server */
 const struct cm *sa_cm(const struct sa *sa);
 
 struct sa_stats {
@@ -82,16 +81,22 @@ struct sa_stats {
 	uint64_t errors; /* answers with a status other than 0 */
 	/* requests by kind: PathRecord, Set and Delete of MCMemberRecord, GetTable */
 	uint64_t paths, joins, leaves, tables;
-	uint64_t dup_joins; /* joins that were repeated before the first request was answered */
+	uint64_t dup_joins; /* joins that repeat a join whose answer is still pending */
 	uint64_t repeated; /* repetitions of requests that have a job (job.c) */
 	/* requests that arrived while this SM was not master or had no database yet */
 	uint64_t drop_not_master;
-	uint64_t drop_requester; /* requests from a LID that no port of the database has */
+	uint64_t drop_requester; /* requests from a LID that belongs to no port of the database */
 	uint64_t drop_sm_key;
 	uint64_t drop_malformed;
-	uint64_t drop_busy; /* a bound was reached, the endpoint was full, or no memory */
+	/*
+	 * requests dropped because a bound was reached, the MAD endpoint was full or memory ran out
+	 */
+	uint64_t drop_busy;
 	uint64_t drop_quota; /* requests over the quota of a port or of all ports: DOC in quota.c */
-	/* Reports sent, without their repetitions; Reports that were answered */
+	/*
+	 * .reports: number of Reports that were sent, without their repetitions; .reports_answered:
+	 * number of these that were answered
+	 */
 	uint64_t reports, reports_answered;
 	/* Reports that were not answered, or not sent because too many waited */
 	uint64_t reports_lost;

@@ -12,8 +12,8 @@
  * requests. Only trusted requests see the keys, but any request may contain a key to select the
  * records that have this key. A record with a P_Key is visible to members of that partition only.
  *
- * Delete identifies the record by these three fields whatever the component mask says, as OpenSM
- * does. osmtest relies on this: it deletes with a mask that has only the name.
+ * Delete identifies the record by ServiceID, GID and P_Key, whatever the component mask says, as
+ * OpenSM does. osmtest relies on this: it deletes with a mask that has only the name.
  */
 
 #define COMPS_SET (SERVICE_COMP_ID | SERVICE_COMP_GID)
@@ -162,8 +162,8 @@ static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *
 	if (!rec->pkey || ib_gid_is_mcast(&rec->gid))
 		return true;
 	/*
-	 * The owner is found by GUID alone, as in OpenSM, because osmtest's GIDs have the prefix in
-	 * the wrong byte order.
+	 * Find the port that offers the service by the GUID in its GID alone, as in OpenSM, because
+	 * osmtest's GIDs have the prefix in the wrong byte order.
 	 */
 	owner = sm_db_port_by_guid(r->db, ib_gid_guid(&rec->gid));
 	return owner && sm_port_pkey(owner, rec->pkey);

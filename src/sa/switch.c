@@ -118,7 +118,7 @@ static bool mft_block_add(struct sa_table *t, const struct sm_node *n, unsigned 
 	return slot;
 }
 
-/* Number of blocks up to the highest one that was ever used; 0: none */
+/* Return the number of MFT blocks up to the last block that was ever used; 0: none */
 static unsigned int mft_blocks(const struct sm_fdb *f)
 {
 	unsigned int n = f ? SM_MFT_BLOCKS : 0;

@@ -15,7 +15,7 @@ static int table_grow(struct sa_table *t, size_t need)
 		return 0;
 	while (cap < need)
 		cap *= 2;
-	/* The buffer needs no more than the octets of the largest answer. */
+	/* Never allocate more than the largest answer needs. */
 	if (cap > t->max && need <= t->max)
 		cap = t->max;
 	buf = realloc(t->buf, cap);
@@ -96,7 +96,7 @@ bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uin
 	return true;
 }
 
-/* Codes have 6 bits. @order returns 0 for undefined codes. */
+/* Try all codes of 6 bits. @order returns 0 for codes that are not defined. */
 uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want)
 {
 	unsigned int max = order(cap), most = 0;

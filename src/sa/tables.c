@@ -17,7 +17,10 @@ struct table_query {
 	uint64_t comp_block, comp_port;
 	unsigned int first_block;
 	enum sm_table what;
-	bool ends; /* true if only end ports have the table, not the physical ports of switches */
+	/*
+	 * true if only end ports have the table; false if physical ports of switches have it, too
+	 */
+	bool ends;
 	/* Adds the record of one block of @p. Return: false when the table takes no more records */
 	bool (*add)(const struct table_query *q, const struct sm_port *p, unsigned int block);
 };
@@ -42,7 +45,10 @@ static const uint8_t *block_of(const struct sm_port *p, enum sm_table what, unsi
 	return none;
 }
 
-/* Return false when the table has no room for more records. */
+/*
+ * Add the records of the table of @p that match the request. Return: false when the answer has no
+ * room for more records
+ */
 static bool port_add(const struct sa_req *r, const struct table_query *q, const struct sm_port *p)
 {
 	unsigned int n = sm_table_blocks(p, q->what), b = 0;
@@ -190,7 +196,7 @@ uint16_t sa_vlarb_collect(struct sa_req *r, struct sa_table *t)
 	return tables_add(r, &q, q.mask & VLARB_COMP_LID);
 }
 
-/* The blocks of an SLtoVL table are its ingress ports, and .port is the egress port. */
+/* An SLtoVL table of a switch has a block for each ingress port. @p is the egress port. */
 static bool sltovl_add(const struct table_query *q, const struct sm_port *p, unsigned int block)
 {
 	struct ib_sltovl_rec rec = { .lid = sm_port_lid(p) };

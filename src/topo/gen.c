@@ -12,14 +12,19 @@
  * A planned cable. Its ports get their numbers after the number of ports of each switch is known.
  */
 struct edge {
-	uint32_t a, b; /* nodes at its ends: 0 to nsw - 1 are switches, CAs follow */
+	/* nodes at the two ends: 0 to nsw - 1 are switches, higher numbers are CAs */
+	uint32_t a, b;
 };
 
 struct plan {
 	unsigned int nsw, nca;
 	struct edge *edge;
 	size_t nedges;
-	unsigned int *degree, *used; /* cables of each node, ports of each node in use */
+	/*
+	 * .degree: number of cables of each node; .used: number of ports of each node that are in
+	 * use
+	 */
+	unsigned int *degree, *used;
 	unsigned int spare; /* number of ports that each switch keeps free */
 };
 
@@ -58,7 +63,7 @@ static int plan_add_node(const struct plan *g, struct topo *t, unsigned int i)
 	snprintf(name, sizeof(name), "%s%u", sw ? "Switch" : "Hca", sw ? i + 1 : i - g->nsw + 1);
 	if (topo_add_node(t, sw ? IB_NODE_SWITCH : IB_NODE_CA, ports, name, NULL, &index))
 		return -1;
-	/* Ports enable 1x and 4x, and SDR to QDR, so links run at 4xQDR. */
+	/* Enable the widths 1x and 4x and the speeds SDR to QDR, so that links run at 4xQDR. */
 	for (unsigned int k = 1; k <= ports; k++)
 		t->node[index]->port[k].rate = (struct topo_rate){ .width = 3, .speed = 7 };
 	return 0;
@@ -84,8 +89,8 @@ fail:
 }
 
 /*
- * Hosts are planned first, so they get the lowest ports of their switch, before the cables of the
- * ring.
+ * The cables of hosts are planned before the cables of the ring, so hosts get the lowest port
+ * numbers of their switch.
  */
 struct topo *topo_gen_demo(unsigned int hosts, unsigned int switches)
 {

@@ -263,7 +263,10 @@ static int parse_unknown_node(struct topo_parser *p, struct topo_cur *c)
 	return topo_fail(p, "a node of unknown type is not supported");
 }
 
-/* Ignore lines about chassis of `ibnetdiscover -g`, and GUIDs of nodes that are refused. */
+/*
+ * Ignore lines about chassis, which `ibnetdiscover -g` prints, and the GUID lines of nodes that are
+ * refused.
+ */
 static int parse_ignored(struct topo_parser *p, struct topo_cur *c)
 {
 	return 0;
@@ -316,7 +319,9 @@ static int parse_keyword(struct topo_parser *p, const struct keyword *k, struct 
 	err = k->parse(p, c);
 	if (err != -EINVAL || !is_node(k))
 		return err;
-	/* A lenient parser leaves the node out and continues, so it skips the node's port lines. */
+	/*
+	 * A lenient parser leaves the node out and continues, so skip the port lines of this node.
+	 */
 	p->node = TOPO_NO_PEER;
 	p->skipping = true;
 	topo_next_node(p);
@@ -346,8 +351,8 @@ static int parse_line(struct topo_parser *p, struct topo_cur *c)
 		if (topo_take_word(c, keywords[i].word))
 			return parse_keyword(p, &keywords[i], c);
 	/*
-	 * The node's port lines may still follow, because a tool's error message may interrupt
-	 * them.
+	 * The line may be a tool's error message between the port lines of a node, so the lines
+	 * after it still belong to that node.
 	 */
 	return topo_fail_expected(p, c, "Switch, Ca, Hca, a port in brackets or a setting");
 }

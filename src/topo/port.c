@@ -79,7 +79,10 @@ static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_r
 	topo_skip_ws(&w);
 	*c = w;
 	if (rate_unknown(c)) {
-		*ret = r; /* topo_resolve() replaces 0 by the rate of the other end */
+		/*
+		 * a rate of 0 is unknown; topo_resolve() replaces it by the rate of the other end
+		 */
+		*ret = r;
 		return 0;
 	}
 	if (!topo_take_uint(&w, 255, &lanes) || !topo_take(&w, 'x') || topo_cur_end(&w))

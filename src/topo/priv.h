@@ -37,7 +37,7 @@ struct topo_parser {
 
 	/* settings for the next node only, apart from device_id */
 	uint32_t vendor_id;
-	uint16_t device_id; /* holds for later nodes, too, as in ibsim */
+	uint16_t device_id; /* stays valid for later nodes, too, as in ibsim */
 	uint64_t sys_guid, port0_guid;
 	/* settings for all nodes that follow */
 	uint64_t ca_base, switch_base;
@@ -55,14 +55,14 @@ int topo_fail_at(struct topo_parser *p, const char *file, unsigned int line, con
 
 int topo_fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what);
 /*
- * topo_left_out() - If the parser is lenient, make the error that topo_fail() wrote a remark, and
- * skip the line. Return: false if it remains an error
+ * topo_left_out() - If the parser is lenient, report the error that topo_fail() wrote as a remark,
+ * and skip the line. Return: false if it remains an error
  */
 bool topo_left_out(struct topo_parser *p);
 void topo_note(struct topo_parser *p, enum topo_note kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* node.c: read the rest of a line after Switch, Ca or Hca. */
+/* node.c: read the rest of a line that begins with Switch, Ca or Hca. */
 int topo_parse_node(struct topo_parser *p, struct topo_cur *c, enum ib_node_type type);
 /* Reset the settings that hold for one node only. */
 void topo_next_node(struct topo_parser *p);

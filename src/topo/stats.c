@@ -139,8 +139,8 @@ static int by_desc(const void *a, const void *b)
 }
 
 /*
- * Remark on CAs with equal descriptions, because descriptions of CAs are host names. Descriptions of
- * switches are not.
+ * Remark on CAs with equal descriptions, because descriptions of CAs are host names, which should
+ * differ. Descriptions of switches need not differ.
  */
 static int count_descs(struct counter *c)
 {

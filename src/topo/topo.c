@@ -14,7 +14,10 @@
 /* Rate that ports enable by default, as in ibsim: 4xSDR. */
 #define DEFAULT_RATE ((struct topo_rate){ .width = 2, .speed = 1, .ext = 0 })
 
-/* The key need not be secret, because the hashed names come from the administrator's own file. */
+/*
+ * The key need not be secret, because the keys of the hash table are names in the administrator's
+ * own file.
+ */
 static const struct hash_key key = { 0x746f706f6c6f6779ull, 0x6e616d65732e2e2eull };
 
 struct topo *topo_create(void)
@@ -246,7 +249,7 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret)
 	return 0;
 }
 
-/* The bits of widths are not in the order of the widths, because 2x is the highest bit. */
+/* The bits of widths are not in the order of the widths, because the highest bit is 2x. */
 static uint8_t best_width(uint8_t mask)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };

@@ -42,8 +42,8 @@
 /*
  * Masks of bits, as in PortInfo. Width: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. Speed: 1 is
  * SDR, 2 is DDR, 4 is QDR. Ext: 1 is FDR, 2 is EDR, 4 is HDR, 8 is NDR. PortInfo has no bits for
- * FDR10, which runs as QDR on our fabric, and for XDR, which runs as NDR. The member .also stores
- * both, so that they can be printed.
+ * FDR10, which runs as QDR on our fabric, and for XDR, which runs as NDR. .also stores FDR10 and
+ * XDR, so that topo_rate_print() can print them.
  */
 struct topo_rate {
 	uint8_t width, speed, ext;

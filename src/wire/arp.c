@@ -14,7 +14,10 @@ static_assert(sizeof(struct arp_wire) == 8, "RFC 826");
 #define ALEN_ETHER 6
 #define ALEN_INFINIBAND 20
 
-/* Return the length of addresses of a hardware type, 0 for a type that we do not support. */
+/*
+ * Return the length of the link-layer addresses of an ARP hardware type; 0 for a type that is not
+ * supported.
+ */
 static unsigned int hrd_alen(uint16_t hrd)
 {
 	switch (hrd) {

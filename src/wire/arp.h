@@ -22,7 +22,7 @@ struct arp_pkt {
 	uint8_t hln, pln;
 	uint16_t op;
 	uint8_t sha[20], spa[4], tha[20],
-		tpa[4]; /* only the first hln octets of sha and tha are valid */
+		tpa[4]; /* only the first .hln octets of .sha and .tha are valid */
 };
 
 /*
@@ -31,7 +31,10 @@ struct arp_pkt {
  * Return: 0; -EBADMSG: too short; -EPROTO: other types or lengths
  */
 int arp_decode(struct arp_pkt *ret, const void *p, size_t len);
-/* arp_encode() - Returns the number of octets written, 28 or 56 */
+/*
+ * arp_encode() - Write an ARP message. Return: number of octets, 28 for Ethernet or 56 for
+ * InfiniBand
+ */
 size_t arp_encode(void *p, const struct arp_pkt *a);
 
 #endif

@@ -34,14 +34,18 @@ enum sidr_status {
 	SIDR_STATUS_NO_SERVICE = 1, /* ServiceID not supported */
 	SIDR_STATUS_REJECTED = 2, /* rejected by the service provider */
 	SIDR_STATUS_NO_QP = 3,
-	SIDR_STATUS_REDIRECT =
-		4, /* .info is the ClassPortInfo of another port, which has the service */
+	/*
+	 * redirect: .info of struct sidr_rep is the ClassPortInfo of another port, which
+	 * has the service
+	 */
+	SIDR_STATUS_REDIRECT = 4,
 	SIDR_STATUS_VERSION = 5, /* class version not supported */
 };
 
 /*
- * The ServiceID of IBARP if the configuration has none; the draft does not assign one. The first octet 0x02 marks the
- * ServiceIDs that each host may assign by itself (IBTA A3.2.3); the last five octets are "IBARP".
+ * The ServiceID of IBARP if the configuration gives no other; draft-pelissier-ipoib-encaparp-00
+ * does not assign a ServiceID. The first octet 0x02 marks the ServiceIDs that each host may assign
+ * by itself (IBTA A3.2.3); the last five octets are "IBARP".
  */
 #define SIDR_SERVICE_ID_DEFAULT 0x0200004942415250ull
 
@@ -61,7 +65,8 @@ struct sidr_req {
 struct sidr_rep {
 	uint32_t request_id;
 	uint8_t status; /* enum sidr_status */
-	uint8_t info_len; /* octets of @info that are valid according to the message; may exceed SIDR_REP_INFO_LEN */
+	/* octets of .info that are valid according to the message; may exceed SIDR_REP_INFO_LEN */
+	uint8_t info_len;
 	uint32_t qpn; /* 24 bits */
 	uint64_t service_id;
 	uint32_t qkey;
@@ -69,17 +74,19 @@ struct sidr_rep {
 	uint8_t priv[SIDR_REP_PRIVATE_LEN];
 };
 
-/* Both decode a MAD from its first octet on. Return: 0; -EBADMSG @len < 256 */
+/*
+ * Both functions decode a MAD from its first octet on. Return: 0; -EBADMSG: @len is less than 256
+ */
 int sidr_req_decode(struct sidr_req *ret, const void *mad, size_t len);
 int sidr_rep_decode(struct sidr_rep *ret, const void *mad, size_t len);
-/* Both write a whole MAD of 256 octets, with its header. */
+/* Both functions write a whole MAD of 256 octets, with its header. */
 void sidr_req_encode(void *mad, uint64_t tid, const struct sidr_req *r);
 void sidr_rep_encode(void *mad, uint64_t tid, const struct sidr_rep *r);
 
 /*
- * Private data of a SIDR_REP for IBARP (draft 6.2): the group to which IBARP requests are sent. The draft shows 32
- * octets of fields and 180 reserved octets, but a SIDR_REP has room for 136, so only 104 reserved octets follow the
- * fields.
+ * Private data of a SIDR_REP for IBARP (draft-pelissier-ipoib-encaparp-00, 6.2): the multicast
+ * group to which IBARP requests are sent. The draft shows 32 octets of fields and 180 reserved
+ * octets, but a SIDR_REP has room for 136, so only 104 reserved octets follow the fields.
  */
 #define SIDR_GROUP_LEN 32
 #define SIDR_GROUP_VER 1
@@ -95,7 +102,10 @@ struct sidr_group {
 };
 int sidr_group_decode(struct sidr_group *ret, const void *p, size_t len);
 void sidr_group_encode(void *p, const struct sidr_group *g);
-/* sidr_group_of() - The values of the group with the MCMemberRecord @rec */
+/*
+ * sidr_group_of() - Return the private data for the multicast group that has the MCMemberRecord
+ * @rec
+ */
 struct sidr_group sidr_group_of(const struct ib_mcmember_rec *rec);
 
 #endif

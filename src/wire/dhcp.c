@@ -64,7 +64,7 @@ void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len)
 }
 
 /*
- * Go on with the next field that has options. The order is: the options field, then file, then
+ * Move the walk to the next field that contains options. The order of the fields is options, file,
  * sname (RFC 2131 §4.1).
  */
 static bool next_field(struct dhcp_walk *w)
@@ -135,7 +135,10 @@ int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t m
 
 /* --- writing */
 
-/* A field with options: offset of its start in the message, and offset up to which it may grow. */
+/*
+ * A field that contains options: offset of its start in the message, and offset up to which it may
+ * grow
+ */
 struct field {
 	size_t start, end;
 };
@@ -148,7 +151,10 @@ static struct field field_of(const struct dhcp_walk *w, size_t max)
 			       : (struct field){ FILE_, DHCP_FIXED_LEN };
 }
 
-/* Write the End option at @pos and pad the field up to @fill. Return: offset after it, -EMSGSIZE */
+/*
+ * Write the End option at @pos and pad the field up to @fill. Return: offset after the field;
+ * -EMSGSIZE if the field has no room
+ */
 static int field_close(uint8_t *out, const struct field *f, size_t pos, size_t fill)
 {
 	if (pos >= f->end)

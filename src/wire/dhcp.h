@@ -58,7 +58,10 @@ int dhcp_hdr_decode(struct dhcp_hdr *ret, const void *p, size_t len);
 /* dhcp_hdr_encode() - Writes DHCP_HDR_LEN octets */
 void dhcp_hdr_encode(void *p, const struct dhcp_hdr *h);
 
-/* dhcp_has_options() - Whether the message has the cookie of RFC 2131 §3; without the cookie it is plain BOOTP */
+/*
+ * dhcp_has_options() - Tell whether the message has the magic cookie of RFC 2131 §3; a message
+ * without the cookie is plain BOOTP
+ */
 bool dhcp_has_options(const void *p, size_t len);
 
 struct dhcp_opt {
@@ -72,19 +75,23 @@ struct dhcp_opt {
  */
 struct dhcp_walk {
 	const uint8_t *p;
-	size_t len, pos,
-		end; /* octets of the message; position in the current field; end of that field */
+	/* .len: octets of the message; .pos: position in the current field; .end: end of that field */
+	size_t len, pos, end;
 	uint8_t overload; /* fields whose options are still to be read: bit 0 file, bit 1 sname */
 };
 
 /* dhcp_walk_init() - Begin a walk; the message must have options */
 void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len);
-/* dhcp_walk_next() - 1: the next option is in @ret; 0: no more; -EBADMSG: the option exceeds its field */
+/*
+ * dhcp_walk_next() - Get the next option. Return: 1: it is in @ret; 0: no more options; -EBADMSG:
+ * the option exceeds its field
+ */
 int dhcp_walk_next(struct dhcp_walk *w, struct dhcp_opt *ret);
 
 /*
- * dhcp_opt_get() - Write the value of an option, whose parts are joined (RFC 3396), to @ret, @max octets
- * Return: length of the value; -ENOENT; -EMSGSIZE: longer than @max; -EBADMSG
+ * dhcp_opt_get() - Write the value of option @code to @ret, which has room for @max octets. An
+ * option in several parts (RFC 3396) is joined. Return: length of the value; -ENOENT: no such
+ * option; -EMSGSIZE: the value is longer than @max; -EBADMSG
  */
 int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t max);
 

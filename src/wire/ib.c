@@ -22,8 +22,9 @@ unsigned int ib_rate_mbps(unsigned int rate_code)
 enum { WIDTH_1X, WIDTH_4X, WIDTH_8X, WIDTH_12X, WIDTH_2X, WIDTHS };
 
 /*
- * Rate codes by speed and width. The rows of rate_plain are the bits of LinkSpeedActive, from SDR
- * on. The rows of rate_ext are the bits of LinkSpeedExtActive, from FDR on.
+ * Rate codes by speed (row) and width (column). The rows of rate_plain are in the order of the bits
+ * of LinkSpeedActive, from SDR on. The rows of rate_ext are in the order of the bits of
+ * LinkSpeedExtActive, from FDR on.
  */
 static const uint8_t rate_plain[][WIDTHS] = {
 	{ 2, 3, 6, 4, 5 }, /* SDR: 2.5, 10, 20, 30, 5 */

@@ -91,7 +91,10 @@ static inline bool ib_lid_is_mcast(unsigned int lid)
 	return lid >= IB_LID_MCAST_MIN && lid <= IB_LID_MCAST_MAX;
 }
 
-/* ib_pkey_match() - P_Keys match if their low 15 bits are equal and not zero, and one of them has bit 15 set (10.9.3) */
+/*
+ * ib_pkey_match() - Tell whether two P_Keys match: their low 15 bits are equal and not zero, and
+ * bit 15 is set in at least one of them (10.9.3)
+ */
 static inline bool ib_pkey_match(uint16_t a, uint16_t b)
 {
 	return ((a ^ b) & 0x7fff) == 0 && (a & 0x7fff) != 0 && ((a | b) & IB_PKEY_FULL);

@@ -57,25 +57,28 @@ static inline bool ib_lrh_has_grh(const uint8_t *lrh)
 	return (lrh[1] & 3) == IB_LNH_GLOBAL;
 }
 
-/* ib_lrh_has_bth() - Whether the packet has a BTH and an ICRC, which raw packets lack */
+/* ib_lrh_has_bth() - Tell whether the packet has a BTH and an ICRC; raw packets have neither */
 static inline bool ib_lrh_has_bth(const uint8_t *lrh)
 {
 	return lrh[1] & 2; /* IB_LNH_LOCAL and IB_LNH_GLOBAL */
 }
 
-/* ib_bth_off() - Octets before the BTH of a packet that has one: LRH, and GRH if there is one */
+/*
+ * ib_bth_off() - Return the number of octets before the BTH, which the packet must have: the LRH,
+ * and the GRH if there is one
+ */
 static inline unsigned int ib_bth_off(const uint8_t *lrh)
 {
 	return IB_LRH_LEN + (lrh[1] & 1u) * IB_GRH_LEN;
 }
 
-/* ib_bth_pad() - PadCnt, the number of octets between payload and ICRC, 0 to 3 */
+/* ib_bth_pad() - Return PadCnt, the number of octets between payload and ICRC, 0 to 3 */
 static inline unsigned int ib_bth_pad(const uint8_t *bth)
 {
 	return bth[1] >> 4 & 3;
 }
 
-/* ib_bth_set_pad() - Set PadCnt; SE, M and TVer become 0 */
+/* ib_bth_set_pad() - Set PadCnt; the other fields of the octet, SE, M and TVer, become 0 */
 static inline void ib_bth_set_pad(uint8_t *bth, unsigned int pad)
 {
 	bth[1] = (uint8_t)(pad << 4);
@@ -130,7 +133,10 @@ struct ib_ud_hdr {
 	struct ib_deth deth;
 };
 
-/* Decoders return 0, or -EBADMSG if @len is too short; @len may be longer than the header. */
+/*
+ * The decoders return 0, or -EBADMSG if @len is less than the header. @len may be more than the
+ * header.
+ */
 int ib_lrh_decode(struct ib_lrh *ret, const void *p, size_t len);
 void ib_lrh_encode(void *p, const struct ib_lrh *h);
 int ib_grh_decode(struct ib_grh *ret, const void *p, size_t len);
@@ -146,9 +152,10 @@ void ib_deth_encode(void *p, const struct ib_deth *h);
  * @p:		first octet of the LRH
  * @len:	octets at @p; the headers must be among them
  *
- * The length fields are not compared with the size of the packet; only the caller knows that.
- * Return: octets of the headers (28 or 68); -EBADMSG: too short, or a raw packet;
- * -EPROTO: LVer, TVer or opcode are not those of a UD SEND-only
+ * The length fields are not compared with the size of the packet, because only the caller knows the
+ * size.
+ * Return: octets of the headers (28 or 68); -EBADMSG: too short, or a raw packet; -EPROTO: LVer,
+ * TVer or opcode are not those of a UD SEND-only
  */
 int ib_ud_hdr_decode(struct ib_ud_hdr *ret, const void *p, size_t len);
 

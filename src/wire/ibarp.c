@@ -5,12 +5,15 @@
 
 #include "wire/arp.h"
 
-/* The address of a port as §5 and §6.3 draw it. Without the word .again it has 32 octets. */
+/*
+ * The address of a port as draft-pelissier-ipoib-encaparp-00 draws it in §5 and §6.3: 36 octets, or
+ * 32 octets without the word .again
+ */
 struct hw_wire {
 	be64 eui64;
 	be32 qpn; /* 8 reserved bits, then the 24-bit QPN */
 	be32 qkey;
-	be32 again; /* GID[127-96], which .gid begins with, too */
+	be32 again; /* bits 127-96 of the GID, which are also the first word of .gid */
 	ib_gid gid;
 };
 static_assert(sizeof(struct hw_wire) == IBARP_HW_LEN, "§6.3 of the draft");
@@ -33,7 +36,7 @@ struct opt_wire {
 static_assert(sizeof(struct opt_wire) == ND_OPT_IBARP, "§5 of the draft");
 
 #define PRO_IPV4 0x0800
-#define HLEN 32 /* §6.4; with the word that is drawn twice it would be IBARP_HW_LEN */
+#define HLEN 32 /* the value that §6.4 gives, which does not count the word .again */
 
 static struct nd_port hw_decode(const uint8_t *p, bool single)
 {
@@ -65,7 +68,7 @@ static bool eui_fits(const struct nd_port *a)
 	return a->eui64 == ib_gid_guid(&a->lladdr.gid);
 }
 
-/* Whether the address at @p, of IBARP_HW_LEN octets, is to be read without the second copy of the word. */
+/* Tell whether the address at @p, which has room for IBARP_HW_LEN octets, has no word .again. */
 static bool is_single(const uint8_t *p)
 {
 	struct nd_port drawn = hw_decode(p, false), single = hw_decode(p, true);

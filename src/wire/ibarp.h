@@ -14,8 +14,10 @@
 #include "wire/nd.h"
 
 #define IBARP_HW_LEN 36 /* EUI-64, reserved octet, QPN, Q_Key, first word of the GID, GID */
-#define IBARP_LEN 88 /* without the encapsulation of 4 octets: 8 + 2 * (36 + 4) */
-#define IBARP_LEN_SINGLE 80 /* length of a message without the second copies */
+/* octets of an IBARP message after the encapsulation header of 4 octets: 8 + 2 * (36 + 4) */
+#define IBARP_LEN 88
+/* length of a message in which the first word of each GID is not repeated */
+#define IBARP_LEN_SINGLE 80
 #define IBARP_LOOK 8 /* octets that ibarp_is() needs */
 
 struct ibarp_pkt {
@@ -25,18 +27,19 @@ struct ibarp_pkt {
 };
 
 /*
- * ibarp_is() - Tell whether the octets after the encapsulation are IBARP. IPv4 has the same ethertype. In IBARP the
- * first nibble is not 4, the hardware type is 32, and addresses of the protocol have 4 octets
+ * ibarp_is() - Tell whether the octets after the encapsulation header are IBARP or IPv4, which have
+ * the same ethertype. In IBARP the first nibble is not 4, the hardware type is 32, and protocol
+ * addresses have 4 octets
  */
 bool ibarp_is(const uint8_t *p, size_t len);
 
 /*
- * ibarp_decode() - Decode the octets after the encapsulation
+ * ibarp_decode() - Decode an IBARP message, from the octet after the encapsulation header on
  *
- * If HLEN and @len permit both layouts, with and without second copies, the decoder takes the layout in which the low
- * half of the sender's GID is the sender's EUI-64. If this is true for both layouts or for neither, the decoder
- * assumes the layout with the copies.
- * Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
+ * If HLEN and @len permit both layouts, with and without second copies of the GIDs' first words,
+ * the decoder takes the layout in which the low half of the sender's GID is the sender's EUI-64. If
+ * this is true for both layouts or for neither, the decoder assumes the layout with the second
+ * copies. Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
 /* ibarp_encode() - Writes IBARP_LEN octets */
@@ -44,7 +47,10 @@ void ibarp_encode(void *p, const struct ibarp_pkt *a);
 
 #define ND_OPT_IBARP 40
 
-/* nd_opt_ibarp_decode() - Decode the draft's option of 40 octets; chooses the layout as ibarp_decode() does. Return: 0 or -EBADMSG */
+/*
+ * nd_opt_ibarp_decode() - Decode the link-layer address option of draft-pelissier-ipoib-encaparp-00
+ * §5, which has 40 octets; chooses the layout as ibarp_decode() does. Return: 0 or -EBADMSG
+ */
 int nd_opt_ibarp_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_ibarp_encode() - Writes 40 octets */
 void nd_opt_ibarp_encode(void *p, uint8_t type, const struct nd_port *a);

@@ -20,7 +20,7 @@ typedef uint64_t vec __attribute__((vector_size(32)));
 
 /*
  * Sum fewer than 8 octets. If the number is odd, a zero octet is assumed after the last octet, so
- * this octet is the high half of its big-endian word.
+ * the last octet is the high half of a big-endian word.
  */
 INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 {
@@ -47,8 +47,9 @@ INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 }
 
 /*
- * @all is the sum of the 64-bit lanes modulo 2^64, and @high is the sum of their high words. So the
- *	sum of their low words is @all less @high times 2^32.
+ * Return the sum of the 32-bit words of a part. @all is the sum of the 64-bit lanes modulo 2^64,
+ * and @high is the sum of the high words of the lanes. So the sum of the low words is @all less
+ * @high times 2^32.
  */
 INLINE uint64_t sum_body(const uint8_t *p, size_t len)
 {
@@ -124,7 +125,7 @@ uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from)
 	for (unsigned int i = 0; i < p->nslices; i++) {
 		const struct pkt_slice *s = &p->slice[i];
 
-		if (odd) /* swap the sum of a slice that starts inside a 16-bit word */
+		if (odd) /* the slice starts inside a 16-bit word, so swap the octets of its sum */
 			sum = fold(sum) +
 			      __builtin_bswap16((uint16_t)fold(inet_sum(0, s->data, s->len)));
 		else

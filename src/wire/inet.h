@@ -2,14 +2,17 @@
 #ifndef WIRE_INET_H
 #define WIRE_INET_H
 
-/* The Internet checksum (RFC 1071) of packets in parts */
+/* Functions for the Internet checksum (RFC 1071) of a packet that is in several parts */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "util/pkt.h"
 
-/* inet_sum() - Add @len octets to a running sum, which begins with 0. Only the last part may have an odd length. */
+/*
+ * inet_sum() - Add @len octets to a running sum, which is 0 at first. Only the last part of a
+ * packet may have an odd length.
+ */
 uint32_t inet_sum(uint32_t sum, const void *p, size_t len);
 
 /*
@@ -18,7 +21,10 @@ uint32_t inet_sum(uint32_t sum, const void *p, size_t len);
  */
 uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from);
 
-/* inet_fold() - The checksum of a running sum, folded and complemented; to be stored by be16_put() */
+/*
+ * inet_fold() - Return the checksum of a running sum, folded and complemented, in host order; the
+ * caller stores it by be16_put()
+ */
 uint16_t inet_fold(uint32_t sum);
 
 /* Return the sum of the pseudo header; @l4_len is the length of the TCP or UDP header and its data */

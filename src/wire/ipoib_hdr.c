@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Link-layer address as carried by ARP and ND, RFC 4391 §9.1.1. */
+/* Link-layer address in ARP and ND messages, RFC 4391 §9.1.1. */
 struct lladdr_wire {
 	be32 flags_qpn; /* 8 reserved bits, then the 24-bit QPN */
 	ib_gid gid;

@@ -149,7 +149,10 @@ int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len)
 {
 	struct notice_wire w = { 0 };
 
-	/* A Notice in an SMP is 64 octets long and has no IssuerGID. */
+	/*
+	 * A Notice in an SMP has 64 octets and no IssuerGID. In a Report of an SA the IssuerGID
+	 * follows.
+	 */
 	if (len < MAD_NOTICE_GID_LEN && len != MAD_NOTICE_LEN)
 		return -EBADMSG;
 
@@ -199,8 +202,8 @@ ib_gid mad_notice_get_gid(const struct mad_notice *n)
 }
 
 /*
- * The details of trap 128 begin with the LID. Those of all other traps have 16 reserved bits before
- * it.
+ * The details of trap 128 begin with the LID. The details of all other traps have 16 reserved bits
+ * before the LID.
  */
 static size_t notice_lid_off(const struct mad_notice *n)
 {

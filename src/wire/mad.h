@@ -22,7 +22,8 @@ enum mad_class {
 	MAD_CLASS_SNMP = 0x08,
 	MAD_CLASS_DEVICE_ADM = 0x10,
 	MAD_CLASS_BIS = 0x12, /* boot information service */
-	MAD_CLASS_VENDOR2_MIN = 0x30, /* first of the vendor classes with RMPP header and OUI */
+	/* first of the vendor classes that have an RMPP header and an OUI */
+	MAD_CLASS_VENDOR2_MIN = 0x30,
 	MAD_CLASS_OPENIB_PING = 0x32, /* ibping, OUI 0x001405 */
 	MAD_CLASS_VENDOR2_MAX = 0x4f,
 	MAD_CLASS_SM_DR = 0x81,
@@ -47,7 +48,7 @@ enum mad_method {
 	MAD_METHOD_DELETE_RESP = 0x95,
 };
 
-/* Common status values (13.4.7); the high octet of a status is specific to the class */
+/* Common status values (13.4.7); the meaning of the high octet of a status depends on the class */
 #define MAD_STATUS_BUSY 0x0001
 #define MAD_STATUS_REDIRECT 0x0002
 #define MAD_STATUS_BAD_VERSION 0x0004
@@ -167,8 +168,12 @@ enum mad_trap {
 struct mad_notice {
 	bool generic;
 	uint8_t type; /* 7 bits */
-	uint32_t producer; /* 24 bits: node type in a generic notice; vendor id in others */
-	uint16_t trap; /* trap number of a generic notice; else device id */
+	/*
+	 * ProducerType of a generic notice, which is the node type; VendorID of other notices; 24
+	 * bits
+	 */
+	uint32_t producer;
+	uint16_t trap; /* trap number of a generic notice; DeviceID of other notices */
 	uint16_t issuer_lid;
 	bool toggle;
 	uint16_t count; /* 15 bits */
@@ -176,7 +181,10 @@ struct mad_notice {
 	ib_gid issuer_gid; /* IssuerGID in a Report of an SA; zero if absent */
 };
 
-/* mad_notice_decode() - Return: 0; -EBADMSG: @len is neither 64, which leaves issuer_gid zero, nor 80 or more */
+/*
+ * mad_notice_decode() - Return: 0; -EBADMSG: @len is neither 64 nor at least 80. With 64 octets,
+ * .issuer_gid becomes zero
+ */
 int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len);
 /* mad_notice_encode() - Writes 80 octets */
 void mad_notice_encode(void *p, const struct mad_notice *n);
@@ -196,7 +204,8 @@ void mad_notice_cap_mask(struct mad_notice *n, uint32_t cap_mask); /* trap 144: 
 #define MAD_INFORM_INFO_LEN 36
 #define MAD_INFORM_SUBSCRIBE_OFF 23 /* offset of Subscribe, which is 0 or 1 */
 struct mad_inform_info {
-	ib_gid gid; /* source of the traps; zero: the LID range selects the sources */
+	/* GID of the source of the traps; zero: .lid_begin and .lid_end select the sources */
+	ib_gid gid;
 	uint16_t lid_begin, lid_end; /* LIDs of the sources; lid_begin 0xffff: all */
 	bool generic;
 	bool subscribe;

@@ -2,7 +2,10 @@
 #ifndef WIRE_MGID_H
 #define WIRE_MGID_H
 
-/* Maps from IP groups to MGIDs, which have the form FF, flags 1, scope, signature, P_Key, group ID (RFC 4391 §4) */
+/*
+ * Mapping of IP multicast groups to MGIDs of the form FF, flags 1, scope, signature, P_Key, group
+ * ID (RFC 4391 §4)
+ */
 
 #include "wire/ib.h"
 
@@ -14,13 +17,17 @@
  * -EINVAL.
  */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
-/* @group is in network order. 255.255.255.255 maps to the broadcast group; other addresses that are not multicast give -EINVAL. */
+/*
+ * @group is in network order. 255.255.255.255 maps to the broadcast group; for other addresses that
+ * are not multicast the functions return -EINVAL.
+ */
 int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
 int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
 
 /*
- * The map of draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy and 112 more bits become FF1y:3333 and the last 96 of
- * those bits. P_Key and scope of the link are not used. Returns 0; -EINVAL: @group is no multicast address.
+ * mgid_3333_from_ipv6() - Map an IPv6 group as in draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy
+ * and 112 more bits become FF1y:3333 and the last 96 of these 112 bits. P_Key and scope of the link
+ * are not used. Return: 0; -EINVAL: @group is not a multicast address
  */
 #define MGID_SIG_3333 0x3333
 int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
@@ -31,9 +38,10 @@ int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
- * The map of draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y, zeros, the number of the IP subnet in octets 10 and 11
- * (0: none), and all 32 bits of the IPv4 group, or of 255.255.255.255. Returns 0; -EINVAL: @group is neither a group
- * nor 255.255.255.255, or @subnet is not 0 and the scope is not global (§3.1.1).
+ * mgid_v4mc_from_ipv4() - Map an IPv4 group as in draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y,
+ * zeros, the number of the IP subnet in octets 10 and 11 (0: none), and all 32 bits of the IPv4
+ * group, or of 255.255.255.255. Return: 0; -EINVAL: @group is neither a multicast address nor
+ * 255.255.255.255, or @subnet is not 0 and the scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
 /*
@@ -67,7 +75,7 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
  */
 int mgid_to_group(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
 
-/* mgid_is_ipoib() - Whether @mgid has signature 401B or 601B and the T flag */
+/* mgid_is_ipoib() - Tell whether @mgid has signature 401B or 601B and the T flag */
 bool mgid_is_ipoib(const ib_gid *mgid);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Source or Target Link-Layer Address option, RFC 4391 §9.3. */
+/* Source or Target Link-Layer Address option of RFC 4391 §9.3. */
 struct lladdr_opt_wire {
 	uint8_t type;
 	uint8_t length; /* length of the option in units of 8 octets, here 3 */
@@ -12,7 +12,7 @@ struct lladdr_opt_wire {
 };
 static_assert(sizeof(struct lladdr_opt_wire) == ND_OPT_LLADDR_IPOIB, "RFC 4391 §9.3");
 
-/* The same option, draft-kashyap-ipoib-ipv6-over-ib-00 §5.1. */
+/* Source or Target Link-Layer Address option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1. */
 struct link_info_wire {
 	uint8_t type;
 	uint8_t length; /* length of the option in units of 8 octets, here 4 */
@@ -49,7 +49,7 @@ int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos)
 		return at == len ? 0 : -EBADMSG;
 	if (len - at < 2)
 		return -EBADMSG;
-	n = 8u * p[at + 1]; /* a message with length 0 must be discarded (RFC 4861 §4.6) */
+	n = 8u * p[at + 1]; /* an option with length 0 makes the message invalid (RFC 4861 §4.6) */
 	if (!n || n > len - at)
 		return -EBADMSG;
 

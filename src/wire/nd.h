@@ -3,10 +3,10 @@
 #define WIRE_ND_H
 
 /*
- * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of IPoIB has Length 3, two
- * zero octets, and the address of 20 octets (RFC 4391 §9.3). The option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1
- * has Length 4, LID, capability flags, QPN, Q_Key and GID. The option of draft-pelissier-ipoib-encaparp-00 is in
- * wire/ibarp.h.
+ * Neighbour Discovery messages (RFC 4861) and their link-layer address options. The option of RFC
+ * 4391 §9.3 has Length 3, two zero octets, and the link-layer address of 20 octets. The option of
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1 has Length 4, LID, capability flags, QPN, Q_Key and GID.
+ * The option of draft-pelissier-ipoib-encaparp-00 is in wire/ibarp.h.
  */
 
 #include <stddef.h>
@@ -30,23 +30,26 @@ struct nd_opt {
 };
 
 /*
- * nd_fixed_len() - Octets of a message before its options, which depend on the ICMPv6 type (RS 8,
- * RA 16, NS 24, NA 24, Redirect 40); 0: not a Neighbour Discovery message
+ * nd_fixed_len() - Return the number of octets before the options of a message with this ICMPv6
+ * type (RS 8, RA 16, NS 24, NA 24, Redirect 40); 0: not a Neighbour Discovery message
  */
 unsigned int nd_fixed_len(uint8_t icmp_type);
 
 /*
- * nd_opt_next() - Walk the options in [*pos, @len) of @p
- * Return: 1: an option is in @ret, and *pos is after it; 0: no more; -EBADMSG: length 0, or past the end
+ * nd_opt_next() - Walk the options in [*pos, @len) of @p Return: 1: an option is in @ret, and *pos
+ * is after it; 0: no more; -EBADMSG: an option has length 0, or exceeds the message
  */
 int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos);
 
-/* The values of a port that a link-layer address option contains. Not every form of the option has all members. */
+/*
+ * The values of a port that a link-layer address option contains. Some forms of the option contain
+ * only some of the values.
+ */
 struct nd_port {
 	struct ipoib_lladdr lladdr;
 	uint16_t lid; /* 0: unknown */
 	bool has_qkey;
-	uint32_t qkey; /* Q_Key of packets to the QP, valid with .has_qkey */
+	uint32_t qkey; /* Q_Key of packets to the QP; valid only if .has_qkey is true */
 	uint64_t eui64; /* low half of the port's GID at index 0; 0: unknown */
 };
 
@@ -62,7 +65,8 @@ struct nd_port {
 #define ND_CAP_RC 0x40
 #define ND_CAP_RAW_ETHERTYPE 0x20
 #define ND_CAP_RAW_IPV6 0x10
-#define ND_CAP_QPN 0x08 /* services have their own QPs, but all accept packets on the default QP */
+/* separate QPs serve the services, but all services accept packets on the default QP */
+#define ND_CAP_QPN 0x08
 
 /* nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets; 0 or -EBADMSG */
 int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
@@ -70,11 +74,13 @@ int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
 void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
 
 /*
- * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets its capability flags
+ * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets its capability
+ * flags
  *
- * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So options of 32 octets,
- * and of 40 octets, the next multiple of 8, are accepted.
- * Return: 0; -EBADMSG: the option does not have 32 or 40 octets, or it is neither a source nor a target address
+ * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So
+ * options of 32 octets, and of 40 octets, the next multiple of 8, are accepted. Return: 0;
+ * -EBADMSG: the option does not have 32 or 40 octets, or it is neither a source nor a target
+ * link-layer address option
  */
 int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_link_info_encode() - Writes 32 octets, with capability flags 0 */

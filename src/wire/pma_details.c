@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Attributes that divide counters of PortCounters by the reason of an error or by SL. */
+/* Attributes that divide counters of PortCounters by reason or by SL. */
 
 struct rcv_error_details_wire {
 	uint8_t resv, port_select;

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* The octet of an MTU, rate or packet life time, with 2 bits of selector and 6 bits of value. */
+/*
+ * Return the octet that holds an MTU, rate or packet life time: 2 bits of selector and 6 bits of
+ * value.
+ */
 static uint8_t sel_value(unsigned int sel, unsigned int value)
 {
 	return (uint8_t)(sel << 6 | (value & 0x3f));
@@ -189,7 +192,8 @@ int ib_port_info_rec_decode(struct ib_port_info_rec *ret, const void *p, size_t 
 	struct port_info_rec_wire w = { 0 };
 
 	/*
-	 * Before IBTA volume 1 release 1.2.1 PortInfo ended after LocalPhyErrors and OverrunErrors.
+	 * Accept a record of an SA before IBTA volume 1 release 1.2.1, in which PortInfo ended
+	 * after LocalPhyErrors and OverrunErrors.
 	 */
 	if (len < PORT_INFO_REC_MIN_LEN)
 		return -EBADMSG;

@@ -55,7 +55,7 @@ struct ib_path_rec {
 int ib_path_rec_decode(struct ib_path_rec *ret, const void *p, size_t len);
 void ib_path_rec_encode(void *p, const struct ib_path_rec *r);
 
-/* MCMemberRecord: 52 octets, 56 in tables (AttributeOffset 7) */
+/* MCMemberRecord has 52 octets. In a table each record takes 56 octets (AttributeOffset 7) */
 #define MCMEMBER_REC_LEN 52
 #define MCM_COMP_MGID (1ull << 0)
 #define MCM_COMP_PORT_GID (1ull << 1)
@@ -114,8 +114,8 @@ int ib_node_rec_decode(struct ib_node_rec *ret, const void *p, size_t len);
 void ib_node_rec_encode(void *p, const struct ib_node_rec *r);
 
 /*
- * PortInfoRecord has EndPortLID, PortNum, options and PortInfo, 68 octets. Older SAs send only the first
- * 58; the missing fields are decoded as zero.
+ * PortInfoRecord has EndPortLID, PortNum, options and PortInfo, 68 octets. SAs of IBTA releases
+ * before 1.2.1 send only the first 58 octets; the missing fields are decoded as zero.
  */
 #define PORT_INFO_REC_LEN 68
 #define PORT_INFO_REC_MIN_LEN 58
@@ -143,7 +143,7 @@ struct ib_service_rec {
 	uint16_t pkey;
 	uint32_t lease; /* lease in seconds; 0xffffffff: indefinite */
 	uint8_t key[16];
-	char name[64]; /* may be without a NUL at the end */
+	char name[64]; /* ServiceName; a name of 64 octets has no NUL at the end */
 	uint8_t data[64];
 };
 int ib_service_rec_decode(struct ib_service_rec *ret, const void *p, size_t len);

@@ -96,11 +96,12 @@ void ib_vlarb_rec_encode(void *p, const struct ib_table_rec *r);
 
 #define GUID_INFO_COMP_LID (1ull << 0)
 #define GUID_INFO_COMP_BLOCK (1ull << 1)
-#define GUID_INFO_COMP_GUID0 (1ull << 4) /* GUID 0; the next seven bits are GUIDs 1 to 7 */
+/* GUID 0 of the block; the next seven bits are GUIDs 1 to 7 */
+#define GUID_INFO_COMP_GUID0 (1ull << 4)
 int ib_guid_info_rec_decode(struct ib_table_rec *ret, const void *p, size_t len);
 void ib_guid_info_rec_encode(void *p, const struct ib_table_rec *r);
 
-/* SLtoVLMappingTableRecord; its port numbers have a meaning only for switches */
+/* SLtoVLMappingTableRecord; its two port numbers have a meaning only for a switch */
 #define SLTOVL_REC_LEN 16
 #define SLTOVL_COMP_LID (1ull << 0)
 #define SLTOVL_COMP_IN_PORT (1ull << 1)
@@ -141,7 +142,8 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 #define MULTI_PATH_COMP_PKEY (1ull << 7)
 #define MULTI_PATH_COMP_QOS_CLASS (1ull << 8)
 #define MULTI_PATH_COMP_SL (1ull << 9)
-#define MULTI_PATH_COMP_MTU_SEL (1ull << 10) /* MTU, rate and life follow as in PathRecord */
+/* the bits of MTU, rate and life time follow in the order of PathRecord */
+#define MULTI_PATH_COMP_MTU_SEL (1ull << 10)
 #define MULTI_PATH_COMP_LIFE (1ull << 15)
 #define MULTI_PATH_COMP_SERVICE_ID_MSB (1ull << 16)
 #define MULTI_PATH_COMP_INDEPENDENCE (1ull << 17)
@@ -149,13 +151,17 @@ void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 #define MULTI_PATH_COMP_DGID_COUNT (1ull << 20)
 #define MULTI_PATH_COMP_SERVICE_ID_LSB (1ull << 21)
 struct ib_multi_path_rec {
-	struct ib_path_rec path; /* fields shared with PathRecord; no GIDs, LIDs, preference */
+	/* the fields that PathRecord has, too; GIDs, LIDs and preference are not used */
+	struct ib_path_rec path;
 	uint8_t independence; /* 2 bits; the value 1 requests paths that share as few links as possible */
 	uint8_t nsgid, ndgid;
 	ib_gid gid[MULTI_PATH_GIDS_MAX]; /* sources, then destinations */
 };
 int ib_multi_path_rec_decode(struct ib_multi_path_rec *ret, const void *p, size_t len);
-/* ib_multi_path_rec_encode() - @p has room for MULTI_PATH_REC_LEN octets, and 16 for each GID */
+/*
+ * ib_multi_path_rec_encode() - Write a record to @p, which has room for MULTI_PATH_REC_LEN octets
+ * and 16 more for each GID
+ */
 void ib_multi_path_rec_encode(void *p, const struct ib_multi_path_rec *r);
 
 #endif

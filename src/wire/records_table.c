@@ -5,7 +5,8 @@
 
 /*
  * Records of table blocks. Each has 8 octets that name the port and the block, laid out differently
- * in each type, and then the block itself. The comments list the fields of the 8 octets.
+ * in each type, and then the block itself. The comment at each decoder lists the fields of these 8
+ * octets.
  */
 
 static int data_decode(struct ib_table_rec *ret, const void *p, size_t len)

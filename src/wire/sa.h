@@ -99,7 +99,7 @@ void rmpp_hdr_encode(void *p, const struct rmpp_hdr *h);
 
 struct sa_hdr {
 	uint64_t sm_key;
-	uint16_t attr_offset; /* record size in 8-octet words, tables only */
+	uint16_t attr_offset; /* size of a record in units of 8 octets; used in tables only */
 	uint64_t comp_mask;
 };
 

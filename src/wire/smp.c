@@ -35,7 +35,7 @@ int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, si
 	if (ret->mgmt_class == MAD_CLASS_SM_DR) {
 		ret_dr->dr_slid = be16_get(w->dr_slid);
 		ret_dr->dr_dlid = be16_get(w->dr_dlid);
-		/* Octet 0 of a path is reserved, because hops are counted from 1. */
+		/* Octet 0 of each path is reserved, because hops are counted from 1. */
 		memcpy(ret_dr->initial_path + 1, w->initial_path + 1, IB_MAX_HOPS);
 		memcpy(ret_dr->return_path + 1, w->return_path + 1, IB_MAX_HOPS);
 	}

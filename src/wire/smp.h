@@ -27,7 +27,7 @@ enum smp_attr {
 	SMP_ATTR_LED_INFO = 0x0031,
 };
 
-/* The fields of an SMP between common header and data, and after the data: octets 24..63 and 128..255 */
+/* The fields of an SMP that are neither common header nor data: octets 24 to 63 and 128 to 255 */
 struct smp_dr {
 	uint64_t mkey;
 	uint16_t dr_slid, dr_dlid; /* valid in a directed route */
@@ -57,7 +57,10 @@ static inline uint8_t *smp_data(void *mad)
 #define SMP_OFF_INITIAL_PATH 128
 #define SMP_OFF_RETURN_PATH 192
 
-/* Attribute decoders return -EBADMSG if @len is less than the attribute. Blocks of tables have 64 octets unless stated. */
+/*
+ * The decoders of attributes return -EBADMSG if @len is less than the length of the attribute. A
+ * block of a table has 64 octets unless a comment says otherwise.
+ */
 
 struct smp_node_info {
 	uint8_t base_version, class_version;
@@ -155,7 +158,8 @@ void smp_port_info_encode(void *p, const struct smp_port_info *i);
 #define SMP_PKEYS_PER_BLOCK 32
 #define SMP_GUIDS_PER_BLOCK 8
 #define SMP_LFT_PER_BLOCK 64
-#define SMP_MFT_PER_BLOCK 32 /* MLIDs in one block, which has a mask of 16 ports for each */
+/* MLIDs in one block; for each MLID the block has a mask of 16 ports */
+#define SMP_MFT_PER_BLOCK 32
 #define SMP_LFT_NONE 255
 
 int smp_pkey_block_decode(uint16_t ret[SMP_PKEYS_PER_BLOCK], const void *p, size_t len);
@@ -164,10 +168,10 @@ int smp_guid_block_decode(uint64_t ret[SMP_GUIDS_PER_BLOCK], const void *p, size
 void smp_guid_block_encode(void *p, const uint64_t guids[SMP_GUIDS_PER_BLOCK]);
 int smp_mft_block_decode(uint16_t ret[SMP_MFT_PER_BLOCK], const void *p, size_t len);
 void smp_mft_block_encode(void *p, const uint16_t masks[SMP_MFT_PER_BLOCK]);
-/* SLtoVLMappingTable: 8 octets, with 4 bits for the VL of each SL */
+/* SLtoVLMappingTable has 8 octets, in which each SL has 4 bits with its VL */
 int smp_sltovl_decode(uint8_t ret[16], const void *p, size_t len);
 void smp_sltovl_encode(void *p, const uint8_t vl[16]);
-/* A block of the LFT is 64 octets, one port each, and needs no codec. */
+/* A block of the LFT has 64 octets, each with the egress port of one LID, and needs no codec. */
 
 struct smp_vlarb_entry {
 	uint8_t vl, weight;

@@ -78,7 +78,10 @@ int smp_sltovl_decode(uint8_t ret[16], const void *p, size_t len)
 	if (len < SLTOVL_LEN)
 		return -EBADMSG;
 
-	/* The high 4 bits of each octet are for an even SL, the low 4 bits for the next SL. */
+	/*
+	 * Each octet has the VL of an even SL in its high 4 bits, and the VL of the next SL in its
+	 * low 4 bits.
+	 */
 	for (size_t i = 0; i < SLTOVL_LEN; i++) {
 		ret[2 * i] = b[i] >> 4;
 		ret[2 * i + 1] = b[i] & 0xf;
