@@ -24,7 +24,7 @@
  */
 #define CONF_SECTIONS_MAX 4096
 
-/* Octets at the beginning of a text that may be the name of a key */
+/* Return the number of octets at the beginning of a text that may belong to the name of a key */
 static size_t key_len(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -35,9 +35,10 @@ static size_t key_len(const char *text, size_t len)
 }
 
 /*
- * Number of octets of a command-line setting that messages show. The value is not among them, because it may be a
- * secret. If the value is useful and no secret, another part of the message shows it. Without a '=', only section and
- * key are shown, because a value may follow another character.
+ * Return the number of octets of a command-line setting that messages show. Messages do not show
+ * the value, because it may be a secret. Where the value is useful and not a secret, another part
+ * of the message shows it. Without a '=', only section and key are shown, because the value may
+ * follow another character than '='.
  */
 static int shown(const char *setting)
 {
@@ -49,7 +50,7 @@ static int shown(const char *setting)
 	return n < 128 ? (int)n : 128;
 }
 
-/* Keep the first error only, because inih may call this program a few more times after an error. */
+/* Keep the first error only, because inih may call on_ini() a few more times after an error. */
 int conf_fail(struct conf_parser *p, const char *fmt, ...)
 {
 	size_t n;
@@ -133,7 +134,7 @@ int conf_key_given(struct conf_parser *p, const char *name, const char *value)
 	return unknown_key(p, name);
 }
 
-/* Callback of inih for each key. A return value of 1 lets inih go on, 0 stops it. */
+/* Callback of inih for each key. Return: 1 to let inih continue, 0 to stop it */
 static int on_ini(void *user, const char *section, const char *name, const char *value)
 {
 	struct conf_parser *p = user;
@@ -273,7 +274,7 @@ const struct conf_fabric *conf_find_fabric(const struct conf *c, const char *nam
 	return NULL;
 }
 
-/* Run the checks that need several sections, now that the whole file was read. */
+/* Run the checks that need several sections. The whole file was read before this call. */
 static void check_whole(struct conf_parser *p)
 {
 	for (size_t i = 0; !p->status && i < ARRAY_SIZE(sections); i++)

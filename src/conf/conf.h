@@ -43,7 +43,8 @@ struct conf_fabric {
 	char name[CONF_NAME_MAX];
 	char *topology; /* path of the topology file; the parser has resolved a relative path */
 	char *partitions; /* path of the partition file, or NULL */
-	char *capture; /* path of a capture of all packets, "-" for standard output, or NULL */
+	/* path of the file for a capture of all packets; "-": standard output; NULL: no capture */
+	char *capture;
 	bool sm_embedded;
 	/* node of the embedded SM; empty: the first switch, or the first CA if there is no switch */
 	char sm_node[CONF_NAME_MAX];
@@ -56,8 +57,10 @@ struct conf_fabric {
 	uint8_t lmc; /* LMC that the embedded SM sets at ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
-	bool mkey_detail; /* m-key-protect or m-key-lease was given, which needs an m-key */
-	bool sidr_server; /* the embedded SM's node answers SIDR requests for groups */
+	/* true if m-key-protect or m-key-lease was given; these need m-key, too */
+	bool mkey_detail;
+	/* true if the node of the embedded SM answers SIDR requests for multicast groups */
+	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID of this server */
 	enum conf_crc crc;
 	unsigned int mtu; /* MTUCap of all ports in octets; 0: 4096 */
@@ -77,8 +80,8 @@ struct conf_addr {
 /* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
 struct conf_port {
 	/*
-	 * name of the fabric; for a UDP port "udp:ADDR:PORT", and for a port of hardware "verbs:", which cannot be
-	 * names of a [fabric]
+	 * name of the fabric. It is "udp:ADDR:PORT" for a UDP port and "verbs:" for a port of
+	 * hardware; neither can be the name of a section [fabric NAME]
 	 */
 	char fabric[CONF_NAME_MAX];
 	/* name of the node; for a UDP port CONF_UDP_NODE, for a port of hardware the name of the RDMA device */
@@ -87,7 +90,7 @@ struct conf_port {
 	bool verbs; /* true if the kernel serves the port, by libibverbs */
 	bool udp; /* true if the interface has its own CA, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
-	/* UDP: both ends of the link; listen.family 0: not given, so any free port is used */
+	/* both ends of the UDP link; if listen.family is 0, any free UDP port is used */
 	struct ip_endpoint peer, listen;
 };
 
@@ -115,7 +118,7 @@ enum conf_netdev {
 
 /* Source of the interface identifiers of IPv6 addresses */
 enum conf_iid {
-	CONF_IID_EUI64, /* the port GUID, in the way of the profile */
+	CONF_IID_EUI64, /* identifiers made of the port GUID, as the profile defines */
 	CONF_IID_STABLE, /* stable opaque identifiers that are computed from a secret, RFC 7217 */
 	CONF_IID_LID, /* the port's LID */
 };
@@ -130,8 +133,8 @@ struct conf_iface {
 	uint16_t pkey;
 	bool pkey_given;
 	/*
-	 * For a profile that names interfaces by P_Key: the P_Keys that get an interface, in place of .pkey;
-	 * none given: all
+	 * For a profile that names interfaces by P_Key: the P_Keys that get an interface (.pkey is
+	 * not used). If no P_Key is given, all P_Keys of the port get one
 	 */
 	uint16_t pkeys[CONF_PKEYS_MAX];
 	unsigned int npkeys;
@@ -154,11 +157,16 @@ struct conf_iface {
 	 * restart
 	 */
 	uint32_t qpn;
-	enum conf_router router; /* whether the interface receives all groups of its link */
+	/*
+	 * whether the interface receives all multicast groups of its link, as a multicast router
+	 * does
+	 */
+	enum conf_router router;
 	unsigned int mtu; /* MTU of the interface; 0: MTU of the IPoIB link */
 	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
-	unsigned int sq_depth; /* the TAP is read only while fewer packets are in the send queue */
-	/* ms after which the transmit watchdog acts if no packet leaves the full send queue */
+	/* limit of packets in the send queue; the TAP is read only while there are fewer */
+	unsigned int sq_depth;
+	/* if no packet leaves the full send queue for this time (ms), the transmit watchdog acts */
 	unsigned int tx_timeout;
 	unsigned int rq_depth; /* packets in the receive ring of the interface's queue pair */
 	unsigned int mcast_timeout; /* ms to wait for an answer to each try of a join */
@@ -170,17 +178,23 @@ struct conf_iface {
 	/* true if the file has a secret; false: the secret is computed from the machine's identifier */
 	bool secret_given;
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
-	uint8_t scope; /* scope of the link's groups; 0: the scope that the profile gives */
+	/* scope of the link's multicast groups; 0: the scope that the profile gives */
+	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
 	enum ipoib_sl_from sl_from; /* source of the SL of unicast packets */
 	uint8_t sl; /* the SL, if it is fixed */
-	bool sidr_server; /* the interface is the SIDR server that tells others the group of its partition */
+	/*
+	 * true if the interface is a SIDR server, which tells other nodes the group of its
+	 * partition
+	 */
+	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID of SIDR */
 	unsigned int line;
 };
 
 struct conf {
-	char *file; /* path of the file, for messages; NULL: the configuration comes from no file */
+	/* path of the file, for messages; NULL if the configuration was not read from a file */
+	char *file;
 	struct conf_fabric *fabric;
 	size_t nfabrics;
 	struct conf_iface *iface;
@@ -193,7 +207,7 @@ struct conf {
  * conf_parse() - Parse a configuration held in memory
  * @ret:	written only on success; free with conf_free()
  * @text:	the file's content, @len octets
- * @file:	its path: for messages, and its folder for relative paths
+ * @file:	path of the file, for messages; relative paths in the file begin at its folder
  * @err:	on failure one line without '\n'
  *
  * Return: 0; -EINVAL (@err says where and why); -ENOMEM
@@ -220,15 +234,19 @@ struct conf_overrides {
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);
 
-/* conf_parse_with() - conf_parse() with settings of the command line; @over may be NULL */
+/*
+ * conf_parse_with() - Parse as conf_parse() does, with settings of the command line; @over may be
+ * NULL
+ */
 int conf_parse_with(struct conf *ret, const char *text, size_t len, const char *file,
 		    const struct conf_overrides *over, char err[CONF_ERR_MAX]);
 
 void conf_free(struct conf *c);
 
 /*
- * conf_blame() - Prefix a message with the place of the configuration to which it belongs: "file:line: [section] "
- * @status:	nothing is done if it is 0, or if the configuration comes from no file
+ * conf_blame() - Prefix a message with the place of the configuration to which it belongs:
+ * "file:line: [section] "
+ * @status:	if it is 0, or if the configuration was not read from a file, @err is not changed
  * @err:	the message, in @size octets
  *
  * Return: @status

@@ -79,7 +79,7 @@ static int set_netns(struct conf_parser *p, const char *v)
 	return i->netns ? 0 : conf_fail_nomem(p);
 }
 
-/* IBTA C10-116: the low 15 bits of a valid P_Key are not all zero. */
+/* True if the low 15 bits of a P_Key are not all zero, as IBTA C10-116 requires. */
 static bool is_pkey(unsigned long v)
 {
 	return v & 0x7fff;
@@ -247,7 +247,10 @@ static int begin(struct conf_parser *p, char *name)
 	return 0;
 }
 
-/* conf_fail() for a wrong key of @f, a section that was read before, with the names of section and key. */
+/*
+ * Call conf_fail() for a wrong key of section @f, which was read before, with a message that names
+ * section and key.
+ */
 static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
 		    const char *why, ...) __attribute__((format(printf, 4, 5)));
 static int fail_key(struct conf_parser *p, const struct conf_iface *f, const char *key,
@@ -263,7 +266,10 @@ static int fail_key(struct conf_parser *p, const struct conf_iface *f, const cha
 			 text);
 }
 
-/* Interfaces on one UDP port share its CA, so they must give the same GUID and the same listen address. Two CAs must not have one GUID. */
+/*
+ * Interfaces with the same UDP peer share one CA, so they must give the same GUID and the same
+ * listen address. Two CAs must not have the same GUID.
+ */
 static int check_udp(struct conf_parser *p, const struct conf_iface *f)
 {
 	for (const struct conf_iface *o = p->c.iface; o < f; o++) {
@@ -306,7 +312,10 @@ static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
-/* A multicast router joins each group that is created on its link, which not every profile supports. */
+/*
+ * Refuse router = yes for a profile that does not support it. A multicast router joins each group
+ * that is created on its link.
+ */
 static int check_router(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (f->router != CONF_ROUTER_YES || f->profile->reports)
@@ -317,7 +326,7 @@ static int check_router(struct conf_parser *p, const struct conf_iface *f)
 		f->profile->name);
 }
 
-/* An address that cannot be the source or the destination of a packet is a mistake. */
+/* Refuse an address that cannot be the source or the destination of a packet. */
 static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (ipoib_profile_has(f->profile, IPOIB_IPV4))
@@ -331,7 +340,7 @@ static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 	return 0;
 }
 
-/* A secret from which no identifier is made is a mistake. */
+/* Refuse a secret that is not used to make an interface identifier. */
 static int check_secret(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (!f->secret_given || f->iid == CONF_IID_STABLE)
@@ -363,8 +372,8 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * Two links of a port with different P_Keys must not have the same broadcast group. This can happen in a profile
- * whose MGIDs do not contain the P_Key.
+ * Two interfaces of a port with different P_Keys must not have the same broadcast group. They can
+ * have the same one in a profile whose MGIDs do not contain the P_Key.
  */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -387,8 +396,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * One SIDR server is enough for a partition. A second server would be useless to clients, and it could be on the same
- * port as the first.
+ * One SIDR server is enough for a partition. Refuse a second server, which clients would not use,
+ * and which could be on the same port as the first.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {

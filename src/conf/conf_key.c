@@ -5,7 +5,10 @@
 #include "conf/conf_priv.h"
 #include "util/member.h"
 
-/* Access to the members of a section's struct, as the section's table of keys describes them. */
+/*
+ * Functions that read and write the members of a section's struct. The section's table of keys
+ * describes the members.
+ */
 
 static bool find_word(const char *const *words, const char *value, unsigned long *ret)
 {

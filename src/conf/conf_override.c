@@ -11,8 +11,8 @@
  *	interface:uib0@h1.debug=3		for one interface
  *	fabric:lab.crc=off			for one fabric
  *
- * Sections and keys, their values and messages are those of the file. A setting is taken when its section ends, so it replaces the
- * value of the file.
+ * Sections and keys, their values and messages are those of the file. A setting is applied at the
+ * end of its section in the file, so it replaces the value in the file.
  */
 
 struct setting {
@@ -23,7 +23,10 @@ struct setting {
 	char text[CONF_LINE_MAX + 1]; /* copy of the setting, into which the other members point */
 };
 
-/* The key has no dot, while names of sections may have some, so the last dot before the first '=' ends the section. */
+/*
+ * Split a setting into section, key and value. Names of sections may contain dots but keys do not,
+ * so the last dot before the first '=' ends the section.
+ */
 static int parse(struct setting *ret, const char *text)
 {
 	char *eq, *dot, *colon;
@@ -49,7 +52,10 @@ static int parse(struct setting *ret, const char *text)
 	return colon && !colon[1] ? -EINVAL : 0;
 }
 
-/* p->section is "word name", as it stands between the brackets. */
+/*
+ * Tell whether a setting is for the section that is being read. p->section is the text between the
+ * brackets, such as "interface uib0".
+ */
 static bool is_for(const struct conf_parser *p, const struct setting *s)
 {
 	const char *name = strchr(p->section, ' ');

@@ -34,15 +34,17 @@ struct conf_parser {
 };
 
 enum conf_type {
-	CONF_OWN, /* .set parses and stores the value by itself */
-	CONF_NUMBER, /* .min to .max, into an unsigned member of .size octets */
+	CONF_OWN, /* the function .set parses and stores the value */
+	CONF_NUMBER, /* a number from .min to .max, stored in an unsigned member of .size octets */
 	CONF_WORD, /* the member is unsigned and has .size octets; it gets the index of the value in .words */
-	CONF_PATH, /* into a char *, relative to the folder of the configuration */
+	/* a path, stored in a char *; a relative path begins at the folder of the configuration */
+	CONF_PATH,
 };
 
 /*
- * A key of a kind of section. The parser, its messages and the check of the man page (tests/lint/conf_keys.sh) learn
- * everything about the key from this row. KEY_MEMBER() fills .off and .size.
+ * A key of a kind of section. The parser, its messages and the check of the man page
+ * (tests/lint/conf_keys.sh) get everything about the key from this row. KEY_MEMBER() fills .off and
+ * .size.
  */
 struct conf_key {
 	const char *name;
@@ -54,7 +56,7 @@ struct conf_key {
 	unsigned long min, max;
 	bool (*allowed)(unsigned long v); /* a further check of a number; NULL: none */
 	const char *const *words; /* NULL-terminated */
-	/* description of valid values for messages; NULL: .min-.max of a CONF_NUMBER */
+	/* description of the valid values in messages; NULL: .min-.max of a CONF_NUMBER */
 	const char *expected;
 	int (*set)(struct conf_parser *p, const char *value);
 	bool repeatable, required;
@@ -74,7 +76,10 @@ struct conf_section {
 	int (*begin)(struct conf_parser *p, char *name);
 	/* Called when the whole file was read, for checks that need several keys or sections. */
 	int (*check)(struct conf_parser *p);
-	/* Returns the struct of the section that is being read, in which .off of each key is an offset. */
+	/*
+	 * Return the struct of the section that is being read. The offsets .off of the keys refer
+	 * to this struct.
+	 */
 	void *(*current)(struct conf_parser *p);
 	const struct conf_key *keys;
 	size_t nkeys;
@@ -85,16 +90,19 @@ extern const struct conf_section conf_section_fabric, conf_section_udp, conf_sec
 /* conf_key_defaults() - Set the members of @object for keys that are not in the file to their defaults */
 void conf_key_defaults(const struct conf_section *s, void *object);
 /*
- * conf_key_given() - Take the key @name, which may be unknown, for the section that is being read. Return: 0, or the
- * result of conf_fail()
+ * conf_key_given() - Handle the key @name, which may be unknown, of the section that is being read.
+ * Return: 0, or the result of conf_fail()
  */
 int conf_key_given(struct conf_parser *p, const char *name, const char *value);
 /* conf_key_set() - Store @value for the key of row @k. Return: 0, or the result of conf_fail() */
 int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
 
-/* conf_override() - Take the settings that the command line has for the section that ends */
+/* conf_override() - Apply the settings of the command line that are for the section that ends */
 int conf_override(struct conf_parser *p);
-/* conf_override_check() - Refuse settings that were for no section, now that the whole file was read */
+/*
+ * conf_override_check() - After the whole file was read, refuse settings of the command line that
+ * were for none of its sections
+ */
 int conf_override_check(struct conf_parser *p);
 
 /* conf_fail() - Set the error to "file:line: ...", unless there is an error already. Returns -EINVAL */
@@ -104,7 +112,10 @@ int conf_fail_nomem(struct conf_parser *p); /* -ENOMEM */
 /* conf_set_path() - Set *@dst to @value, resolved against the folder of the configuration; "-" is not resolved */
 int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char *value);
 
-/* conf_grow() - Enlarge array @v of @n elements by a zeroed element. NULL: out of memory, and @v is unchanged */
+/*
+ * conf_grow() - Append a zeroed element to the array @v of @n elements. Return: the array, which
+ * may have moved; NULL: out of memory, and @v is unchanged
+ */
 void *conf_grow(void *v, size_t n, size_t size);
 
 /* conf_parse_u64() - Parse a number of 64 bits, as 1 or 0x1 */

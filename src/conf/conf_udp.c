@@ -84,7 +84,10 @@ static int check_one(struct conf_parser *p, const struct conf_udp_link *u)
 	if (u->peer.family && u->peer.family != u->listen.family)
 		return conf_fail(p, "[udp-link %s] peer: '%s', expected the IP version of listen",
 				 u->name, conf_print_endpoint(&u->peer, text));
-	/* The first sender becomes the peer of a link without "peer". Links are not authenticated, so allow that on loopback only. */
+	/*
+	 * The first sender becomes the peer of a link without "peer". Links are not authenticated,
+	 * so allow a link without "peer" on loopback only.
+	 */
 	if (!u->peer.family && !ip_endpoint_is_loopback(&u->listen))
 		return conf_fail(p,
 				 "[udp-link %s] listen: '%s' is not a loopback address, expected "

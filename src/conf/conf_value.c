@@ -131,7 +131,7 @@ static int verbs_error(const char *s, const char *what, char err[CONF_ERR_MAX])
 	return -EINVAL;
 }
 
-/* The names of devices are those of files in sysfs, without slashes. */
+/* Device names are names of files in sysfs, so they contain no slashes. */
 static int parse_verbs_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
 {
 	struct conf_port p = { .verbs = true, .fabric = "verbs:" };

@@ -36,7 +36,9 @@ int import_fail(struct import *im, int status, const char *fmt, ...)
 	return status;
 }
 
-/* A file may hold octets that are not UTF-8, which JSON does not take. */
+/*
+ * Make a JSON string of a text that may have octets that are not UTF-8, which JSON does not allow.
+ */
 static json_t *text_json(const char *text)
 {
 	char *utf8 = text_utf8(text);
@@ -60,7 +62,7 @@ static bool begins(const char *p, const char *word)
 	return strncmp(p, word, strlen(word)) == 0;
 }
 
-/* The first line that is neither empty nor a comment; "" if there is no such line. */
+/* Return the first line that is neither empty nor a comment; "" if there is no such line. */
 static const char *first_line(const char *p)
 {
 	while (*p == '#' || *p == '\n' || *p == '\r') {

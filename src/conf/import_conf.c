@@ -15,9 +15,9 @@
 
 /*
  * An HCA's description begins with its host's name: "node17 mlx5_0", "node17 HCA-1". HCAs whose
- * descriptions have the same first word and differ after it are in one host, as uib0, uib1, ... No host gives
- * two of its HCAs the same description. So HCAs with equal descriptions are in different hosts, which are
- * called node17, node17-2, ...
+ * descriptions have the same first word and differ after it are in one host, and their interfaces
+ * are uib0, uib1, ... No host gives two of its HCAs the same description. So HCAs with equal
+ * descriptions are in different hosts, which are called node17, node17-2, ...
  */
 
 #define NET4_SECOND 4 /* uib0 is in 10.4.0.0/16, uib1 in 10.5.0.0/16 */
@@ -149,7 +149,7 @@ static void host_word(char ret[CONF_NAME_MAX], const char *desc)
 		snprintf(ret, CONF_NAME_MAX, "host");
 }
 
-/* A description or a host name that occurred before */
+/* A description or a host name that has already occurred, with the number of times */
 struct seen {
 	struct hlink by_key;
 	char key[TOPO_DESC_MAX + 1];
@@ -192,7 +192,10 @@ static void seen_free(struct htab *t)
 	htab_fini(t);
 }
 
-/* The host of an HCA whose description occurred @twins times before. A name that was made from another word is skipped. */
+/*
+ * Return the host of an HCA whose description occurred @twins times before. Host names that were
+ * made from other words than @word are skipped.
+ */
 static struct seen *host_get(struct htab *hosts, const char *word, unsigned int twins)
 {
 	char name[CONF_NAME_MAX];

@@ -12,7 +12,7 @@ struct import {
 	char *err; /* IMPORT_ERR_MAX */
 	const char *name; /* name of the input, for messages */
 	struct topo *topo;
-	/* all names of nodes are valid in a configuration, so the import keeps them */
+	/* true if all names of nodes are valid in a configuration, so that the import keeps them */
 	bool keep_names;
 	json_t *report;
 	json_t *notes; /* borrowed from the report */
@@ -21,7 +21,7 @@ struct import {
 	unsigned int hosts, ifaces;
 };
 
-/* import_init() - Begin an import; import_free() ends it in any case */
+/* import_init() - Begin an import. The caller must call import_free() in any case */
 void import_init(struct import *im, const struct import_opts *o, char err[IMPORT_ERR_MAX]);
 void import_free(struct import *im);
 
@@ -37,7 +37,7 @@ int import_make(struct import *im, const char *text, size_t len);
 int import_fail(struct import *im, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* import_names_ok() - True if the name of every node can stand in a configuration */
+/* import_names_ok() - Tell whether the names of all nodes are valid in a configuration */
 bool import_names_ok(const struct topo *t);
 /* import_conf_make() - Write to .conf_text a configuration with interfaces for the chosen HCAs */
 int import_conf_make(struct import *im);

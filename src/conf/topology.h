@@ -10,7 +10,7 @@
  * @ret:	the caller frees it with topo_free(); written only on success
  * @err:	on failure, the file, the line and what was expected
  *
- * Return: 0; -EINVAL and the like; -errno of reading a file
+ * Return: 0; -EINVAL or another error of topo_parse(); -errno of reading a file
  */
 int conf_topology_load(struct topo **ret, const char *file, char err[CONF_ERR_MAX]);
 

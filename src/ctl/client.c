@@ -160,7 +160,7 @@ static bool out_reserve(struct ctl_client *c, size_t n)
 	return true;
 }
 
-/* Queue @obj as one line for sending; takes @obj. */
+/* Queue @obj as one line for sending; takes ownership of @obj. */
 static void put_line(struct ctl_client *c, json_t *obj)
 {
 	size_t n = obj && !c->dead ? json_dumpb(obj, NULL, 0, JSON_COMPACT) : 0;
@@ -202,8 +202,8 @@ static void finish(struct ctl_req *r, json_t *end)
 }
 
 /*
- * Make an end object with an error. @err is the number in errno(3) for the member "errno"; 0: the object gets no such
- * member
+ * Make the end object of an answer with an error. @err is the error number whose name in errno(3)
+ * becomes the member "errno"; 0: the object gets no such member
  */
 static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list ap)
 {
@@ -364,7 +364,10 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 		client_read(c, now);
 }
 
-/* Tells a client that is not served why. A line of this size always has room in a new connection. */
+/*
+ * Send the reason to a client that is not served. A line of this size always has room in a new
+ * connection.
+ */
 static void turn_away(int sock, unsigned int max)
 {
 	char full[128];

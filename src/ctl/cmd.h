@@ -12,11 +12,13 @@
 #include "ctl/req.h"
 
 /*
- * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/text.h), because JSON allows
- * only UTF-8
+ * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/escape.h),
+ * because JSON allows only UTF-8
  */
 json_t *cmd_str(const char *s);
-/* cmd_strf() - A text made by a printf() format, and escaped as by cmd_str() */
+/*
+ * cmd_strf() - Return a JSON string of a text that a printf() format makes, escaped as by cmd_str()
+ */
 json_t *cmd_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 json_t *cmd_gid(const ib_gid *g);
 json_t *cmd_guid(uint64_t guid); /* "0x0002c90300000001" */
@@ -29,32 +31,41 @@ json_t *cmd_ip(const uint8_t *addr, unsigned int family); /* @family: 4 or 6 */
 json_t *cmd_ms(ns_t t);
 /* cmd_until() - Return the milliseconds from @now to @t; null if @t is 0 or never, 0 if @t is past */
 json_t *cmd_until(ns_t t, ns_t now);
-/* cmd_rate() - Mb/s of an IBA rate code; null if the code is not defined */
+/* cmd_rate() - Return the Mb/s of an IBA rate code; null if the code is not defined */
 json_t *cmd_rate(unsigned int rate_code);
-/* cmd_sac_status() - "ok", or the status of sac/sac.h in words */
+/*
+ * cmd_sac_status() - Return "ok", or in words the status of the SA client, which sac/sac.h defines
+ */
 json_t *cmd_sac_status(int status);
 
-/* cmd_set() - Set a member of a row; takes @v. If @v is NULL, because memory ran out, the row gets no such member */
+/*
+ * cmd_set() - Set a member of a row; takes ownership of @v. If @v is NULL, because memory ran out,
+ * the row gets no such member
+ */
 void cmd_set(json_t *row, const char *name, json_t *v);
 void cmd_set_str(json_t *row, const char *name, const char *s);
 void cmd_set_int(json_t *row, const char *name, long long v);
 void cmd_set_bool(json_t *row, const char *name, bool v);
 
-/* New rows with the members with which each row about an interface or a fabric begins */
+/* Return a new row with the members with which each row about an interface or a fabric begins */
 json_t *cmd_iface_row(const struct inst_iface *i); /* "ifname", "host" */
 json_t *cmd_fabric_row(const struct inst_fabric *f); /* "fabric" */
-/* cmd_port_fabric() - Name of the soft fabric to which the port belongs; null for a port that belongs to none */
+/*
+ * cmd_port_fabric() - Return the name of the soft fabric of a port; null if the port belongs to no
+ * soft fabric
+ */
 json_t *cmd_port_fabric(const struct inst_port *p);
 
-/* cmd_path_rec() - The fields of a PathRecord, added to @row */
+/* cmd_path_rec() - Add the fields of a PathRecord to @row */
 void cmd_path_rec(json_t *row, const struct ib_path_rec *p);
 
 /* cmd_each_iface() - Call fn() for the interface that the argument "dev" names, or for all interfaces, and end the answer */
 void cmd_each_iface(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_iface *i));
 
 /*
- * cmd_each_fabric() - Call fn() for the fabric that the argument "fabric" names, or for all fabrics, and end the
- * answer. fn() may send no row, but it must not end the request, because cmd_each_fabric() does this.
+ * cmd_each_fabric() - Call fn() for the fabric that the argument "fabric" names, or for all
+ * fabrics, and end the answer. fn() need not send a row. It must not end the request, because
+ * cmd_each_fabric() ends it.
  */
 void cmd_each_fabric(struct ctl_req *r, void (*fn)(struct ctl_req *r, struct inst_fabric *f));
 

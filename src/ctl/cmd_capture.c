@@ -44,7 +44,10 @@ static void capture_show(struct ctl_req *r)
 
 /* --- start */
 
-/* A capture into a client's descriptor lasts as long as the client stays. */
+/*
+ * A capture that is written to a descriptor of the client ends when the client closes the
+ * connection.
+ */
 struct stream {
 	struct ctl_hold hold;
 	struct inst *in;
@@ -135,7 +138,7 @@ static void capture_start(struct ctl_req *r)
 
 /* --- stop */
 
-/* A client that waits until a capture is written. */
+/* A client whose `capture stop` waits until the capture is written completely. */
 struct stopper {
 	struct ctl_hold hold;
 	struct capfile *cap;

@@ -22,10 +22,13 @@ ctl_fn cmd_fabric_sm_show, cmd_fabric_sm_start, cmd_fabric_sm_stop, cmd_fabric_s
 	cmd_fabric_sweep, cmd_fabric_lid_set, cmd_fabric_partition_show, cmd_fabric_partition_load,
 	cmd_fabric_group_show;
 
-/* cmd_sm_object() - State and figures of an SM, for `fabric show` and `fabric sm show` */
+/*
+ * cmd_sm_object() - Return the state and the figures of an SM, for `fabric show` and `fabric sm
+ * show`
+ */
 json_t *cmd_sm_object(const struct inst_fabric *f, ns_t now);
 
-/* cmd_arg_node() - The node that the argument "node" names; NULL after an error was sent */
+/* cmd_arg_node() - Return the node that the argument "node" names; NULL after an error was sent */
 struct fabric_node *cmd_arg_node(struct ctl_req *r, struct inst_fabric *f);
 
 #endif

@@ -75,8 +75,8 @@ void cmd_fabric_lft_show(struct ctl_req *r)
 }
 
 /*
- * Change one entry in the switch itself, without a manager, which therefore does not know of the
- * change. Port 255 means no port.
+ * Change one LFT entry in the switch itself. The subnet manager does not know of the change. Port
+ * 255 means no port.
  */
 void cmd_fabric_lft_set(struct ctl_req *r)
 {
@@ -143,8 +143,8 @@ static void mft_row(struct ctl_req *r, const struct inst_fabric *f, struct fabri
 }
 
 /*
- * For the argument "mlid" in place of "node": show the entries of all switches for this MLID, which
- * form the group's tree
+ * Handle a request with the argument "mlid" instead of "node": show the MFT entries of all switches
+ * for this MLID, which form the tree of the multicast group
  */
 static void mft_tree(struct ctl_req *r, struct inst_fabric *f)
 {

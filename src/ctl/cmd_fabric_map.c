@@ -3,9 +3,9 @@
 #include "inst/fab.h"
 
 /*
- * A whole fabric for a program that follows it, in parts: the caller asks for nodes by index, so that the instance
- * can forward packets between two answers. "fabric map" has the data that seldom changes, and "fabric load" the
- * numbers that change all the time.
+ * Commands for a program that shows the whole fabric all the time. The program asks for nodes by
+ * index, in several requests, so that the instance can forward packets between two answers. "fabric
+ * map" has the data that seldom changes, and "fabric load" the numbers that change all the time.
  */
 
 #define PART_MAX 1024 /* nodes of one answer */
@@ -105,7 +105,10 @@ void cmd_fabric_load(struct ctl_req *r)
 
 /* --- route */
 
-/* Sends the row of a hop by the port @p. Returns the port at which the packet arrives; NULL: the route ends here */
+/*
+ * Sends the row of a hop by the port @p. Returns the port at which the packet arrives; NULL: the
+ * route ends at this hop
+ */
 static struct fabric_port *hop(struct ctl_req *r, struct inst_fabric *f, struct fabric_port *p,
 			       unsigned int lid)
 {

@@ -140,8 +140,8 @@ static void all_ports(struct ctl_req *r, struct inst_fabric *f)
 }
 
 /*
- * Shows all ports, or the ports of the node in the argument "node", or the port in the argument
- * "port".
+ * Shows all ports, the ports of the node that the argument "node" names, or the port that the
+ * argument "port" names.
  */
 void cmd_fabric_port_show(struct ctl_req *r)
 {

@@ -243,8 +243,8 @@ static const char *set_lid_why(int status)
 }
 
 /*
- * GUID of the port that the argument "port" gives as NODE/PORT or as a GUID; a port behind a link over UDP can
- * be given only as a GUID. 0 after an error was sent
+ * Return the GUID of the port that the argument "port" gives as NODE/PORT or as a GUID; a port
+ * behind a link over UDP can be given only as a GUID. 0 after an error was sent
  */
 static uint64_t arg_port_guid(struct ctl_req *r, struct inst_fabric *f)
 {

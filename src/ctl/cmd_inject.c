@@ -62,7 +62,7 @@ static struct pkt *make_packet(struct inst *in, const struct shot *s)
 	crc_pkt_seal(p);
 	if (s->wrong == WRONG_ICRC) {
 		p->tail[p->tail_len - 6] ^= 0x01;
-		/* The VCRC is right, so that only the end port notices the wrong ICRC. */
+		/* Make the VCRC right again, so that only the end port notices the wrong ICRC. */
 		crc_pkt_mend_vcrc(p);
 	} else if (s->wrong == WRONG_VCRC) {
 		p->tail[p->tail_len - 1] ^= 0x01;
@@ -98,7 +98,7 @@ static json_t *drops_since(const struct counts *a, const struct counts *b)
 	return o;
 }
 
-/* Runs the fabric until no packet is under way. */
+/* Runs the fabric until its queues are empty. */
 static void drain(const struct shot *s, ns_t now)
 {
 	bool more;
@@ -116,7 +116,10 @@ static void shoot(struct ctl_req *r, struct shot *s, long long n)
 	json_t *row = json_object();
 	long long sent = 0;
 
-	/* Packets of other senders, which are already in the queues, must not be counted below. */
+	/*
+	 * Deliver packets of other senders that are already in the queues, so that they are not
+	 * counted below.
+	 */
 	drain(s, r->now);
 	count(&before, s);
 	for (; sent < n; sent++) {

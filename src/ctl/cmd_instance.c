@@ -180,8 +180,8 @@ static struct inst_fabric *fabric_with_node(struct inst *in, const char *node)
 }
 
 /*
- * Members of the answer that management programs need to reach the ports: by umad/proto.h, or as
- * clients of ibsim on @node of @f
+ * Return the members of the answer that tell management programs how to reach the ports: by the
+ * protocol of umad/proto.h, or as clients of ibsim on @node of @f
  */
 static json_t *exec_members(const struct ctl_req *r, const struct inst_fabric *f, const char *node)
 {

@@ -44,7 +44,7 @@ static json_t *group_object(const struct ib_mcmember_rec *g)
 	return o;
 }
 
-/* Context of station_object(), which adds the stations behind a TAP to .list */
+/* Context of station_object(), which appends each station behind a TAP to .list */
 struct station_walk {
 	json_t *list;
 	ns_t now;

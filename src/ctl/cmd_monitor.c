@@ -14,10 +14,11 @@
 /*
  * DOC: monitor
  *
- * Sends a row for each event until the client closes the connection. Events are changes of link states,
- * interfaces that come and go with a P_Key, events of ports, sweeps, traps, groups and end ports of embedded SMs, and once a second the drop
- * counters that grew. The state of a link is compared after each inst_work(), so states that began and ended
- * between two comparisons appear in the log only.
+ * Sends a row for each event until the client closes the connection. Events are changes of link
+ * states; interfaces that are added or removed with a P_Key; events of ports; sweeps, traps,
+ * multicast groups and end ports of embedded SMs; and once a second the drop counters that grew.
+ * The state of a link is compared after each inst_work(), so states that began and ended between
+ * two comparisons appear in the log only.
  */
 
 #define DROPS_PERIOD NS_SEC(1)
@@ -48,7 +49,8 @@ struct monitor {
 	uint64_t *drops; /* values one second ago, in the order of stats_each() */
 	unsigned int ndrops, at;
 	bool first; /* only store the values, without rows */
-	bool recount; /* the set of counters has changed, so the values must be stored again */
+	/* true if the set of counters has changed, so that .drops must be made again */
+	bool recount;
 };
 
 static json_t *event_row(struct monitor *m, const char *event, ns_t now)
@@ -255,7 +257,7 @@ static void look_drop(void *ctx, const struct stats_item *it)
 	*was = it->value;
 }
 
-/* Counts the drop counters and stores their present values. False: out of memory */
+/* Counts the drop counters and stores their present values. Return: false if out of memory */
 static bool count_drops(struct monitor *m)
 {
 	m->ndrops = 0;

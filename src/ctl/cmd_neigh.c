@@ -9,9 +9,9 @@
 #include "inst/iface.h"
 
 /*
- * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the link maps this to
- * a GID and a QPN. The kernel's table is read in pieces (inst/neigh_dump.h), interface by interface, so the answer
- * comes later.
+ * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the
+ * IPoIB link maps that token or address to a GID and a QPN. The kernel's table is read in pieces
+ * (inst/neigh_dump.h), interface by interface, so the answer comes later.
  */
 
 struct shower {
@@ -19,11 +19,14 @@ struct shower {
 	struct neigh_dump dump;
 	struct inst_watch watch; /* tells when .i is removed */
 	struct inst_iface *i; /* interface whose table is read */
-	bool all; /* the tables of the interfaces after .i are read, too */
+	bool all; /* true if the tables of the interfaces after .i in the list are read, too */
 	json_t *kernel; /* link-layer address -> array of its IP addresses */
 };
 
-/* Entries whose hardware address belongs to no neighbour of the link are left out, because no row shows them. */
+/*
+ * Entries whose hardware address belongs to no neighbour of the link are left out, because there is
+ * no row for them.
+ */
 static void on_kernel_neigh(struct neigh_dump *d, const struct rtnl_neigh *n)
 {
 	struct shower *s = container_of(d, struct shower, dump);

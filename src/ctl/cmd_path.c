@@ -92,7 +92,10 @@ static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, un
 	return peer;
 }
 
-/* Finds another interface of this instance on the same link that has the address, and returns its GID. */
+/*
+ * Finds another interface of this instance on the same IPoIB link that has the IP address, and
+ * returns the GID of that interface.
+ */
 static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsigned int family,
 			  ib_gid *ret)
 {
@@ -122,8 +125,8 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
  */
 #define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
 
-#define LOOK \
-	NS_MSEC(20) /* interval at which the kernel is asked whether it has resolved an address */
+/* interval at which the kernel is asked whether it has resolved an address */
+#define LOOK NS_MSEC(20)
 /* The kernel gives up resolving an address after three probes, one per second. */
 #define RESOLVE NS_SEC(4)
 
@@ -139,7 +142,9 @@ struct getter {
 	struct rtnl_ip hop; /* the address that has to be resolved */
 	struct timer look;
 	ns_t until; /* time at which waiting for the kernel ends */
-	/* the helper was asked to make the kernel resolve .hop, and has not answered yet */
+	/*
+	 * true while the helper, which was asked to make the kernel resolve .hop, has not answered
+	 */
 	bool using;
 	ib_gid dgid;
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
@@ -148,7 +153,8 @@ struct getter {
 /* The object that a client asks for */
 struct target {
 	struct inst_iface *iface;
-	bool is_gid, is_ip; /* both are true for an IPv6 address that may also be a GID */
+	/* kinds of the address; both are true for an IPv6 address that may also be a GID */
+	bool is_gid, is_ip;
 	/* the address; follow_route() replaces it by the next hop on the route to it */
 	struct rtnl_ip ip;
 	ib_gid gid;
@@ -177,7 +183,7 @@ static json_t *record_of(const struct ib_path_rec *rec)
 	return json_string(text);
 }
 
-/* The error of include/uipoib/path.h for a status of the SA client */
+/* Return the error of include/uipoib/path.h for a status of the SA client */
 static int errno_of(int status)
 {
 	switch (status) {
@@ -197,7 +203,7 @@ static int errno_of(int status)
 	}
 }
 
-/* Advice for a reader who does not know the statuses of the SA */
+/* Return advice for a reader who does not know the statuses of the SA */
 static const char *hint(int status)
 {
 	return status == SA_STATUS_NO_RECORDS
@@ -261,7 +267,10 @@ static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_
 		get_done(&g->wait, -ENODEV, NULL, now);
 }
 
-/* Asks the SA. Returns -EINPROGRESS if get_done() will be called; otherwise the request has been answered. */
+/*
+ * Asks the SA. Returns -EINPROGRESS if get_done() will be called; any other value: the request was
+ * answered.
+ */
 static int ask(struct getter *g, struct ctl_req *r)
 {
 	struct sac *sac = g->iface->port->ifc.sac;
@@ -278,7 +287,10 @@ static int ask(struct getter *g, struct ctl_req *r)
 	return status;
 }
 
-/* The kernel has resolved the address, so an answer of the helper is no longer needed. */
+/*
+ * Ask the SA, because the kernel has resolved the address. An answer of the helper is no longer
+ * needed.
+ */
 static void go_on(struct getter *g, ns_t now)
 {
 	if (g->using)
@@ -322,7 +334,10 @@ static void look(struct timer *t, ns_t now)
 		timer_arm(&g->iface->inst->loop.timers, t, now + LOOK);
 }
 
-/* The error of include/uipoib/path.h for a refusal of the helper, or of the kernel, to resolve an address */
+/*
+ * Return the error of include/uipoib/path.h for the reason why the helper or the kernel did not
+ * resolve an address
+ */
 static int errno_of_use(int err)
 {
 	switch (err) {
@@ -345,7 +360,7 @@ static void on_used(void *ctx, const struct netdev_answer *a)
 		give_up(g, g->iface->inst->loop.now, errno_of_use(a->err), a->text);
 }
 
-/* Has the kernel resolve g->hop. Returns 0, or the request was answered. */
+/* Has the kernel resolve g->hop. Return: 0; any other value: the request was answered */
 static int resolve(struct getter *g, struct ctl_req *r)
 {
 	struct inst_iface *i = g->iface;

@@ -63,7 +63,9 @@ static void tell_packet(struct tracer *t, const uint8_t *wire, size_t len)
 	ctl_row(&t->hold.req, row);
 }
 
-/* Return the number of the packet, from 1; 0: the trace has no room for another packet */
+/*
+ * Return the number of the packet in the trace, from 1; 0: the trace has no room for another packet
+ */
 static unsigned int number(struct tracer *t, const struct pkt *p)
 {
 	static uint8_t wire[IB_PKT_MAX];
@@ -199,10 +201,17 @@ static void tracer_gone(struct ctl_hold *h)
 	free(t);
 }
 
-/* The question of a client. Functions that fill in this struct return false after an error was sent. */
+/*
+ * The arguments of a client's `trace`, decoded. Functions that fill in this struct return false
+ * after an error was sent.
+ */
 struct question {
 	struct inst_iface *from;
-	struct inst_iface *to; /* NULL: outside of this instance, or a group */
+	/*
+	 * interface at the other end; NULL if the other end is outside of this instance or is a
+	 * multicast group
+	 */
+	struct inst_iface *to;
 	json_t *address; /* of the other end */
 	struct trace_match match;
 };
@@ -260,8 +269,8 @@ static bool address_end(struct ctl_req *r, struct question *q, const char *dest)
 }
 
 /*
- * The other end of the trace: a host or interface of this instance, or an address, which may belong to a node outside
- * the instance or to a group
+ * Find the other end of the trace, which @dest gives as a host or interface of this instance, or as
+ * an address. The address may belong to a node outside the instance or to a multicast group
  */
 static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
 {
@@ -269,7 +278,7 @@ static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
 	return q->to ? host_end(r, q) : address_end(r, q, dest);
 }
 
-/* Tell whether the host can trace this with this other end */
+/* Tell whether this kind of trace is possible between the two ends of @q */
 static bool fits(struct ctl_req *r, const struct question *q, const char *dest)
 {
 	enum trace_what what = q->match.what;

@@ -10,7 +10,7 @@
 
 /*
  * Links over UDP. `fabric udp show` lists them. `fabric udp attach` is for a client that has made a
- * pair of sockets: one of the two is linked to a free switch port as long as the client is
+ * pair of sockets: one socket of the pair is linked to a free switch port as long as the client is
  * connected.
  */
 
@@ -21,7 +21,7 @@ static json_t *endpoint(const struct ip_endpoint *e)
 	return e->family ? json_string(conf_print_endpoint(e, text)) : json_null();
 }
 
-/* {"stray_address":3,...}, with a member for each reason of a drop */
+/* Make the object {"stray_address":3,...}, which has a member for each reason of a drop */
 static json_t *drops_object(const struct udp_link_stats *st, uint64_t *ret_sum)
 {
 	json_t *o = json_object();
@@ -110,7 +110,7 @@ static bool is_free(struct fabric_port *p)
 	return fabric_port_num(p) && fabric_link_state(p) == FABRIC_LINK_NONE;
 }
 
-/* The first free port of a switch, in the order of the topology; NULL: none */
+/* Return the first free port of a switch, in the order of the topology; NULL: there is none */
 static struct fabric_port *free_port(struct fabric *f)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(f); i++) {
@@ -126,7 +126,7 @@ static struct fabric_port *free_port(struct fabric *f)
 	return NULL;
 }
 
-/* The port to attach to; NULL after an error was sent */
+/* Return the switch port to which the link is attached; NULL after an error was sent */
 static struct fabric_port *port_to_attach(struct ctl_req *r, struct inst_fabric *f)
 {
 	bool named = json_object_get(r->args, "port") != NULL;

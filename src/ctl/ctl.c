@@ -49,8 +49,8 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 }
 
 /*
- * True if no more requests of this command may wait. The limit keeps such requests from using up all
- * connections that the server accepts.
+ * True if the number of open requests of this command is at its limit. The limit keeps requests
+ * that wait from using up all connections that the server accepts.
  */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
 {
@@ -112,7 +112,10 @@ void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now
 	c->busy = true;
 	c->ctl->stats.requests++;
 	if (!json_is_object(req)) {
-		/* the text is no request, so the beginning of the next request is not known */
+		/*
+		 * the text is not a request, so the place where the next request begins is not
+		 * known
+		 */
 		c->eof = true;
 		c->in_len = 0;
 		ctl_end(&r, PROTO_EXIT_USAGE, "not a JSON object a line: %s",
@@ -171,8 +174,8 @@ static void on_client(struct listener *l, int sock, int pid, ns_t now)
 }
 
 /*
- * The queue has room for as many clients as are served, because a non-blocking connect() fails when the queue is
- * full.
+ * The backlog of the socket is as large as the number of clients that are served, because a
+ * non-blocking connect() fails when the backlog is full.
  */
 static int door_open(struct ctl_door *door, char err[INST_ERR_MAX])
 {

@@ -18,8 +18,8 @@ struct ctl_stats {
 	/* connections that were dropped because the client did not read for CTL_STUCK */
 	uint64_t clients_stuck;
 	/*
-	 * connections closed at once, because the socket had its largest number of clients or the client belonged to
-	 * another user
+	 * connections closed at once, because the socket had the largest number of clients that it
+	 * serves or the client belonged to another user
 	 */
 	uint64_t clients_refused;
 	uint64_t
@@ -40,8 +40,10 @@ struct ctl_door {
 
 struct ctl {
 	struct inst *in;
-	int supervisor; /* pidfd of the process that ends last; -1 if there is none, as in tests */
-	const struct tools *tools; /* NULL if the instance has no such sockets, as in tests */
+	/* pidfd of the process of the instance that ends last; -1 if there is none, as in tests */
+	int supervisor;
+	/* sockets of management programs; NULL if the instance has none, as in tests */
+	const struct tools *tools;
 	struct ctl_door control, reader;
 	struct list clients; /* those of both sockets */
 	struct ctl_stats stats;
@@ -60,15 +62,20 @@ struct ctl_client {
 	struct timer stuck;
 	/* command of the request that is being answered, or of the last request */
 	const struct ctl_cmd *cmd;
-	struct ctl_hold *hold; /* the request that is answered later (ctl_hold()); NULL: none */
+	struct ctl_hold *hold; /* request whose answer comes later (ctl_hold()); NULL: none */
 	char *out;
 	size_t out_len, out_done, out_cap;
 	int fds[2]; /* descriptors that are sent with the next octet */
 	unsigned int nfds;
-	int in_fd; /* the descriptor that was received last, until a command takes it; -1: none */
+	/* descriptor that was received last and that no command has taken yet; -1: none */
+	int in_fd;
 	bool busy; /* a request is being answered */
 	bool dead;
-	bool eof; /* the client sends no more, so it is dropped when all its answers are sent */
+	/*
+	 * true if the client sends no more requests; the client is dropped when all its answers are
+	 * sent
+	 */
+	bool eof;
 	size_t in_len;
 	char in[PROTO_LINE_MAX];
 };
@@ -76,16 +83,22 @@ struct ctl_client {
 /* ctl_init() - Initialize a server that has no sockets yet */
 void ctl_init(struct ctl *ctl, struct inst *in);
 
-/* ctl_cmd_find() - The first command of all tables for which @is returns true; NULL if there is none */
+/*
+ * ctl_cmd_find() - Return the first command, in all tables, for which @is returns true; NULL if
+ * there is none
+ */
 const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx);
 
 /*
- * ctl_client_add() - Serve a connection to the socket @door; takes @sock. Return: 0; -ENOSPC: there are too many
- * clients; -errno
+ * ctl_client_add() - Serve a connection to the socket @door; takes ownership of @sock. Return: 0;
+ * -ENOSPC: there are too many clients; -errno
  */
 int ctl_client_add(struct ctl_door *door, int sock);
 
-/* ctl_client_drop() - Close a client's connection. The reaper frees the client later, so a command that is answering may go on; its rows are discarded */
+/*
+ * ctl_client_drop() - Close a client's connection. The reaper frees the client later, so a command
+ * may still send rows to the client; the rows are discarded
+ */
 void ctl_client_drop(struct ctl_client *c);
 void ctl_client_free(struct ctl_client *c);
 

@@ -34,8 +34,8 @@ typedef void ctl_fn(struct ctl_req *r);
 /* Whether a command is answered on the read-only socket */
 enum ctl_effect {
 	/*
-	 * the row of the command does not say which of these it is; the read-only socket refuses the command, as with
-	 * CTL_CHANGES
+	 * The row of the command does not say whether the command only reads. The read-only socket
+	 * refuses the command, as with CTL_CHANGES
 	 */
 	CTL_UNDECIDED,
 	/* The command changes nothing in the instance, sends nothing, and gives out neither packets nor descriptors. */
@@ -64,7 +64,10 @@ extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cm
 	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[],
 	cmd_inject[];
 
-/* ctl_row() - Send a row; takes @row. A @row of NULL means that memory ran out, and the client is dropped */
+/*
+ * ctl_row() - Send a row; takes ownership of @row. A @row of NULL means that memory ran out, and
+ * the client is dropped
+ */
 void ctl_row(struct ctl_req *r, json_t *row);
 
 /* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is no error */
@@ -78,7 +81,10 @@ void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* ctl_end_with() - End the answer, with @members in its end object; takes @members and up to 2 descriptors */
+/*
+ * ctl_end_with() - End the answer, with @members in its end object; takes ownership of @members and
+ * of up to 2 descriptors
+ */
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
 
 /*
@@ -96,19 +102,28 @@ struct ctl_hold {
 };
 void ctl_hold(struct ctl_req *r, struct ctl_hold *h, void (*gone)(struct ctl_hold *h));
 
-/* ctl_tools() - The sockets of management programs; NULL if there are none, as in tests */
+/* ctl_tools() - Return the sockets of management programs; NULL if there are none, as in tests */
 const struct tools *ctl_tools(const struct ctl_req *r);
 
-/* ctl_supervisor() - The pidfd of the process that ends last; -1 if there is none, as in tests */
+/*
+ * ctl_supervisor() - Return the pidfd of the process of the instance that ends last; -1 if there is
+ * none, as in tests
+ */
 int ctl_supervisor(const struct ctl_req *r);
 
 /* ctl_take_fd() - Take the descriptor that came with the request; the caller has to close it. -1: none came */
 int ctl_take_fd(struct ctl_req *r);
 
-/* Read an argument: NULL or false if it is absent. A wrong type ends the request and sets *bad. */
+/*
+ * Return an argument; NULL or false if it is absent. If its type is wrong, end the request and set
+ * *bad.
+ */
 const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad);
 bool ctl_arg_bool(struct ctl_req *r, const char *name, bool *bad);
-/* Returns @def if the argument is absent. A value outside [min, max] ends the request and sets *bad. */
+/*
+ * Return an argument; @def if it is absent. If its value is outside [min, max], end the request and
+ * set *bad.
+ */
 long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long long max,
 		      long long def, bool *bad);
 

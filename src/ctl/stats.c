@@ -53,7 +53,10 @@ static void put_fields(struct out *o, const void *base, const struct field *f, s
 		put(o, f[k].name, f[k].drop, *(const uint64_t *)((const char *)base + f[k].off));
 }
 
-/* Makes the name of a counter, drop_own_echo, from a reason in words, "own-echo" or "hop limit". */
+/*
+ * Report a drop counter. Its name, such as drop_own_echo, is made from a reason in words, such as
+ * "own-echo".
+ */
 static void put_drop(struct out *o, const char *reason, uint64_t value)
 {
 	char name[64];
@@ -171,7 +174,10 @@ static const struct field verbs_fields[] = {
 	D(verbs_stats, mad_late),
 };
 
-/* A port of a soft fabric has no such counters; its HCA and its links have counters. */
+/*
+ * Report the counters that only ports of hardware have. For a port of a soft fabric, its HCA and
+ * its links have counters instead.
+ */
 static void put_verbs(struct out *o, const struct ca *ca)
 {
 	const struct verbs_stats *s = verbs_stats(ca);

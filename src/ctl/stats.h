@@ -14,7 +14,11 @@ struct stats_item {
 	 * "ibsim", "umad", "control", "instance"
 	 */
 	const char *layer;
-	const char *object; /* "uib0@h1", "Hca1/1", "Switch1", name of a fabric */
+	/*
+	 * object to which the counter belongs: "uib0@h1", "Hca1/1", "Switch1", or the name of a
+	 * fabric
+	 */
+	const char *object;
 	const struct inst_iface *iface; /* interface to which the counter belongs; NULL: none */
 	const char *name; /* "tx_packets", "drop_own_echo" */
 	bool drop; /* the counter counts discarded packets, and its name is the reason */

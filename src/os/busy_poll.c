@@ -18,8 +18,9 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 		return;
 	}
 	/*
-	 * Of two programs that answer each other, one may run on another CPU and one on this CPU.
-	 * The program on this CPU can run only while this process does not poll.
+	 * The CPU was late, but a packet has come. If this happens several times in a row, this
+	 * process probably keeps the CPU from one of the two programs that answer each other,
+	 * because that program can run on this CPU only while this process does not poll.
 	 */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;
@@ -53,7 +54,7 @@ void busy_poll_waited(struct busy_poll *b, ns_t waited)
 		waited < BUSY_POLL_TIME && b->frames <= BUSY_POLL_FRAMES && b->frames == b->answers;
 
 	if (!b->frames)
-		return; /* a timer, or a message of another kind */
+		return; /* the wait ended with a timer, or with an event that is not a frame */
 	b->frames = b->answers = 0;
 	if (!quick) {
 		b->quick = 0;

@@ -32,7 +32,10 @@
 #define BUSY_POLL_FRAMES 2
 /* if the process gets the CPU back later than this after a yield, the CPU was "late" */
 #define BUSY_POLL_YIELD NS_USEC(5)
-/* number of times in a row that the CPU may be late when a packet has come */
+/*
+ * if the CPU was late this number of times in a row, the loop stops polling, even if a packet had
+ * come each time
+ */
 #define BUSY_POLL_LATE 4
 #define BUSY_POLL_OFF_MIN NS_USEC(500)
 #define BUSY_POLL_OFF_MAX NS_MSEC(16)
@@ -64,15 +67,21 @@ static inline void busy_poll_frame(struct busy_poll *b, bool answer)
 ns_t busy_poll_time(const struct busy_poll *b, ns_t now);
 
 /*
- * busy_poll_yielded() - The CPU was yielded for @took
+ * busy_poll_yielded() - Report that the process yielded the CPU and got it back after the time
+ * @took
  * @ready:	a file is ready now
  */
 void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now);
 
-/* busy_poll_hit() - A file became ready in the time of busy_poll_time() */
+/*
+ * busy_poll_hit() - Report that a file became ready within the time that busy_poll_time() returned
+ */
 void busy_poll_hit(struct busy_poll *b);
 
-/* busy_poll_missed() - No file became ready in the time of busy_poll_time() */
+/*
+ * busy_poll_missed() - Report that no file became ready within the time that busy_poll_time()
+ * returned
+ */
 void busy_poll_missed(struct busy_poll *b);
 
 /*

@@ -13,7 +13,7 @@
 #define FDPASS_MAX 8
 _Static_assert(FDPASS_MAX % 2 == 0, "else the padding of the last one is room for another");
 
-/* Room for the descriptors, aligned as struct cmsghdr has to be */
+/* Buffer for descriptors in a control message, aligned for struct cmsghdr */
 union fdpass_control {
 	struct cmsghdr align;
 	char room[CMSG_SPACE(FDPASS_MAX * sizeof(int))];
@@ -26,8 +26,8 @@ union fdpass_control {
 void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n);
 
 /*
- * fdpass_room() - Make room in @m for descriptors. After @m was received, fdpass_take() returns
- * them
+ * fdpass_room() - Set @c as the buffer for descriptors that come with @m. After @m was received,
+ * fdpass_take() returns the descriptors
  */
 void fdpass_room(struct msghdr *m, union fdpass_control *c);
 
@@ -49,7 +49,7 @@ int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned 
  *
  * Return: 0; -EPIPE the other end is closed; -EAGAIN the socket's time-out passed; -EBADMSG the
  * message has another length; -EMFILE this process may open no more descriptors, and the received
- * ones are closed; -errno
+ * descriptors are closed; -errno
  */
 int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n);
 

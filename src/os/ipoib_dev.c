@@ -22,7 +22,10 @@ static bool read_line(char *ret, size_t size, const char *name, const char *file
 	return file_read_line(ret, size, path);
 }
 
-/* Read the number in a file, decimal or with 0x; 0 if it cannot be read, as carrier of an interface that is down */
+/*
+ * Return the number in a file, decimal or with 0x. Return 0 if the file cannot be read, for example
+ * the file carrier of an interface that is down
+ */
 static unsigned long number(const char *name, const char *file)
 {
 	char line[32];
@@ -30,7 +33,10 @@ static unsigned long number(const char *name, const char *file)
 	return read_line(line, sizeof(line), name, file) ? strtoul(line, NULL, 0) : 0;
 }
 
-/* Both symbolic links lead to the device of the HCA itself, such as its PCI device. */
+/*
+ * Tell whether a network interface belongs to an HCA. Both symbolic links lead to the device of the
+ * HCA, such as its PCI device.
+ */
 static bool same_device(const char *name, const char *hca)
 {
 	char a[128], b[128], real_a[PATH_MAX], real_b[PATH_MAX];
@@ -46,7 +52,10 @@ static bool is_parent_at(const char *name, const char *hca, unsigned long port)
 	       same_device(name, hca);
 }
 
-/* A child interface is a virtual device of its own, which names its parent. */
+/*
+ * Tell whether an interface is at a port of an HCA. A child interface is a virtual device without a
+ * link to the HCA, but its file iflink has the interface index of its parent.
+ */
 static bool is_at(const char *name, const char *hca, unsigned long port)
 {
 	unsigned long parent = number(name, "iflink");
@@ -72,7 +81,10 @@ static void read_broadcast(uint8_t ret[IPOIB_DEV_HW], const char *name)
 		ret[i] = (uint8_t)strtoul(p, NULL, 16);
 }
 
-/* A child that was made by netlink has no file of its P_Key, but the MGID of its broadcast group contains it (RFC 4391 §4). */
+/*
+ * Return the P_Key of an interface from the MGID of its broadcast group (RFC 4391 §4), because a
+ * child interface that was made by netlink has no file with its P_Key.
+ */
 static uint16_t pkey_of(const char *name)
 {
 	uint8_t hw[IPOIB_DEV_HW];
@@ -85,8 +97,8 @@ static uint16_t pkey_of(const char *name)
 }
 
 /*
- * A child interface has no file "mode". Its MTU tells the mode, because in datagram mode it cannot exceed that of a
- * packet.
+ * A child interface has no file "mode". Its MTU shows the mode, because in datagram mode the MTU
+ * cannot exceed that of an InfiniBand packet.
  */
 static bool is_connected(const char *name)
 {
@@ -111,7 +123,10 @@ static void read_all(struct ipoib_dev *ret, const char *name)
 	read_broadcast(ret->broadcast, name);
 }
 
-/* Whether @name is a better choice than @best, which may be "" */
+/*
+ * Tell whether the name of an interface is a better choice than @best: shorter, or of equal length
+ * and first in the alphabet. @best is "" if there is no choice yet.
+ */
 static bool better(const char *name, const char *best)
 {
 	if (!*best || strlen(name) != strlen(best))

@@ -36,8 +36,8 @@ int listener_socket(int *ret, const char *path, int type, int backlog)
 }
 
 /*
- * The mode of the socket's path keeps other users out, unless another process has passed them a
- * descriptor of the socket's file.
+ * The mode of the socket's path keeps other users from connecting, unless another process has
+ * passed them a descriptor of the socket's file.
  */
 static bool peer_allowed(int sock, int *ret_pid)
 {

@@ -57,13 +57,14 @@ void loop_unwatch(struct loop *l, struct loop_fd *f)
 	if (!f->fn)
 		return;
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
-	f->fn = NULL; /* loop_turn() then skips this owner's later events of the same wake-up */
+	/* loop_turn() then ignores later events of this descriptor in the same wake-up */
+	f->fn = NULL;
 	f->fd = -1;
 }
 
 /*
- * Linux 5.11 added epoll_pwait2(), and some sandboxes refuse it. epoll_wait() sleeps for whole
- * milliseconds, so the time is rounded up.
+ * Wait by epoll_pwait2(), or by epoll_wait() where the kernel is older than Linux 5.11 or a sandbox
+ * refuses epoll_pwait2(). epoll_wait() sleeps for whole milliseconds, so the time is rounded up.
  */
 static int wait_events(int epfd, struct epoll_event *ev, const struct timespec *timeout)
 {
@@ -94,7 +95,7 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t unt
 }
 
 /*
- * Polls while an answer can be expected. Returns as epoll_wait(); 0: nothing became ready, or no
+ * Polls while an answer can be expected. Return: as epoll_wait(); 0: no file became ready, or no
  * answer is expected
  */
 static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t until)

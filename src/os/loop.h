@@ -24,7 +24,7 @@ struct loop;
  */
 struct loop_fd {
 	int fd;
-	uint32_t events; /* the watched events (EPOLLIN ...), as in the last loop_watch() */
+	uint32_t events; /* the events of the last loop_watch() (EPOLLIN ...) */
 	void (*fn)(struct loop_fd *f, uint32_t events, ns_t now);
 };
 
@@ -50,7 +50,9 @@ void loop_fini(struct loop *l);
 /* loop_clock() - Read CLOCK_MONOTONIC */
 ns_t loop_clock(void);
 
-/* loop_watch() - Watch @fd for @events, or change the events that are watched. 0 or -errno */
+/*
+ * loop_watch() - Watch @fd for @events, or change the events that are watched. Return: 0 or -errno
+ */
 int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
 	       void (*fn)(struct loop_fd *f, uint32_t events, ns_t now));
 /*
@@ -67,7 +69,7 @@ void loop_unwatch(struct loop *l, struct loop_fd *f);
  */
 int loop_turn(struct loop *l, bool *busy, ns_t until);
 
-/* loop_run() - Run until loop_stop() is called. 0 or -errno of epoll */
+/* loop_run() - Run until loop_stop() is called. Return: 0 or -errno of epoll */
 int loop_run(struct loop *l);
 static inline void loop_stop(struct loop *l)
 {

@@ -8,8 +8,9 @@
 #include <sys/prctl.h>
 
 /*
- * True if the process has any capability, even one that is not effective, as after a change of user with
- * PR_SET_KEEPCAPS. capng_have_capabilities() checks effective capabilities only.
+ * True if the process has any permitted capability. After a change of user with PR_SET_KEEPCAPS,
+ * capabilities are permitted but not effective. capng_have_capabilities() checks only effective
+ * capabilities.
  */
 static bool any_permitted(void)
 {
@@ -87,6 +88,9 @@ int privs_helper_seal(uint32_t flags)
 	if (flags & PRIVS_HELPER_MKNOD)
 		caps[n++] = CAP_MKNOD;
 	err = keep_caps(caps, n);
-	/* AddressSanitizer queries the signal stack when a process ends, and aborts if this call is forbidden. */
+	/*
+	 * AddressSanitizer queries the signal stack when a process ends, and aborts if the filter
+	 * forbids the call, so a build with AddressSanitizer gets no filter.
+	 */
 	return err || PRIVS_SANITIZED ? err : privs_helper_seccomp(flags);
 }

@@ -9,7 +9,7 @@
 
 /*
  * True in a build with AddressSanitizer, whose leak checker reads /proc and makes calls that the
- * filter denies.
+ * system call filter denies.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define PRIVS_SANITIZED 1
@@ -65,7 +65,7 @@ int privs_drop_caps(uint32_t flags);
 
 /*
  * privs_drop_bounds() - Empty the bounding set if CAP_SETPCAP allows it, so that no program regains
- * a capability. 0 or -errno
+ * a capability. Return: 0 or -errno
  */
 int privs_drop_bounds(void);
 
@@ -91,12 +91,18 @@ int privs_isolate(uint32_t flags, int folder);
  */
 bool privs_peer_ok(uid_t uid);
 
-/* Operations on namespaces that a sealed helper may still need. All but PRIVS_HELPER_MKNOD need CAP_SYS_ADMIN. */
+/*
+ * Operations that a sealed helper may still need. All of them except PRIVS_HELPER_MKNOD need
+ * CAP_SYS_ADMIN.
+ */
 enum privs_helper_flags {
 	PRIVS_HELPER_ENTER = 1 << 0, /* enter namespaces, to open AF_UNIX sockets in them */
 	/* unmount namespaces, to remove their names when the helper ends */
 	PRIVS_HELPER_UNMOUNT = 1 << 1,
-	/* Open namespaces that were made again, and rtnetlink sockets in them */
+	/*
+	 * open namespaces that were removed and made again under the same name, and rtnetlink
+	 * sockets in them
+	 */
 	PRIVS_HELPER_FOLLOW = 1 << 2,
 	/* Open existing files for writing; for a process that writes to one file only (helper/stable.c) */
 	PRIVS_HELPER_WRITE = 1 << 3,
@@ -114,7 +120,7 @@ enum privs_helper_flags {
  */
 int privs_helper_seal(uint32_t flags);
 
-/* privs_helper_seccomp() - Filter the system calls of a sealed helper. 0 or -errno */
+/* privs_helper_seccomp() - Filter the system calls of a sealed helper. Return: 0 or -errno */
 int privs_helper_seccomp(uint32_t flags);
 
 /**

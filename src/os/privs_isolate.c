@@ -15,12 +15,15 @@
 
 #include "os/userns.h"
 
-#define NOBODY \
-	65534 /* also the kernel's overflow id, in place of ids that a user namespace does not map */
+/* also the kernel's overflow id, which stands for each id that a user namespace does not map */
+#define NOBODY 65534
 
 /* User who started the instance; -1 if privs_isolate() was not called */
 static uid_t owner = (uid_t)-1;
-/* True in a user namespace made by privs_isolate(), where owner is the only user that is mapped */
+/*
+ * True in a user namespace that privs_isolate() has made. In it, .owner is the only user that is
+ * mapped
+ */
 static bool in_userns;
 
 bool privs_peer_ok(uid_t uid)
@@ -79,7 +82,7 @@ static int empty_root(int folder)
 
 /* ----- changing to a user without rights */
 
-/* True if a map of a user namespace, such as /proc/self/uid_map, has an id */
+/* True if a map of a user namespace, such as /proc/self/uid_map, contains @id */
 static bool is_mapped(const char *map, unsigned int id)
 {
 	unsigned int inside, outside, n;
@@ -95,8 +98,8 @@ static bool is_mapped(const char *map, unsigned int id)
 }
 
 /*
- * The user has the same number in the new namespace, so SO_PEERCRED on sockets shows the same users
- * as before.
+ * The user has the same id in the new namespace as outside, so SO_PEERCRED on sockets shows the
+ * same users as before.
  */
 static int new_userns(bool root)
 {
@@ -110,7 +113,10 @@ static int new_userns(bool root)
 
 static int become_nobody(bool keep_caps)
 {
-	/* privs_drop_caps() drops all capabilities except those in its flags. */
+	/*
+	 * Without PR_SET_KEEPCAPS the change of user below would clear all capabilities.
+	 * privs_drop_caps() later drops those that are not needed.
+	 */
 	if (keep_caps && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	if (setgroups(0, NULL) && errno != EPERM)
@@ -133,7 +139,8 @@ int privs_isolate(uint32_t flags, int folder)
 			err = -errno;
 		if (root && !err)
 			err = empty_root(folder);
-		if (!err || err == -EPERM) /* a container may forbid mounts but have other users */
+		/* a container may forbid mounts but have user 65534; it keeps its root directory */
+		if (!err || err == -EPERM)
 			err = privs_drop_bounds();
 		if (!err)
 			err = become_nobody(flags & PRIVS_NET_RAW);

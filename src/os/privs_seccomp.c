@@ -97,7 +97,7 @@ static const int file_calls[] = {
 	SCMP_SYS(fsync),
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(ftruncate),
-	/* RMPP messages for programs with libuipoib-umad.so */
+	/* memory files with RMPP messages for programs that use libuipoib-umad.so */
 	SCMP_SYS(memfd_create),
 };
 
@@ -289,7 +289,7 @@ static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 	return err ? err : allow_clone(ctx, flags);
 }
 
-/* Make a filter with a default action. NULL if out of memory */
+/* Make a filter with a default action. Return: NULL if out of memory */
 static scmp_filter_ctx filter_new(uint32_t action)
 {
 	scmp_filter_ctx ctx = seccomp_init(action);
@@ -303,7 +303,7 @@ static scmp_filter_ctx filter_new(uint32_t action)
 	return ctx;
 }
 
-/* Load the filter unless @err is set, and free it. */
+/* Load the filter unless @err is set, and free the filter in any case. */
 static int filter_load(scmp_filter_ctx ctx, int err)
 {
 	if (!err)
@@ -333,7 +333,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(close),
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
-	/* Requests, and the rtnetlink sockets that are open */
+	/* requests from the daemon, and rtnetlink sockets that are open */
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendto),
@@ -356,7 +356,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(getrandom),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_gettime64),
-	/* To notice the parent's death, and to end the helper */
+	/* to notice the death of the parent, and to end the helper */
 	SCMP_SYS(getppid),
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
@@ -370,7 +370,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-	/* To remove sockets of the instance and names of namespaces when the helper ends */
+	/* to remove sockets of the instance and names of namespaces when the helper ends */
 	SCMP_SYS(stat),
 	SCMP_SYS(stat64),
 	SCMP_SYS(lstat),
@@ -400,9 +400,9 @@ static const int helper_unmount_calls[] = {
 };
 
 /*
- * Allow the calls, besides open(), that a helper needs to open a namespace that was made again: an ioctl that tells
- * whether the file is a namespace, and making rtnetlink sockets. TAPs need no further calls, because they are moved
- * and not made.
+ * Allow the calls, besides open(), that a helper needs to open a namespace that was removed and
+ * made again: an ioctl that tells whether the file is a namespace, and making rtnetlink sockets.
+ * TAPs need no further calls, because existing TAPs are moved to the namespace.
  */
 static int allow_follow(scmp_filter_ctx ctx)
 {

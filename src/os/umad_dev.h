@@ -15,7 +15,7 @@
 
 struct umad_dev {
 	int fd;
-	/* time-out and number of retries of requests, which the kernel repeats */
+	/* time-out of each request, and number of times that the kernel repeats it */
 	unsigned int timeout_ms, retries;
 	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
 };

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Use one write(), because these files accept their content only as a whole. */
+/*
+ * Use one write(), because the files of /proc for user namespaces accept their content only as a
+ * whole.
+ */
 static int put_text(const char *path, const char *text)
 {
 	ssize_t len = (ssize_t)strlen(text);

@@ -74,7 +74,10 @@ static void report(int sock, int32_t status)
 		_exit(1); /* the other end has closed */
 }
 
-/* Copy all. Returns 0 or the error of the file. */
+/*
+ * Copy all octets of the socket @from to the file @out. Return: 0, or -errno if a read or write
+ * failed
+ */
 static int copy_all(int from, int out, bool truncate)
 {
 	uint8_t octet;
@@ -103,11 +106,15 @@ static void child(int from, int out, bool truncate)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE is an error of write(), which is reported */
+	/* the write() beyond RLIMIT_FSIZE then fails, and the error is reported */
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_NAME, "uipoib-writer");
 	setsid();
-	/* Close standard error, because a shell's $(... 2>&1) would wait until the writer ends. */
+	/*
+	 * Replace standard error by /dev/null, because a shell's $(... 2>&1) would otherwise wait
+	 * until the writer ends.
+	 */
 	if (null < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(from, STDIN_FILENO) < 0 ||
 	    dup2(null, STDERR_FILENO) < 0 || chdir("/") || privs_drop_caps(0))
 		_exit(1);

@@ -25,7 +25,10 @@
  */
 bool writer_is_socket(int fd);
 
-/* writer_is_regular() - Is @fd a regular file, so that only a disk can make its writer wait? */
+/*
+ * writer_is_regular() - Tell whether @fd is a regular file. A writer to a regular file waits only
+ * for a disk
+ */
 bool writer_is_regular(int fd);
 
 /**
@@ -44,7 +47,10 @@ int writer_fork(int *ret, int out, bool truncate);
  */
 int writer_report(int sock, int *ret);
 
-/* writer_pair() - Make a socket pair: one end to write to, one to copy from; both close-on-exec. 0 or -errno */
+/*
+ * writer_pair() - Make a socket pair: one end to write to, one to copy from; both are
+ * close-on-exec. Return: 0 or -errno
+ */
 int writer_pair(int *ret_write, int *ret_read);
 
 /*

@@ -14,7 +14,10 @@
 #include "os/fdpass.h"
 #include "util/list.h"
 
-/* Rows may be long, and a client trusts an instance more than an instance trusts a client. */
+/*
+ * Largest length of a line that a client accepts. Rows may be long, and a client may trust its
+ * instance.
+ */
 #define CLIENT_LINE_MAX (16u * 1024 * 1024)
 
 static int connect_to(struct proto_client *c, const char *name,
@@ -160,7 +163,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
-/* Take a line from the buffer. NULL if no line is complete */
+/* Take a complete line out of the buffer. Return: NULL if the buffer has no complete line */
 static json_t *take_line(struct proto_client *c, int *ret_bad)
 {
 	char *nl = c->len ? memchr(c->buf, '\n', c->len) : NULL;

@@ -45,7 +45,7 @@ int proto_dir(char *buf, size_t size, int make)
 		n = snprintf(buf, size, "%s", given);
 	else if (geteuid() == 0)
 		n = snprintf(buf, size, "%s", PROTO_DIR);
-	/* su(1) keeps XDG_RUNTIME_DIR of the user who called it, so check the owner. */
+	/* su(1) keeps XDG_RUNTIME_DIR of the user who called it, so check who owns that folder. */
 	else if (run && *run == '/' && is_ours(run))
 		n = snprintf(buf, size, "%s/uipoib", run);
 	else
@@ -54,7 +54,7 @@ int proto_dir(char *buf, size_t size, int make)
 		return -ENAMETOOLONG;
 	if (make && mkdir(buf, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	/* Anybody could have made the folder in /tmp, to serve us a false socket. */
+	/* Any user could have made the folder in /tmp, in order to offer a false socket. */
 	return access(buf, F_OK) || is_ours(buf) ? 0 : -EPERM;
 }
 
@@ -125,7 +125,10 @@ int proto_lock(void)
 	}
 }
 
-/* A socket that an ended instance left refuses connections. */
+/*
+ * Tell whether an instance of that name is running. The socket file of an instance that has ended
+ * refuses connections.
+ */
 bool proto_alive(const char *name)
 {
 	struct proto_client c;
@@ -141,7 +144,7 @@ void proto_unlink(const char *name)
 	char path[108];
 	int lock = proto_lock();
 
-	/* Another instance may have taken the name meanwhile. */
+	/* Remove the sockets only if no other instance has taken the name meanwhile. */
 	if (!proto_alive(name)) {
 		if (!proto_path(path, sizeof(path), name))
 			unlink(path);

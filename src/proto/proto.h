@@ -75,28 +75,28 @@ int proto_name_ok(const char *name);
  */
 int proto_dir(char *buf, size_t size, int make);
 
-/* proto_path() - Path of the control socket of an instance. 0 or -errno */
+/* proto_path() - Write the path of the control socket of an instance. Return: 0 or -errno */
 int proto_path(char *buf, size_t size, const char *name);
 
-/* proto_ro_path() - Path of the read-only socket of an instance. 0 or -errno */
+/* proto_ro_path() - Write the path of the read-only socket of an instance. Return: 0 or -errno */
 int proto_ro_path(char *buf, size_t size, const char *name);
 
 /*
- * proto_umad_path() - Path of an instance's socket for libuipoib-umad.so (umad/proto.h),
- * DIR/NAME.umad. 0 or -errno
+ * proto_umad_path() - Write the path of an instance's socket for libuipoib-umad.so (umad/proto.h),
+ * DIR/NAME.umad. Return: 0 or -errno
  */
 int proto_umad_path(char *buf, size_t size, const char *name);
 /*
- * proto_netns_path() - Path of the file that lists the named namespaces that the instance has made.
- * 0 or -errno
+ * proto_netns_path() - Write the path of the file that lists the named namespaces that the instance
+ * has made. Return: 0 or -errno
  */
 int proto_netns_path(char *buf, size_t size, const char *name);
 /* proto_alive() - True if an instance of that name accepts connections */
 bool proto_alive(const char *name);
 
 /*
- * proto_lib_path() - Path of a symbolic link to libuipoib-umad.so, DIR/NAME.so, for use where
- * LD_PRELOAD cannot hold the library's own path. 0 or -errno
+ * proto_lib_path() - Write the path of a symbolic link to libuipoib-umad.so, DIR/NAME.so, for use
+ * where LD_PRELOAD cannot contain the library's own path. Return: 0 or -errno
  */
 int proto_lib_path(char *buf, size_t size, const char *name);
 
@@ -128,7 +128,11 @@ struct proto_client {
 	char *buf;
 	size_t len, cap;
 	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1: no descriptor */
-	int timeout_ms; /* how long proto_call() waits for each line; -1 after proto_connect(): no limit */
+	/*
+	 * time in ms that proto_call() waits for each line; -1, which proto_connect() sets: no
+	 * limit
+	 */
+	int timeout_ms;
 };
 
 /*
@@ -136,11 +140,13 @@ struct proto_client {
  * -errno
  */
 int proto_connect(struct proto_client *c, const char *name);
-/* proto_connect_ro() - Connect to the read-only socket of an instance. As proto_connect() */
+/*
+ * proto_connect_ro() - Connect to the read-only socket of an instance. Return: as proto_connect()
+ */
 int proto_connect_ro(struct proto_client *c, const char *name);
 void proto_close(struct proto_client *c);
 
-/* proto_send() - Send one request; @args is borrowed and may be NULL. 0 or -errno */
+/* proto_send() - Send one request; @args is borrowed and may be NULL. Return: 0 or -errno */
 int proto_send(struct proto_client *c, const char *cmd, json_t *args);
 /*
  * proto_send_fd() - Send one request with a descriptor, which the caller still has to close; -1: without a

@@ -20,7 +20,10 @@
 #include "os/fd.h"
 #include "proto/proto.h"
 
-/* On a busy machine the kernel takes many seconds to remove the network namespaces of some hundred hosts. */
+/*
+ * Time that serve_stop() waits for the daemon. On a busy machine the kernel takes many seconds to
+ * remove the network namespaces of some hundred hosts.
+ */
 #define STOP_PATIENCE_MS 30000
 
 /* --- the log */
@@ -50,8 +53,8 @@ static void *relay(void *arg)
 }
 
 /*
- * Start the thread. The caller has blocked all signals, and the thread inherits this, so it gets no signal, not
- * even SIGPIPE.
+ * Start the thread. The caller has blocked all signals. The thread inherits the signal mask, so no
+ * signal interrupts it, not even SIGPIPE.
  */
 static int log_start(struct serve_log **ret, int sock, int fd)
 {
@@ -80,7 +83,10 @@ static void log_end(struct serve_log *l)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += LOG_PATIENCE_S;
 	if (pthread_timedjoin_np(l->thread, NULL, &until)) {
-		/* The thread waits for a reader, and ends with this process */
+		/*
+		 * The thread still waits for the reader of the log, so do not join it. It ends with
+		 * this process.
+		 */
 		pthread_detach(l->thread);
 		return;
 	}
@@ -121,7 +127,10 @@ static void become_daemon(const struct serve_cfg *cfg, int log_sock, int ready_f
 	struct serve_cfg mine = *cfg;
 
 	mine.log_fd = log_sock;
-	/* child() sees afterwards that the parent still runs, so its pid cannot have been another process's. */
+	/*
+	 * child() sees afterwards that the parent still runs, so the pid cannot have been that of
+	 * another process.
+	 */
 	mine.supervisor = pidfd_open(parent, 0);
 	child(&mine, ready_fd, parent, mask);
 }
@@ -174,7 +183,7 @@ int serve_start(struct serve *s, const struct serve_cfg *cfg)
 	else if (log[0] >= 0 && !log_start(&s->log, log[0], cfg->log_fd))
 		log[0] = -1;
 	if (log[0] >= 0)
-		close(log[0]); /* without the thread the daemon runs on without a log */
+		close(log[0]); /* without a thread the daemon runs on, but has no log */
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	return status;
 }

@@ -8,8 +8,7 @@
 #define NOT_UTF8 UINT32_MAX
 
 /*
- * True if s[0] to s[n - 1] are octets of UTF-8 that may follow a first octet. A NUL is no such
- * octet.
+ * True if s[0] to s[n - 1] are octets of UTF-8 that may follow a first octet. A NUL may not follow.
  */
 static bool follow(const unsigned char *s, unsigned int n)
 {

@@ -32,8 +32,8 @@ void text_add_escaped(struct text *t, const char *s);
 void text_print_escaped(FILE *f, const char *s);
 
 /*
- * text_utf8() - A copy of @s in which only octets that are not UTF-8 are escaped; which the caller frees by free().
- * NULL: out of memory
+ * text_utf8() - Return a copy of @s in which only octets that are not UTF-8 are escaped. The caller
+ * frees the copy by free(). Return: NULL if out of memory
  */
 char *text_utf8(const char *s);
 

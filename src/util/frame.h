@@ -39,7 +39,7 @@ struct frame_info {
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");
 
-/* The data of a new packet are zero; pkt_clone() copies them. */
+/* Return the struct frame_info of a packet. It is zero in a new packet; pkt_clone() copies it. */
 static inline struct frame_info *frame_info(struct pkt *p)
 {
 	return (struct frame_info *)p->priv;

@@ -16,14 +16,20 @@ struct hash_key {
 
 uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len);
 
-/* The link of an entry in a hash table; the member in the entry is named after the key (by_guid). */
+/*
+ * The link of an entry in a hash table; by convention the member in the entry is named after the
+ * key, such as by_guid.
+ */
 struct hlink {
 	struct hlink *next;
 	uint64_t hash;
 };
 
 struct htab {
-	/* Buckets; their number is a power of two, and grows when there are as many entries as buckets */
+	/*
+	 * Array of buckets. The number of buckets is a power of two, and grows when there are as
+	 * many entries as buckets
+	 */
 	struct hlink **bucket;
 	size_t nbuckets, n;
 };
@@ -31,7 +37,10 @@ struct htab {
 /* A zeroed table is valid and empty. */
 void htab_fini(struct htab *t);
 
-/* htab_add() - Insert under @hash; there may be other entries with the same hash. 0 or -ENOMEM */
+/*
+ * htab_add() - Insert an entry under @hash. Other entries may have the same hash. Return: 0 or
+ * -ENOMEM
+ */
 int htab_add(struct htab *t, struct hlink *n, uint64_t hash);
 
 void htab_del(struct htab *t, struct hlink *n);
@@ -41,8 +50,8 @@ struct hlink *htab_first(const struct htab *t, uint64_t hash);
 struct hlink *htab_next(const struct hlink *n);
 
 /*
- * htab_each() - Walk all entries in no particular order, beginning with @prev NULL. To delete an entry
- * on the way, get its successor first.
+ * htab_each() - Walk all entries in no particular order, beginning with NULL as @prev. Before
+ * deleting an entry, get the entry that follows it.
  */
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev);
 

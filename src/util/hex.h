@@ -2,7 +2,10 @@
 #ifndef UTIL_HEX_H
 #define UTIL_HEX_H
 
-/* hex_digit() - Value of a hexadecimal digit of either case; -1 if @c is none */
+/*
+ * hex_digit() - Return the value of a hexadecimal digit of either case; -1 if @c is not such a
+ * digit
+ */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

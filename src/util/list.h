@@ -30,7 +30,7 @@ static inline bool list_empty(const struct list *l)
 	return l->next == l;
 }
 
-/* list_add() - Insert @n before @pos; before the head means at the tail */
+/* list_add() - Insert @n before @pos. If @pos is the head of the list, @n becomes the last entry */
 static inline void list_add(struct list *pos, struct list *n)
 {
 	n->next = pos;
@@ -49,7 +49,7 @@ static inline void list_add_head(struct list *head, struct list *n)
 	list_add(head->next, n);
 }
 
-/* list_del() - Unlink @n; no effect if it is in no list */
+/* list_del() - Unlink @n; no effect if @n is in no list */
 static inline void list_del(struct list *n)
 {
 	n->prev->next = n->next;
@@ -64,7 +64,7 @@ static inline void list_del(struct list *n)
 	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head); \
 	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
 
-/* The current entry may be unlinked and freed inside the loop. */
+/* A loop in which the current entry may be unlinked and freed. */
 #define list_for_each_safe(pos, tmp, head, member)                        \
 	for (pos = list_entry((head)->next, __typeof__(*pos), member),    \
 	    tmp = list_entry(pos->member.next, __typeof__(*pos), member); \

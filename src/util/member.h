@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* member_put() - Store @v, cut to @size octets, in the member at @at, which is aligned */
+/* member_put() - Store @v, cut to @size octets, in the member at @at, which must be aligned */
 static inline void member_put(void *at, size_t size, uint64_t v)
 {
 	switch (size) {
@@ -26,7 +26,7 @@ static inline void member_put(void *at, size_t size, uint64_t v)
 	}
 }
 
-/* member_get() - Return the member at @at, which is aligned */
+/* member_get() - Return the value of the member at @at, which must be aligned */
 static inline uint64_t member_get(const void *at, size_t size)
 {
 	switch (size) {

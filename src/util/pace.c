@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 /*
- * The generic cell rate algorithm: .due is ahead of the present time by one interval for each use
- * that has not been regained yet.
+ * The generic cell rate algorithm: .due lies in the future by one interval for each use that the
+ * allowance has not regained yet.
  */
 
 static ns_t earliest(const struct pace *p, unsigned int burst, ns_t every)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PKT_ROOM 100 /* octets that a small packet leaves free for headers */
+#define PKT_ROOM 100 /* number of octets that a small packet in hdr[] leaves free for headers */
 
 #define PKTS_PER_SMALL 4
 
@@ -41,7 +41,10 @@ static int bufs_make(struct bufs *bs, struct pkt_pool *pool, unsigned int n, siz
 	bs->all = calloc(n, sizeof(*bs->all));
 	if (!bs->all)
 		return -ENOMEM;
-	/* In descending order, so that the lowest addresses are handed out, and touched, first. */
+	/*
+	 * Fill the free list in descending order of addresses, so that the buffers with the lowest
+	 * addresses are used, and their pages touched, first.
+	 */
 	for (unsigned int i = n; i-- > 0;) {
 		struct pkt_buf *b = &bs->all[i];
 
@@ -315,7 +318,7 @@ void pkt_trim(struct pkt *p, uint32_t len)
 		}
 	}
 	if (cut) {
-		/* The packet ends at PKT_HDR_MAX, so the remaining octets move up to there. */
+		/* The packet has to end at PKT_HDR_MAX, so move the remaining octets up. */
 		memmove(p->hdr + p->head + cut, p->hdr + p->head, len);
 		p->head = (uint16_t)(p->head + cut);
 	}
@@ -352,7 +355,10 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len)
 	return done;
 }
 
-/* Replace the slices by one slice in @b, which has room for them; takes the reference to @b. */
+/*
+ * Copy the slices of @p to @b, which has room for them, and make @b the only slice. Takes over the
+ * caller's reference to @b.
+ */
 static void move_payload(struct pkt *p, struct pkt_buf *b)
 {
 	uint32_t hlen = pkt_hdr_len(p), plen = p->len - hlen;

@@ -30,7 +30,7 @@
 #define PKT_TAIL_MAX 12
 #define PKT_PRIV_LEN 16
 #define PKT_BATCH 128 /* most packets that one call may carry */
-#define PKT_HOPS 64 /* links that a packet may cross before it is discarded */
+#define PKT_HOPS 64 /* largest number of links that a packet may cross */
 #define PKT_BUF_SIZE (68 * 1024) /* size of a buffer, for a super-frame of 64 KiB and its headers */
 /* Size of a small buffer, for one packet of the largest InfiniBand MTU; see pkt_shrink() */
 #define PKT_SMALL_SIZE 4352
@@ -53,12 +53,12 @@ struct pkt_slice {
 
 enum pkt_flags {
 	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
-	PKT_ICRC = 1 << 1, /* the tail holds an ICRC, but no VCRC; not together with PKT_CRC */
+	PKT_ICRC = 1 << 1, /* the tail holds an ICRC and no VCRC; never set together with PKT_CRC */
 	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and gets a new hop budget */
 	/* With PKT_CRC: the VCRC was verified, and needs no check until octets change */
 	PKT_VCRC_OK = 1 << 3,
-	PKT_ICRC_OK =
-		1 << 4, /* the ICRC was verified, which covers no octets that switches change */
+	/* the ICRC was verified, and stays valid, because switches change no octet that it covers */
+	PKT_ICRC_OK = 1 << 4,
 };
 
 struct pkt {
@@ -73,7 +73,8 @@ struct pkt {
 	uint8_t vl; /* virtual lane of the packet; 15 for SMPs */
 	/* number of packets that the descriptor represents: 1, or more in a train */
 	uint16_t count;
-	uint16_t seg; /* in a train: octets of payload in each packet but the last */
+	/* in a train: octets of payload in each packet except the last, which may be shorter */
+	uint16_t seg;
 	uint16_t seals_at; /* in a train with .seals: index in .seals of the first packet's CRCs */
 	uint8_t tail[PKT_TAIL_MAX];
 	struct pkt_buf *seals; /* in a train: the CRCs of its packets (train/seal.c); or NULL */
@@ -111,15 +112,19 @@ unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool);
 bool pkt_pool_is_scarce(const struct pkt_pool *pool);
 
 /*
- * pkt_alloc() - Get an empty packet (head at PKT_HDR_MAX, hops full, private octets zero), or NULL
+ * pkt_alloc() - Get an empty packet (head at PKT_HDR_MAX, full hop budget, private octets zero).
+ * Return: NULL if the pool is exhausted
  */
 struct pkt *pkt_alloc(struct pkt_pool *pool);
 
-/* pkt_free() - Return a packet and its references to the pool; NULL is accepted */
+/* pkt_free() - Return a packet to the pool, and drop its references to buffers; NULL is accepted */
 void pkt_free(struct pkt *p);
 void pkt_free_batch(struct pkt **v, unsigned int n);
 
-/* pkt_buf_alloc(), pkt_buf_alloc_small() - Get a large or a small buffer with one reference, or NULL */
+/*
+ * pkt_buf_alloc(), pkt_buf_alloc_small() - Get a large or a small buffer with one reference.
+ * Return: NULL if the pool has none left
+ */
 struct pkt_buf *pkt_buf_alloc(struct pkt_pool *pool);
 struct pkt_buf *pkt_buf_alloc_small(struct pkt_pool *pool);
 void pkt_buf_put(struct pkt_buf *b);
@@ -130,7 +135,10 @@ static inline struct pkt_buf *pkt_buf_get(struct pkt_buf *b)
 	return b;
 }
 
-/* pkt_clone() - Make a copy of headers, tail and private octets that shares the payload, or NULL */
+/*
+ * pkt_clone() - Make a packet with a copy of headers, tail and private octets, which shares the
+ * payload of @p. Return: NULL if the pool is exhausted
+ */
 struct pkt *pkt_clone(const struct pkt *p);
 
 /**
@@ -142,7 +150,10 @@ struct pkt *pkt_clone(const struct pkt *p);
  */
 struct pkt *pkt_from_data(struct pkt_pool *pool, const void *data, size_t len);
 
-/* pkt_add_slice() - Append a slice and take a reference; at most two. 0 or -ENOSPC */
+/*
+ * pkt_add_slice() - Append a slice of @b, and take a new reference to @b. A packet has at most two
+ * slices. Return: 0 or -ENOSPC
+ */
 int pkt_add_slice(struct pkt *p, struct pkt_buf *b, const uint8_t *data, uint32_t len);
 
 /*
@@ -191,7 +202,10 @@ static inline uint8_t *pkt_hdr(struct pkt *p)
 	return p->hdr + p->head;
 }
 
-/* pkt_push() - Make room for @n octets before the packet; NULL if there is none */
+/*
+ * pkt_push() - Make room for @n octets before the packet. Return: their address; NULL if hdr[] has
+ * no room
+ */
 static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 {
 	if (n > p->head)
@@ -201,7 +215,7 @@ static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 	return p->hdr + p->head;
 }
 
-/* pkt_gather() - Slow path of pkt_pull(), for octets that are not contiguous */
+/* pkt_gather() - The part of pkt_pull() for octets that are not contiguous; called by pkt_pull() */
 const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
 
 /**
@@ -252,7 +266,7 @@ int pkt_shrink(struct pkt *p);
 
 /*
  * pkt_unshare() - Copy the payload into one new buffer, unless it is one slice of a buffer that
- * nothing else refers to. 0 or -ENOMEM
+ * nothing else refers to. Return: 0 or -ENOMEM
  */
 int pkt_unshare(struct pkt *p);
 
@@ -281,7 +295,7 @@ static inline struct pkt *pkt_queue_pop(struct pkt_queue *q)
 	return p;
 }
 
-/* pkt_queue_push() - Put a packet in front of the others */
+/* pkt_queue_push() - Insert a packet at the head of a queue */
 static inline void pkt_queue_push(struct pkt_queue *q, struct pkt *p)
 {
 	p->next = q->head;

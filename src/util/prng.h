@@ -24,7 +24,7 @@ static inline uint64_t prng_u64(struct prng *r)
 	return z ^ (z >> 31);
 }
 
-/* prng_below() - A uniform value in [0, n), n > 0 */
+/* prng_below() - Return a uniformly distributed value from 0 to @n - 1; @n must not be 0 */
 static inline uint32_t prng_below(struct prng *r, uint32_t n)
 {
 	return (uint32_t)(((prng_u64(r) >> 32) * n) >> 32);

@@ -2,7 +2,7 @@
 #ifndef UTIL_TEXT_H
 #define UTIL_TEXT_H
 
-/* Building a line of text in a buffer of the caller, without counting the room that is left. */
+/* Building a line of text in a buffer of the caller, which keeps count of the room that is left. */
 
 #include <stddef.h>
 
@@ -28,7 +28,10 @@ void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf
 /* text_add_item() - Append @word, with @sep before it unless the text is empty */
 void text_add_item(struct text *t, const char *sep, const char *word);
 
-/* text_s() - The end of a noun after the number @n: "1 link", but "0 links" and "2 links" */
+/*
+ * text_s() - Return the plural ending of a noun after the number @n: "1 link", but "0 links" and "2
+ * links"
+ */
 static inline const char *text_s(unsigned long long n)
 {
 	return n == 1 ? "" : "s";

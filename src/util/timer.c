@@ -76,7 +76,11 @@ static void heap_grow(struct timers *ts)
 	struct timer **heap = realloc(ts->heap, (cap + 1) * sizeof(*heap));
 
 	if (!heap)
-		abort(); /* a timer that never fires would block its owner for ever */
+		/*
+		 * out of memory: abort, because a timer that never fires would block its owner for
+		 * ever
+		 */
+		abort();
 	ts->heap = heap;
 	ts->cap = cap;
 }

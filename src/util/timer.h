@@ -29,7 +29,7 @@ struct timer {
 struct timers {
 	struct timer **heap; /* heap[1..n] */
 	size_t n, cap;
-	uint64_t seq; /* number that the next timer to be armed gets in its .seq */
+	uint64_t seq; /* value that .seq of the next armed timer gets */
 	ns_t now; /* time of the last timers_run(), before which no deadline lies */
 };
 
