@@ -143,8 +143,8 @@ struct conf_iface {
 	bool devices_given;
 	const struct ipoib_profile *profile; /* row of the table in ipoib/profile.c */
 	/*
-	 * network namespace by name, path or pid:N; NULL: an anonymous namespace for a host with a name, and the
-	 * namespace of the caller for the other interfaces
+	 * Network namespace, by name, path or pid:N. NULL: if .host is set, an anonymous namespace
+	 * for that host, otherwise the namespace of the caller
 	 */
 	char *netns;
 	enum conf_netdev netdev;

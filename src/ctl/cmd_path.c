@@ -73,8 +73,8 @@ static void path_show(struct ctl_req *r)
 /* --- an address as a GID */
 
 /*
- * Finds the GID by two tables: the kernel's neighbour entry gives the token or address of the IP address, and the
- * link gives the GID of this token or address.
+ * Finds the GID by two tables: the kernel's neighbour table maps the IP address to a token or to an
+ * address of 20 octets, and the IPoIB link maps that token or address to a GID.
  */
 static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, unsigned int family,
 			     ib_gid *ret)

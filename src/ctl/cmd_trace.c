@@ -30,7 +30,7 @@ struct tracer {
 	struct inst_fabric *fab;
 	struct trace_match match;
 	ns_t started;
-	uint64_t id[PACKETS_MAX]; /* hashes of packets, in the order of their numbers */
+	uint64_t id[PACKETS_MAX]; /* hashes of the packets; packet number k has id[k - 1] */
 	unsigned int n;
 };
 

@@ -172,7 +172,8 @@ struct mad_req {
 	size_t len; /* octets of the MAD: 256, or more for an RMPP request */
 	unsigned int timeout_ms; /* time to wait for a response to each try */
 	unsigned int retries; /* number of tries after the first one, with the same TID */
-	mad_done_fn *done; /* called exactly once, never from inside mad_request() */
+	/* called once when the request ends; not by mad_cancel(), and never inside mad_request() */
+	mad_done_fn *done;
 	void *ctx;
 };
 
@@ -182,7 +183,8 @@ struct mad_req {
  *
  * done() gets status 0 with a response, even if the MAD status in the response is an error. Otherwise it gets
  * -ETIMEDOUT, -ECANCELED, or -ECONNABORTED after an RMPP ABORT or STOP.
- * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that @keep_tid keeps is open;
+ * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that .keep_tid
+ * keeps is open;
  * -ENOMEM; -EINVAL
  */
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now);

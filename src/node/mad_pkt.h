@@ -3,8 +3,8 @@
 #define NODE_MAD_PKT_H
 
 /*
- * MADs as packets: the headers and CRCs that HCAs and switches put around the 256 octets, 290
- * octets in all.
+ * Conversion between MADs and packets. A packet without GRH has 290 octets: a MAD of 256 octets,
+ * with the headers and CRCs that HCAs and switches put around it.
  */
 
 #include "node/node.h"

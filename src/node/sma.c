@@ -78,7 +78,10 @@ static uint16_t execute(struct sma_req *r, const void *mad)
 	return status;
 }
 
-/* The M_Key lease is over, so the port is unprotected again (14.2.4.2). */
+/*
+ * The M_Key lease is over (14.2.4.2). Clear M_KeyProtectBits, so that everybody can read the M_Key
+ * by a Get(PortInfo).
+ */
 void node_mkey_lease_fn(struct timer *t, ns_t now)
 {
 	struct node_port *p = container_of(t, struct node_port, mkey_lease);
@@ -99,10 +102,7 @@ static bool mkey_permits(const struct node_port *end, bool matches, uint8_t meth
 		return true;
 	if (method == MAD_METHOD_GET)
 		return end->pi.mkey_protect < 2;
-	/*
-	 * If M_KeyProtectBits are 0, everybody may read without the M_Key, but nobody may write
-	 * without it.
-	 */
+	/* A Set without the right M_Key is refused for all values of M_KeyProtectBits, even 0. */
 	return false;
 }
 

@@ -190,7 +190,10 @@ static uint16_t handle(struct sa_req *r)
 	return 0;
 }
 
-/* Tell whether a request is answered at all, see "Silence" in sa.h. */
+/*
+ * Tell whether a request is answered at all; "Requests without an answer" in sa.h gives the
+ * reasons.
+ */
 bool sa_req_accept(struct sa_req *r)
 {
 	uint64_t key = sm_config(r->sa->sm)->sm_key;

@@ -21,7 +21,7 @@ struct table_query {
 	 * true if only end ports have the table; false if physical ports of switches have it, too
 	 */
 	bool ends;
-	/* Adds the record of one block of @p. Return: false when the table takes no more records */
+	/* Add the record of one block of @p. Return: false when the table takes no more records */
 	bool (*add)(const struct table_query *q, const struct sm_port *p, unsigned int block);
 };
 
