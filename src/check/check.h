@@ -66,7 +66,8 @@ const struct chk_kind_info *chk_kind_info(enum chk_kind kind);
 #define CHK_WHAT_MAX 480
 struct chk_finding {
 	enum chk_kind kind;
-	uint64_t guid; /* GUID of the node that .where names; 0 if several nodes are concerned */
+	/* GUID of the node that .where names; 0 if the finding is about several nodes */
+	uint64_t guid;
 	/*
 	 * number that distinguishes findings of one kind at one place, such as an MLID, a LID or a P_Key; 0: there
 	 * can be only one such finding
@@ -78,15 +79,15 @@ struct chk_finding {
 	char what[CHK_WHAT_MAX];
 };
 
-/* A pair of ports of a switch: packets come in at one port and leave by the other. */
+/* Two ports of a switch that a route uses: packets come in at port .in and leave by port .out. */
 struct chk_turn {
 	uint32_t node;
 	uint8_t in, out;
 };
 
 /*
- * An edge of a credit loop: packets on the link behind .hold wait for the link behind .want, and the given path is an
- * example
+ * An edge of a credit loop: packets that left by port .hold.out wait until port .want.out is free.
+ * .slid and .dlid give one path that does so
  */
 struct chk_wait {
 	struct chk_turn hold, want;
@@ -95,9 +96,10 @@ struct chk_wait {
 #define CHK_WAITS_MAX 64
 
 /*
- * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that decides on which
- * lanes the loop is: SLtoVL at both switches, and the SL of the path (chk_add_path()). Return: number of waits in
- * @ret; 0: there is no such loop, or lanes do not matter, or the loop is longer than @ret, or memory ran out
+ * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that
+ * decides which virtual lanes the loop occupies: SLtoVL at both switches, and the SL of the path
+ * (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or lanes do not
+ * matter, or the loop is longer than @ret, or memory ran out
  */
 uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
 
@@ -107,7 +109,10 @@ struct chk_report {
 	uint32_t n;
 	uint32_t left_out; /* findings for which there was no room or no memory */
 	uint32_t faults, notes; /* numbers of findings, including those left out */
-	/* switches that were looked at while routes were followed to find credit loops: a measure of the work */
+	/*
+	 * number of switches visited while routes were followed to find credit loops; tests use it
+	 * as a measure of the work
+	 */
 	uint64_t steps;
 };
 
@@ -123,10 +128,12 @@ int chk_run(const struct chk_fabric *f, const struct chk_opts *o, struct chk_rep
 void chk_report_fini(struct chk_report *r);
 
 /*
- * chk_report_confirm() - Remove from @r the findings that @again, the report of a later reading of the same fabric,
- * does not contain, because they were passing states. Two findings are the same if kind, place and .about are equal.
- * Texts are not compared, because numbers in them change. @again is sorted. Findings about growth of counters stay,
- * because they already follow from two readings. If one of the reports is not complete, no finding is removed
+ * chk_report_confirm() - Remove from @r the findings that @again, the report of a later reading of
+ * the same fabric, does not contain, because these findings were about states that did not last.
+ * Two findings are the same if kind, place and .about are equal. Texts are not compared, because
+ * the numbers in the texts change. @again is sorted. Findings about growth of counters stay,
+ * because they already follow from two readings. If one of the reports is not complete, no finding
+ * is removed
  */
 void chk_report_confirm(struct chk_report *r, struct chk_report *again);
 

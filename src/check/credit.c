@@ -5,15 +5,18 @@
 #include <string.h>
 
 /*
- * Credit loops. Dally and Seitz: a routing is free of deadlocks if its channel dependency graph has no cycle. A
- * channel is a link between two switches in one direction. A channel depends on another channel if packets arrive by
- * the first and leave by the second. As in ibdmchk, only routes from CAs to CAs count, because switches themselves
- * send few packets.
+ * Finds credit loops. According to Dally and Seitz, a routing is free of deadlocks if its channel
+ * dependency graph has no cycle. A channel is a link between two switches in one direction. A
+ * channel depends on another channel if packets arrive by the first and leave by the second. As in
+ * ibdmchk, only routes from CAs to CAs count, because switches themselves send few packets.
  */
 
 struct graph {
 	struct chk *c;
-	/* index of each node's first channel, less 1 because ports count from 1; [f->n] */
+	/*
+	 * index of the channel that leaves the node by port 1; the channels of its other ports
+	 * follow; [f->n]
+	 */
 	uint32_t *first;
 	uint32_t n; /* number of channels */
 	/* bit mask of the egress ports of the next switch on which a channel depends, [n] */
@@ -75,8 +78,9 @@ static bool fill(struct graph *g)
 /* --- cycles */
 
 /*
- * Find a channel that has not been removed and on which @ch depends. The search starts at egress port *@at, and
- * leaves *@at at the port after the found channel's. Return: UINT32_MAX if there is none
+ * Find a channel that has not been removed and on which @ch depends. The search starts at egress
+ * port *@at, and leaves *@at at the port after the found channel's. Return: UINT32_MAX if there is
+ * no such channel
  */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -111,8 +115,8 @@ static void peel_front(struct graph *g, uint32_t *todo)
 }
 
 /*
- * Find a channel that has not been removed and that depends on @ch. The search starts at port *@at of the switch at
- * which @ch begins. Return: UINT32_MAX if there is none
+ * Find a channel that has not been removed and that depends on @ch. The search starts at port *@at
+ * of the switch at which @ch begins. Return: UINT32_MAX if there is no such channel
  */
 static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -134,7 +138,10 @@ static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
 	return UINT32_MAX;
 }
 
-/* Remove channels that depend on no remaining channel. Such channels lead to a cycle, but not out of one. */
+/*
+ * Remove channels that depend on no remaining channel. A cycle can lead to such a channel, but the
+ * channel is in no cycle itself.
+ */
 static void peel_back(struct graph *g, uint32_t *todo)
 {
 	uint32_t k = 0, ch;
@@ -171,9 +178,9 @@ static bool peel(struct graph *g)
 }
 
 /*
- * A remaining channel depends on another remaining channel, and has one that depends on it. A walk against the
- * dependencies must therefore meet some channel twice, and the part between the two visits is a cycle. Return: a
- * channel in a cycle
+ * Each remaining channel depends on another remaining channel, and some remaining channel depends
+ * on it. If we go from a channel to one that depends on it, and so on, we must meet some channel
+ * twice, and the part between the two visits is a cycle. Return: a channel in a cycle
  */
 static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before)
 {
@@ -190,7 +197,9 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 	return start;
 }
 
-/* @before leads backwards along the cycle, so the last turn is written first. */
+/*
+ * @before[ch] is the channel before ch in the cycle, so the last turn of the loop is written first.
+ */
 static bool write_loop(const struct graph *g, uint32_t start, const uint32_t *before,
 		       struct chk_loop *ret)
 {

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 
 /*
- * A cycle of channels is a credit loop only if the packets that wait for each other use the same virtual lane. At
- * each switch, the SL of a packet and the SLtoVL table determine the lane by which it leaves. Only the SA knows the
- * SL of a path.
+ * A cycle of channels is a credit loop only if the packets that wait for each other use the same
+ * virtual lane. At each switch, the SL of a packet and the SLtoVL table determine the lane by which
+ * it leaves. The SL of a path has to be requested from the SA.
  */
 
 /* --- paths that make a dependency */
 
-/* If the route from some CA to the LID takes the link of @t and the link of @u, write this dependency to @ret. */
+/*
+ * If the route from some CA to the LID uses first the link of turn @t and then the link of turn @u,
+ * write this dependency to @ret, and return true.
+ */
 static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct chk_turn *t,
 		      const struct chk_turn *u, struct chk_wait *ret)
 {
@@ -66,7 +69,7 @@ static const struct chk_port *port_of(const struct chk_fabric *f, const struct c
 	return &f->node[t->node]->port[t->out];
 }
 
-/* Tell whether packets of all SLs leave this switch by the same lane */
+/* Tell whether packets of all SLs leave this switch on the same virtual lane */
 static bool one_lane(const struct chk_fabric *f, const struct chk_turn *t)
 {
 	const struct chk_port *p = port_of(f, t);

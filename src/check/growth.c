@@ -55,8 +55,9 @@ static unsigned int value(const struct pma_port_counters *c, unsigned int i)
 }
 
 /*
- * Largest growth of SymbolErrorCounter within @ms ms that is no fault: 1, plus 1 for each 10 s. A link of 100 Gb/s
- * has one error in 10 s at the bit error rate of 1e-12 that volume 2 of IBTA allows
+ * Return: the largest growth of SymbolErrorCounter within @ms ms that is no fault: 1, plus 1 for
+ * each 10 s. A link of 100 Gb/s has one error in 10 s at the bit error rate of 1e-12 that volume 2
+ * of IBTA allows
  */
 static unsigned int symbol_errors_admitted(uint64_t ms)
 {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Checks of GUIDs, of LIDs, and of the SM LID in the ports. */
+/* Checks of GUIDs, of LIDs, and of the LID of the subnet manager that each port has stored. */
 
 /* --- GUIDs */
 
@@ -84,7 +84,7 @@ static bool has_manager(const struct chk_node *n, const struct chk_port *p)
 	       (n->sw || p->pi.port_state == IB_PORT_ACTIVE);
 }
 
-/* The SM LID that most ports have; 0: no port has one. */
+/* Return: the LID of the subnet manager that most ports have stored; 0: no port has stored one */
 static uint16_t usual_manager(struct chk *c)
 {
 	const struct chk_fabric *f = c->f;
@@ -116,7 +116,7 @@ static bool is_master(const struct chk_manager *m)
 	return m->info.state == SMP_SM_MASTER;
 }
 
-/* The first subnet manager that answered as master; NULL: there is none */
+/* Return: the first subnet manager that answered that it is the master; NULL: none did */
 static const struct chk_manager *first_master(const struct chk_fabric *f)
 {
 	for (uint32_t i = 0; i < f->nmanagers; i++)
@@ -151,8 +151,8 @@ static void other(struct chk *c, const struct chk_node *n, const struct chk_port
 }
 
 /*
- * The LID of the SM in each port should be the LID of the master that answered. If no master
- * answered, the LID that most ports have is taken as the right LID.
+ * The SM LID that each port has stored should be the LID of the master SM that answered. If no
+ * master answered, the LID that most ports have is taken as the right LID.
  */
 void chk_managers(struct chk *c)
 {

@@ -4,22 +4,26 @@
 #include <stdlib.h>
 
 /*
- * Unicast routes. For each LID of an end port, every switch in the same part of the fabric must lead to it. The check takes
- * one LID at a time and looks at each switch once: a switch whose next switch is known to lead to the LID leads to the LID,
- * too.
+ * Unicast routes. For each LID of an end port, every switch in the same part of the fabric must
+ * lead packets to the LID. The check takes one LID at a time and looks at each switch once: a
+ * switch whose next switch is known to lead to the LID leads to the LID, too.
  */
 
 #define EXAMPLES 3 /* most LIDs that a finding lists */
 #define LOOPS_MAX 64 /* most different loops that are reported */
 
-/* OVER: all faults on the way from this switch to the LID are noted */
+/*
+ * ON_WAY: the search has reached the switch but not yet the end of the route; OVER: all faults on
+ * the route from this switch to the LID are recorded
+ */
 enum verdict { UNSEEN, ON_WAY, OVER };
 
 /* Entries of one switch that have the same fault */
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
-	uint8_t port; /* port that the first such entry names; only for dead ends */
+	/* egress port in the first such entry; used only for routes that end before the LID */
+	uint8_t port;
 	const char *why;
 };
 
@@ -34,8 +38,8 @@ struct walk {
 	struct chk *c;
 	uint8_t *verdict; /* enum verdict of each switch for .lid, [f->n] */
 	struct wrong *hole, *apart, *dead; /* [f->n] */
-	bool *has_cas; /* tells whether CAs are connected to the switch, [nsw] */
-	bool from_ca; /* tells whether packets of CAs take the present route */
+	bool *has_cas; /* true for switches to which CAs are connected, [nsw] */
+	bool from_ca; /* true if packets of CAs take the route that is being followed */
 	struct loop loop[LOOPS_MAX];
 	unsigned int nloops;
 	uint32_t more_loops;
@@ -115,7 +119,10 @@ static void note_loop(struct walk *w, const struct chk_node *at)
 	const struct chk_node *n = at;
 	uint64_t hash = 0;
 
-	/* Add the hashes of the entries, because a sum does not depend on the switch at which the loop is entered. */
+	/*
+	 * The number of a loop is the sum of the hashes of its entries, so that it does not depend
+	 * on the switch at which the search enters the loop.
+	 */
 	do {
 		uint32_t id = n->index << 8 | entry(n, w->lid);
 
@@ -170,8 +177,8 @@ static void follow(struct walk *w, const struct chk_node *from)
 	if (n && w->verdict[n->index] == ON_WAY)
 		note_loop(w, n);
 	/*
-	 * Follow the entries to the same switches once more, but not by step(), which would record the switches'
-	 * faults a second time.
+	 * Visit the switches on the route once more, by their LFT entries, but not by step(), which
+	 * would record the switches' faults a second time.
 	 */
 	for (n = from; n && w->verdict[n->index] == ON_WAY;) {
 		uint8_t out = n->sw->lft ? entry(n, w->lid) : 0;
@@ -181,7 +188,10 @@ static void follow(struct walk *w, const struct chk_node *from)
 	}
 }
 
-/* Find the switch to which the owner of the LID is connected. Return: false if there is none */
+/*
+ * Find the switch to which the owner of the LID is connected. Return: false if the owner is
+ * connected to no switch
+ */
 static bool find_last(struct walk *w)
 {
 	const struct chk_node *n = w->to.node;
@@ -207,7 +217,10 @@ static void one_lid(struct walk *w)
 		return;
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
-	/* Routes that packets of CAs take come first, because a missing entry on such a route is worse. */
+	/*
+	 * First follow the routes that packets of CAs take. A missing entry is reported once, and
+	 * on such a route it is a worse fault.
+	 */
 	for (int ca = 1; ca >= 0; ca--) {
 		w->from_ca = ca;
 		for (uint32_t i = 0; i < c->nsw; i++)

@@ -119,7 +119,10 @@ static void state(struct chk *c, const struct chk_node *n, const struct chk_port
 			words[p->pi.port_state]);
 }
 
-/* Compare the two ends of a link that is up. @p is its first end */
+/*
+ * Compare the settings of the two ends of a link that is up. @p is the end that comes first in the
+ * fabric
+ */
 static void both(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);
@@ -139,10 +142,7 @@ static void both(struct chk *c, const struct chk_node *n, const struct chk_port 
 			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
 }
 
-/*
- * Tell whether each end of the link has the other one as its peer, and @p is the end that comes
- * first
- */
+/* Tell whether both ends agree about the link, and @p is the end that comes first in the fabric */
 static bool is_first_end(const struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);

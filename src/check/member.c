@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 /*
- * Members of multicast groups according to the SA. The switch of each member must forward the
- * group's packets to it.
+ * Checks the members of multicast groups that the SA lists: the switch to which a member is
+ * connected must forward the group's packets to the member's port.
  */
 
 /* The ports that have members of an MLID */
 struct ports {
-	uint64_t first; /* GUID of the first such port; 0: there is none */
+	uint64_t first; /* GUID of the first port that is a member; 0: no port is */
 	bool several; /* members are at two ports or more */
 };
 

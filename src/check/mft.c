@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 /*
- * Multicast. For each MLID, the port masks of the switches make a directed graph: a link is an edge if the switch at
- * one end sends packets of the MLID to it. Where the switches at both ends send, packets travel in both directions;
- * the switches that are connected by such links are called an island. An island must be a tree, or packets circle in
- * it. A link to which only one end sends leads from one island to another. Switches that have only sending members
- * are connected in this way. Every island must lead to the island with the receivers.
+ * Checks multicast routes. For each MLID, the port masks of the switches make a directed graph: a
+ * link is an edge if the switch at one end sends packets of the MLID to it. Where the switches at
+ * both ends send, packets travel in both directions; the switches that are connected by such links
+ * are called an island. An island must be a tree, or packets circle in it. A link to which only one
+ * end sends leads from one island to another. In this way OpenSM connects switches whose members
+ * only send. Every island must lead to the island with the receivers.
  */
 
 struct island {
@@ -20,7 +21,10 @@ struct island {
 	uint8_t port; /* port of .sw to which the receiver is connected; 0: the receiver is the switch itself */
 	const struct chk_node *out; /* switch and port by which packets leave for another island */
 	uint8_t out_port;
-	/* island in which packets end; UNKNOWN; or NOWHERE if packets circle for ever */
+	/*
+	 * island that packets from this island reach in the end; UNKNOWN: not computed yet;
+	 * NOWHERE: packets circle for ever
+	 */
 	uint32_t end;
 };
 #define NOWHERE UINT32_MAX
@@ -122,7 +126,10 @@ static bool receives(const struct tree *t, const struct chk_node *n, unsigned in
 	return m && !m->sw && chk_carries(t->c->f, &n->port[port]);
 }
 
-/* Return: the first port, from @from on, in the mask of a switch; 256: none */
+/*
+ * Return: the lowest port from @from on that is in the switch's mask for the MLID; 256: there is
+ * none
+ */
 static unsigned int next_port(const struct tree *t, const struct chk_node *n, unsigned int from)
 {
 	const uint64_t *mask = t->at < n->sw->mft_len ? n->sw->mft[t->at] : NULL;
@@ -145,7 +152,7 @@ static bool both_ways(const struct tree *t, const struct chk_node *n, unsigned i
 
 /* --- islands */
 
-/* Merge the islands at the two ends of each link to which both ends send. */
+/* Merge the islands at the two ends of each link to which the switches at both ends send. */
 static void join(struct tree *t, const struct chk_node *n)
 {
 	each_port(p, t, n)
@@ -184,9 +191,10 @@ static void count(struct tree *t, const struct chk_node *n)
 		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
 			   !both_ways(t, n, p)) {
 			/*
-			 * A link from an island that has a way out already, or a link within one island, makes
-			 * packets arrive twice. The finding is not reported if the mask at the other end is unknown,
-			 * because that end may send to the link, too.
+			 * Packets arrive twice over this link if both its ends are in the same
+			 * island, or if another link leads out of the island already. In the second
+			 * case nothing is reported if the mask of the switch at the other end is
+			 * unknown, because this switch may send to the link, too.
 			 */
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))
@@ -201,16 +209,16 @@ static void count(struct tree *t, const struct chk_node *n)
 }
 
 /*
- * Return: the island in which packets of @i end; NOWHERE: they circle. The result is stored for each island on the
- * way.
+ * Return: the island that packets from island @i reach in the end; NOWHERE: the packets circle. The
+ * result is stored for each island on the way.
  */
 static uint32_t end_of(struct tree *t, uint32_t i)
 {
 	uint32_t at = i, end;
 
 	/*
-	 * Assume that packets of an island circle until the search has found where they end. If the search comes back
-	 * to the island, they do circle.
+	 * Assume that packets of an island circle until the search has found where they end. If the
+	 * search comes back to the island, its packets really circle.
 	 */
 	while (t->island[at].end == UNKNOWN) {
 		t->island[at].end = NOWHERE;

@@ -49,8 +49,8 @@ void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t
 }
 
 /*
- * Make room for one more entry in an array whose capacity is a power of two. Return: the array, or NULL if memory ran
- * out
+ * Make room for one more entry in the array @p of @n entries, whose capacity is always a power of
+ * two. Return: the array, or NULL if memory ran out
  */
 static void *room(struct chk_fabric *f, void *p, uint32_t n, uint32_t max, size_t size)
 {
@@ -58,7 +58,8 @@ static void *room(struct chk_fabric *f, void *p, uint32_t n, uint32_t max, size_
 		f->cut = true;
 		return NULL;
 	}
-	if (n & (n - 1)) /* a capacity that is a power of two is used up only when n is one */
+	/* a capacity that is a power of two is full only when n is a power of two */
+	if (n & (n - 1))
 		return p;
 	return chk_grow(f, p, n, n ? 2 * (size_t)n : 1, size);
 }
@@ -206,7 +207,10 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s)
 {
 	struct chk_silence *last = f->nsilences ? &f->silence[f->nsilences - 1] : NULL, *v;
 
-	/* The blocks of one table are requested one after the other, so comparing with the last entry is enough. */
+	/*
+	 * The blocks of one table are requested one after the other, so it is enough to compare a
+	 * new failure with the last entry.
+	 */
 	if (last && last->node == s->node && last->port == s->port && last->attr == s->attr &&
 	    last->status == s->status && last->pma == s->pma && last->behind == s->behind) {
 		last->count++;

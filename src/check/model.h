@@ -5,12 +5,12 @@
 /*
  * DOC: The fabric that is checked
  *
- * A struct chk_fabric holds data about nodes, ports, links and tables as it was read from a file or from the agents
- * of a live fabric. It holds no computed data. Data that was not read is marked as unknown, and no check concludes
- * anything from it.
+ * A struct chk_fabric holds data about nodes, ports, links and tables as it was read from a file or
+ * from the agents of a live fabric. It holds no computed data. Data that was not read is marked as
+ * unknown, and no check concludes anything from it.
  *
- * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm), because a fault would
- * then be in both and would not be noticed.
+ * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm),
+ * because a fault in shared code would be in both, and no check would notice it.
  */
 
 #include <stdbool.h>
@@ -51,7 +51,10 @@ struct chk_port {
 	uint8_t num;
 	uint8_t lmc;
 	bool known; /* .pi was read */
-	/* true if the node behind the port was not read, because of a silent agent, a bound, or a twin */
+	/*
+	 * true if the node behind the port was not read: its agent did not answer, a bound was
+	 * reached, or the node has the GUID of another node
+	 */
 	bool mute;
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
@@ -60,7 +63,10 @@ struct chk_port {
 	uint16_t *pkeys;
 	uint16_t npkeys;
 	bool pkeys_gaps; /* a part of the table was not read */
-	/* VL of each SL by ingress port, [nports + 1] of a switch, [1] of a CA; CHK_NO_VL or NULL: not read */
+	/*
+	 * VL on which packets of each SL leave by this port, one row for each ingress port, [nports
+	 * + 1] of a switch, [1] of a CA; CHK_NO_VL or NULL: not read
+	 */
 	uint8_t (*sltovl)[16];
 	struct chk_counters *counters; /* NULL: not read */
 };
@@ -68,10 +74,18 @@ struct chk_port {
 struct chk_switch {
 	bool known; /* .si was read */
 	struct smp_switch_info si;
-	uint8_t *lft; /* egress port of each LID, [lft_len]; SMP_LFT_NONE above. NULL: not read */
+	/*
+	 * egress port of each LID, [lft_len]; LIDs from lft_len on have none (SMP_LFT_NONE). NULL:
+	 * not read
+	 */
+	uint8_t *lft;
 	uint32_t lft_len;
 	bool lft_gaps; /* a part of the table was not read */
-	uint64_t (*mft)[4]; /* egress ports of each MLID from 0xc000 on, [mft_len]; none above */
+	/*
+	 * bit mask of the egress ports of each MLID from 0xc000 on, [mft_len]; further MLIDs have
+	 * none
+	 */
+	uint64_t (*mft)[4];
 	uint32_t mft_len;
 	bool mft_known; /* the MFT was read */
 	bool mft_gaps; /* a part of it was not read */
@@ -89,7 +103,7 @@ struct chk_node {
 	struct chk_switch *sw; /* data of a switch; NULL for a CA or a router */
 	uint8_t nhops; /* directed route from the port that reads, path[1 .. nhops] */
 	uint8_t path[IB_MAX_HOPS + 1];
-	uint8_t arrived; /* port of this node by which that route arrives */
+	uint8_t arrived; /* port of this node at which the directed route .path arrives */
 };
 
 /* A subnet manager that answered SMInfo */
@@ -99,14 +113,14 @@ struct chk_manager {
 	struct smp_sm_info info;
 };
 
-/* Whether the members of groups are known, and why not */
+/* Tells whether the members of multicast groups are known, or why they are not known */
 enum chk_members {
 	CHK_MEMBERS_UNASKED, /* the SA was not asked, or the port knows no SA */
 	CHK_MEMBERS_SILENT, /* the SA did not answer */
 	CHK_MEMBERS_REFUSED, /* the SA refused, or answered something else */
 	/* the SA listed groups without their members, as it does for requests without the SM_Key */
 	CHK_MEMBERS_UNNAMED,
-	CHK_MEMBERS_CUT, /* a bound was reached, so some are missing */
+	CHK_MEMBERS_CUT, /* a bound on memory was reached, so some members are missing */
 	CHK_MEMBERS_KNOWN,
 };
 
@@ -114,7 +128,8 @@ enum chk_members {
 struct chk_member {
 	uint16_t mlid;
 	uint64_t port_guid;
-	uint8_t join_state; /* bit 0 full, 1 non, 2 send-only non, 3 send-only full */
+	/* bits: 0 FullMember, 1 NonMember, 2 SendOnlyNonMember, 3 SendOnlyFullMember */
+	uint8_t join_state;
 	ib_gid mgid;
 };
 
@@ -124,7 +139,10 @@ struct chk_path {
 	uint8_t sl;
 };
 
-/* Another node was found where a node with the same GUID was known already. */
+/*
+ * The link behind a port leads to a node that has the same GUID as a node found earlier, although
+ * it is another node.
+ */
 struct chk_twin {
 	uint32_t node; /* index of the node that was found first */
 	uint32_t behind; /* node and port whose link leads to the second node */
@@ -133,7 +151,11 @@ struct chk_twin {
 
 /* A request that was not answered, or that was refused */
 struct chk_silence {
-	uint32_t node; /* node to which the request went, or behind whose port the silent node is */
+	/*
+	 * node that did not answer; if .behind, the node to whose port .port the silent node is
+	 * connected
+	 */
+	uint32_t node;
 	uint8_t port;
 	bool behind; /* true if the node behind the port did not answer */
 	uint16_t attr; /* attribute of the request */
@@ -158,8 +180,8 @@ struct chk_fabric {
 	struct chk_silence *silence;
 	uint32_t nsilences;
 	size_t octets, octets_max; /* memory in use, and its bound */
-	bool cut; /* true if data is missing because a bound was reached */
-	bool late; /* true if data is missing because the time was over */
+	bool cut; /* true if data is missing because a bound on memory was reached */
+	bool late; /* true if data is missing because the time limit of the reading was reached */
 };
 
 /* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
@@ -190,9 +212,12 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s);
 int chk_add_path(struct chk_fabric *f, const struct chk_path *p);
 int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
 int chk_add_manager(struct chk_fabric *f, const struct chk_manager *m);
-/* chk_set_lft() - Set the port for a LID; the table grows as needed */
+/* chk_set_lft() - Set the egress port for a LID in the LFT of a switch, which grows as needed */
 int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);
-/* chk_set_mft() - Add ports to the ports of an MLID: bits of @mask for the ports from 16 * @position on */
+/*
+ * chk_set_mft() - Add egress ports for an MLID to the MFT of a switch. Bit 0 of @mask stands for
+ * port 16 * @position, bit 1 for the next port, and so on
+ */
 int chk_set_mft(struct chk_fabric *f, struct chk_switch *sw, unsigned int mlid,
 		unsigned int position, uint16_t mask);
 
@@ -211,14 +236,14 @@ struct chk_err {
 	char text[320];
 };
 
-/**
+/*
  * chk_read_tables() - Add the forwarding tables that a program printed
  * @name:	name of the file, for messages
  * @err:	the error and its place, written on failure
  *
- * It reads the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and multicast), and OpenSM's dumps
- * opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of switches that the fabric does not have are counted in
- * *@ret_unknown.
+ * The text may be the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and
+ * multicast), and OpenSM's dumps opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of
+ * switches that the fabric does not have are counted in *@ret_unknown.
  *
  * Return: 0; -EINVAL: the text is none of these, or wrong; -ENOMEM; -ENOSPC
  */
@@ -245,8 +270,8 @@ static inline struct chk_node *chk_peer(const struct chk_fabric *f, const struct
 }
 
 /*
- * chk_carries() - False if it is known that no data can cross the port, because nothing is connected or the port is
- * not Active
+ * chk_carries() - Return: false if the port certainly carries no data, because nothing is connected
+ * to it or it is not Active
  */
 bool chk_carries(const struct chk_fabric *f, const struct chk_port *p);
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 /*
- * Checks of P_Key tables: that ports have the P_Keys of a partitions.conf, and that switches that enforce P_Keys
- * accept the P_Keys of the port behind them.
+ * Checks of P_Key tables: that ports have the P_Keys that OpenSM's file partitions.conf gives them,
+ * and that switches that enforce P_Keys accept the P_Keys of the port behind them.
  */
 
 /*
- * --- membership as OpenSM derives it from partitions.conf: of the most specific rules that name a port, the last
- * rule is valid
+ * --- membership as OpenSM derives it from partitions.conf: if several rules apply to a port, only
+ * the most specific kind of rule counts, and of these rules the last one
  */
 
 static bool name_fits(const char *name, const char *desc)
@@ -149,8 +149,8 @@ void chk_partitions(struct chk *c, const struct sm_partitions *ps)
 /* --- switches that enforce P_Keys */
 
 /*
- * Tell whether packets with this P_Key pass a table: an entry must have the same low 15 bits, and one of the two must
- * be a full member's
+ * Tell whether packets with this P_Key pass a table: an entry must have the same low 15 bits, and
+ * at least one of the two P_Keys must be that of a full member
  */
 static bool passes(const struct chk_port *table, uint16_t pkey)
 {

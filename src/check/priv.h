@@ -18,7 +18,7 @@ struct chk_port_guid {
 	const struct chk_port *port;
 };
 
-/* Data that several checks need; index.c makes it. */
+/* Data that several checks need. chk_index() computes the data from the fabric. */
 struct chk {
 	const struct chk_fabric *f;
 	struct chk_report *r;
@@ -28,7 +28,10 @@ struct chk {
 	/* end ports that have a port GUID, sorted by GUID, and then in the order of the fabric, [nby_guid] */
 	struct chk_port_guid *by_guid;
 	uint32_t nby_guid;
-	/* connected part of the fabric that each node is in, by links that carry data, [f->n] */
+	/*
+	 * number of the part of the fabric to which each node belongs; links that carry data
+	 * connect the nodes of a part; [f->n]
+	 */
 	uint32_t *part;
 	bool no_memory;
 	uint64_t steps; /* as chk_report.steps */
@@ -38,13 +41,16 @@ struct chk {
 int chk_index(struct chk *c);
 void chk_index_fini(struct chk *c);
 
-/* chk_find_port() - First end port with a port GUID; NULL: there is none */
+/* chk_find_port() - Return: the first end port with this port GUID; NULL: there is none */
 const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid);
 
 /* chk_has_cas() - True if data can reach a CA from a port of the switch */
 bool chk_has_cas(const struct chk *c, const struct chk_node *n);
 
-/* chk_add() - Add a finding. @about is the member of struct chk_finding; @port -1 means the whole node */
+/*
+ * chk_add() - Add a finding. @about becomes the member .about of struct chk_finding; @port -1 means
+ * the whole node
+ */
 void chk_add(struct chk *c, enum chk_kind kind, const struct chk_node *n, int port, uint64_t about,
 	     const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* chk_add_where() - Add a finding whose place is a text of the caller */
@@ -59,17 +65,24 @@ void chk_name_port(struct text *t, const struct chk_node *n, unsigned int port);
 void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_node *n,
 		   unsigned int port);
 
-/* chk_sends() - Whether the MFT of a switch sends an MLID, counted from 0xc000, to a port */
+/*
+ * chk_sends() - Tell whether switch @n sends packets of a multicast group to @port. @at is the MLID
+ * minus 0xc000
+ */
 static inline bool chk_sends(const struct chk_node *n, unsigned int at, unsigned int port)
 {
 	return n->sw && at < n->sw->mft_len && n->sw->mft[at][port / 64] >> (port % 64) & 1;
 }
 
-/* A credit loop: packets on the link of turn i wait for the link of turn i + 1. */
+/*
+ * A credit loop: packets on the link behind the egress port of turn i wait for the link behind the
+ * egress port of turn i + 1, and packets of the last turn for the first.
+ */
 struct chk_loop {
 	struct chk_turn *turn; /* to be free()d */
 	uint32_t n; /* 0: there is no loop */
-	uint32_t links; /* number of links that are in such loops or between them */
+	/* number of links that are in some credit loop, or on a route from one loop to another */
+	uint32_t links;
 };
 
 /* chk_find_loop() - Find a credit loop. Adds to c->steps. Return: false: out of memory */
@@ -79,8 +92,8 @@ bool chk_find_loop(struct chk *c, struct chk_loop *ret);
 enum chk_way_end { CHK_WAY_UNSEEN, CHK_WAY_CIRCLES, CHK_WAY_ENDS };
 
 /*
- * The part of a route at one switch: by which port packets of CAs to the present LID arrive, and where the switch
- * sends them
+ * The part of a route at one switch: the port by which packets of CAs to the LID arrive, and the
+ * next switch on the route
  */
 struct chk_way {
 	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes to this switch */
@@ -99,13 +112,16 @@ struct chk_routes {
 	struct chk_way *way; /* [f->n] */
 	const struct chk_node **sw; /* switches on the routes, [n] */
 	uint32_t n;
-	uint64_t steps; /* sum of .n over all LIDs that were asked for */
+	uint64_t steps; /* sum of .n over all calls of chk_routes_to(), a measure of the work */
 };
 
-/* chk_routes_init() - Return: false: out of memory; chk_routes_fini() is to be called in either case */
+/*
+ * chk_routes_init() - Return: false if memory ran out. The caller calls chk_routes_fini() in either
+ * case
+ */
 bool chk_routes_init(struct chk_routes *r, const struct chk *c);
 void chk_routes_fini(struct chk_routes *r);
-/* chk_routes_to() - Fill in .way, .sw and .n for a LID */
+/* chk_routes_to() - Fill in .way, .sw and .n with the routes to the LID @lid */
 void chk_routes_to(struct chk_routes *r, unsigned int lid);
 
 /*
@@ -115,12 +131,12 @@ void chk_routes_to(struct chk_routes *r, unsigned int lid);
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
 				       unsigned int lid, uint8_t *ret_out);
 /*
- * chk_find_ca() - Find a CA at a switch, and return its LID and the switch's port. Return: false if no CA at the
- * switch has a LID
+ * chk_find_ca() - Find a CA at a switch, and return its LID and the port of the switch to which it
+ * is connected. Return: false if no CA at the switch has a LID
  */
 bool chk_find_ca(const struct chk *c, const struct chk_node *n, uint16_t *ret_lid,
 		 uint8_t *ret_port);
-/* chk_is_ca_lid() - True if the LID is that of a CA or a router */
+/* chk_is_ca_lid() - Tell whether a CA or a router has this LID */
 static inline bool chk_is_ca_lid(const struct chk *c, unsigned int lid)
 {
 	return c->by_lid[lid].node && !c->by_lid[lid].node->sw;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 /*
- * Routes from CAs to one LID. They form a tree that ends at the LID, or loops with trees that lead into them. So each
- * switch is visited once for each LID, however long the routes are.
+ * Routes from CAs to one LID. These routes form a tree that ends at the LID. If there are faults,
+ * some of them form loops, with trees that lead into the loops. So each switch is visited once for
+ * each LID, however long the routes are.
  */
 
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
@@ -80,8 +81,8 @@ static void follow(struct chk_routes *r, const struct chk_node *leaf, unsigned i
 		n = w->next;
 	}
 	/*
-	 * Assume that a route through these switches is a loop until the search has found its end. If the search
-	 * comes back to one of them, the route is a loop.
+	 * Store the end of the route for all switches that this search visited. Until then they
+	 * count as part of a loop. If the search comes back to one of them, the route is a loop.
 	 */
 	end = n ? r->way[n->index].end : CHK_WAY_ENDS;
 	for (uint32_t i = first; i < r->n; i++)

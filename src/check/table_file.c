@@ -7,8 +7,8 @@
 #include "check/model.h"
 
 /*
- * Forwarding tables in the forms in which programs print them. A file has a section for each switch, which begins
- * with one of these headings (the program is named on the right):
+ * Reads forwarding tables that other programs have printed. A file has a section for each switch,
+ * which begins with one of these headings (the program is named on the right):
  *
  *	Unicast lids [0x0-0x12] of switch DR path ... guid 0x0000000000200008 (Switch9):	ibroute, dump_fts, dump_lfts.sh
  *	0x0001 001 : (Channel Adapter portguid 0x0000000000100001: 'Hca1')
@@ -72,7 +72,10 @@ static int begin(struct reader *r, enum section kind, const char *s, const char 
 	return 0;
 }
 
-/* Allocate the table even if no row follows, because an empty table differs from a table that was not read. */
+/*
+ * Allocate the switch's forwarding table even if no row follows, because an empty table differs
+ * from a table that was not read.
+ */
 static int start_table(struct reader *r)
 {
 	if (!r->sw)

@@ -126,8 +126,8 @@ static void unicast_qpn(struct run *r, const struct seen *s)
 static void other_hardware(struct run *r)
 {
 	/*
-	 * The DUT has a path to this peer already, so if it answered wrongly, the answer would come
-	 * at once.
+	 * The DUT has a path to this peer already. So if the DUT wrongly answers this request, the
+	 * answer comes at once.
 	 */
 	const struct world_peer *p = &r->w->peer[0];
 	struct arp_want want = { .op = 2, .tpa = p->ip4 };

@@ -28,73 +28,78 @@ extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_
 /* --- judgements that several chapters make */
 
 /*
- * join_mgid_octets() - Judge @n octets of the MGID in the first join of the run, from octet @off on; bits that are
- * not in @mask are ignored
+ * join_mgid_octets() - Judge @n octets of the MGID in the first join that the DUT sends in this
+ * run. @off is the offset of the first of these octets; only the bits in @mask are compared
  */
 void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
 		      const char *what);
 /*
- * join_of_unfit() - Offer a broadcast group that the DUT cannot use, before the right one exists. The DUT must not
- * send any data. The verdict is given when the DUT tries to join again.
+ * join_of_unfit() - Before the right broadcast group exists, offer a broadcast group that the DUT
+ * cannot use. The DUT must not send any data. The verdict is given when the DUT tries to join
+ * again. @spoil makes the group unusable.
  * @why:	"the ... of the group ..."
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
 /*
- * The judges below are for watch(). encap_qkey() expects the Q_Key that links of the profile have (struct
- * world_wire).
+ * The functions from here on that take a packet @s are for conform_case.watch. encap_qkey() expects
+ * the Q_Key that struct world_wire of the profile demands.
  */
 void encap_qkey(struct run *r, const struct seen *s);
-/* The DUT ignores the reserved field of the encapsulation on receive */
+/* Case: the DUT ignores the reserved field of the encapsulation header in received packets */
 void encap_reserved_received(struct run *r);
 /* Two cases: packets as long as the IP MTU arrive whole, and the DUT fragments longer packets at the IP MTU */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
 /*
- * Neighbour Discovery. Offset of the option from the end of the encapsulation: the IPv6 header and the fixed part of
- * the message
+ * Offset of the first option of a Neighbour Solicitation or Advertisement from the end of the
+ * encapsulation header: the lengths of the IPv6 header and of the fixed part of the message
  */
 #define ND_OPTION (40 + 24)
 /*
- * nd_solicit() - Ask for an address of the DUT, in the address's group, which exists because the DUT has joined it. NULL:
- * no advertisement came
+ * nd_solicit() - Send a Neighbour Solicitation for an address of the DUT to the solicited-node
+ * group of the address; the DUT has joined this group. Return: the DUT's advertisement; NULL if
+ * none came
  */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /*
- * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. NULL: no advertisement
- * came, and the case has a verdict
+ * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. Return:
+ * NULL if none came; then the case has a verdict
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
- * nd_solicits() - Ping the DUT from a peer that it does not know. The DUT has to solicit the peer's address in the
- * solicited-node group of this address.
+ * nd_solicits() - Ping the DUT from a peer that is new to the DUT. The DUT has to solicit the
+ * peer's address in the solicited-node group of this address.
  * @judge: judges the option of the solicitation, which must be of @type
  */
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
 void nd_solicits(struct run *r, nd_judge_option *judge);
 /*
- * nd_has_address() - Tell whether the DUT has this address, which means that it has joined the address's group and answers
- * for it
+ * nd_has_address() - Tell whether the DUT has this address, which means that it has joined the
+ * solicited-node group of the address and answers solicitations for the address
  */
 bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
-/* The link-local address, and the u bit in it */
+/*
+ * Case: the DUT has the link-local address that follows from its GUID, with the right u bit
+ * (universal/local)
+ */
 void nd_interface_id(struct run *r);
 /* join_never_creates() - For watch(): the DUT must not try to create the broadcast group */
 void join_never_creates(struct run *r, const struct seen *s);
 
 /*
- * keys_not_answered() - Send an echo request whose headers were changed. The DUT must not answer it, but it must
- * answer the correct request that follows.
+ * keys_not_answered() - Send an echo request with the changed headers @h. The DUT must not answer
+ * this request, but must answer the correct request that follows.
  */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*
- * rereg_now() - Let the SA forget the DUT's registrations, and ask the DUT to register again; see mark(). NULL: the
- * DUT did not answer, and the case has a verdict
+ * rereg_now() - Delete the DUT's registrations from the SA, ask the DUT to register again, and call
+ * mark(). Return: NULL if the DUT did not answer; then the case has a verdict
  */
 const struct seen *rereg_now(struct run *r);
 /*
- * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table to @pkey, and all other entries to 0. False: the DUT
- * refused, and the case has a verdict
+ * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table to @pkey, and all other entries to 0.
+ * Return: false if the DUT refused this; then the case has a verdict
  */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
 /*

@@ -7,9 +7,15 @@
 /* Cases about a DHCP client on the DUT; the server is one of the peers. RFC 4390, RFC 4361. */
 
 #define HTYPE 32
-#define LEASE_TIME \
-	NS_SEC(80) /* a client may start slowly, and repeat a DHCPDISCOVER only after 16 s */
-/* shortest Client Identifier: its type, the IAID, and a DUID of 2 octets of type and 2 octets */
+/*
+ * The wait for a lease is long because a DHCP client may start slowly, and may repeat a
+ * DHCPDISCOVER only after 16 s.
+ */
+#define LEASE_TIME NS_SEC(80)
+/*
+ * Length of the shortest Client Identifier: 1 octet of type, 4 octets of IAID, and a DUID of 2
+ * octets of type and 2 octets of data
+ */
 #define ID_LEAST 9
 
 /* --- the client's steps */

@@ -53,8 +53,9 @@ static void mcast_grh(struct run *r, const struct seen *s)
 }
 
 /*
- * Tell whether a sender may use @gid for a group that maps to @mgid. Besides @mgid, clause R61 allows the groups to which a
- * sender falls back: the all-routers group @routers and the broadcast group @bcast.
+ * Tell whether a sender may use @gid for a group that maps to @mgid. If the group @mgid does not
+ * exist, a sender may fall back to two other groups (clause R61): the all-routers group @routers
+ * and the broadcast group @bcast.
  */
 static bool fits_group(const ib_gid *gid, const ib_gid *mgid, const ib_gid *routers,
 		       const ib_gid *bcast)

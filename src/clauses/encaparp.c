@@ -6,8 +6,8 @@
 #include "world/sa.h"
 
 /*
- * Cases about MTU and IPv6 in draft-pelissier-ipoib-encaparp-00, and clauses whose verdict follows
- * from several other cases
+ * Cases about MTU and IPv6 in draft-pelissier-ipoib-encaparp-00, and clauses that are judged by the
+ * verdicts of several other cases
  */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
@@ -55,8 +55,8 @@ static void path_of_small_mtu(struct run *r)
 }
 
 /*
- * Advertise @mtu in a Router Advertisement, send an IPv6 ping of 3000 octets, and judge the length
- * of the answer's packets
+ * Advertise @mtu in a Router Advertisement, send an IPv6 ping of 3000 octets, and judge that no
+ * packet of the answer is longer than @most octets
  */
 static void after_advertisement(struct run *r, uint32_t mtu, unsigned int most)
 {

@@ -5,8 +5,9 @@
 #include "world/sa.h"
 
 /*
- * Cases of intel-ipoib-linux-hld-2002, the high-level design of a driver, that need only one link: packets that wait
- * for a path, and clauses whose verdict follows from a case of RFC 4391. The packets have the formats of RFC 4391.
+ * Cases of intel-ipoib-linux-hld-2002 (the high-level design of a driver) that need only one link.
+ * They concern packets that wait for a path, and clauses that repeat a clause of RFC 4391. The
+ * packets have the formats of RFC 4391.
  */
 
 #define HLD "HLD "
@@ -40,8 +41,8 @@ static void type_decides(struct run *r)
 #define HELD 3
 
 /*
- * Send HELD pings, whose answers have to wait in the DUT for the path to @p. Return: false if the DUT does not ask
- * the SA for the path; then the case has its verdict
+ * Send HELD pings, whose answers have to wait in the DUT for the path to @p. Return: false if the
+ * DUT does not ask the SA for the path; then the case has a verdict
  */
 static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 {
@@ -58,7 +59,10 @@ static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 	return settle(r);
 }
 
-/* Judge that packets that wait for an address handle leave in their order as soon as the path is known. */
+/*
+ * Judge that the packets that the DUT holds back until it has a path leave in the order in which
+ * they were queued, as soon as the path is known.
+ */
 static void drained(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);
@@ -88,7 +92,10 @@ static void drained(struct run *r)
 	}
 }
 
-/* The SA knows no path, so the DUT discards the waiting packets. A later packet makes the DUT ask again. */
+/*
+ * Judge that the DUT discards the packets that wait for a path when the SA answers that there is no
+ * path. A later packet makes the DUT ask again.
+ */
 static void freed(struct run *r)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -109,8 +109,9 @@ static void created(struct run *r)
 /* --- two links */
 
 /*
- * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group, because an earlier case
- * may have changed this. Return: false if this failed; then the case has its verdict
+ * Make sure that the port has both P_Keys and that the DUT is in the second broadcast group,
+ * because an earlier case may have changed this. Return: false if this failed; then the case has a
+ * verdict
  */
 static bool two_links(struct run *r)
 {
@@ -182,8 +183,8 @@ static void own_queue_pair(struct run *r)
 }
 
 /*
- * Send a ping to the interface on the link of @of, with the P_Key of the other link. Everything else in the packet is
- * right.
+ * Send a ping from the peer @of to the DUT's interface on the same link, but with the P_Key of the
+ * DUT's other link. Everything else in the packet is right.
  */
 static void wrong_partition(struct run *r, const struct world_peer *of, uint16_t pkey)
 {
@@ -253,9 +254,9 @@ static void own_mtu(struct run *r)
 		      r->w->ip_mtu);
 }
 
-/* --- names of devices, which the hook understands */
+/* --- names of network devices; the hook program looks for a device of a given name */
 
-#define NO_DEVICE 78 /* exit status of the hook if the DUT has no device of this name */
+#define NO_DEVICE 78 /* exit status of the hook program if the DUT has no device of this name */
 
 static void sends_by_name(struct run *r, uint16_t pkey, const char *group)
 {
@@ -310,8 +311,9 @@ static void gone(struct run *r)
 }
 
 /*
- * A P_Key of the list and one that is not in the list are put into the table together. When the interface of the
- * first P_Key works, the DUT has had enough time to make an interface for the second.
+ * The SM puts a P_Key that is in the DUT's list and a P_Key that is not in the list into the P_Key
+ * table together. When the interface of the first P_Key works, the DUT has had enough time to make
+ * an interface for the second.
  */
 static void list_of_pkeys(struct run *r)
 {
@@ -355,8 +357,8 @@ static bool is_same_join(const struct seen *s, const void *tid)
 }
 
 /*
- * Count the joins @s that the DUT sends while the SA does not answer. Return: their number; the time from the first
- * to the last is in @ret_took
+ * Count the joins @s that the DUT sends while the SA does not answer. Return: their number;
+ * @ret_took is the time from the first to the last of these joins
  */
 static unsigned int tries(struct run *r, const struct seen *s, ns_t *ret_took)
 {
@@ -477,10 +479,7 @@ static void released(struct run *r)
 		check(r, true, NULL, "left");
 	for (unsigned int i = 0; i < WORLD_GROUPS; i++) {
 		join.gid = &r->w->group[i].rec.mgid;
-		/*
-		 * The DUT reports that the link is down. If the SA's log has a join of the DUT, the DUT has no reason
-		 * to report that.
-		 */
+		/* The hook program has unloaded the driver, so the DUT must have left all groups. */
 		if (r->w->group[i].exists && r->w->group[i].dut_state)
 			check(r, false, world_log_find(&r->w->log, 1, sa_is, &join),
 			      "the DUT has joined %s and not left it, and the hook's unload is "

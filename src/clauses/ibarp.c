@@ -86,8 +86,8 @@ static void check_address(struct run *r, const struct seen *s, const uint8_t *at
 }
 
 /*
- * Tell whether a packet is an IBARP reply to a peer. The sender fields of such a reply hold the addresses of the peer that
- * asked.
+ * Tell whether a packet is an IBARP reply to a peer. In an IBARP reply, the sender fields hold the
+ * addresses of the peer that sent the request.
  */
 static bool reply_to(const struct seen *s, const void *peer)
 {

@@ -26,7 +26,10 @@ static uint64_t mask_of(const struct seen *s)
 	return sa_mad_decode(&q, s->payload, s->payload_len) ? 0 : q.sa.comp_mask;
 }
 
-/* The first join of the run, which the SA has refused because there was no broadcast group yet */
+/*
+ * Return: the first join that the DUT sent in this run. The SA has refused it, because there was no
+ * broadcast group yet
+ */
 static const struct seen *first_join(struct run *r)
 {
 	return world_log_keep(&r->w->kept, world_log_find(&r->w->log, 1, sa_is, &any_join));
@@ -136,8 +139,8 @@ static void after_refusal(struct run *r)
 	if (!g)
 		return;
 	/*
-	 * The group exists from now on, but no notice tells the DUT. So the DUT joins at the latest when its back-off
-	 * has passed.
+	 * The group exists from now on, but no notice tells the DUT. So the DUT finds the group
+	 * when it tries to join again, at the latest after the longest back-off.
 	 */
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "the join was refused, then the group was made; the DUT did not join it "

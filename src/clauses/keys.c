@@ -131,7 +131,10 @@ static void set_mkey(struct smp_port_info *pi, unsigned int on)
 {
 	pi->mkey = on ? MKEY : 0;
 	pi->mkey_protect = 1;
-	/* If the suite is killed, the M_Key's lease of 10 s runs out, and the DUT can be managed again. */
+	/*
+	 * A lease of 10 s, so that other managers can manage the DUT again if the suite is killed
+	 * while the M_Key is set.
+	 */
 	pi->mkey_lease = 10;
 }
 

@@ -30,8 +30,8 @@ static bool set(struct run *r, uint16_t pkey)
 }
 
 /*
- * Make the DUT a limited member. Return: the DUT's join of the broadcast group; NULL: the DUT did not join, and the case
- * has a verdict
+ * Make the DUT a limited member of the partition. Return: the DUT's join of the broadcast group;
+ * NULL: the DUT did not join, and the case has a verdict
  */
 static const struct seen *begin(struct run *r)
 {

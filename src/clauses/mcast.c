@@ -4,8 +4,8 @@
 #include "world/sa.h"
 
 /*
- * Cases about senders: the four branches of RFC 4391 section 10, with groups that exist, that do not exist, and that
- * are created later.
+ * Cases about senders of multicast packets: the four branches of RFC 4391 section 10, for groups
+ * that exist, groups that do not exist, and groups that are created later.
  */
 
 static const struct seen *sent(struct run *r, const struct ip_group *g, ns_t timeout)
@@ -77,7 +77,10 @@ static void absent_link_local(struct run *r)
 	check(r, !s, s, "a packet to an absent link-local group was sent; it has to be dropped");
 }
 
-/* The group of the cases R61 (the group does not exist) and R66 (the group exists by then) */
+/*
+ * Return: the group that does not exist when the case R61 sends to it, and that is created for the
+ * case R66
+ */
 static struct ip_group late_group(const struct run *r)
 {
 	return group_of(r->w, "239.7.0.4", "ff15::7:4");
@@ -125,7 +128,7 @@ static void moves(struct run *r)
 		s = sent(r, &group, HOOK_TIME);
 		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
-		/* One packet is sent after the longest back-off. */
+		/* The loop ends after it has sent one packet later than the longest back-off. */
 		last = r->w->now >= deadline;
 	}
 	if (!s)
@@ -136,7 +139,10 @@ static void moves(struct run *r)
 			   "the DLID 18 s after the group was created");
 }
 
-/* The destination is the broadcast address of the DUT's IP subnet, which has a mask of 24 bits, and not 255.255.255.255. */
+/*
+ * The destination is the broadcast address of the DUT's IP subnet, which has a mask of 24 bits, not
+ * the address 255.255.255.255.
+ */
 static void directed_broadcast(struct run *r)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);

@@ -8,7 +8,10 @@
 #include "world/peer.h"
 #include "world/sa.h"
 
-/* Cases about receivers: the MGID of a group, joining, creating, leaving. RFC 4391 sections 4 and 10. */
+/*
+ * Cases about receivers of multicast packets: the MGID of a group, joining, creating, leaving. RFC
+ * 4391 sections 4 and 10.
+ */
 
 static void ip4_28_bits(struct run *r, const struct seen *s)
 {
@@ -20,8 +23,8 @@ static void ip4_28_bits(struct run *r, const struct seen *s)
 	if (!sa_join_decode(s, &q, &m) || be16_at(m.mgid.raw + 2) != 0x401b)
 		return;
 	/*
-	 * A DUT may join the broadcast group of another P_Key before or beside its own (clause R13), so the P_Key is
-	 * not compared.
+	 * A DUT may join the broadcast group of another partition before or beside the group of its
+	 * own partition (clause R13), so the P_Key in the MGID is not compared.
 	 */
 	memcpy(bcast.raw + 4, m.mgid.raw + 4, 2);
 	if (ib_gid_equal(&m.mgid, &bcast))

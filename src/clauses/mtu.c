@@ -5,13 +5,17 @@
 #include "world/sm.h"
 
 /*
- * Cases in which the group gets another MTU. RFC 4391 section 7. The new MTU is 4096, because under an MTU below 2048
- * a DUT could lose its IPv6 addresses, and nothing would restore addresses that were configured by hand.
+ * Cases in which the broadcast group gets another MTU. RFC 4391 section 7. The new MTU is 4096,
+ * because under an MTU below 2048 a DUT could lose its IPv6 addresses, and nothing would restore
+ * addresses that were configured by hand.
  */
 
 #define MTU IB_MTU_4096
 
-/* Give the group another MTU, which the DUT learns from its next join. Return: whether the DUT joined */
+/*
+ * Give the broadcast group another MTU, which the DUT learns from its next join. Return: whether
+ * the DUT joined
+ */
 static bool works_with(struct run *r, uint8_t code)
 {
 	ib_gid bcast = sa_mgid_broadcast(r->w);

@@ -199,7 +199,10 @@ void nd_interface_id(struct run *r)
 				  "only RECOMMENDED");
 }
 
-/* Judge every solicitation and advertisement in which the link-layer address option is the first option */
+/*
+ * For watch(): judge the reserved octet of the link-layer address option in every solicitation and
+ * advertisement whose first option this is
+ */
 static void option_reserved(struct run *r, const struct seen *s)
 {
 	static const struct nd_want ns = { .type = ND_NS }, na = { .type = ND_NA };

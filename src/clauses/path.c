@@ -66,8 +66,8 @@ static void waits(struct run *r)
 }
 
 /*
- * Get the echo reply to a peer whose path record has another LID than the packets of the peer
- * itself
+ * Ping the DUT from a peer whose own packets have one LID, while the SA's path record for the peer
+ * has another LID. Return: the echo reply
  */
 static const struct seen *by_path(struct run *r, struct world_peer *p)
 {

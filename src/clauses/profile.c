@@ -4,8 +4,8 @@
 #include "clauses/chapters.h"
 
 /*
- * Clauses of CONFORMANCE.md that have no case. A reason that begins with "not yet" marks a clause for which a case could be
- * written.
+ * Clauses of CONFORMANCE.md that have no case in the conformance suite, and the reasons. A reason
+ * that begins with "not yet" marks a clause for which a case could be written.
  */
 
 const struct conform_reason conform_unseen[] = {
@@ -71,8 +71,8 @@ static const struct conform_chapter *const rfc4391_chapters[] = {
 };
 
 /*
- * Linux's driver differs from the RFC in these clauses, and so does the profile that imitates the driver
- * (doc/fidelity.md, L4 to L6).
+ * In these clauses of RFC 4391 Linux's driver behaves differently, and so does the profile linux,
+ * which imitates the driver (doc/fidelity.md, L4 to L6).
  */
 static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },

@@ -4,7 +4,10 @@
 
 #include "conform/case.h"
 
-/* conform_profile_at() - Return: row @i of the table of profiles; NULL past the end. Row 0 is the default */
+/*
+ * conform_profile_at() - Return: row @i of the table of profiles; NULL if there is no row @i. Row 0
+ * is the default profile
+ */
 const struct conform_profile *conform_profile_at(unsigned int i);
 /* conform_profile_find() - Return: the profile of this name; NULL if there is none */
 const struct conform_profile *conform_profile_find(const char *name);
@@ -21,7 +24,10 @@ extern const struct conform_reason conform_unseen[];
 void v4mc_prepare(struct world *w);
 /* v6ib00: create the group to which MLD reports are sent */
 void v6ib_prepare(struct world *w);
-/* encaparp00: the broadcast group has an MLID, and the SIDR server is silent until its case has run */
+/*
+ * encaparp00: create the broadcast group, so that it has an MLID, and keep the SIDR server silent
+ * until the case P18/retry has run
+ */
 void encaparp_prepare(struct world *w);
 
 #endif

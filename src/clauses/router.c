@@ -24,8 +24,8 @@ static void joins_as_non_member(struct run *r, const struct ip_group *g, ns_t ti
 }
 
 /*
- * The group existed before the DUT became a router, so the DUT can learn of it only from the SA's
- * list
+ * The multicast group existed before the DUT became a multicast router, so the DUT can learn of it
+ * only from the SA's list
  */
 static void groups_there(struct run *r)
 {
@@ -45,7 +45,7 @@ static void groups_created(struct run *r)
 	joins_as_non_member(r, &g, WORLD_LONGEST);
 	/*
 	 * Tell the DUT to stop being a router. The RFC does not say what a router has to do then,
-	 * so the step is not judged.
+	 * so the DUT's reaction is not judged.
 	 */
 	if (!r->decided && hook(r, "no-router"))
 		hook_ended(r, HOOK_TIME);

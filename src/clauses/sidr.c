@@ -7,8 +7,8 @@
 #include "world/sm.h"
 
 /*
- * Cases in which Service ID Resolution gives the group of a link: draft-pelissier-ipoib-encaparp-00 section 6.2, IBTA
- * 12.11
+ * Cases in which Service ID Resolution tells the DUT the broadcast group of its link:
+ * draft-pelissier-ipoib-encaparp-00 section 6.2, IBTA 12.11
  */
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
@@ -157,8 +157,8 @@ static bool is_data(const struct seen *s, const void *arg)
 }
 
 /*
- * The server's answers are unusable, so the DUT has to ask once more. It must not send data before it has a usable
- * answer
+ * Judge the DUT while the answers of the SIDR server are unusable: the DUT has to send the request
+ * again, and must not send data before it has a usable answer
  */
 static bool asks_again(struct run *r, const char *what)
 {
@@ -264,8 +264,9 @@ static void registered(struct run *r)
 	const struct ib_service_rec *rec = &r->w->sidr.service;
 
 	/*
-	 * A server registers after it has joined the group, which it did long before this case. The wait is short
-	 * because most DUTs are no servers.
+	 * A DUT that is a SIDR server registers with the SA after it has joined the broadcast
+	 * group, which it did long before this case. The wait is short because most DUTs are no
+	 * servers.
 	 */
 	world_wait(r->w, has_registered, NULL, NS_SEC(3));
 	if (!serves(r))
@@ -331,8 +332,8 @@ static void private_data(struct run *r)
 	if (!s || !g)
 		return;
 	/*
-	 * The order of the fields in the draft's drawing: Ver SL TClass DLID, HopLmt Resv FlowLabel, Resv PKey, QKey, DGID,
-	 * Reserved
+	 * Order of the fields in the drawing of draft-pelissier-ipoib-encaparp-00: Ver SL TClass
+	 * DLID, HopLmt Resv FlowLabel, Resv PKey, QKey, DGID, Reserved
 	 */
 	want[1] = g->rec.tclass;
 	be16_put(want + 2, g->rec.mlid);

@@ -14,8 +14,8 @@
 static const uint8_t all_systems[4] = { 224, 0, 0, 1 };
 
 /*
- * Make the SA refuse the group of 224.0.0.1, so that a sender has to fall back to the LID of the broadcast group
- * (M22/broadcast). The case M22/all-systems creates the group later.
+ * Make the SA refuse the group of 224.0.0.1, so that a sender has to fall back to the LID of the
+ * broadcast group (case M22/broadcast). The case M22/all-systems creates the group later.
  */
 void v4mc_prepare(struct world *w)
 {
@@ -196,7 +196,8 @@ static void report_after_join(struct run *r)
 /* --- senders */
 
 /*
- * A group that does not exist. The chapter mcast_later, which runs after this chapter, creates the same group (R66).
+ * Group that does not exist yet. The chapter mcast_later, which runs after this chapter, creates
+ * the same group (case R66).
  */
 static const uint8_t absent[4] = { 239, 7, 0, 4 };
 
@@ -213,7 +214,7 @@ static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
 		*ret = expect(r, ip4_to, absent, HOOK_TIME);
 		if (!*ret || (*ret)->h.lrh.dlid == mlid || last)
 			break;
-		/* One packet is sent after the longest back-off. */
+		/* The loop ends after it has sent one packet later than the longest back-off. */
 		last = r->w->now >= deadline;
 	}
 	if (!*ret) {
@@ -270,7 +271,10 @@ static void senders_do_not_create(struct run *r)
 	      "a sender has created the group 239.7.0.6");
 }
 
-/* Make the DUT send to a group once. Nothing is sent to the group afterwards */
+/*
+ * Make the DUT send one packet to a group. The DUT has to leave the group later, because it sends
+ * nothing more to it
+ */
 static void idle_sender_leaves(struct run *r)
 {
 	static const uint8_t group[4] = { 239, 7, 0, 8 };

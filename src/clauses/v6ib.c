@@ -109,7 +109,10 @@ static void advertised_prefix(struct run *r)
 	bool has = false;
 
 	peer_advertise(r->w, &r->w->peer[0], 0, prefix);
-	/* Two attempts, because the DUT may first look for duplicates of the address. */
+	/*
+	 * The second attempt is needed if the DUT first checks that the address is unique
+	 * (duplicate address detection).
+	 */
 	for (unsigned int i = 0; i < 2 && !has; i++)
 		has = nd_has_address(r, prefix, guid | U_BIT);
 	if (has)
@@ -135,7 +138,10 @@ static bool step_seen(struct run *r, const char *step, const struct ip_group *g)
 	return false;
 }
 
-/* Two groups that map to the same MGID, because they differ only in the 16 bits that the MGID leaves out */
+/*
+ * Use two IP groups that map to the same MGID, because they differ only in the 16 bits that the
+ * mapping leaves out
+ */
 static void collision(struct run *r)
 {
 	struct ip_group a = group_of(r->w, NULL, "ff15:1::6:6"),

@@ -79,7 +79,10 @@ static void option_of_40_octets(struct run *r)
 	p->put_opt = NULL;
 }
 
-/* Return: the octets of the option in an advertisement; NULL: no advertisement came, or it has no such option */
+/*
+ * Wait for an advertisement. Return: the octets of its link information option; NULL: no
+ * advertisement came, or it has no such option
+ */
 static const uint8_t *option(struct run *r, const struct seen **ret)
 {
 	*ret = nd_advertisement(r);

@@ -20,10 +20,11 @@
 struct run;
 
 struct conform_case {
-	const char *id; /* the clause of CONFORMANCE.md, and "/WORD" if it has several cases */
+	/* id of the clause in CONFORMANCE.md; "/WORD" follows if the clause has several cases */
+	const char *id;
 	const char *title; /* subject of the case, in one line */
 	const char *section; /* section of the document */
-	const char *text; /* the demand, in the words of the document */
+	const char *text; /* the demand of the clause, in the words of the document */
 	/*
 	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A watch() in
 	 * the list must not have failed. If it has failed, the report names its failure as the cause of this case's
@@ -42,7 +43,10 @@ struct conform_chapter {
 	size_t n;
 };
 
-/* A clause or case, and a reason. Tables end with an entry whose .id is NULL. */
+/*
+ * A clause or case (.id), and the reason (.why) why the clause has no case or the case does not
+ * apply. Tables of these end with an entry whose .id is NULL.
+ */
 struct conform_reason {
 	const char *id, *why;
 };
@@ -60,7 +64,10 @@ struct conform_profile {
 	const struct conform_reason *exempt;
 	/* clauses of the profile's own document that have no case; may be NULL */
 	const struct conform_reason *unseen;
-	/* fills the subnet before the DUT is attached; may be NULL */
+	/*
+	 * called before the DUT is attached, to add groups or settings that the profile needs to
+	 * the subnet; may be NULL
+	 */
 	void (*prepare)(struct world *w);
 };
 
@@ -68,14 +75,18 @@ struct conform_profile {
 struct run {
 	struct world *w;
 	struct conform_result *res;
-	uint64_t since; /* number of the first packet at which expect() looks */
-	bool hooked; /* true once a step of the hook was begun */
+	uint64_t since; /* number in the log of the first packet that expect() considers */
+	bool hooked; /* true after the case has made the user's hook program do a step */
 	ns_t hooked_at; /* time at which this step was begun */
-	ns_t hook_time; /* longest time that the step may take; HOOK_TIME unless the case sets it */
+	/*
+	 * longest time that the latest step of the hook program may take; HOOK_TIME unless the case
+	 * sets it
+	 */
+	ns_t hook_time;
 	bool decided;
 };
 
-/* --- verdicts; only the first verdict of a case counts */
+/* --- functions that give verdicts; only the first verdict of a case counts */
 
 /*
  * check() - Judge one condition. Return: @ok
@@ -84,8 +95,8 @@ struct run {
 bool check(struct run *r, bool ok, const struct seen *s, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * check_octets() - Judge whether @n octets of @s, from @at on, are @want. If they differ, the report shows the
- * expected packet, too.
+ * check_octets() - Judge whether the @n octets of packet @s that begin at @at are equal to @want.
+ * If the octets differ, the report shows the expected packet, too.
  * @at:	address in s->raw, or in s->payload
  * @what:	name of the field
  */
@@ -96,15 +107,16 @@ bool check_be16(struct run *r, const struct seen *s, const uint8_t *at, uint16_t
 bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t want,
 		const char *what);
 /*
- * check_own_address() - Judge whether the link-layer address at @at is that of the interface that sent @s, whose QPN is the
- * source QP. The first octet of the address is ignored.
+ * check_own_address() - Judge whether the link-layer address at @at is the address of the interface
+ * that sent packet @s: its GID, and the source QP of @s as the QPN. The first octet of the address
+ * is ignored.
  */
 bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what);
 /* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /*
- * missing() - Report that an expected packet did not come. The verdict is FAIL; it is INCONCLUSIVE if the hook could
- * not do its step or the link is down
+ * missing() - Report that an expected packet did not come. The verdict is FAIL. If the hook program
+ * could not do its step, or the link is down, the verdict is INCONCLUSIVE.
  */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -113,27 +125,36 @@ void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(pri
 /* --- acting and waiting */
 
 /*
- * Longest time that a case waits for the effect of a step. It is long because the hook may have to start a program on a
- * slow machine
+ * Longest time that a case waits for the effect of a step of the hook program, which may have to
+ * start another program on a slow machine
  */
 #define HOOK_TIME NS_SEC(60)
 
-/* hook() - Make the DUT do something. False: the hook cannot do it; the case is INCONCLUSIVE and must return */
+/*
+ * hook() - Let the user's hook program make the DUT do something. Return: false if the hook program
+ * cannot do it. Then the case is INCONCLUSIVE, and the caller must return
+ */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * hook_ended() - Wait for the end of the latest step. False: the step did not end in time, and the case is
- * INCONCLUSIVE
+ * hook_ended() - Wait until the hook program has ended its latest step. Return: false if the step
+ * did not end in time. Then the case is INCONCLUSIVE
  */
 bool hook_ended(struct run *r, ns_t timeout);
-/* expect() - Wait for a packet that the DUT has sent since mark(), or since the case began. NULL: no packet came */
+/*
+ * expect() - Wait for a packet that the DUT has sent since mark(), or since the case began. Return:
+ * NULL if no packet that @match accepts came within @timeout
+ */
 const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_t timeout);
 /* mark() - Let expect() consider only packets that arrive after this call */
 void mark(struct run *r);
-/* seen_since() - Find a packet that the DUT has sent since mark() and that @match accepts; NULL: none */
+/*
+ * seen_since() - Find a packet that the DUT has sent since mark() and that @match accepts. Return:
+ * NULL if there is none
+ */
 const struct seen *seen_since(struct run *r, seen_match *match, const void *arg);
 /*
- * ping_for() - Ping the DUT from a peer, at most three times, until the DUT sends a packet that @match accepts. NULL:
- * no such packet came within 9 s
+ * ping_for() - Ping the DUT from a peer, at most three times, until the DUT sends a packet that
+ * @match accepts. Return: NULL if no such packet came within 9 s
  */
 const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			    seen_match *match, const void *arg);
@@ -141,17 +162,17 @@ const struct seen *ping_for(struct run *r, const struct world_peer *p, size_t ip
 const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t ip_len, uint16_t seq,
 			     seen_match *match, const void *arg);
 /*
- * arp_request_for() - Ping the DUT from a peer that it does not know, so the DUT has to ask for the peer's address before
- * it can answer
+ * arp_request_for() - Ping the DUT from a peer that is new to the DUT. The DUT has to send an ARP
+ * request for the peer's address before it can answer the ping
  * @name:	name of the profile's ARP, for the message if the DUT does not ask
  */
 const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name);
 /* answer_of() - Ping the DUT from a peer, as ping_for() does. Return: the answer, or its first fragment */
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*
- * settle() - Ping the DUT from a peer that it knows, and wait for the answer. Packets and answers keep their order, so
- * afterwards the DUT will send nothing more in answer to an earlier packet. False: no answer came, and the case has a
- * verdict
+ * settle() - Make sure that the DUT will send nothing more in answer to earlier packets: ping the
+ * DUT from a peer that it knows, and wait for the answer. This proves it because packets and
+ * answers keep their order. Return: false if no answer came; then the case has a verdict
  */
 bool settle(struct run *r);
 

@@ -5,14 +5,15 @@
 /*
  * DOC: A conformance suite for IPoIB
  *
- * The suite tests a device from outside, at one end of a UDP link (doc/udp-link.md). At the other end is the device
- * under test, the DUT: any implementation that has one CA port. The suite plays the rest of the InfiniBand subnet: a
- * switch, the SM, the SA and peers with IPoIB interfaces. It looks at the packets of the DUT, and judges them clause
- * by clause.
+ * The suite tests a device from outside, at one end of a UDP link (doc/udp-link.md). At the other
+ * end is the device under test, the DUT: any implementation that has one CA port. The suite plays
+ * the rest of the InfiniBand subnet: a switch, the SM, the SA and peers with IPoIB interfaces. The
+ * suite looks at the packets of the DUT, and judges these packets clause by clause.
  *
- * The rooms world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the states of udp/. They
- * use nothing of ipoib/, eth/, sac/, sidr/, sm/ and sa/, because a fault in these rooms would be the same at both
- * ends, and the suite would not notice it.
+ * The directories world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the
+ * states of udp/. They do not use ipoib/, eth/, sac/, sidr/, sm/ and sa/, which a DUT built from
+ * this repository uses: a fault there would be the same at both ends, and the suite would not
+ * notice the fault.
  *
  *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
  *	conform/case.h	definition of a case and of a profile, and the functions with which cases judge
@@ -30,7 +31,10 @@
 struct conform_profile; /* case.h */
 
 struct conform_cfg {
-	/* the subnet that the suite plays; .wire is ignored, because the profile sets it */
+	/*
+	 * configuration of the subnet that the suite plays; world.wire is ignored, because .profile
+	 * sets it
+	 */
 	struct world_cfg world;
 	/* ids of clauses or cases, ending with NULL; a NULL pointer selects all */
 	const char *const *clauses;
@@ -59,13 +63,13 @@ struct conform_result {
 	const struct conform_case *c;
 	enum conform_verdict verdict;
 	unsigned int checked; /* packets, or other events, that were judged */
-	char why[400]; /* with FAIL the fault, with INCONCLUSIVE and NA the reason */
+	char why[400]; /* for FAIL: the fault; for INCONCLUSIVE and NA: the reason */
 	/* result of the case whose failure explains this failure; NULL if there is none */
 	const struct conform_result *because;
 	/* the packet that a FAIL is about, and the packet that would have been right */
 	struct conform_octets seen, expected;
 	bool exempt; /* the verdict is NA because the profile replaces the clause by another */
-	uint64_t first, last; /* numbers of the packets of this case in the log */
+	uint64_t first, last; /* numbers of the first and last packet of this case in the log */
 };
 
 struct conform_report {
@@ -74,18 +78,18 @@ struct conform_report {
 	bool interrupted;
 	ns_t took;
 	/*
-	 * .packets: number of packets of the DUT; .overwritten: number of these packets that were no longer in the
-	 * log at the end
+	 * packets: number of packets that the DUT sent; overwritten: how many of these the log had
+	 * already overwritten before the report was written
 	 */
 	uint64_t packets, overwritten;
 };
 
 /*
- * conform_run() - Run the cases that @cfg selects, and those on which they depend
+ * conform_run() - Run the cases that @cfg selects, and the cases on which these depend
  * @progress:	called for each result as soon as the case has ended; may be NULL
  *
- * Return: 0 and a report, also if the DUT never answered or the user interrupted; -ENOENT: @ret_unknown is a word in
- * @cfg->clauses that names no case; -ENOMEM
+ * Return: 0 and a report, also if the DUT never answered or the user interrupted; -ENOENT:
+ * @ret_unknown is a word in @cfg->clauses that names no case; -ENOMEM
  */
 int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,
 		const struct world_io *io,
@@ -99,7 +103,10 @@ size_t conform_count(const struct conform_report *r, enum conform_verdict v);
 /* --- output */
 
 void conform_print_result(FILE *f, const struct conform_result *r);
-/* conform_print_summary() - Print each failure in detail, with the octets side by side, and which failure explains which */
+/*
+ * conform_print_summary() - Print each failure in detail: the octets sent and expected side by
+ * side, and the earlier failure that explains this failure
+ */
 void conform_print_summary(FILE *f, const struct conform_report *r);
 void conform_print_json(FILE *f, const struct conform_report *r);
 void conform_print_junit(FILE *f, const struct conform_report *r);

@@ -10,8 +10,8 @@
 #include "text/print.h"
 #include "crc/crc.h"
 
-#define HOOK_UNABLE \
-	77 /* exit status of the hook if the DUT's system has nothing that could do the step */
+/* exit status with which the user's hook program reports that the DUT's system cannot do a step */
+#define HOOK_UNABLE 77
 #define GRH_DGID 24 /* offset of the DGID in the GRH */
 
 static void decide(struct run *r, enum conform_verdict v, const char *fmt, va_list ap)
@@ -57,7 +57,10 @@ static void hex(char *buf, size_t size, const uint8_t *p, size_t n)
 		snprintf(buf + 2 * i, size - 2 * i, "%02x", p[i]);
 }
 
-/* Keep the packet that was expected: @s with the right field and matching CRCs */
+/*
+ * Store the packet that was expected: a copy of @s with the right value of the field at @off, and
+ * matching CRCs
+ */
 static void set_expected(struct run *r, const struct seen *s, size_t off, const void *want,
 			 size_t n)
 {
@@ -119,7 +122,10 @@ bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const c
 	       check_octets(r, s, s->raw + IB_LRH_LEN + GRH_DGID, want->raw, 16, what);
 }
 
-/* Return: the reason why the DUT cannot be expected to act; NULL: there is none */
+/*
+ * Return: why the DUT cannot be expected to act, for example because the link is down; NULL: the
+ * DUT must act
+ */
 static const char *excuse(struct run *r)
 {
 	const struct world_io *io = r->w->io;
@@ -219,7 +225,8 @@ const struct seen *expect(struct run *r, seen_match *match, const void *arg, ns_
 
 	if (!r->hooked)
 		return world_expect(r->w, r->since, match, arg, timeout);
-	do { /* If the hook could not do its step, there is nothing to wait for. */
+	/* If the hook program fails, the loop ends early, because the DUT will not react. */
+	do {
 		s = world_expect(r->w, r->since, match, arg,
 				 ns_min(NS_SEC(1), deadline - r->w->now));
 	} while (!s && r->w->now < deadline && !excuse(r));

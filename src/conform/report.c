@@ -8,7 +8,10 @@
 
 /* The report as text for a terminal */
 
-/* Follow .because to the end of the chain. Return: the result without whose failure this case might have passed */
+/*
+ * Follow the chain of .because to its end. Return: the result of the case that failed first and
+ * explains all failures in the chain
+ */
 static const struct conform_result *root(const struct conform_result *r)
 {
 	while (r->because)

@@ -6,8 +6,8 @@
 #include "conform/case.h"
 
 /*
- * The report for other programs, as JSON and as JUnit's XML. All texts come from this program and are ASCII, except §,
- * which is UTF-8.
+ * Writes the report for other programs, as JSON and as JUnit's XML. All texts of the report come
+ * from this program; they are ASCII, except the sign §, which is UTF-8.
  */
 
 static void json_string(FILE *f, const char *s)

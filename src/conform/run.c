@@ -22,7 +22,8 @@ struct suite {
 	const struct conform_cfg *cfg;
 	const struct conform_profile *profile;
 	bool dead; /* true after the link went down and did not come up again */
-	bool port_fell; /* the DUT's port is no longer Active, and has to be set up again */
+	/* true if the DUT's port is no longer Active, so that the SM has to set it up again */
+	bool port_fell;
 	void (*progress)(void *ctx, const struct conform_result *r);
 	void *ctx;
 };
@@ -37,7 +38,10 @@ static struct conform_result *find(const struct conform_report *rep, const char 
 	return NULL;
 }
 
-/* Calls @fn for each case that @c names in .after, until it returns true */
+/*
+ * Call @fn for each case that @c names in .after, until @fn returns true. Return: the result for
+ * which @fn returned true; NULL: none
+ */
 static struct conform_result *each_after(const struct conform_report *rep,
 					 const struct conform_case *c,
 					 bool (*fn)(struct conform_result *r))
@@ -61,8 +65,8 @@ static bool names(const char *word, const char *id)
 }
 
 /*
- * Select a case: a case that will run has .first set to 1 here, and the run overwrites .first. False lets each_after() go
- * on.
+ * Select a case, by a 1 in .first; when a selected case runs, the number of its first packet
+ * replaces the 1. Return: false, so that each_after() goes on.
  */
 static bool select_one(struct conform_result *r)
 {
@@ -94,7 +98,11 @@ static const char *select_cases(struct conform_report *rep, const char *const *w
 		if (!known)
 			return *words;
 	}
-	do { /* Select the cases on which selected cases depend, until no new one is found. */
+	/*
+	 * Select the cases on which selected cases depend, and repeat this until no new case is
+	 * found.
+	 */
+	do {
 		before = selected(rep);
 		for (size_t i = 0; i < rep->n; i++)
 			if (rep->v[i].first)
@@ -214,8 +222,8 @@ static const char *exempt(const struct conform_profile *p, const struct conform_
 }
 
 /*
- * Tell whether a DUT's port that is down may be the only cause of a case's verdict. This is so if the case found
- * nothing wrong in a packet
+ * Tell whether a DUT's port that is down may be the only cause of a case's verdict. This is
+ * possible if the case found no fault in any packet
  */
 static bool may_be_the_link(const struct conform_result *r)
 {
@@ -223,9 +231,9 @@ static bool may_be_the_link(const struct conform_result *r)
 }
 
 /*
- * Each end of the link decides by itself whether the other end has been silent for too long. On a busy machine the
- * DUT's end may have gone down although this end received its packets all the time. Then the DUT's port has left
- * Active.
+ * Each end of the link decides by itself whether the other end has been silent for too long. On a
+ * busy machine the DUT's end may have gone down although the suite's end received packets all the
+ * time. So ask the DUT whether its port has left Active.
  */
 static bool port_left_active(struct world *w)
 {

@@ -291,7 +291,10 @@ static int parse(struct conform_opts *o, int argc, char **argv)
 	return 0;
 }
 
-/* Open the file of a report before the run begins, so that a wrong name is reported at once */
+/*
+ * Open the report file @name before the run begins, so that a file name that does not work is
+ * reported at once
+ */
 static int open_file(FILE **ret, const char *name)
 {
 	*ret = NULL;
@@ -353,8 +356,8 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 }
 
 /*
- * Write the fixtures. Return: @status, the exit status of the run; or the exit status of a write
- * error
+ * Write the packets for --fixtures. Return: @status, the exit status of the run; or the exit status
+ * of a write error
  */
 static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int status)
 {

@@ -7,7 +7,7 @@
 #include <getopt.h>
 
 extern const struct option dut_conform_options[];
-/* Return: an exit status, after a message if it is not 0 */
+/* Return: an exit status; if it is not 0, a message was printed */
 int dut_conform(int argc, char **argv);
 
 #endif

@@ -74,7 +74,7 @@ static void reap(struct conform_outside *o)
 		if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 			if (s->pid == o->last)
 				o->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-			/* other processes of the hook that are in the group */
+			/* End the processes that the hook program has left in its process group. */
 			kill(-s->pid, SIGKILL);
 			s->pid = 0;
 		} else if (clock_ns(CLOCK_MONOTONIC) - s->began > CONFORM_HOOK_TIME) {
@@ -112,7 +112,9 @@ static _Noreturn void child(const struct conform_outside *o, const char *step)
 	signal(SIGTERM, SIG_DFL);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	/* Steps consist of letters, digits and ".:% -" only, so they need no quoting */
+	/*
+	 * The texts of steps consist of letters, digits and ".:% -" only, so they need no quoting
+	 */
 	snprintf(command, sizeof(command), "%s %s", o->hook, step);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);

@@ -4,7 +4,7 @@
 
 /*
  * The parts of `uipoib conform` that reach outside of the process: a UDP socket, a clock, the
- * hook's processes, the files of captures
+ * processes of the user's hook program, and capture files
  */
 
 #include <signal.h>
@@ -13,8 +13,12 @@
 #include "conform/conform.h"
 #include "fixture/fixture.h"
 
-#define CONFORM_HOOKS 8 /* number of steps that run at a time; a further step ends the oldest one */
-#define CONFORM_HOOK_TIME NS_SEC(90) /* time after which a step that still runs is killed */
+/*
+ * number of steps of the hook program that run at a time; a further step ends the oldest of these
+ */
+#define CONFORM_HOOKS 8
+/* time after which a running step of the hook program is killed */
+#define CONFORM_HOOK_TIME NS_SEC(90)
 
 struct conform_step {
 	/*
@@ -30,18 +34,21 @@ struct conform_outside {
 	int fd;
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;
-	struct fixtures *fixtures; /* packets for fixtures; NULL: no fixtures are wanted */
+	struct fixtures *fixtures; /* packets for --fixtures; NULL: the option was not given */
 	/* signal mask while the suite waits, which lets SIGINT and SIGTERM arrive */
 	sigset_t wait_mask;
-	ns_t epoch; /* difference from monotonic time to time of day, which captures have */
+	ns_t epoch; /* time of day minus monotonic time; captures have the time of day */
 	struct conform_step step[CONFORM_HOOKS];
-	pid_t last; /* process id of the step that was begun last */
+	pid_t last; /* process id of the latest step */
 	int last_status; /* exit status of .last; -EAGAIN: the step still runs */
 };
 
 /* conform_outside_open() - Bind the socket to @listen. Return: 0 or -errno */
 int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *listen);
-/* conform_outside_close() - Close the socket, and kill the remaining processes of the hook */
+/*
+ * conform_outside_close() - Close the socket, and kill the processes of the hook program that still
+ * run
+ */
 void conform_outside_close(struct conform_outside *o);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/priv.h"
 
-/* Decode and store the answers. They are judged later, when all have arrived. */
+/*
+ * Decodes the answers of agents and stores their data. The judge_*.c files evaluate these data
+ * after the last answer.
+ */
 
 static bool pkey_block(struct probe_pkeys *t, unsigned int cap, const uint8_t *data)
 {
@@ -44,7 +47,10 @@ static bool take_smp(struct probe *p, const uint8_t *data)
 	}
 }
 
-/* Groups that exceed the bound are dropped, because one group of a kind is enough for a finding. */
+/*
+ * Groups beyond PROBE_GROUPS_MAX are dropped. This is acceptable, because a finding needs only one
+ * example.
+ */
 static bool take_groups(struct probe *p, const struct sa_mad *m)
 {
 	size_t step = m->sa.attr_offset * 8u;

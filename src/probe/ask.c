@@ -4,7 +4,7 @@
 #include "survey/sa.h"
 #include "wire/mgid.h"
 
-/* Build the requests, and decide which of them are needed. */
+/* Builds the requests of a probe, and decides which of these are needed. */
 
 /* --- conclusions from earlier answers */
 
@@ -99,8 +99,8 @@ static void smp(struct probe *p, uint8_t mgmt_class, uint16_t dlid, uint8_t hops
 }
 
 /*
- * Send an SMP by directed route to the own agent (@hops 0), or to the agent at the other end of the
- * link (@hops 1).
+ * Send an SMP by directed route to the agent of our own node (@hops 0), or to the agent at the
+ * other end of the link (@hops 1).
  */
 static bool by_route(struct probe *p, uint8_t hops, uint16_t attr, uint32_t mod)
 {
@@ -114,7 +114,10 @@ static bool by_lid(struct probe *p, uint16_t dlid, uint16_t attr, uint32_t mod)
 	return true;
 }
 
-/* PortNum for a request about this node's port: 0 for a switch, because its port 0 has the LID */
+/*
+ * Return: the port number for a request about the end port of this node: 0 for a switch, because
+ * port 0 of a switch has the LID
+ */
 static uint8_t port_of(const struct smp_node_info *i)
 {
 	return i->node_type == IB_NODE_SWITCH ? 0 : i->local_port;
@@ -127,7 +130,10 @@ static unsigned int blocks(const struct smp_node_info *i)
 	return (n + SMP_PKEYS_PER_BLOCK - 1) / SMP_PKEYS_PER_BLOCK;
 }
 
-/* A P_Key table is unknown if one of its blocks got no answer. */
+/*
+ * Ask for the next block of a P_Key table, until all blocks were read or one got no answer. In the
+ * latter case the table counts as unknown.
+ */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {
 	return p->block < blocks(i) && p->reply[p->ask].how != LOST &&

@@ -12,7 +12,7 @@ static const char *mgid_text(char ret[PRINT_GID_LEN], const ib_gid *mgid)
 
 /* --- no such group */
 
-/* The broadcast group of the partition in another scope; NULL: there is none */
+/* Return: a broadcast group of the partition whose MGID has another scope; NULL: there is none */
 static const struct ib_mcmember_rec *in_other_scope(const struct probe *p)
 {
 	const ib_gid want = probe_mgid(p);
@@ -65,7 +65,10 @@ static void judge_sl(struct probe_case *c)
 	const struct probe *p = c->p;
 	unsigned int vl = p->vl[p->group.sl & 15], vls;
 
-	/* PortInfo:OperationalVLs 1 to 5: VL 0, VL 0 and 1, to VL 3, to VL 7, to VL 14 */
+	/*
+	 * PortInfo:OperationalVLs is a code: 1 means VL 0 only, 2 VL 0 and 1, 3 VL 0 to 3, 4 VL 0
+	 * to 7, 5 VL 0 to 14.
+	 */
 	if (!probe_has(p, ASK_SLTOVL) || p->port.oper_vls > 5)
 		return;
 	vls = p->port.oper_vls == 5 ? 15 : 1u << (p->port.oper_vls - 1);
@@ -98,7 +101,9 @@ static void judge_mtu_and_rate(struct probe_case *c)
 			    "the broadcast group has %u Mb/s, and the port's link %u", rate, has);
 }
 
-/* Every group of a link has to have the Q_Key of the link's broadcast group (RFC 4391 §10). */
+/*
+ * Every group of a link has to have the Q_Key of the link's broadcast group (RFC 4391 section 10).
+ */
 static void judge_qkeys(struct probe_case *c)
 {
 	const struct probe *p = c->p;
@@ -184,7 +189,10 @@ void probe_judge_if(struct probe_case *c)
 		probe_found(c, PROBE_IF_DOWN, "%s is down", i->name);
 		return;
 	}
-	/* If other faults were found, they explain why the interface has no carrier. */
+	/*
+	 * An interface without carrier is not reported if other faults were found, because these
+	 * explain it.
+	 */
 	if (!i->carrier && c->r->faults)
 		return;
 	if (!i->carrier)

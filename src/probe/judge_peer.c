@@ -4,7 +4,10 @@
 #include "probe/priv.h"
 #include "text/print.h"
 
-/* Judges the peer: its neighbour entry, the path to it, and its own SMA. */
+/*
+ * Judges the peer, which is the node that the user wants to reach: the kernel's neighbour entry for
+ * it, the path to it, and the answers of its subnet management agent.
+ */
 
 static bool judge_neigh(struct probe_case *c)
 {

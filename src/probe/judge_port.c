@@ -7,7 +7,10 @@
 
 /* Judges the port, the subnet managers, and the partition. */
 
-#define SLOW NS_MSEC(250) /* a manager that is idle answers within a few milliseconds */
+/*
+ * A subnet manager that takes longer is reported as slow; an idle one answers within milliseconds.
+ */
+#define SLOW NS_MSEC(250)
 
 static const char *phys_name(unsigned int phys)
 {
@@ -71,7 +74,10 @@ static void judge_link(struct probe_case *c)
 	const struct probe *p = c->p;
 	bool ca_port = p->node.node_type != IB_NODE_SWITCH;
 
-	/* An agent may ignore requests without its M_Key, so its silence is no fault if the SA answers. */
+	/*
+	 * An agent may ignore requests without its M_Key. So it is no fault if the node behind the
+	 * link does not answer but the SA does.
+	 */
 	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST && !probe_has(p, ASK_SA))
 		probe_found(c, PROBE_SILENT_LINK,
 			    "the link is up, but what is behind it does not answer");
@@ -118,8 +124,8 @@ bool probe_judge_port(struct probe_case *c)
 /* --- managers */
 
 /*
- * Tell whether the port at the SM LID answers that it supports neither the class nor the attribute, which means that
- * the port has no manager.
+ * Tell whether the port at the SM LID refused a request because it does not support the management
+ * class or the attribute. This means that no subnet manager runs at the port.
  */
 static bool is_none(const struct probe_reply *r)
 {

@@ -7,8 +7,9 @@
 #include "wire/records.h"
 #include "wire/records_sm.h"
 
-#define PROBE_PKEYS_MAX 512 /* P_Keys that are read of a table; HCAs have 128 at most */
-#define PROBE_GROUPS_MAX 64 /* groups of the partition that are looked at */
+/* largest number of P_Keys that are read from a table; HCAs have at most 128 */
+#define PROBE_PKEYS_MAX 512
+#define PROBE_GROUPS_MAX 64 /* largest number of groups of the partition that are checked */
 
 /* The questions, in the order in which they are asked */
 enum probe_ask {
@@ -37,7 +38,7 @@ enum probe_outcome {
 	NOT_ASKED,
 	LOST, /* no answer */
 	REFUSED, /* an answer with a status */
-	MALFORMED, /* an answer that does not fit the question */
+	MALFORMED, /* an answer came that does not fit the question */
 	ANSWERED,
 };
 
@@ -55,7 +56,7 @@ struct probe_pkeys {
 struct probe {
 	struct probe_cfg cfg;
 	enum probe_ask ask;
-	unsigned int block; /* number of a block of the P_Key table */
+	unsigned int block; /* number of the P_Key block that is being requested */
 	/* the open request */
 	bool open;
 	struct survey_mad sent;
@@ -80,28 +81,34 @@ static inline bool probe_has(const struct probe *p, enum probe_ask ask)
 }
 
 /*
- * probe_fill() - Write the request of p->ask into p->sent. Return: false: the question is not needed, or cannot be
- * sent
+ * probe_fill() - Write the request of p->ask into p->sent. Return: false: the question p->ask is
+ * not needed, or cannot be sent
  */
 bool probe_fill(struct probe *p);
 /* probe_take() - Process the answer to p->ask. Return: false: the answer is malformed */
 bool probe_take(struct probe *p, const uint8_t *mad, size_t len);
 
-/* probe_pkey() - P_Key of the link with bit 15; 0: not known */
+/* probe_pkey() - Return: the P_Key of the IPoIB link, with bit 15 set; 0: not known */
 uint16_t probe_pkey(const struct probe *p);
-/* probe_mgid() - MGID of the link's broadcast group */
+/* probe_mgid() - Return: the MGID of the link's broadcast group */
 ib_gid probe_mgid(const struct probe *p);
-/* probe_gid() - GID of the port, of index 0 */
+/* probe_gid() - Return: the GID of the probed port that has index 0 */
 ib_gid probe_gid(const struct probe *p);
 /*
- * probe_own_pkey() - Return the entry of the port's table with this P_Key, the full member's if there are two; 0:
- * none
+ * probe_own_pkey() - Return: the entry of @t that has the low 15 bits of @pkey; of two such
+ * entries, that of a full member; 0: there is none
  */
 uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey);
-/* probe_is_broadcast() - Whether @mgid is the broadcast group of the P_Key, in any scope */
+/*
+ * probe_is_broadcast() - Tell whether @mgid is the MGID of the broadcast group of @pkey, with any
+ * scope
+ */
 bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey);
 
-/* --- evaluation of the answers. Each part returns false if the subjects of the later parts cannot be judged */
+/*
+ * --- evaluation of the answers. Each function returns false if the functions after it have nothing
+ * to judge, for example because the port is down
+ */
 
 struct probe_case {
 	const struct probe *p;
@@ -111,7 +118,9 @@ void probe_found(struct probe_case *c, enum probe_kind kind, const char *fmt, ..
 	__attribute__((format(printf, 3, 4)));
 void probe_tell(struct probe_case *c, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* probe_status() - Words for a reply that is no answer: "no answer", "status 0x0700 (ERR_REQ_DENIED)" */
+/*
+ * probe_status() - Describe a reply that has no data: "no answer", "status 0x0700 (ERR_REQ_DENIED)"
+ */
 const char *probe_status(char ret[80], const struct probe_reply *r);
 
 bool probe_judge_port(struct probe_case *c);

@@ -3,15 +3,15 @@
 #define PROBE_PROBE_H
 
 /*
- * DOC: Reasons why IP over a port does not work
+ * DOC: Finding out why IP over a port does not work
  *
- * A probe asks about one port, one question after the other: the port itself, the node behind its link, the subnet
- * manager, the subnet administrator, the broadcast group of a link, and perhaps a peer. All questions are Gets, so
- * nothing is changed. Each question depends on the earlier answers. Then the answers are evaluated, together with the
- * state of the kernel's IPoIB interface.
+ * A probe asks about one port, one question after the other: the port itself, the node behind its
+ * link, the subnet manager, the subnet administrator, the broadcast group of a link, and perhaps a
+ * peer. All questions are Gets, so nothing is changed. Each question depends on the earlier
+ * answers. Then the answers are evaluated, together with the state of the kernel's IPoIB interface.
  *
- * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost() takes its result,
- * with any transport. The transport repeats requests.
+ * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost()
+ * takes the result. The caller provides the transport, which also repeats requests.
  */
 
 #include "check/check.h"
@@ -70,7 +70,7 @@ enum probe_kind {
 };
 const struct chk_kind_info *probe_kind_info(enum probe_kind kind);
 
-/* State of the kernel's IPoIB interface at the port */
+/* State of the kernel's IPoIB interface on the probed port */
 struct probe_if {
 	char name[16]; /* "": there is none */
 	bool up; /* set up by an administrator */
@@ -91,8 +91,8 @@ enum probe_neigh_state {
 
 struct probe_cfg {
 	/*
-	 * P_Key of the link, with or without bit 15; 0: the P_Key of the interface, or else the first P_Key of the
-	 * port
+	 * P_Key of the link, with or without bit 15; 0: take the P_Key of the kernel's interface,
+	 * or the first P_Key of the port if there is no interface
 	 */
 	uint16_t pkey;
 	bool has_peer;
@@ -101,7 +101,10 @@ struct probe_cfg {
 	enum probe_neigh_state neigh;
 	struct probe_if ifc;
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
-	/* SM_Key of queries for members of groups, which an SA answers only with the right key; 0: do not ask */
+	/*
+	 * SM_Key for queries about members of groups, which an SA answers only if the SM_Key is
+	 * right; 0: do not ask for members
+	 */
 	uint64_t sm_key;
 	/*
 	 * time after which a request without an answer counts as lost, even if the transport has not reported the
@@ -117,7 +120,7 @@ struct probe_finding {
 	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
 };
 
-/* A value that was learnt, whether or not it is a fault */
+/* A value that the probe has learnt and that is shown to the user, whether or not it is a fault */
 struct probe_fact {
 	const char *name; /* a word, as in JSON: "port" */
 	char text[240];

@@ -22,8 +22,9 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 }
 
 /*
- * Record that another node has the GUID of a known node. Its link is not recorded, because the port number in its
- * answer does not refer to the known node, which may have fewer ports.
+ * Record that another node has the GUID of a known node. The link to that node is not recorded,
+ * because the port number in the answer does not refer to the known node, which may have fewer
+ * ports.
  */
 static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
 {
@@ -95,7 +96,10 @@ static void node_info(struct survey *s, const struct open *o, const uint8_t *dat
 	struct smp_node_info i;
 
 	smp_node_info_decode(&i, data, SMP_DATA_LEN);
-	/* A switch may answer with any number of its ports, including 0; a CA has no port 0. */
+	/*
+	 * The answer of a switch may name any of its ports as LocalPortNum, including 0; a CA has
+	 * no port 0.
+	 */
 	if (!i.nports || i.nports > 254 || i.local_port > i.nports ||
 	    (!i.local_port && (i.node_type != IB_NODE_SWITCH || from)) ||
 	    i.node_type < IB_NODE_CA || i.node_type > IB_NODE_ROUTER) {
@@ -129,8 +133,8 @@ void answer_twins(struct survey *s)
 			const struct chk_port *q = m ? &m->port[n->port[k].peer_port] : NULL;
 
 			/*
-			 * This port of the node already has another link, so the node behind @p is another node with
-			 * the same GUID.
+			 * Port @q of the known node already has another link, so the node behind @p
+			 * is another node with the same GUID.
 			 */
 			if (q && m->sw && q->known && !q->mute &&
 			    (q->peer != i || q->peer_port != k))
@@ -157,7 +161,10 @@ static void port_info(struct survey *s, const struct open *o, const uint8_t *dat
 		p->lid = p->pi.lid;
 		p->lmc = p->pi.lmc;
 	}
-	/* CAs do not forward SMPs, so the nodes behind a CA's ports can be asked only if the CA is our own. */
+	/*
+	 * CAs do not forward SMPs, so the nodes behind a CA's ports can be reached only if the CA
+	 * is the one through which we send.
+	 */
 	if (o->port && link_is_up(&p->pi) && (n->sw || !n->index))
 		ask_add(s, ASK_NODE_INFO, n->index, o->port, 1, 0);
 }
@@ -323,7 +330,8 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status)
 	if (o->node == CHK_NO_NODE) /* our own port does not answer, so nothing can be read */
 		return;
 	answer_unknown(s, o->ask, o->node, o->port);
-	if (o->ask == ASK_SM_INFO) /* some SMs answer only requests with their M_Key */
+	/* no silence is recorded, because some SMs answer only requests with their M_Key */
+	if (o->ask == ASK_SM_INFO)
 		return;
 	chk_add_silence(s->f, &x);
 }

@@ -48,8 +48,8 @@ static bool route(const struct chk_node *n, uint8_t port, uint8_t *ret_hops, uin
 }
 
 /*
- * Build the route for a request about @o->port of a node. A CA answers for the port at which the SMP arrives, so the
- * route to a CA ends with the link of this port.
+ * Build the directed route for a request about port @o->port of a node. A CA answers for the port
+ * at which the SMP arrives, so the route to a CA ends with the link of this port.
  */
 static bool route_of(const struct survey *s, const struct open *o, uint8_t *ret_hops,
 		     uint8_t path[64])

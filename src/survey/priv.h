@@ -5,13 +5,19 @@
 #include "survey/survey.h"
 
 enum ask {
-	/* NodeInfo of the node behind .port of .node; NodeInfo of our own node if .node is CHK_NO_NODE */
+	/*
+	 * NodeInfo of the node behind .port of .node; if .node is CHK_NO_NODE, NodeInfo of the node
+	 * through which we send
+	 */
 	ASK_NODE_INFO,
 	ASK_NODE_DESC,
 	ASK_SWITCH_INFO,
 	ASK_PORT_INFO, /* .port is the first port */
 	ASK_LFT,
-	/* .step counts the blocks of position 0, then the blocks of position 1, and so on */
+	/*
+	 * .step counts all blocks of MLIDs for position 0 (ports 0 to 15), then all blocks for
+	 * position 1 (ports 16 to 31), and so on
+	 */
 	ASK_MFT,
 	ASK_PKEYS,
 	ASK_SLTOVL, /* .port is the egress port, and .blocks the ingress port */
@@ -20,8 +26,8 @@ enum ask {
 };
 
 /*
- * Requests of one kind to one node: a whole table, or a row of ports. .step is the number of the next request, from
- * 0.
+ * A task is a series of requests of one kind to one node, for a whole table or for a row of ports.
+ * .step is the number of the next request, from 0.
  */
 struct task {
 	struct task *next;
@@ -29,10 +35,13 @@ struct task {
 	uint8_t port;
 	enum ask ask;
 	uint32_t step, count;
-	uint32_t blocks; /* number of blocks of a position of an MFT */
+	uint32_t blocks; /* for an MFT: number of blocks of each position */
 };
 
-/* A request that was sent, with those members of its task that the answer needs */
+/*
+ * A request that was sent and has no answer yet, with those members of its task that are needed to
+ * handle the answer
+ */
 struct open {
 	bool used;
 	uint32_t tid;
@@ -43,7 +52,7 @@ struct open {
 	uint32_t mod;
 	uint8_t qpn;
 	ns_t until;
-	unsigned int busy; /* number of answers that the agent is busy */
+	unsigned int busy; /* number of times that the agent has answered that it is busy */
 	ns_t again; /* time at which a busy agent is asked again; 0: the request was sent and has no answer yet */
 };
 
@@ -58,10 +67,11 @@ struct survey {
 	struct open open[SURVEY_WINDOW_MAX];
 	unsigned int nopen;
 	uint32_t seq;
-	ns_t end; /* time after which no request is sent; 0: no request was sent yet */
-	ns_t not_before; /* time at which the rate allows the next request */
+	/* time limit of the survey, after which no request is sent; 0: no request was sent yet */
+	ns_t end;
+	ns_t not_before; /* time at which the rate limit .per_second allows the next request */
 	ns_t counted; /* end of the first reading of counters */
-	ns_t now; /* time of the answer that is being read */
+	ns_t now; /* time at which the answer that is being handled arrived */
 	struct survey_stats st;
 };
 
@@ -72,7 +82,7 @@ struct survey {
  * .qpn. Return: false if the request cannot be sent; this does not count as a loss
  */
 bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret);
-/* ask_add() - Queue a task. A task for which there is no memory marks the fabric as cut */
+/* ask_add() - Queue a task. If there is no memory for the task, set .cut of the fabric */
 void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32_t count,
 	     uint32_t blocks);
 
@@ -89,7 +99,7 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status);
  * was not sent
  */
 void answer_unknown(struct survey *s, enum ask ask, uint32_t node, uint8_t port);
-/* answer_unasked() - As answer_none(), for all the remaining requests of a task */
+/* answer_unasked() - Treat all the remaining requests of a task as requests without an answer */
 void answer_unasked(struct survey *s, const struct task *t);
 /* answer_twins() - Find the links whose ends contradict each other, after all links were followed */
 void answer_twins(struct survey *s);

@@ -126,8 +126,8 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 }
 
 /*
- * Queue reads of SLtoVL tables. The tables of a large switch have a thousand parts, so only the parts that decide
- * about a credit loop are read.
+ * Queue reads of SLtoVL tables. The SLtoVL tables of a large switch have a thousand parts, one for
+ * each pair of ports, so only the parts that decide about a credit loop are read.
  */
 static void add_lanes(struct survey *s)
 {
@@ -281,7 +281,8 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 }
 
 /*
- * Charge a request to the rate limit. After a delay, at most one window of requests may be sent at once. Return: true
+ * Compute when the rate limit allows the request after this one. After a delay, at most one window
+ * of requests may be sent at once. Return: true
  */
 static bool paced(struct survey *s, ns_t now)
 {
@@ -348,7 +349,10 @@ static struct open *find_open(struct survey *s, const uint8_t *mad)
 #define BUSY_MAX 3
 #define BUSY_PAUSE NS_MSEC(200)
 
-/* An agent answered that it is busy. Schedule a repetition. Return: false if the agent was asked often enough */
+/*
+ * An agent answered that it is busy. Schedule a repetition. Return: false if the agent has answered
+ * so BUSY_MAX times already
+ */
 static bool wait_for_busy(struct survey *s, struct open *o, ns_t now)
 {
 	if (o->busy == BUSY_MAX)

@@ -45,9 +45,10 @@ struct survey_cfg {
 };
 struct survey_cfg survey_cfg_default(void);
 /*
- * survey_cfg_again() - Return the configuration for a second reading, which confirms the findings of the first.
- * Counters are read without a wait between the two counts, because the second reading confirms only that agents are
- * silent, not that counters grow
+ * survey_cfg_again() - Return the configuration for a second reading, which confirms the findings
+ * of the first. Counters are read without a wait between the two counts, because the second reading
+ * of the counters only confirms which agents do not answer. Findings about the growth of counters
+ * need no confirmation
  */
 struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 
@@ -59,8 +60,9 @@ struct survey_mad {
 };
 
 /*
- * survey_fits() - Whether @mad, of which there are at least the 24 octets of the header, is the answer to a request, or the
- * request itself. The transport may have changed the upper half of the TID
+ * survey_fits() - Tell whether @mad, which has at least the 24 octets of the MAD header, belongs to
+ * a request of this class, TID, attribute and modifier: it is the request itself, or the answer.
+ * The transport may have changed the upper half of the TID
  */
 static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid, uint16_t attr,
 			       uint32_t mod)
@@ -71,8 +73,12 @@ static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid
 
 struct survey_stats {
 	uint64_t sent, answered, refused, lost;
-	uint64_t busy; /* answers that the agent is busy, after which it was asked again */
-	/* MADs that answer no open request, or have another length or attribute */
+	/* number of answers with the status busy; after each of these the request was repeated */
+	uint64_t busy;
+	/*
+	 * number of received MADs that answer no open request, or whose length or attribute does
+	 * not fit the request
+	 */
 	uint64_t unexpected;
 };
 

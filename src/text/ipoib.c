@@ -123,8 +123,8 @@ static void add_ibarp_hw(struct text *t, const struct nd_port *a)
 }
 
 /*
- * Forms of link-layer address options: with the header of RFC 4391, without a header (v6ib00), with the header of
- * encaparp00
+ * Forms of link-layer address options: on links with the encapsulation header of RFC 4391, on links
+ * without a header (profile v6ib00), and on links with the header of profile encaparp00
  */
 enum nd_form {
 	ND_FORM_RFC4391,
@@ -244,7 +244,10 @@ static void add_ip6(struct text *t, const uint8_t *p, size_t len, enum nd_form f
 		return;
 	}
 	p += IPV6_LEN;
-	if (proto == PROTO_HOPOPT && pay >= 8) { /* MLD carries a Router Alert, RFC 2710 §3 */
+	/*
+	 * MLD messages have a hop-by-hop options header with a Router Alert (RFC 2710 section 3).
+	 */
+	if (proto == PROTO_HOPOPT && pay >= 8) {
 		proto = p[0];
 		skip = 8u * (p[1] + 1u);
 		if (skip > pay) {
@@ -284,7 +287,10 @@ static void add_arp(struct text *t, const char *name, const uint8_t *p, size_t l
 	}
 }
 
-/* A request carries the sender's link-layer address and asks for the target's address, which the reply carries. */
+/*
+ * Add an IBARP message. Of the two link-layer addresses, a request has only that of the sender. The
+ * reply has that of the target, for which the request asks.
+ */
 static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 {
 	struct ibarp_pkt a;
@@ -336,8 +342,8 @@ char *print_ipoib(char *buf, size_t size, const void *p, size_t len)
 	int type = ipoib_hdr_decode(p, len);
 
 	/*
-	 * profile v6ib00: there is no header, and the first nibble tells the kind of packet. No IPoIB ethertype
-	 * begins with 6.
+	 * profile v6ib00: packets have no encapsulation header, and an IPv6 packet begins with the
+	 * nibble 6. No ethertype of IPoIB begins with this nibble.
 	 */
 	if (len >= IPV6_LEN && *(const uint8_t *)p >> 4 == 6) {
 		add_ip6(&t, p, len, ND_FORM_LINK_INFO);

@@ -100,7 +100,7 @@ static void add_pkeys(struct text *t, const void *p)
 	}
 }
 
-/* The meaning of the AttributeModifier depends on the attribute (IBTA 14.2.5). */
+/* Add the AttributeModifier of an SMP, whose meaning depends on the attribute (IBTA 14.2.5). */
 static void add_smp_mod(struct text *t, const struct mad_hdr *h)
 {
 	uint32_t mod = h->attr_mod;

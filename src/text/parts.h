@@ -2,7 +2,7 @@
 #ifndef TEXT_PARTS_H
 #define TEXT_PARTS_H
 
-/* Functions that the files that implement print_mad() share */
+/* Functions that are shared by the files which implement print_mad() */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,8 @@
 void text_add_quoted(struct text *t, const void *s, size_t len);
 
 /*
- * Each of these functions adds ' key value ...', or nothing if @len is too short for the attribute.
+ * Each of these functions appends the fields of one attribute to @t as ' key value ...', or nothing
+ * if @len is too short for the attribute.
  */
 void text_add_notice(struct text *t, const void *p, size_t len);
 void text_add_class_port_info(struct text *t, const void *p, size_t len);

@@ -9,7 +9,8 @@
 
 /*
  * Find the run of zero groups that "::" replaces: the longest run of at least two groups; of
- * equally long runs, the first (RFC 5952 §4.2). Return: length of the run, 0 if there is none
+ * equally long runs, the first run (RFC 5952 section 4.2). @ret_at is the position of the run.
+ * Return: length of the run; 0 if there is none
  */
 static unsigned int zero_run(const ib_gid *g, unsigned int *ret_at)
 {
@@ -136,8 +137,8 @@ char *print_deth(char *buf, size_t size, const struct ib_deth *h)
 }
 
 /*
- * Add the payload, @len octets at @p. It is a MAD if the destination is QP0 or QP1, else an IPoIB
- * packet.
+ * Add the payload, @len octets at @p. The payload is a MAD if the destination is QP0 or QP1,
+ * otherwise an IPoIB packet.
  */
 static void add_payload(struct text *t, const struct ib_ud_hdr *h, const uint8_t *p, size_t len)
 {

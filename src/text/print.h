@@ -20,28 +20,37 @@ char *print_gid(char *buf, size_t size, const ib_gid *g);
 /* Parse a GID, the inverse of print_gid(). Return: 0, -EINVAL */
 int print_gid_parse(ib_gid *ret, const char *s);
 
-/* "80:00:04:04:fe:80:..." as `ip link` shows an InfiniBand address */
+/*
+ * Return: an IPoIB link-layer address in the form in which `ip link` shows it,
+ * "80:00:04:04:fe:80:..."
+ */
 char *print_lladdr(char *buf, size_t size, const struct ipoib_lladdr *a);
 
-/* One line for each header, such as "LRH VL 0 SL 0 DLID 4 SLID 2 PktLen 25" */
+/*
+ * Each of these functions prints one header as a line, such as "LRH VL 0 SL 0 DLID 4 SLID 2 PktLen
+ * 25"
+ */
 char *print_lrh(char *buf, size_t size, const struct ib_lrh *h);
 char *print_grh(char *buf, size_t size, const struct ib_grh *h);
 char *print_bth(char *buf, size_t size, const struct ib_bth *h);
 char *print_deth(char *buf, size_t size, const struct ib_deth *h);
 
 /*
- * Method, attribute and main fields of a MAD: "SubnAdmSet MCMemberRecord TID 0x... status 0x0000
- * ..."
+ * Print method, attribute and main fields of a MAD: "SubnAdmSet MCMemberRecord TID 0x... status
+ * 0x0000 ..."
  */
 char *print_mad(char *buf, size_t size, const void *mad, size_t len);
 
-/* IPoIB packet that starts with its 4-octet header: "IPv4 10.4.0.1 > 10.4.0.4 ICMP echo request" */
+/*
+ * Print an IPoIB packet that starts with its encapsulation header of 4 octets: "IPv4 10.4.0.1 >
+ * 10.4.0.4 ICMP echo request"
+ */
 char *print_ipoib(char *buf, size_t size, const void *p, size_t len);
 
-/* Whole packet that starts with its LRH, in several lines that end with '\n' */
+/* Print a whole packet that starts with its LRH, as several lines that end with '\n' */
 char *print_packet(char *buf, size_t size, const void *p, size_t len);
 
-/* Names of codes; "?" for a code without a name */
+/* Each of these functions returns the name of a code; "?" if the code has no name */
 const char *print_port_state(unsigned int state);
 const char *print_mad_class(unsigned int mgmt_class);
 const char *print_mad_method(unsigned int mgmt_class, unsigned int method);
@@ -50,7 +59,7 @@ const char *print_sa_status(unsigned int status);
 const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
 
-/* Names of the types of messages; NULL for a type without a name */
+/* Each of these functions returns the name of a message type; NULL if the type has no name */
 const char *print_icmp(uint8_t type);
 const char *print_icmp6(uint8_t type);
 const char *print_igmp(uint8_t type);

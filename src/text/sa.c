@@ -149,7 +149,10 @@ void text_add_sa(struct text *t, const void *mad, size_t len)
 		text_add(t, " mask 0x%llx", (unsigned long long)m.sa.comp_mask);
 	if (m.rmpp.flags & RMPP_FLAG_ACTIVE) {
 		add_rmpp(t, &m.rmpp);
-		/* A later segment may begin in the middle of a record. */
+		/*
+		 * Decode records only in the first segment of an RMPP message, because a later
+		 * segment may begin in the middle of a record.
+		 */
 		if (m.rmpp.type != RMPP_TYPE_DATA || !(m.rmpp.flags & RMPP_FLAG_FIRST) ||
 		    m.sa.attr_offset == 0)
 			return;

@@ -26,7 +26,8 @@ static void add_req(struct text *t, const void *mad, size_t len)
 
 /*
  * The format of the private data depends on the service, and the message does not tell the service.
- * If the data can be the addresses of an IBARP group, they are printed as these.
+ * If the private data have the form of the group parameters of draft-pelissier-ipoib-encaparp-00,
+ * they are printed as group parameters.
  */
 static void add_rep(struct text *t, const void *mad, size_t len)
 {

@@ -2,19 +2,24 @@
 #ifndef WORLD_DHCP_H
 #define WORLD_DHCP_H
 
-/* A DHCP server for IPv4 on a peer, w->dhcp. Its leases are to be renewed after 3 s. */
+/*
+ * A DHCP server for IPv4, which runs on the peer w->dhcp. Clients are to renew a lease after 3 s.
+ */
 
 #include "wire/dhcp.h"
 #include "world/world.h"
 
-/* Offsets in a message, RFC 2131 section 2 */
+/* Offsets of fields in a DHCP message, RFC 2131 section 2 */
 #define DHCP_OFF_HTYPE 1
 #define DHCP_OFF_HLEN 2
 #define DHCP_OFF_FLAGS 10
 #define DHCP_OFF_CIADDR 12
 #define DHCP_OFF_CHADDR 28
 
-/* world_dhcp_rx() - Handle an IPv4 packet of the DUT */
+/*
+ * world_dhcp_rx() - Handle an IPv4 packet of the DUT, and answer it if it is a message to the DHCP
+ * server
+ */
 void world_dhcp_rx(struct world *w, const struct seen *s);
 
 /*
@@ -27,7 +32,7 @@ uint8_t dhcp_type_of(const uint8_t *msg, size_t len);
 
 struct dhcp_want {
 	uint8_t type;
-	bool has_address; /* true: ciaddr is not 0; false: ciaddr is 0 */
+	bool has_address; /* true if the field ciaddr (client IP address) is not 0 */
 	bool any_address; /* true: ciaddr may have any value */
 };
 bool dhcp_is(const struct seen *s, const void *want);

@@ -6,7 +6,7 @@
 
 #include "world/world.h"
 
-/* An IP multicast group as the hook and the SA name it */
+/* An IP multicast group: its address as text, for the hook program, and as octets, for the SA */
 struct ip_group {
 	const char *text;
 	uint8_t ip[16]; /* IPv4 has 4 octets */
@@ -14,12 +14,15 @@ struct ip_group {
 	ib_gid mgid;
 };
 
-/* group_of() - Return: the group of one of two texts: the IPv4 one if the link carries IPv4, otherwise the IPv6 one */
+/*
+ * group_of() - Return: the group with the address @ip4 if the link carries IPv4, otherwise the
+ * group with the address @ip6
+ */
 struct ip_group group_of(const struct world *w, const char *ip4, const char *ip6);
-/* Matches packets of IP to a group, @group */
+/* Tell whether a packet is an IP packet to @group, a struct ip_group */
 bool to_group_of(const struct seen *s, const void *group);
 
-/* Matches a report of IGMP or MLD with this group in it */
+/* Tell whether a packet is a report of IGMP, or of MLD, that names @group, a struct ip_group */
 bool igmp_reports(const struct seen *s, const void *group);
 bool mld_reports(const struct seen *s, const void *group);
 

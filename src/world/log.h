@@ -43,32 +43,38 @@ struct seen {
 struct world_log {
 	const struct world_wire *wire; /* the encapsulation by which data is decoded */
 	struct seen *v[WORLD_LOG_MAX]; /* packet n is at n % WORLD_LOG_MAX */
-	uint64_t last; /* number of the last packet; 0: there is none yet */
+	uint64_t last; /* number of the last packet in the log; 0: the log has no packet yet */
 	uint64_t from_dut, overwritten;
 };
 
 /* log_add() - Decode a packet and append it. Return: the packet, valid until it is overwritten; NULL if out of memory */
 const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
 				 ns_t now);
-/* world_log_at() - Return: packet @n; NULL if the log never had or no longer has it */
+/*
+ * world_log_at() - Return: the packet with number @n; NULL if the log never had this packet, or has
+ * overwritten it
+ */
 const struct seen *world_log_at(const struct world_log *l, uint64_t n);
 void world_log_fini(struct world_log *l);
 
 typedef bool seen_match(const struct seen *s, const void *arg);
-/* world_log_find() - Return: the first packet of the DUT, from number @from on, that @match accepts */
+/*
+ * world_log_find() - Return: the first packet of the DUT, from number @from on, that @match
+ * accepts; NULL: there is none
+ */
 const struct seen *world_log_find(const struct world_log *l, uint64_t from, seen_match *match,
 				  const void *arg);
 
 /*
- * world_log_keep() - Put a copy at the head of @list; the copy stays when the log overwrites the packet. NULL if @s
- * is NULL or memory ran out
+ * world_log_keep() - Put a copy of packet @s at the head of @list; the copy stays when the log
+ * overwrites the packet. Return: the copy; NULL if @s is NULL or memory ran out
  */
 const struct seen *world_log_keep(struct seen **list, const struct seen *s);
 void world_log_release(struct seen **list);
 
 /* world_log_pcap() - Write the packets @first to @last, of both directions, as a pcap file of ERF records */
 void world_log_pcap(const struct world_log *l, uint64_t first, uint64_t last, FILE *f);
-/* world_log_pcap_one() - Write a file with this packet only */
+/* world_log_pcap_one() - Write a pcap file that has only packet @s */
 void world_log_pcap_one(const struct seen *s, FILE *f);
 
 #endif

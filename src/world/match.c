@@ -8,7 +8,10 @@ bool arp_is(const struct seen *s, const void *arg)
 	const struct arp_want *want = arg;
 	const struct wire_arp *form = s->wire->arp;
 
-	/* Both forms have the target's address at a fixed offset, so the lengths that the message claims do not matter. */
+	/*
+	 * ARP of RFC 4391 and IBARP have the target's address at a fixed offset, so the address
+	 * lengths in the message do not matter.
+	 */
 	return form && data_type(s) == TYPE_ARP && s->net_len >= form->len &&
 	       be16_at(s->net + 6) == want->op &&
 	       (!want->tpa || !memcmp(s->net + form->tpa, want->tpa, 4));

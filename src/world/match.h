@@ -33,11 +33,12 @@ struct echo_want {
 	const uint8_t *dst; /* destination: 4 octets, or 16 with .v6 */
 	int seq; /* -1: any */
 	bool v6;
-	bool request; /* true for a request, false for a reply */
+	bool request; /* true: the wanted message is a request; false: a reply */
 };
 bool echo_is(const struct seen *s, const void *want);
 /*
- * echo_reply_to() - The wanted answer to a ping of a peer, in the version of IP that peer_ping() uses; @seq -1 accepts any
+ * echo_reply_to() - Return: what to match for the reply of the DUT to a ping of a peer, in the
+ * version of IP that peer_ping() uses. @seq -1 accepts any sequence number
  */
 struct echo_want echo_reply_to(const struct world *w, const struct world_peer *p, int seq);
 
@@ -47,10 +48,13 @@ struct nd_want {
 };
 bool nd_is(const struct seen *s, const void *want);
 
-/* Match an IP packet by its destination of 4 or of 16 octets, with or without a GRH */
+/*
+ * Tell whether a packet is an IPv4 (IPv6) packet to the IP address @dst of 4 (16) octets, with or
+ * without a GRH
+ */
 bool ip4_to(const struct seen *s, const void *dst);
 bool ip6_to(const struct seen *s, const void *dst);
-/* Match a unicast packet of any ethertype to the peer @peer */
+/* Tell whether a packet is a unicast packet of any ethertype to @peer, a struct world_peer */
 bool unicast_to(const struct seen *s, const void *peer);
 
 #endif

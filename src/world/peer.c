@@ -343,7 +343,9 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 	size_t len;
 
 	icmp[0] = ND_RA;
-	/* the first octet is the hop limit; the router lifetime stays 0, because the peer is no default router */
+	/*
+	 * Current hop limit. The router lifetime stays 0, because the peer is not a default router.
+	 */
 	icmp[4] = 64;
 	if (mtu) {
 		opt[0] = 5;

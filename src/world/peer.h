@@ -2,12 +2,15 @@
 #ifndef CONFORM_PEER_H
 #define CONFORM_PEER_H
 
-/* Peers: other IPoIB interfaces of the link. They answer ARP, Neighbour Solicitations and pings by themselves. */
+/*
+ * Peers: IPoIB interfaces that the suite plays on the DUT's link. Peers answer ARP, Neighbour
+ * Solicitations and pings by themselves.
+ */
 
 #include "world/match.h"
 #include "world/world.h"
 
-/* world_peer_rx() - Handle an IPoIB packet of the DUT */
+/* world_peer_rx() - Handle an IPoIB packet of the DUT, which a peer may have to answer */
 void world_peer_rx(struct world *w, const struct seen *s);
 
 /*
@@ -19,13 +22,22 @@ struct world_peer *world_peer_in(struct world *w, uint16_t pkey);
 struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid);
 /* world_peer_by_lid() - Return: the peer that has this LID; NULL if there is none */
 const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid);
-/* peer_lladdr() - Return: the peer's link-layer address, with the Q_Key that packets to the peer must have */
+/*
+ * peer_lladdr() - Return: the peer's link-layer address, in the form of the DUT's profile;
+ * peer_qkey() - Return: the Q_Key that packets to the peer must have
+ */
 struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p);
 uint32_t peer_qkey(const struct world *w, const struct world_peer *p);
 
-/* The functions below send packets that are no answers. peer_arp_request() asks for the DUT's address */
+/*
+ * The functions below send packets that do not answer a packet of the DUT. peer_arp_request() asks
+ * for the DUT's address by ARP
+ */
 void peer_arp_request(struct world *w, const struct world_peer *p);
-/* peer_broadcast() - Broadcast a message of another form, which the caller has filled in; @len octets */
+/*
+ * peer_broadcast() - Broadcast an ARP message of @len octets that the caller has written, for
+ * example in an unusual form
+ */
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		    size_t len);
 /*
@@ -34,7 +46,10 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
  */
 void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		       size_t len);
-/* peer_solicit() - Send a Neighbour Solicitation for @target to its solicited-node group */
+/*
+ * peer_solicit() - Send a Neighbour Solicitation for the address @target to the solicited-node
+ * group of @target
+ */
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16]);
 /*
  * peer_ping() - Send an echo request whose IP packet has @ip_len octets, in fragments of at most w->ip_mtu octets; by IPv4
@@ -62,7 +77,10 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p);
 /* peer_arp_message() - Write the request of a peer for the DUT's address, w->wire->arp->len octets */
 void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p);
-/* peer_echo() - Write the encapsulation and an echo request of one packet. Return: octets */
+/*
+ * peer_echo() - Write the encapsulation header and an echo request that fits into one packet.
+ * Return: number of octets
+ */
 size_t peer_echo(uint8_t *buf, struct world *w, const struct world_peer *p, size_t ip_len,
 		 uint16_t seq);
 size_t peer_echo6(uint8_t *buf, struct world *w, const struct world_peer *p, size_t ip_len,

@@ -18,7 +18,8 @@ struct pma_request {
 };
 
 /*
- * world_pma_ask() - Send a request to the DUT and wait for its answer; it is sent three times, a second apart
+ * world_pma_ask() - Send a request to the DUT's PMA and wait for the answer. Without an answer, the
+ * request is sent again after 1 s, at most three times in all
  * @ret:	packet of the answer; NULL if there is none
  *
  * Return: the MAD status; -ETIMEDOUT

@@ -60,7 +60,10 @@ struct world_group *world_group(struct world *w, const ib_gid *g)
 	return NULL;
 }
 
-/* Find an entry for a group. A group that no longer exists keeps its MLID until its entry is needed. */
+/*
+ * Find an entry of the table for a group. A deleted group keeps its entry, and with it its MLID,
+ * until another group needs the entry.
+ */
 static struct world_group *group_place(struct world *w, const ib_gid *g)
 {
 	struct world_group *p = world_group(w, g);
@@ -193,7 +196,10 @@ static size_t table_step(size_t len)
 	return (len + 7) & ~(size_t)7;
 }
 
-/* Answer the request in @s with @status and @len octets of @data; the answer has the component mask of the request */
+/*
+ * Answer the request in packet @s with @status and @len octets of @data. The answer repeats the
+ * component mask of the request
+ */
 static void answer(struct world *w, const struct seen *s, const struct sa_mad *q, uint16_t status,
 		   const void *data, size_t len)
 {
@@ -528,7 +534,9 @@ static void service(struct world *w, const struct seen *s, const struct sa_mad *
 		w->sidr.registered = q->mad.method == MAD_METHOD_SET;
 		w->sidr.service = r;
 	} else if (w->wire->sidr) {
-		/* The record has the ServiceID of the query, even if the query has a wrong one. */
+		/*
+		 * The answer repeats the ServiceID of the query, even if this ServiceID is wrong.
+		 */
 		r = (struct ib_service_rec){
 			.id = r.id,
 			.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, WORLD_SWITCH_GUID),

@@ -6,7 +6,10 @@
 
 #include "world/world.h"
 
-/* world_sa_rx() - Handle a GMP of the DUT: a request, which the SA answers, or an answer to a Report */
+/*
+ * world_sa_rx() - Handle a GMP of the DUT: the SA answers a request; an answer to one of the SA's
+ * Reports ends the repetition of this Report
+ */
 void world_sa_rx(struct world *w, const struct seen *s);
 void world_sa_fini(struct world *w);
 
@@ -23,8 +26,9 @@ void world_group_tell(struct world *w, const ib_gid *mgid, enum mad_trap trap);
 const struct world_subscription *world_subscribed(const struct world *w, enum mad_trap trap);
 
 /*
- * Conditions for world_wait(): the DUT is a FullMember of a group (given as a struct, or by its MGID); the DUT has
- * subscribed to traps 66 and 67
+ * Conditions for world_wait(). sa_is_full_member(): the DUT is a FullMember of @group, a struct
+ * world_group. sa_is_full_member_of(): the same for the group with this MGID. sa_has_subscribed():
+ * the DUT has subscribed to traps 66 and 67
  */
 bool sa_is_full_member(const struct world *w, const void *group);
 bool sa_is_full_member_of(const struct world *w, const void *mgid);
@@ -34,12 +38,12 @@ bool sa_has_subscribed(const struct world *w, const void *arg);
 ib_gid sa_mgid_broadcast(const struct world *w);
 ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4]);
 ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16]);
-/* The same of the link of a P_Key */
+/* MGIDs that the groups of the link with the P_Key @pkey must have */
 ib_gid sa_mgid_broadcast_in(const struct world *w, uint16_t pkey);
 ib_gid sa_mgid_ip4_in(const struct world *w, uint16_t pkey, const uint8_t group[4]);
 ib_gid sa_mgid_ip6_in(const struct world *w, uint16_t pkey, const uint8_t group[16]);
 
-/* An SA request of the DUT that a matcher looks for */
+/* Argument of a matcher: describes the SA request of the DUT that the matcher looks for */
 struct sa_want {
 	uint8_t method; /* 0: any */
 	uint16_t attr;
@@ -49,7 +53,10 @@ struct sa_want {
 };
 bool sa_is(const struct seen *s, const void *want);
 
-/* sa_join_decode() - Decode a request to join or create a group. Return: false if the packet is none */
+/*
+ * sa_join_decode() - Decode a request to join or create a group. Return: false if packet @s is no
+ * such request
+ */
 bool sa_join_decode(const struct seen *s, struct sa_mad *q, struct ib_mcmember_rec *m);
 
 #endif

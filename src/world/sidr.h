@@ -3,8 +3,8 @@
 #define WORLD_SIDR_H
 
 /*
- * Service ID Resolution. The suite's server answers with the link's group. The suite's client sends requests to a DUT
- * that is such a server
+ * Service ID Resolution. The suite's server answers with the link's group. The suite's client sends
+ * requests to a DUT that is itself a SIDR server
  */
 
 #include "world/world.h"
@@ -12,8 +12,9 @@
 /* world_sidr_rx() - Handle a communication management MAD of the DUT */
 void world_sidr_rx(struct world *w, const struct seen *s);
 /*
- * world_sidr_ask() - Send a SIDR_REQ to the DUT, up to three times at intervals of a second, and wait for the answer
- * @id:		RequestID and TID
+ * world_sidr_ask() - Send a SIDR_REQ to the DUT, up to three times at intervals of a second, and
+ * wait for the answer
+ * @id:		number that the request has as its RequestID and as its TID
  *
  * Return: the packet with the SIDR_REP; NULL if none came
  */

@@ -60,8 +60,8 @@ int world_sm_ask(struct world *w, const struct sm_request *q, const struct seen 
 		.class_version = SMP_CLASS_VERSION,
 		.method = q->method,
 		/*
-		 * HopPointer 1 and HopCount 1, because the suite's switch has passed the SMP on
-		 * already
+		 * HopPointer 1 and HopCount 1: in the SMP's directed route, the switch that the
+		 * suite plays has already forwarded the SMP.
 		 */
 		.class_specific = q->by_lid ? 0 : 0x0101,
 		.tid = ++w->tid,

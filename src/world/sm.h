@@ -6,7 +6,10 @@
 
 #include "world/world.h"
 
-/* world_sm_rx() - Handle an SMP of the DUT: the answer for which a case waits, or a trap, which the SM represses */
+/*
+ * world_sm_rx() - Handle an SMP of the DUT: store the answer for which a case waits; answer a trap
+ * with TrapRepress
+ */
 void world_sm_rx(struct world *w, const struct seen *s);
 
 struct sm_request {
@@ -15,7 +18,10 @@ struct sm_request {
 	uint32_t mod;
 	const void *data; /* data of the request, 64 octets; NULL means zeros */
 	bool by_lid; /* true: routed by LID; false: by a directed route of one hop */
-	/* exclusive or of the M_Key to send and the world's M_Key, so 0 sends the right key */
+	/*
+	 * is combined by exclusive or with the right M_Key, so 0 sends the right M_Key, and any
+	 * other value a wrong one
+	 */
 	uint64_t mkey;
 	bool once; /* send the request only once */
 };
@@ -33,8 +39,8 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 		  unsigned int arg, const struct seen **ret);
 
 /*
- * world_sm_reregister() - Let the SA forget what the DUT has registered, and ask the DUT to register again. Return: as
- * world_sm_ask()
+ * world_sm_reregister() - Delete the DUT's group memberships and subscriptions from the SA, and ask
+ * the DUT to register again. Return: as world_sm_ask()
  */
 int world_sm_reregister(struct world *w, const struct seen **ret);
 
@@ -44,12 +50,15 @@ int world_sm_reregister(struct world *w, const struct seen **ret);
  */
 int world_sm_activate(struct world *w, const struct seen **ret);
 /*
- * world_sm_restore() - Make the port Active again after the link was down, and wait for the join. False: the DUT did not
- * join in time
+ * world_sm_restore() - Make the port Active again after the link was down, and wait until the DUT
+ * has joined the broadcast group. Return: false if the DUT did not join in time
  */
 bool world_sm_restore(struct world *w);
 
-/* sm_is_trap() matches a trap by its number, a uint16_t; sm_is_trap_again() by its TID, a uint64_t */
+/*
+ * Matchers of SMPs from the DUT. sm_is_trap() accepts a trap with the number @trap, a uint16_t;
+ * sm_is_trap_again() accepts a trap with the TID @tid, a uint64_t
+ */
 bool sm_is_trap(const struct seen *s, const void *trap);
 bool sm_is_trap_again(const struct seen *s, const void *tid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world/wire.h"
 
-/* --- formats of RFC 4391; group addresses: section 4 */
+/* --- formats of RFC 4391; section 4 defines the addresses of groups (MGIDs) */
 
 static ib_gid with_signature(const struct world_map *map, uint16_t signature)
 {
@@ -125,7 +125,10 @@ static ib_gid v4mc01_broadcast(const struct world_map *map)
 
 /* --- draft-kashyap-ipoib-ipv6-over-ib-00 */
 
-/* Section 7 of the draft: there is no header, because the first nibble of an IP packet has the version. */
+/*
+ * draft-kashyap-ipoib-ipv6-over-ib-00 section 7: there is no encapsulation header, because the
+ * first nibble of an IP packet tells the version of IP.
+ */
 static void nothing(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 }
@@ -137,7 +140,7 @@ static int first_nibble(const uint8_t *p, size_t len)
 	return p[0] >> 4 == 6 ? TYPE_IP6 : p[0] >> 4 == 4 ? TYPE_IP4 : 0;
 }
 
-/* Section 5.1 of the draft: the option is padded to 32 octets */
+/* draft-kashyap-ipoib-ipv6-over-ib-00 section 5.1: the option is padded to 32 octets */
 static void opt_link_information(uint8_t *p, uint8_t type, const struct world_lladdr *a)
 {
 	memset(p, 0, 32);
@@ -201,7 +204,7 @@ const struct world_wire world_wire_v6ib00 = {
 
 /* --- draft-pelissier-ipoib-encaparp-00 */
 
-/* Sections 3 and 6.4 of the draft: the type of IBARP is the EtherType of IPv4. */
+/* draft-pelissier-ipoib-encaparp-00 sections 3 and 6.4: IBARP has the same EtherType as IPv4. */
 static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 {
 	be16_put(p, reserved);
@@ -209,8 +212,8 @@ static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 }
 
 /*
- * The types of IBARP and IPv4 are equal, so the first octet decides: IBARP begins with hardware type 32, IPv4 with
- * version 4
+ * The types of IBARP and IPv4 are equal, so the first octet after the header decides: IBARP begins
+ * with hardware type 32, IPv4 with version 4
  */
 static int type_second(const uint8_t *p, size_t len)
 {
@@ -221,7 +224,10 @@ static int type_second(const uint8_t *p, size_t len)
 	return be16_at(p + 2);
 }
 
-/* Sections 5 and 6.3 of the draft: EUI-64, QPN, Q_Key and the GID, whose first word the draft draws twice */
+/*
+ * draft-pelissier-ipoib-encaparp-00 sections 5 and 6.3: EUI-64, QPN, Q_Key, and the GID, whose
+ * first word appears twice in the drawing of the draft
+ */
 static void put_36_octets(uint8_t *p, const struct world_lladdr *a)
 {
 	memcpy(p, a->gid.raw + 8, 8);

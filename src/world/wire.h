@@ -3,8 +3,9 @@
 #define WORLD_WIRE_H
 
 /*
- * The form of the packets of a link, as a row of independent choices. Each choice is implemented from its document,
- * without the product's code.
+ * The form of a link's packets differs between the documents about IPoIB. struct world_wire has a
+ * member for each difference. The functions follow the text of the document, and use no code of
+ * src/ipoib.
  */
 
 #include <stddef.h>
@@ -16,14 +17,17 @@
 #define TYPE_RARP 0x8035
 #define TYPE_IP6 0x86dd
 
-/* Inputs of an MGID besides the IP group */
+/* Values that an MGID contains besides the address of the IP group */
 struct world_map {
 	uint16_t pkey;
 	uint8_t scope;
 	uint16_t subnet; /* number of the IP subnet; 0: none */
 };
 
-/* Contents of a link-layer address. Some forms lack some members. */
+/*
+ * Contents of a link-layer address. Depending on the document, an address lacks some of these
+ * members.
+ */
 struct world_lladdr {
 	ib_gid gid;
 	uint32_t qpn, qkey;
@@ -34,9 +38,15 @@ struct world_lladdr {
 /* The form of ARP, for IPv4 */
 struct wire_arp {
 	size_t len; /* length of a message in octets */
-	/* offset of the target's IP address. The operation is at offset 6 in every form */
+	/*
+	 * offset of the target's IP address in the ARP message. The offset of the operation is 6 in
+	 * every form of ARP
+	 */
 	size_t tpa;
-	/* Both functions write .len octets. A reply is made from the request @req. */
+	/*
+	 * These functions write an ARP request, and the reply to the request @req; each message has
+	 * .len octets.
+	 */
 	void (*request)(uint8_t *p, const struct world_lladdr *from, const uint8_t spa[4],
 			const uint8_t tpa[4]);
 	void (*reply)(uint8_t *p, const uint8_t *req, const struct world_lladdr *from,
@@ -52,18 +62,27 @@ struct world_wire {
 	void (*put_hdr)(uint8_t *p, uint16_t type, uint16_t reserved);
 	int (*type)(const uint8_t *p, size_t len);
 	const struct wire_arp *arp; /* NULL: the link carries no IPv4 */
-	/* Option of Neighbour Discovery with a link-layer address. The length counts octets and is a multiple of 8 */
+	/*
+	 * Link-layer address option of Neighbour Discovery. opt_len is in octets and a multiple of
+	 * 8
+	 */
 	uint8_t opt_len;
 	void (*put_opt)(uint8_t *p, uint8_t type, const struct world_lladdr *a);
 	uint8_t mtu; /* code of the group's MTU */
 	/* the IP MTU of a link whose group has an MTU of @mtu octets */
 	unsigned int (*ip_mtu)(unsigned int mtu);
-	/* true: unicasts have the Q_Key in the peer's link-layer address; false: the Q_Key of the link's group */
+	/*
+	 * true: a unicast packet has the Q_Key that is in the receiver's link-layer address; false:
+	 * it has the Q_Key of the broadcast group
+	 */
 	bool peer_qkey;
-	bool sidr; /* true: the link's group comes from SIDR; false: its MGID is computed */
-	/* true: unicasts have the SL of the link's group; false: the SL of the PathRecord */
+	/* true: SIDR tells which group is the broadcast group; false: its MGID is computed */
+	bool sidr;
+	/*
+	 * true: unicast packets have the SL of the broadcast group; false: the SL of the PathRecord
+	 */
 	bool group_sl;
-	/* MGID of the link's own group, and of the groups of IP multicast addresses */
+	/* MGID of the broadcast group, and MGIDs to which IP multicast groups are mapped */
 	ib_gid (*mgid_broadcast)(const struct world_map *map);
 	/* NULL without IPv4 */
 	ib_gid (*mgid_ip4)(const struct world_map *map, const uint8_t group[4]);
@@ -77,10 +96,13 @@ extern const struct world_wire world_wire_v4mc01;
 /* draft-kashyap-ipoib-ipv6-over-ib-00: IPv6 without a header */
 extern const struct world_wire world_wire_v6ib00;
 
-/* draft-pelissier-ipoib-encaparp-00: IBARP, and SIDR for the link's group */
+/*
+ * draft-pelissier-ipoib-encaparp-00: IBARP in place of ARP, and SIDR tells which group is the
+ * broadcast group
+ */
 extern const struct world_wire world_wire_encaparp00;
 
-/* IBARP: length of a message without the encapsulation, and offsets in it */
+/* Length of an IBARP message without the encapsulation header, and offsets of its fields */
 #define IBARP_OCTETS 88
 #define IBARP_SENDER 8
 #define IBARP_SPA 44
@@ -94,7 +116,7 @@ extern const struct world_wire world_wire_encaparp00;
 
 /* length of an ARP message of RFC 4391 */
 #define ARP_LEN 56
-/* Offsets of fields in an ARP message of this length */
+/* Offsets of fields in an ARP message of RFC 4391 */
 #define ARP_SHA 8
 #define ARP_SPA 28
 #define ARP_THA 32

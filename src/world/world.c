@@ -178,8 +178,8 @@ static bool is_up(const struct world *w, const void *arg)
 }
 
 /*
- * Longest time until the link is up at both ends: the silence of both ends, the time-out of the
- * other end, and a keepalive of each
+ * Longest time until the link is up at both ends: UDP_LINK_SILENCE (4 s) of each end,
+ * UDP_LINK_TIMEOUT (3 s) of the other end, and UDP_LINK_KEEPALIVE (1 s) of each end
  */
 #define LINK_TIME NS_SEC(13)
 
@@ -196,7 +196,7 @@ const struct seen *world_expect(struct world *w, uint64_t from, seen_match *matc
 	bool more = true;
 
 	for (;;) {
-		/* Number of the first packet that has not been compared yet */
+		/* Number in the log of the next packet to which the caller's @match is applied */
 		uint64_t next = w->log.last + 1;
 
 		s = world_log_find(&w->log, from, match, arg);

@@ -3,9 +3,10 @@
 #define CONFORM_WORLD_H
 
 /*
- * The subnet that the suite plays. One thread runs it: while a case waits (world_wait(), expect()), the world answers
- * everything that the DUT sends, as SM, SA or peer. A case changes members of the world to make it behave otherwise, and
- * changes them back before it ends.
+ * The InfiniBand subnet that the conformance suite plays for the device under test (DUT). One
+ * thread runs it: while a case waits (world_wait(), expect()), the world answers everything that
+ * the DUT sends, as SM, SA or peer. To make the subnet behave otherwise, a test case changes
+ * members of struct world, and restores them before the case ends.
  *
  *	LID	who
  *	1	port 0 of the switch, with the SM and the SA
@@ -44,7 +45,10 @@
 #define WORLD_TCLASS 0x24
 #define WORLD_FLOW 0x5a5a1
 #define WORLD_SCOPE_LINK 2
-/* Values of the group in SIDR's answers. They count in place of the SA's values. */
+/*
+ * Values of the broadcast group in the answers of the SIDR server. A DUT that uses SIDR must use
+ * these in place of the SA's values.
+ */
 #define WORLD_SIDR_TCLASS 0x42
 #define WORLD_SIDR_FLOW 0x2b2b2
 #define WORLD_SIDR_HOP_LIMIT 3
@@ -64,10 +68,15 @@ struct world_group {
 	uint16_t refuse; /* status with which the SA refuses joins; 0 if it grants them */
 	bool silent; /* the SA does not answer joins */
 	uint8_t dut_state; /* the DUT's JoinState bits */
-	/* all JoinState bits that the DUT has ever requested, because it may have missed a refusal */
+	/*
+	 * all JoinState bits that the DUT has ever requested, also in refused joins, because the
+	 * refusal may have been lost
+	 */
 	uint8_t asked;
 	unsigned int left; /* number of times that the DUT has left */
-	/* number of the packet that first granted a join; 0: no join was granted */
+	/*
+	 * number of the packet in which the SA first granted a join; 0: the SA has granted no join
+	 */
 	uint64_t granted;
 	struct ib_mcmember_rec rec;
 };
@@ -78,14 +87,18 @@ struct world_peer {
 	uint8_t path_mtu; /* MTU code of the SA's paths to the peer */
 	ib_gid gid;
 	uint32_t qpn;
-	/* Q_Key in the peer's link-layer address, if the address has one; 0: the group's Q_Key */
+	/*
+	 * Q_Key in the peer's link-layer address, if the profile's addresses have a Q_Key; 0: use
+	 * the broadcast group's Q_Key
+	 */
 	uint32_t qkey;
 	uint8_t ip4[4], ip6[16];
 	uint8_t addr_flags; /* reserved octet, or capabilities, of the peer's link-layer address */
-	void (*put_opt)(
-		uint8_t *p, uint8_t type,
-		/* writes the peer's option in another form; NULL: in the form of struct world_wire */
-		const struct world_lladdr *a);
+	/*
+	 * writes the peer's link-layer address option of Neighbour Discovery; NULL: put_opt() of
+	 * struct world_wire writes the option
+	 */
+	void (*put_opt)(uint8_t *p, uint8_t type, const struct world_lladdr *a);
 	uint16_t reserved; /* reserved field in the encapsulation of the peer's packets */
 	bool no_grh; /* true: the peer sends unicasts without a GRH; false: with one */
 	bool path_silent; /* the SA does not answer queries for the path to the peer */
@@ -119,7 +132,7 @@ struct world_table {
 struct world_sidr {
 	bool silent; /* the server does not answer */
 	uint8_t status; /* Status in the server's answers */
-	uint8_t ver; /* version in the private data of the answers; 0 means 1 */
+	uint8_t ver; /* version in the private data of the answers; 0 stands for version 1 */
 	bool registered;
 	struct ib_service_rec service;
 };
@@ -131,19 +144,20 @@ struct world_dut {
 	ib_gid gid;
 	uint16_t lid;
 	uint16_t pkey; /* entry 0 of the DUT's P_Key table; the link uses this key */
-	bool active; /* the SM has set the port Active since the link came up */
+	bool active; /* true if the SM has set the DUT's port Active since the link came up */
 	uint32_t qpn; /* QPN of the DUT's IPoIB interface; 0: unknown */
 	uint8_t ip4[4], ip6[16];
 };
 
 /* The state of the DUT's link in the second partition of its port, see part.h */
 struct world_part {
-	bool known; /* the P_Key is, or was, in the port's table */
+	/* true if the P_Key of the second partition is, or was, in the DUT's P_Key table */
+	bool known;
 	uint32_t qpn; /* QPN of the DUT's interface; 0: unknown */
 	uint8_t ip4[4];
 };
 
-/* Settings of the DUT that show on the wire */
+/* Settings of the DUT that influence the packets which it sends */
 struct world_dut_conf {
 	bool pkey_list; /* the DUT has a list of P_Keys: 0x7fff and 0x0014 */
 	/* time that the DUT may need to answer a join, in ms; 0: not known */
@@ -176,7 +190,10 @@ struct world {
 	unsigned int downs; /* number of times that the link went down */
 	ns_t now;
 	struct world_log log;
-	/* copies of the packets that the functions below returned, until the case ends */
+	/*
+	 * list of copies of the packets that the functions below have returned; the list is
+	 * released when the case ends
+	 */
 	struct seen *kept;
 	void (*watch)(void *ctx, const struct seen *s); /* called with each packet of the DUT */
 	void *watch_ctx;
@@ -216,7 +233,10 @@ struct world {
 int world_init(struct world *w, const struct world_io *io, const struct world_cfg *cfg);
 void world_fini(struct world *w);
 
-/* world_send() - Send a packet to the DUT and log it. It is lost if the link is down. Lengths and CRCs are computed. */
+/*
+ * world_send() - Send a packet to the DUT and log the packet. The function fills in lengths and
+ * CRCs. The packet is lost if the link is down.
+ */
 void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload, size_t len);
 /* world_send_raw() - Send these octets unchanged */
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
@@ -226,11 +246,13 @@ void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
  * when it joins again
  */
 void world_set_mtu(struct world *w, uint8_t code);
-/* world_sidr_group() - Return: the link's group as SIDR describes it */
+/*
+ * world_sidr_group() - Return: the broadcast group as the SIDR server describes it in its answers
+ */
 struct sidr_group world_sidr_group(const struct world *w);
 /*
- * world_turn() - Wait for one datagram or timer, at most until @deadline, and handle it. False: @deadline has come,
- * or the user interrupted the run
+ * world_turn() - Wait for one datagram or timer, at most until @deadline, and handle the datagram
+ * or timer. Return: false if @deadline has come, or the user interrupted the run
  */
 bool world_turn(struct world *w, ns_t deadline);
 /* world_pass() - Let @time pass */
@@ -240,7 +262,10 @@ bool world_wait(struct world *w, bool (*done)(const struct world *w, const void 
 		const void *arg, ns_t timeout);
 /* world_link_up() - Wait until the link is up. False: it did not come up in time */
 bool world_link_up(struct world *w);
-/* world_expect() - Wait for a packet of the DUT, of number @from or later. NULL: none came */
+/*
+ * world_expect() - Wait for a packet of the DUT, that @match accepts and that has number @from or a
+ * later one in the log. Return: NULL if none came
+ */
 const struct seen *world_expect(struct world *w, uint64_t from, seen_match *match, const void *arg,
 				ns_t timeout);
 
