@@ -4,8 +4,8 @@
 #include "ibsim/priv.h"
 
 /*
- * Control messages. The answer to a control message is the message with new data, or with the type
- * IBSIM_CTL_ERROR.
+ * Handles the control messages of clients. The answer to a control message is the message with new
+ * data, or with the type IBSIM_CTL_ERROR.
  */
 
 static const char *refusal(int err)
@@ -47,7 +47,10 @@ static int connect_new(struct ibsim_srv *s, const struct ibsim_peer *from,
 	return 0;
 }
 
-/* When a process connects again, end its old client, because the process has made new sockets. */
+/*
+ * When a process sends another Connect, end the client of its earlier Connect, because the process
+ * has made new sockets.
+ */
 static void forget_old(struct ibsim_srv *s, const struct ibsim_peer *from, ns_t now)
 {
 	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
@@ -126,8 +129,8 @@ static void get_gid(const struct ibsim_client *c, uint8_t *data)
 
 /*
  * libumad2sim computes the GUID of the port as NodeGUID + port number, and OpenSM finds its own
- * port by this GUID. So on fabrics that number their GUIDs in another way, we answer with a
- * NodeGUID for which the sum is right.
+ * port by this GUID. On some fabrics the port GUID is another number. So the server answers with a
+ * NodeGUID for which the sum is the port GUID.
  */
 static void get_node_info(const struct ibsim_client *c, uint8_t *data)
 {
@@ -151,7 +154,7 @@ static void get_port_info(const struct ibsim_client *c, uint8_t *data)
 	else
 		num = c->port->num;
 	pi.local_port = (uint8_t)num;
-	pi.mkey = 0; /* the M_Key is a secret of the SM */
+	pi.mkey = 0; /* The M_Key is the secret of the SM, so clients get 0. */
 	smp_port_info_encode(data, &pi);
 }
 

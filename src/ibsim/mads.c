@@ -79,8 +79,8 @@ void ibsim_mads_fini(struct ibsim_client *c)
 /* --- MADs from a client */
 
 /*
- * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, because ibsim, too, reports
- * this error at once and does not let the request time out
+ * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, because such a request is
+ * returned at once, as ibsim does, and does not time out
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
@@ -94,7 +94,10 @@ static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 	return 0;
 }
 
-/* Return a request to its client, as the kernel's ib_umad does with a request that timed out. */
+/*
+ * Send a request back to the client that sent it, as the kernel's ib_umad does with a request that
+ * timed out.
+ */
 static void send_back(struct ibsim_client *c, struct ibsim_pkt *k, ns_t now)
 {
 	k->status = IBSIM_STATUS_TIMEOUT;
@@ -131,7 +134,7 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 	struct ibsim_client *c = o->c;
 	struct ibsim_pkt k = o->pkt;
 
-	(void)len; /* 256 octets, because the agents do not use RMPP */
+	(void)len; /* The length is always 256, because the agents do not use RMPP. */
 	open_put(o);
 	if (c->dead)
 		return;
@@ -200,8 +203,8 @@ static void request(struct ibsim_client *c, const struct mad_addr *to, struct ib
 }
 
 /*
- * Tell whether a method is sent as a request. A Send has no response, but a Trap has: OpenSM as a
- * standby relies on a TrapRepress for its Trap 144.
+ * Tell whether a method is sent as a request. A MAD with the method Send has no response, but a
+ * Trap has one: OpenSM as a standby relies on a TrapRepress for its Trap 144.
  */
 static bool wants_response(uint8_t method)
 {
@@ -264,7 +267,10 @@ void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_
 
 /* --- unsolicited MADs to a client that is an SM */
 
-/* Return the client that gets the unsolicited MADs of the port of @c; NULL: none */
+/*
+ * Return the client that gets the unsolicited MADs of the port of @c; NULL: no client of the port
+ * is an SM
+ */
 static const struct ibsim_client *sm_of(const struct ibsim_client *c)
 {
 	for (unsigned int i = 0; i < IBSIM_CLIENTS_MAX; i++) {
@@ -288,10 +294,11 @@ static void unsolicited(void *ctx, const struct mad_addr *from, const void *mad,
 		.len = MAD_LEN,
 	};
 
-	(void)len; /* 256 octets, because the agents do not use RMPP */
+	(void)len; /* The length is always 256, because the agents do not use RMPP. */
 	if (c->dead || sm_of(c) != c)
 		return;
-	if (ibsim_rmpp_is_control(mad)) { /* OpenSM would treat an ACK as a repeated query */
+	/* Drop it, because OpenSM would take an ACK for a repeated query. */
+	if (ibsim_rmpp_is_control(mad)) {
 		c->s->st.drop_rmpp++;
 		return;
 	}

@@ -3,7 +3,7 @@
 #define IBSIM_PRIV_H
 
 /*
- * DOC: Inside the server
+ * DOC: Files of the server for clients of ibsim
  *
  *	proto.c		formats
  *	srv.c		clients from Connect to their end, their queues, IsSM
@@ -21,7 +21,7 @@
 struct ibsim_open {
 	struct ibsim_client *c;
 	struct ibsim_open *next; /* next free entry, or next open request of the same hash chain */
-	/* the request in the form in which it is returned to the client after a time-out */
+	/* the request as the client sent it; it is sent back to the client after a time-out */
 	struct ibsim_pkt pkt;
 };
 
@@ -34,9 +34,13 @@ struct ibsim_client {
 	struct ibsim_peer peer;
 	bool dead; /* true when the client has ended and waits for the reaper to free it */
 	bool issm;
-	bool sent_smp; /* true after its first SMP; an SM registers its classes before that */
+	/* true after the client's first SMP. An SM registers its classes before its first SMP */
+	bool sent_smp;
 	struct mad_agent *agent[2]; /* agents that send its MADs, by QP */
-	/* agents for unsolicited MADs; NULL unless the client is an SM */
+	/*
+	 * agents that get unsolicited SMPs and SA requests for the client; NULL unless the client
+	 * is an SM
+	 */
 	struct mad_agent *sm, *sa;
 	struct ibsim_open open[IBSIM_OPEN_MAX], *free_open;
 	struct ibsim_open *by_tid[IBSIM_OPEN_HASH]; /* open requests by TID and class */
@@ -60,7 +64,7 @@ struct ibsim_srv {
 /* ibsim_client_by_id() - Return a client; NULL if there is none with this id, or if it has ended */
 struct ibsim_client *ibsim_client_by_id(const struct ibsim_srv *s, unsigned int id);
 /*
- * ibsim_client_add() - Make a client. Return: 0; -EMFILE: too many on the fabric or on @port;
+ * ibsim_client_add() - Make a client. Return: 0; -EMFILE: the fabric or @port has too many clients;
  * -ENOMEM; or the error of ops->open
  */
 int ibsim_client_add(struct ibsim_srv *s, const struct ibsim_peer *from, struct node_port *port,
@@ -68,8 +72,8 @@ int ibsim_client_add(struct ibsim_srv *s, const struct ibsim_peer *from, struct 
 /* ibsim_client_end() - Mark a client as dead; the reaper frees its memory and agents later */
 void ibsim_client_end(struct ibsim_client *c, ns_t now);
 /*
- * ibsim_client_issm() - Make a client an SM, or an ordinary client again. Return: 0; -EBUSY: the
- * port has an SM that is not a client; -ENOMEM
+ * ibsim_client_issm() - Record that a client is an SM (@on), or that it is none any more. Return:
+ * 0; -EBUSY: the port has an SM that is not a client; -ENOMEM
  */
 int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */
@@ -84,19 +88,22 @@ void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsign
 /* ibsim_mads_init(), ibsim_mads_fini() - Set up and remove a client's agents. Return: 0, -ENOMEM */
 int ibsim_mads_init(struct ibsim_client *c);
 void ibsim_mads_fini(struct ibsim_client *c);
-/* ibsim_mads_listen() - Register for unsolicited MADs, or unregister. Return: 0, -ENOMEM */
+/*
+ * ibsim_mads_listen() - Register for unsolicited MADs to the client's port if @on is true,
+ * otherwise unregister. Return: 0, -ENOMEM
+ */
 int ibsim_mads_listen(struct ibsim_client *c, bool on);
 
 /*
- * ibsim_rmpp_complete() - If @k has RMPP flag Active, fill in its RMPP header as that of a first
- * segment
+ * ibsim_rmpp_complete() - If the MAD @k has the RMPP flag Active, fill in its RMPP header as the
+ * header of a first segment
  */
 void ibsim_rmpp_complete(struct ibsim_pkt *k);
 /* ibsim_rmpp_is_control() - Tell whether @mad uses RMPP but is not a data segment, such as an ACK */
 bool ibsim_rmpp_is_control(const void *mad);
 /*
- * ibsim_rmpp_len() - Return the number of octets of @mad that its client should see: 256, or fewer
- * if @mad is the end of an RMPP message
+ * ibsim_rmpp_len() - Return: the number of octets of @mad that the receiving client should get:
+ * 256, or fewer if @mad is the end of an RMPP message
  */
 uint16_t ibsim_rmpp_len(const void *mad);
 /*

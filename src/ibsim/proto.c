@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * A big-endian LID that ibsim stores in an uint32_t of its structure. On x86 the LID is in the
- * first two octets.
+ * The form in which ibsim stores a big-endian LID in a uint32_t: on x86 the LID is in the first two
+ * octets, and the other two are 0.
  */
 struct lid32 {
 	be16 lid;
@@ -48,8 +48,8 @@ int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n)
 		.len = (uint16_t)len,
 	};
 	/*
-	 * The octets behind these are uninitialized memory of the client's stack, so they are not
-	 * copied.
+	 * Copy only the valid octets. The octets after these are uninitialized memory of the
+	 * client.
 	 */
 	memcpy(ret->mad, w.mad, len);
 	return 0;

@@ -26,7 +26,10 @@
 #define IBSIM_PKT_LEN 288
 
 struct ibsim_pkt {
-	/* LIDs; in a MAD from a client, slid is 0 (its own LID) or the permissive LID */
+	/*
+	 * LIDs; in a MAD from a client, slid is 0, which stands for the client's own LID, or the
+	 * permissive LID
+	 */
 	uint16_t dlid, slid;
 	uint32_t dest_qp, src_qp; /* QPNs, 24 bits */
 	uint32_t status; /* 0 or IBSIM_STATUS_TIMEOUT */
@@ -35,7 +38,8 @@ struct ibsim_pkt {
 };
 
 /*
- * ibsim_pkt_decode() - Return: 0; -EBADMSG: @n is not 288, or the length of the MAD is impossible
+ * ibsim_pkt_decode() - Return: 0; -EBADMSG: @n is not 288, or the length in the message is not that
+ * of a MAD
  */
 int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n);
 /* ibsim_pkt_encode() - Write IBSIM_PKT_LEN octets */
@@ -52,9 +56,12 @@ enum ibsim_ctl_type {
 	IBSIM_CTL_GET_GID, /* 16 octets */
 	IBSIM_CTL_GET_GUID, /* 8 octets, big-endian */
 	IBSIM_CTL_GET_NODE_INFO, /* 64 octets, as in an SMP */
-	/* 64 octets; octet 0 of the request is the port; 0: the client's port */
+	/*
+	 * PortInfo, 64 octets; octet 0 of the request is the number of the port, where 0 means the
+	 * client's port
+	 */
 	IBSIM_CTL_GET_PORT_INFO,
-	IBSIM_CTL_SET_ISSM, /* int: 1 to be an SM, 0 to be none */
+	IBSIM_CTL_SET_ISSM, /* data is an int: 1: the client is an SM; 0: it is none */
 	IBSIM_CTL_GET_PKEYS, /* 64 octets: the first 32 P_Keys, big-endian */
 	IBSIM_CTL_LAST,
 };
@@ -81,17 +88,25 @@ void ibsim_ctl_encode(void *p, const struct ibsim_ctl *c);
 
 /* Data of Connect. */
 struct ibsim_client_info {
-	uint32_t id; /* PID of the client in the request, id of the client in the answer */
+	/*
+	 * in the request: PID of the client; in the answer: id that the server has given to the
+	 * client
+	 */
+	uint32_t id;
 	uint32_t qp; /* unused, no client sets it */
 	bool issm;
 	char node[IBSIM_NODE_MAX]; /* name of the node, "" for the default node */
 };
 
 /*
- * ibsim_client_info_decode() - Return: 0; -EBADMSG: @len is not 44, or the name has no final zero
+ * ibsim_client_info_decode() - Return: 0; -EBADMSG: @len is not 44, or the name of the node has no
+ * final zero
  */
 int ibsim_client_info_decode(struct ibsim_client_info *ret, const void *p, size_t len);
-/* ibsim_client_info_encode() - Write 44 octets; a name that is too long is cut, as by ibsim */
+/*
+ * ibsim_client_info_encode() - Write 44 octets. If the name of the node is too long, it is cut, as
+ * ibsim does
+ */
 void ibsim_client_info_encode(void *p, const struct ibsim_client_info *i);
 
 #define IBSIM_VENDOR_LEN 24

@@ -6,10 +6,11 @@
  * DOC: RMPP and MADs of 256 octets
  *
  * libumad2sim relies on the kernel for RMPP, but its MADs do not pass the kernel. An RMPP message
- * of a program arrives here with flag Active but without the other fields of the RMPP header, it is
- * cut at 256 octets, and the program does not understand ACKs. So we fill in the RMPP header of a
- * first segment. A receiver then accepts the message if it is whole, and aborts if it was cut. If a
- * peer sends an RMPP message to a client, we answer that the client accepts only the first segment.
+ * of a program arrives here with the flag Active but without the other fields of the RMPP header.
+ * The message is cut at 256 octets, and the program does not understand ACKs. So we fill in the
+ * RMPP header of a first segment. A receiver then accepts the message if it is whole, and aborts if
+ * it was cut. If a peer sends an RMPP message to a client, we answer that the client accepts only
+ * the first segment.
  */
 
 #define RESP_TIME_NONE 31
@@ -48,7 +49,8 @@ void ibsim_rmpp_complete(struct ibsim_pkt *k)
 		.data1 = 1,
 		.data2 = k->len - SA_HDR_OFF,
 	};
-	if (k->len < MAD_LEN) /* no flag Last on 256 octets, because more may have been cut off */
+	/* A MAD of 256 octets may have been cut, so it does not get the flag Last. */
+	if (k->len < MAD_LEN)
 		h.flags |= RMPP_FLAG_LAST;
 	put(k->mad, &h);
 }

@@ -6,7 +6,7 @@
 
 #include "ibsim/priv.h"
 
-#define QUEUE_FIRST 64 /* MADs for which a new queue has room */
+#define QUEUE_FIRST 64 /* number of MADs for which a new queue has room */
 
 static void client_free(struct ibsim_client *c)
 {
@@ -20,8 +20,8 @@ static void client_free(struct ibsim_client *c)
 }
 
 /*
- * Free the dead clients. A client cannot be freed at the moment when it ends, because the end may
- * be noticed inside a callback of its agents or of the owner's files.
+ * Free the dead clients. A client cannot be freed at the moment when it ends, because the server
+ * may notice the end of the client inside a callback of an agent or a socket of this client.
  */
 static void reap(struct timer *t, ns_t now)
 {
@@ -79,8 +79,8 @@ static unsigned int clients_on(const struct ibsim_srv *s, const struct node_port
 }
 
 /*
- * Return the lowest free id. A dead client keeps its id until it is freed, because the name
- * of its socket contains the id.
+ * Return: the lowest free id for a client. A dead client keeps its id until it is freed, because
+ * the name of its socket contains the id.
  */
 static unsigned int free_id(const struct ibsim_srv *s)
 {
@@ -208,7 +208,10 @@ void ibsim_client_queue_free(struct ibsim_client *c)
 	c->qlen = c->qcap = c->qhead = 0;
 }
 
-/* The MAD is queued even if the socket has room, so that MADs keep their order. */
+/*
+ * If other MADs are waiting, the MAD is queued even if the socket has room, so that MADs keep their
+ * order.
+ */
 void ibsim_client_send(struct ibsim_client *c, const struct ibsim_pkt *k, unsigned int max,
 		       ns_t now)
 {

@@ -6,7 +6,8 @@
  * DOC: Server of ibsim's client protocol
  *
  * Programs that were written for ibsim use QP0 and QP1 of a node's end port. They share the port
- * with its own agents and with other clients. The MADs that a client sends are handled as follows:
+ * with the agents of the node and with other clients. The MADs that a client sends are handled as
+ * follows:
  *
  *	a request,	is sent as a transaction of the port's endpoint, with the low half of the
  *	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
@@ -25,9 +26,10 @@
  * here, as the kernel would do for OpenSM, within the second after which libibmad gives up. Each
  * segment of an RMPP message is passed on as a separate MAD.
  *
- * The owner moves the datagrams. It tells the server when a client's process has ended
- * (ibsim_srv_gone()). The server also notices the end when a datagram to the client cannot be sent.
- * Clients are freed by a timer, and so never inside a call of the owner.
+ * The caller of these functions, called the owner here, sends and receives the datagrams. The owner
+ * tells the server when a client's process has ended (ibsim_srv_gone()). The server also notices
+ * the end when a datagram to the client cannot be sent. Clients are freed by a timer, and so never
+ * inside a call of the owner.
  */
 
 #include "ibsim/proto.h"
@@ -42,7 +44,8 @@
  * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
  * the server stop reading from a client until the client has read its answers: libumad2sim.so holds
  * one lock while it reads or writes, so its reader would wait for its blocked writer for ever. So
- * the limits for answers only guard the memory, and unsolicited MADs have a lower limit.
+ * the limits for answers are large, and only bound the memory, and unsolicited MADs have a lower
+ * limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
@@ -64,7 +67,8 @@ struct ibsim_peer {
 
 struct ibsim_ops {
 	/*
-	 * Find the end port that a client at @place names @name ("" for its default node).
+	 * Find the end port of the node with the name @name ("" for the default node) for a client
+	 * in namespace @place.
 	 * @ret_name is the name of the node for the answer. Return: NULL if there is no such node
 	 */
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
@@ -77,7 +81,7 @@ struct ibsim_ops {
 	void (*close)(void *ctx, unsigned int id);
 	/*
 	 * Send a datagram to a client. Return: 0; -EAGAIN: the owner calls ibsim_srv_writable()
-	 * when there is room; any other error: the client is gone
+	 * when there is room; any other error: the client has ended
 	 */
 	int (*send)(void *ctx, unsigned int id, const void *pkt, size_t len);
 	/*
@@ -103,7 +107,10 @@ void ibsim_srv_destroy(struct ibsim_srv *s, ns_t now);
 size_t ibsim_srv_ctl(struct ibsim_srv *s, const struct ibsim_peer *from, const void *msg,
 		     size_t len, void *ret, ns_t now);
 
-/* ibsim_srv_recv() - Handle a datagram of client @id, which arrived at its socket NAME:outID */
+/*
+ * ibsim_srv_recv() - Handle a datagram of client @id, which arrived at the server's socket
+ * NAME:outID
+ */
 void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_t len, ns_t now);
 
 /* ibsim_srv_writable() - Send queued MADs, because the client's socket has room again */
@@ -113,9 +120,15 @@ void ibsim_srv_writable(struct ibsim_srv *s, unsigned int id, ns_t now);
 void ibsim_srv_gone(struct ibsim_srv *s, unsigned int id, const char *why, ns_t now);
 
 struct ibsim_client_stats {
-	/* MADs from the client; MADs with the method Send count as responses */
+	/*
+	 * numbers of requests and of responses that the client has sent; MADs with the method Send
+	 * count as responses
+	 */
 	uint64_t requests, responses;
-	/* .answers: responses for the client; .timeouts: requests that were returned to it */
+	/*
+	 * answers: number of responses that were sent to the client; timeouts: number of requests
+	 * that were returned to the client because no response came
+	 */
 	uint64_t answers, timeouts;
 	uint64_t unsolicited; /* unsolicited MADs for the client */
 };
@@ -124,14 +137,18 @@ struct ibsim_stats {
 	uint64_t connects, disconnects, deaths;
 	uint64_t requests, responses, answers, timeouts, unsolicited;
 	/*
-	 * control messages: .drop_ctl_malformed: wrong length or magic; .refused_ctl: refused;
-	 * .refused_connect: refused Connects, which are among .refused_ctl
+	 * Numbers of control messages. drop_ctl_malformed: dropped because of a wrong length or
+	 * magic; refused_ctl: answered with an error; refused_connect: those among refused_ctl that
+	 * were a Connect
 	 */
 	uint64_t drop_ctl_malformed, refused_ctl, refused_connect;
 	uint64_t drop_malformed; /* MADs of a wrong length or version */
 	uint64_t drop_no_client; /* MADs whose sender is not, or no longer, a client */
 	uint64_t drop_duplicate; /* requests with the TID and class of an open request */
-	/* requests returned at once with status 110: too many were open, or sending failed */
+	/*
+	 * requests that were returned at once with status 110, because too many were open or
+	 * sending failed
+	 */
 	uint64_t drop_open;
 	uint64_t drop_address; /* MADs to an invalid LID; a request is returned with status 110 */
 	uint64_t drop_queue; /* MADs for clients whose queue is full, see IBSIM_UNSOLICITED_MAX */
@@ -149,7 +166,10 @@ struct ibsim_client_show {
 	unsigned int open, queued;
 	struct ibsim_client_stats st;
 };
-/* ibsim_srv_client() - Describe client @id for the command line. Return: false if there is none */
+/*
+ * ibsim_srv_client() - Describe client @id for the command line. Return: false if there is no such
+ * client
+ */
 bool ibsim_srv_client(const struct ibsim_srv *s, unsigned int id, struct ibsim_client_show *ret);
 
 #endif

@@ -49,13 +49,13 @@ static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 	survey_ask_members(mad, sm_key, 1);
 	n = live_ask_sa(l, survey_sa_lid(f), mad, &answer);
 	if (n > 0 && answer)
-		/* f->members now says whether the members are known */
+		/* this call sets f->members, which tells whether the members are known */
 		survey_take_members(f, answer, (size_t)n);
 	else
 		f->members = CHK_MEMBERS_SILENT;
 }
 
-/* The SLs of the paths that a credit loop depends on */
+/* Ask the SA for the SLs of the paths that decide whether there is a credit loop */
 static void read_paths(struct live *l, struct chk_fabric *f)
 {
 	struct chk_wait w[CHK_WAITS_MAX];
@@ -74,8 +74,8 @@ static void read_paths(struct live *l, struct chk_fabric *f)
 }
 
 /*
- * If the SA does not answer, the data are marked as unknown, and no check concludes anything from
- * them.
+ * Ask the SA for group members and SLs. If the SA does not answer, the data are marked as unknown,
+ * and no check concludes anything from them.
  */
 static void ask_sa(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 {

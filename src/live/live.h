@@ -13,22 +13,26 @@
 
 struct live {
 	struct umad_dev dev;
-	int agent[4]; /* ids for umad_dev_send(), by the rows of a table in live.c */
+	/*
+	 * ids of the registered agents for umad_dev_send(), one for each row of the table of
+	 * management classes in live.c
+	 */
+	int agent[4];
 	uint8_t *buf;
 };
 
 #define LIVE_ERR_MAX 160
 /*
- * live_open() - Open the device of a port ("mlx5_0/1", "umad0"). Return: 0; -errno, and @err names the step that
- * failed, without the port's name
+ * live_open() - Open the device of a port ("mlx5_0/1", "umad0"). Return: 0; -errno, and @err is the
+ * step that failed, as text without the name of the port
  */
 int live_open(struct live *l, const char *port, char err[LIVE_ERR_MAX]);
 void live_close(struct live *l);
 
-/**
- * live_read_fabric() - Read the fabric at the port
+/*
+ * live_read_fabric() - Read the fabric to which the port is connected
  * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not answer, the fabric
- * 	has no members
+ *	has no members
  *
  * Return: 0, -errno
  */

@@ -4,7 +4,10 @@
 
 #include "live/live.h"
 
-/* A module that asks questions; the functions are those of survey/survey.h or of probe/probe.h */
+/*
+ * A module that makes requests and takes the answers. The functions are those of survey/survey.h or
+ * of probe/probe.h
+ */
 struct live_asker {
 	void *ctx;
 	bool (*next)(void *ctx, struct survey_mad *ret, ns_t now);
@@ -14,9 +17,12 @@ struct live_asker {
 	bool (*done)(const void *ctx);
 };
 
-/* live_run() - Ask until all is answered. Return: 0, -errno */
+/* live_run() - Send the requests of @who until @who has no more requests. Return: 0, -errno */
 int live_run(struct live *l, const struct live_asker *who);
-/* live_ask_sa() - Ask the SA one question. @ret is valid until the next call. Return: octets of the answer, -errno */
+/*
+ * live_ask_sa() - Send one request to the SA. @ret is the answer, which is valid until the next
+ * call. Return: octets of the answer, -errno
+ */
 long live_ask_sa(struct live *l, uint16_t dlid, const uint8_t mad[MAD_LEN], const uint8_t **ret);
 
 #endif

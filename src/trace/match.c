@@ -9,7 +9,7 @@
 #include "wire/nd.h"
 #include "wire/sa.h"
 
-#define LOOK 128 /* octets of a payload that are looked at */
+#define LOOK 128 /* number of octets of a payload that are examined */
 
 int trace_what_of(const char *name)
 {
@@ -31,7 +31,7 @@ static bool resolves(const struct trace_match *m)
 
 /* --- IP packets */
 
-/* The protocol and offset of the part after the IP header and its extension headers */
+/* The part of an IPv6 packet after the extension headers: its protocol, and where it begins */
 struct l4 {
 	uint8_t proto;
 	bool first; /* the first or only fragment, so .p is at the protocol's header */
@@ -90,7 +90,10 @@ static bool ipv4_shown(const struct trace_match *m, const uint8_t *ip, size_t le
 	return l4_shown(m, &l);
 }
 
-/* MLD has a hop-by-hop header before it (RFC 3810 section 5), and a fragment has its own header. */
+/*
+ * Tell whether the trace shows an IPv6 packet. Before the protocol's header there may be a
+ * hop-by-hop header, as with MLD (RFC 3810 section 5), and a fragment header.
+ */
 static bool ipv6_shown(const struct trace_match *m, const uint8_t *ip, size_t len)
 {
 	struct l4 l = { .first = true };
@@ -146,7 +149,10 @@ static bool mad_shown(const struct trace_match *m, const uint8_t *p, size_t len)
 		return false;
 	if (h.attr_id == SA_ATTR_PATH_RECORD)
 		return m->what != TRACE_JOIN;
-	/* The multicast address to which Neighbour Discovery sends is a group of its own. */
+	/*
+	 * Requests about groups are also shown if the trace is about IPv6, because Neighbour
+	 * Discovery sends to the multicast group of the solicited node.
+	 */
 	return h.attr_id == SA_ATTR_MCMEMBER_RECORD && (m->family == 6 || m->group);
 }
 
@@ -172,7 +178,10 @@ bool trace_match(const struct trace_match *m, const struct pkt *p)
 	n = pkt_copy_out(p, (uint32_t)len, payload, sizeof(payload));
 	if (h.bth.dest_qp == IB_QP1)
 		return mad_shown(m, payload, n);
-	/* If both LIDs are known, a unicast has to be from one of these ports to the other. */
+	/*
+	 * If both LIDs are known, a unicast packet is only shown if it goes from one of the two
+	 * ports to the other.
+	 */
 	if (m->b && ib_lid_is_unicast(h.lrh.dlid) &&
 	    (!is_end(m, h.lrh.slid) || !is_end(m, h.lrh.dlid)))
 		return false;

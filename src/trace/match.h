@@ -7,37 +7,39 @@
 #include "ipoib/profile.h"
 #include "util/pkt.h"
 
-/* What the host at the beginning of the trace does */
+/* What the host where the trace begins does while its packets are traced */
 enum trace_what {
 	TRACE_PING,
 	TRACE_TCP, /* a connection */
 	TRACE_UDP, /* a datagram */
 	TRACE_ARP, /* ARP, IBARP or Neighbour Discovery resolves an address */
-	TRACE_PATH, /* as TRACE_NEIGH, and the SA is asked for the path */
+	TRACE_PATH, /* as TRACE_ARP, and the SA is asked for the path */
 	TRACE_JOIN, /* a group is joined */
 	TRACE_WHATS
 };
 
 struct trace_match {
 	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
-	uint16_t a, b; /* LIDs of the two ports; b 0: unknown, or the other end is a group */
+	/* LIDs of the two ports; b is 0 if it is unknown or the other end is a multicast group */
+	uint16_t a, b;
 	unsigned int family; /* 4 or 6 */
 	enum trace_what what;
 	uint16_t port; /* of TCP or UDP, at either end */
 	bool group; /* the other end is a multicast group */
-	bool all_mads; /* all MADs on QP1, not only those about paths and groups */
+	bool all_mads; /* show all MADs on QP1, not only those about paths and groups */
 };
 
 /* trace_what_of() - Return the value with this name, such as "tcp"; -1: there is none */
 int trace_what_of(const char *name);
 
-/**
- * trace_match() - Whether a packet belongs to the trace
+/*
+ * trace_match() - Tell whether a packet belongs to the trace
  *
- * Packets of the trace are unicasts between the two ports and multicasts from either of them: address resolution,
- * ICMP, and the kind of packet that trace_what names. A fragment that is not the first has no port, and belongs to
- * the trace by its protocol. Of the MADs, those on QP1 about paths belong to the trace, and, if the traced packet
- * goes to a group, those about groups. Packets on VL 15 do not belong to the trace.
+ * Packets of the trace are unicasts between the two ports and multicasts from either of them:
+ * address resolution, ICMP, and the kind of packet that trace_what names. A fragment that is not
+ * the first has no port, and belongs to the trace by its protocol. MADs on QP1 about paths belong
+ * to the trace, and also MADs about groups if the traced packet goes to a group. Packets on VL 15
+ * do not belong to the trace.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

@@ -8,7 +8,11 @@
 #include "os/loop.h"
 #include "web/page.h"
 
-#define SNAPSHOT_AGE NS_MSEC(500) /* an older snapshot is made again; events lead on from any */
+/*
+ * a stored snapshot that is older is not used any more. Its age does no harm, because the client
+ * then gets all events since the snapshot
+ */
+#define SNAPSHOT_AGE NS_MSEC(500)
 #define JSON "application/json; charset=utf-8"
 #define ARGS_MAX 3
 
@@ -124,8 +128,8 @@ static bool number(const char *text, uint64_t *ret)
 }
 
 /*
- * A browser that connects again sends the number of the last event that it has received in a
- * header; its query is the same as in its first connection.
+ * A browser that connects again sends in the header Last-Event-ID the number of the last event that
+ * it has received. Its query still has the older number of its first connection.
  */
 static void get_events(struct web *w, struct web_request *r)
 {
@@ -142,7 +146,7 @@ static void get_events(struct web *w, struct web_request *r)
 	web_http_stream(r, &w->live.ring, text ? &since : NULL);
 }
 
-/* --- questions that are passed on to the instance */
+/* --- HTTP requests that are passed on to the instance as questions */
 
 struct arg {
 	const char *name;
@@ -177,8 +181,8 @@ static void on_answer(void *ctx, json_t *rows, const char *error, ns_t now)
 }
 
 /*
- * Sets an argument of the question from an argument of the query. False: the argument is missing or
- * invalid
+ * Set an argument of the question to the instance from an argument of the HTTP query. Return: false
+ * if the argument is missing or invalid
  */
 static bool set_arg(json_t *args, const struct arg *a, const char *text)
 {

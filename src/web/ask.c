@@ -30,7 +30,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-/* Removes the first question from the queue and returns it; NULL: there is none */
+/* Removes the first question from the queue and returns it; NULL: the queue is empty */
 static struct question *pop(struct web_ask *a)
 {
 	struct question *q;

@@ -5,8 +5,9 @@
 /*
  * DOC: Questions to the instance
  *
- * Questions wait in a queue and are sent one after the other. While a question is open, the server serves its
- * clients.
+ * The server sends questions, which are commands of the control protocol, to the instance, one
+ * after the other; the others wait in a queue. While a question has no answer yet, the server
+ * serves its clients.
  */
 
 #include <stdbool.h>
@@ -27,25 +28,38 @@ struct web_ask {
 	ns_t deadline;
 };
 
-/* Gets the rows (borrowed) and the error of the end, or NULL */
+/*
+ * Called when an answer is complete. @rows are its rows (borrowed). @error is the error text at the
+ * end of the answer; NULL: there was no error
+ */
 typedef void web_ask_fn(void *ctx, json_t *rows, const char *error, ns_t now);
 
-/* web_ask_open() - Connect to the read-only socket of an instance. 0; as proto_connect_ro() */
+/*
+ * web_ask_open() - Connect to the read-only socket of an instance. Return: 0, or an error as from
+ * proto_connect_ro()
+ */
 int web_ask_open(struct web_ask *a, const char *instance);
 /* web_ask_close() - Drop all questions; their functions are not called */
 void web_ask_close(struct web_ask *a);
 
-/* web_ask() - Put a question into the queue; takes @args. Return: 0; -ENOMEM, and @fn is not called */
+/*
+ * web_ask() - Put a question into the queue; takes over @args. Return: 0; -ENOMEM, and @fn is not
+ * called
+ */
 int web_ask(struct web_ask *a, const char *cmd, json_t *args, web_ask_fn *fn, void *ctx);
 /* web_ask_quiet() - True if nothing is asked */
 bool web_ask_quiet(const struct web_ask *a);
 
-/* web_ask_send() - Send the next question, if none is under way. 0 or -errno */
+/*
+ * web_ask_send() - Send the next question, unless a question still has no answer. Return: 0 or
+ * -errno
+ */
 int web_ask_send(struct web_ask *a, ns_t now);
 
 /*
- * web_ask_run() - Read the received lines, call the functions of their questions, and send the next question. To be
- * called when the socket has input. Return: 1: there is more to do at once; 0; -errno: the connection is unusable
+ * web_ask_run() - Read the received lines, call the functions of their questions, and send the next
+ * question. The caller calls this function when the socket is readable. Return: 1: call the
+ * function again at once, because there are more lines; 0; -errno: the connection is unusable
  */
 int web_ask_run(struct web_ask *a, ns_t now);
 

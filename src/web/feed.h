@@ -3,11 +3,11 @@
 #define WEB_FEED_H
 
 /*
- * DOC: The rows of /metrics
+ * DOC: The data for /metrics, rows of answers of the instance
  *
- * When a client requests them, rows older than WEB_FEED_AGE are read again. So the load of the instance does not grow
- * with the number of clients. Ports are requested node by node, because the instance forwards no packets while it
- * makes the rows of one answer.
+ * When a client requests /metrics, rows older than WEB_FEED_AGE are read again. So the load of the
+ * instance does not grow with the number of clients. Ports are requested node by node, because the
+ * instance forwards no packets while it makes the rows of one answer.
  */
 
 #include "web/ask.h"
@@ -29,10 +29,13 @@ struct web_feed {
 typedef void web_feed_fn(void *ctx, const struct web_rows *rows);
 
 void web_feed_init(struct web_feed *f, struct web_ask *ask);
-/* web_feed_fini() - Functions that wait are not called */
+/* web_feed_fini() - Free the rows; the functions of requests that still wait are not called */
 void web_feed_fini(struct web_feed *f);
 
-/* web_feed_get() - Call @fn with fresh rows, at once or when they have arrived */
+/*
+ * web_feed_get() - Call @fn with rows that are not older than WEB_FEED_AGE, at once or when the
+ * instance has sent new rows
+ */
 void web_feed_get(struct web_feed *f, ns_t now, web_feed_fn *fn, void *ctx);
 
 #endif

@@ -7,7 +7,10 @@
 
 #define HOST_MAX 256 /* longest name of a host in the DNS, and a NUL */
 
-/* True for "" and for ":" with up to five digits */
+/*
+ * Tell whether the text after the host is a valid end of a Host header: "", or ":" with up to five
+ * digits
+ */
 static bool is_port(const char *s)
 {
 	size_t n;
@@ -18,7 +21,10 @@ static bool is_port(const char *s)
 	return *s == ':' && n > 0 && n <= 5 && !s[1 + n];
 }
 
-/* Copies the host without brackets and port. False if the text is no host */
+/*
+ * Copy the host part of a Host header, without brackets and port, to @ret. Return: false if the
+ * header contains no valid host
+ */
 static bool split(char ret[HOST_MAX], const char *host, bool *ret_v6)
 {
 	const char *end;

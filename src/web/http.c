@@ -44,7 +44,7 @@ static struct {
 	FUNCTIONS(MEMBER)
 } mhd;
 
-/* POSIX allows the conversion from void *, and C does not, so the octets are copied. */
+/* Look up a function of the library. C cannot convert void * to a function pointer, so the octets are copied. */
 static bool find(void *lib, const char *name, void *ret, size_t size)
 {
 	void *sym = dlsym(lib, name);
@@ -90,14 +90,14 @@ struct web_request {
 	struct list link;
 	struct web_http *h;
 	struct MHD_Connection *c;
-	bool waits; /* the library does not look at the connection meanwhile */
+	bool waits; /* true while the connection is suspended, so that the library does not read from it */
 	bool streams; /* the answer has no end */
 	struct MHD_Response *response;
 	unsigned int status; /* of HTTP */
-	bool ended; /* true if the request has an answer, or memory ran out */
+	bool ended; /* true if the request got its answer, or can get none because memory ran out */
 };
 
-/* A reader of events. The library calls its function only while the client takes octets. */
+/* A client that reads events. The library calls its function only while the client's socket has room. */
 struct stream {
 	struct list link;
 	struct web_http *h;
@@ -143,7 +143,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 	struct connection *k = fd < 0 ? NULL : find_fd(h, starts ? -1 : fd);
 
 	(void)socket_ctx;
-	if (!k) /* not reached, because the library admits no more connections than there are entries */
+	if (!k) /* cannot happen: the library admits no more connections than the table has entries */
 		return;
 	k->fd = starts ? fd : -1;
 	k->asks = true;
@@ -156,8 +156,9 @@ static bool crowded(struct web_http *h)
 }
 
 /*
- * The library's own time-out starts again with every octet. The library closes a connection that is shut down. While
- * all connections are in use, those without a request have less time, because other clients wait.
+ * Close connections that have taken too long, by shutting the socket down, after which the library closes it. The
+ * library's own time-out is not enough, because it starts again with every octet. While all connections are in use,
+ * those without a request have less time, because other clients wait.
  */
 static void end_late(struct web_http *h, ns_t now)
 {
@@ -196,7 +197,7 @@ static void set_headers(struct MHD_Response *r, unsigned int status, const char 
 		mhd.MHD_add_response_header(r, headers[k][0], headers[k][1]);
 }
 
-/* The connection of a request that was answered later continues, and the library calls on_request() once more. */
+/* Store the answer of a request. A suspended connection is resumed; then the library calls on_request() once more. */
 static void end_request(struct web_request *r, unsigned int status, struct MHD_Response *response)
 {
 	r->status = status;
@@ -311,7 +312,7 @@ static void cut(struct stream *s)
 	go_on(s);
 }
 
-/* True if the client has closed its connection, which the library does not notice while the stream waits */
+/* Tell whether the client has closed its connection, which the library does not notice while the stream waits */
 static bool has_left(const struct stream *s)
 {
 	char octet;
@@ -319,7 +320,7 @@ static bool has_left(const struct stream *s)
 	return s->waits && !recv(fd_of(s->c), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Streams that waited and have events now continue. Streams whose clients do not read are closed. */
+/* Resume the streams that waited for events and have some now, and close the streams whose clients do not read. */
 static void look_at_streams(struct web_http *h, ns_t now)
 {
 	bool looks = now >= h->look_at;
@@ -353,7 +354,7 @@ const char *web_http_header(struct web_request *r, const char *name)
 
 static void serve(struct web_request *r, const char *path, const char *method)
 {
-	/* A request with a body is answered before the body is read, and then its connection is closed. */
+	/* If a request has a body, the answer is sent without reading the body, and then the connection is closed. */
 	if (!web_host_ok(web_http_header(r, MHD_HTTP_HEADER_HOST), r->h->hosts))
 		web_http_text(r, MHD_HTTP_FORBIDDEN,
 			      "This Host is not answered. See --host in uipoib(8).\n");

@@ -9,7 +9,9 @@
 
 #if !UIPOIB_WEB
 
-/* A build without libmicrohttpd. No function but web_http_load() is called. */
+/*
+ * A build without libmicrohttpd. Only web_http_load() is ever called, because it reports -ENOSYS.
+ */
 
 int web_http_load(void)
 {

@@ -6,17 +6,18 @@
 #include <string.h>
 
 /*
- * First the sections are read. Then the map is read, which does not fold the nodes that the section "interfaces" names. Then
- * the load is read, part by part, again and again. A section or a map that has changed, as an event says, is read between two
- * readings of the load.
+ * Order in which data are read from the instance: first the sections below; then the map of the
+ * fabrics, in which nodes with interfaces are not folded into groups; then again and again the load
+ * of the links, part by part. When an event tells that a section or the map has changed, it is read
+ * again between two parts of the load.
  */
 
 static const struct {
 	const char *name, *cmd;
 	const char *const
 		/*
-		 * members that are stored; NULL: all. The other members change often and are not
-		 * needed
+		 * members of a row that are stored; NULL: all members. Members that change often
+		 * and are not needed are left out
 		 */
 		*members;
 } sections[WEB_SECTIONS] = {
@@ -96,7 +97,7 @@ static json_t *part_args(const struct web_live *l, const char *fabric)
 			 WEB_LIVE_PART);
 }
 
-/* Begins the next reading, if its time has come. */
+/* Choose what is read from the instance next, if it is time. */
 static void begin(struct web_live *l, ns_t now)
 {
 	for (int s = 0; s < WEB_SECTIONS; s++) {
@@ -202,7 +203,7 @@ static void take_section(struct web_live *l, json_t *rows, ns_t now)
 
 /* --- the map */
 
-/* An object whose keys are the nodes of a fabric that have interfaces */
+/* Return: a JSON object whose keys are the names of those nodes of a fabric that have interfaces */
 static json_t *nodes_with_interfaces(const struct web_live *l, const char *fabric)
 {
 	const char *text = l->section[WEB_INTERFACES].text;
@@ -225,7 +226,10 @@ static json_t *nodes_with_interfaces(const struct web_live *l, const char *fabri
 	return keep;
 }
 
-/* Clients that know the former model have to take a new snapshot. */
+/*
+ * Build a new model from the rows of the map. If it differs, all clients are told to request a new
+ * snapshot.
+ */
 static void new_model(struct web_live *l, ns_t now)
 {
 	int status = web_model_build(&l->model, l->rows);
@@ -338,8 +342,8 @@ void web_live_event(struct web_live *l, json_t *row, ns_t now)
 	if (!strcmp(event, "end_port") || !strcmp(event, "sweep"))
 		dirty(l, WEB_PARTITIONS);
 	/*
-	 * LIDs may have changed. The map of a large fabric is not read at once, but at its next
-	 * regular time.
+	 * After a sweep of the SM, LIDs may have changed, so the map is read again. The map of a
+	 * large fabric is only read at its next regular time.
 	 */
 	if (!strcmp(event, "sweep") && l->model.nnodes <= WEB_LIVE_PART)
 		l->map_dirty = l->loaded;

@@ -5,25 +5,29 @@
 /*
  * DOC: Following an instance
  *
- * This file chooses the next question to the instance, and makes from the answers the model of the fabrics, sections
- * (interfaces, subnet managers, groups, partitions), and events for the clients. While there are no clients, it asks
- * nothing. The rate of the questions depends on the time that the answers take, so that they do not overload an
- * instance with a large fabric.
+ * This file chooses the next question to the instance, and makes from the answers the model of the
+ * fabrics, sections (interfaces, subnet managers, groups, partitions), and events for the clients.
+ * While there are no clients, no questions are asked. The rate of the questions depends on the time
+ * that the answers take, so that they do not overload an instance with a large fabric.
  */
 
 #include "web/model.h"
 
 #define WEB_LIVE_PERIOD NS_SEC(1) /* shortest time between two readings of the load */
-#define WEB_LIVE_SHARE 20 /* a reading takes at most one part in so many of the time */
+#define WEB_LIVE_SHARE 20 /* reading the load takes at most 1/20 of the time */
 #define WEB_LIVE_SOON NS_MSEC(100) /* shortest time between two readings when links change */
-#define WEB_LIVE_SECTIONS NS_SEC(5) /* sections are read again at least so often */
-#define WEB_LIVE_MAP NS_SEC(60) /* the map is read again at least so often */
-#define WEB_LIVE_IDLE NS_SEC(30) /* time after the last request at which following ends */
+#define WEB_LIVE_SECTIONS NS_SEC(5) /* longest time until the sections are read again */
+#define WEB_LIVE_MAP NS_SEC(60) /* longest time until the map is read again */
+/* time after the last HTTP request at which the server stops asking the instance */
+#define WEB_LIVE_IDLE NS_SEC(30)
 #define WEB_LIVE_PART 128 /* nodes of one answer */
 
 enum web_section { WEB_INTERFACES, WEB_SMS, WEB_GROUPS, WEB_PARTITIONS, WEB_SECTIONS };
 
-/* web_section_name() - As in events and in paths: "interfaces", "sms", "groups", "partitions" */
+/*
+ * web_section_name() - Return: the name of a section, which is used in events and in HTTP paths:
+ * "interfaces", "sms", "groups" or "partitions"
+ */
 const char *web_section_name(enum web_section s);
 
 struct web_live {
@@ -44,7 +48,11 @@ struct web_live {
 	enum web_section which; /* section that is read */
 	json_t *rows; /* rows of the map that is being read, as for web_model_build() */
 	unsigned int fabric, from; /* part that is read */
-	bool map_dirty, loaded; /* .loaded: the load of all links was read since the map */
+	/*
+	 * map_dirty: the map must be read again; loaded: the load of all links was read since the
+	 * map was read
+	 */
+	bool map_dirty, loaded;
 	ns_t wanted; /* time of the last request; 0: none */
 	ns_t map_at, began, load_due, soon;
 };
@@ -55,24 +63,30 @@ void web_live_fini(struct web_live *l);
 
 /* web_live_want() - Report that there is a client. After a pause all data are read again */
 void web_live_want(struct web_live *l, ns_t now);
-/* web_live_ready() - True if a snapshot can be made */
+/* web_live_ready() - Tell whether all data for a snapshot are there */
 bool web_live_ready(const struct web_live *l);
 
 /*
- * web_live_next() - Return the question that should be asked now. The caller takes @ret_args, which may be NULL.
- * False: there is no question before web_live_due()
+ * web_live_next() - Return the question that should be asked now. The caller takes @ret_args, which
+ * may be NULL. Return: false if no question is due before the time that web_live_due() returns
  */
 bool web_live_next(struct web_live *l, ns_t now, const char **ret_cmd, json_t **ret_args);
 /* web_live_due() - Return the time of the next question; NS_NEVER: there is none until web_live_want() is called */
 ns_t web_live_due(const struct web_live *l, ns_t now);
 
-/* web_live_answer() - The rows of the answer. @unix_ms: the same time as @now, in milliseconds of Unix time */
+/*
+ * web_live_answer() - Process @rows, the answer to the question that web_live_next() returned.
+ * @unix_ms: the same time as @now, in milliseconds of Unix time
+ */
 void web_live_answer(struct web_live *l, json_t *rows, ns_t now, long long unix_ms);
 
 /* web_live_event() - A row of "monitor" */
 void web_live_event(struct web_live *l, json_t *row, ns_t now);
 
-/* web_live_snapshot() - The answer to /api/snapshot, allocated. 0 or -ENOMEM */
+/*
+ * web_live_snapshot() - Make the answer to /api/snapshot, which the caller frees. Return: 0 or
+ * -ENOMEM
+ */
 int web_live_snapshot(const struct web_live *l, const char *instance, char **ret, size_t *ret_len);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include "web/model.h"
 
-/* Load and state of cables: from rows of "fabric load" to events and to the snapshot. */
+/*
+ * Takes load and state of cables from the rows of the command "fabric load", and writes them as
+ * events and as part of the snapshot.
+ */
 
 #define VALUES 3 /* values for each cable in a row: state, data, errors */
 #define WORD 4 /* PortXmitData is in units of four octets (IBTA 16.1.3.5) */
@@ -21,8 +24,8 @@ static uint64_t value(const json_t *v, size_t k)
 }
 
 /*
- * A counter with a lower value than before was cleared. So the growth is unknown, and the rate does
- * not change.
+ * Update the rates of one end of a cable from its row. A counter whose value is lower than before
+ * was cleared. Then its growth is unknown, and the rate keeps its former value.
  */
 static void take_end(struct web_model *m, struct web_end *e, const json_t *v, size_t k, ns_t now)
 {

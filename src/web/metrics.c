@@ -12,7 +12,10 @@
 
 #define WORD 4 /* PortXmitData and PortRcvData are in units of four octets (IBTA 16.1.3.5) */
 
-/* A counter of a port under the names of both exporters; NULL: the exporter has no such metric */
+/*
+ * A counter of a port, and the names that infiniband_exporter and node_exporter give it; NULL: the exporter has no
+ * such metric
+ */
 struct metric {
 	const char *counter; /* member of "counters" in the row of a port */
 	const char *switch_name; /* after infiniband_switch_port_ */
@@ -89,8 +92,8 @@ static void head(struct maker *m, const char *prefix, const char *name, const ch
 }
 
 /*
- * A label. Its value may be a NodeDescription, which any node may set: control characters become \xNN, and then
- * quotes and backslashes are escaped as the format demands.
+ * Write a label of a metric. Its value may be a NodeDescription, which any node may set: control characters become
+ * \xNN, and then quotes and backslashes are escaped as the format demands.
  */
 static void label(FILE *out, const char *sep, const char *name, const char *value)
 {
@@ -115,7 +118,7 @@ static void sample(struct maker *m, long long value)
 
 /* --- ports of switches and CAs */
 
-/* Number of the port as text, behind the last '/' of "NODE/PORT" */
+/* Return: the number of the port as text, which follows the last '/' of "NODE/PORT" */
 static const char *port_num(const json_t *port)
 {
 	const char *slash = strrchr(str(port, "port"), '/');
@@ -128,7 +131,10 @@ static bool is_switch(const json_t *node)
 	return !strcmp(str(node, "type"), "switch");
 }
 
-/* Both exporters know only ports with a cable. Port 0 of a switch has none. */
+/*
+ * Tell whether a port has a cable. infiniband_exporter and node_exporter report only such ports. Port 0 of a switch
+ * has none.
+ */
 static bool has_cable(const json_t *port)
 {
 	return *str(port, "peer");
@@ -277,7 +283,7 @@ static void states(struct maker *m)
 	each_port(m, false, put_up, NULL);
 }
 
-/* --- switches, and the nodes to which their ports lead */
+/* --- metrics of switches, and of the nodes to which their ports lead */
 
 static void put_lid(struct maker *m, const char *name, const json_t *row)
 {
@@ -288,7 +294,7 @@ static void put_lid(struct maker *m, const char *name, const json_t *row)
 	label(m->out, ",", name, lid);
 }
 
-/* Name under which a row of a node is found; at most 512 octets, of which names have less */
+/* Write the key, "FABRIC NODE", under which the row of a node is stored. Names are short enough for 512 octets */
 static const char *key_of(char buf[512], const json_t *row, const char *node, size_t node_len)
 {
 	snprintf(buf, 512, "%s %.*s", str(row, "fabric"), (int)node_len, node);
@@ -385,7 +391,7 @@ static void interfaces(struct maker *m)
 	}
 }
 
-/* Write the labels of a drop counter; "" if there is no room */
+/* Write the labels of a drop counter; write "" if there is no room for the labels */
 static void drop_labels(char *buf, size_t size, const json_t *row)
 {
 	FILE *f = fmemopen(buf, size, "w");
@@ -400,7 +406,10 @@ static void drop_labels(char *buf, size_t size, const json_t *row)
 		buf[0] = '\0';
 }
 
-/* Objects of two fabrics may have the same name, but the format allows each set of labels once. So these are added. */
+/*
+ * Write the metrics of drop counters. Objects of two fabrics may have the same name, but Prometheus' format allows
+ * each set of labels only once. So the values of counters with equal labels are added.
+ */
 static void drops(struct maker *m)
 {
 	json_t *sums = json_object(), *sum;

@@ -21,16 +21,15 @@ struct web_rows {
 	json_t *nodes; /* rows of "fabric node show"; each has "ports", the rows of "fabric port show" for its node */
 	json_t *links; /* of "link show" */
 	json_t *stats; /* of "stats show" */
-	/* data of the server itself; NULL: they are not in the metrics */
+	/* counters of the HTTP server; NULL: no metrics of the server are written */
 	const struct web_http_stats *http;
 };
 
-/**
+/*
  * web_metrics() - Make the answer to /metrics
  * @ret:	the text, UTF-8, which the caller frees
  *
- * A row without a member that a sample needs gives no sample.
- * Return: 0; -ENOMEM
+ * If a row lacks a member that a metric needs, this metric is left out. Return: 0; -ENOMEM
  */
 int web_metrics(char **ret, size_t *ret_len, const struct web_rows *rows);
 

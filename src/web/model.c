@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Making the model: nodes and ends are numbered first, then each cable is found from its end with the lower number. */
+/*
+ * Makes the model of the fabrics: first it numbers the nodes and the ends of cables, then it makes
+ * a cable from each end whose peer has a higher number.
+ */
 
 void web_model_free(struct web_model *m)
 {
@@ -56,8 +59,8 @@ static int allocate(struct web_model *m)
 }
 
 /*
- * Returns the key of a port, "NODE/PORT", in an index of all ends; NULL: out of memory. The number of the fabric stands before the name,
- * which may be any text.
+ * Returns the key of a port, "NODE/PORT", in an index of all ends; NULL: out of memory. The key
+ * begins with the number of the fabric, because two fabrics may have nodes of the same name.
  */
 static char *port_key(unsigned int fabric, const char *port)
 {
@@ -155,7 +158,10 @@ static void add_shape(struct web_model *m, struct web_link *l)
 				       .up = true };
 }
 
-/* Return the number of the peer's end in .end; -1: the peer is in no fabric, or not in the rows */
+/*
+ * Return: the index in .end of the other end of a cable; -1: the other end is outside all fabrics,
+ * or in no row
+ */
 static long peer_of(const struct web_node *n, const json_t *index, const json_t *cable)
 {
 	const char *peer = json_string_value(json_array_get(cable, 2));
@@ -170,7 +176,7 @@ static long peer_of(const struct web_node *n, const json_t *index, const json_t 
 	return v ? (long)json_integer_value(v) : -1;
 }
 
-/* Number of the node that has this end, by halving */
+/* Return: the index of the node that has this end of a cable, found by binary search */
 static unsigned int node_of_end(const struct web_model *m, unsigned int end)
 {
 	size_t low = 0, high = m->nnodes;

@@ -19,22 +19,26 @@
 #include "util/ns.h"
 #include "web/ring.h"
 
-#define WEB_LINK_OUTSIDE \
-	(~0u) /* stands for a node if this end of the cable is outside the instance's fabrics */
+/* in place of the index of a node: this end of the cable is outside the instance's fabrics */
+#define WEB_LINK_OUTSIDE (~0u)
 #define WEB_LINKS_PER_EVENT 512
 
 struct web_link {
 	unsigned int node[2], port[2]; /* its ends, A and B */
 	const char *speed; /* "4xEDR" */
-	const char *outside; /* name of end B if that is outside */
+	/* name of end B of the cable if end B is outside the instance's fabrics */
+	const char *outside;
 	unsigned int shape; /* index in .layout.link; WEB_LINK_OUTSIDE: none */
-	/* .now has the present values, and .told the values in the last event, which the clients know */
+	/*
+	 * Load of a cable. .now has the present values; .told has the values that the last event
+	 * has sent to the clients
+	 */
 	struct web_load {
 		unsigned int state; /* enum fabric_link_state */
 		uint64_t rate[2],
 			/*
-			 * .rate: octets a second that A and B send; .errors: number of errors that A and B have
-			 * counted
+			 * rate: octets per second that ends A and B of the cable send; errors:
+			 * number of errors that ends A and B have counted
 			 */
 			errors[2];
 	} now, told;
@@ -68,13 +72,14 @@ struct web_model {
 	struct layout layout; /* has the nodes in the same order */
 };
 
-/**
+/*
  * web_model_build() - Build the model from rows
  * @rows:	array of objects, one for each fabric; the function takes over the reference. Of each object "fabric"
  *	is the name of the fabric, "rows" are the rows of "fabric map" in their order, and "keep" is an object whose
  *	keys are the names of the nodes that are not folded
  *
- * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM, -EPROTO: the model is empty now
+ * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM or -EPROTO: after
+ * these errors the model is empty
  */
 int web_model_build(struct web_model *m, json_t *rows);
 void web_model_free(struct web_model *m);
@@ -89,15 +94,17 @@ int web_model_load(struct web_model *m, unsigned int fabric, unsigned int from, 
 		   ns_t now);
 
 /*
- * web_model_tell() - Push events "links" with the links that have changed since the last such event. A rate counts as
- * changed if it differs by more than an eighth, or if it becomes 0. @r is NULL for a model that no client knows yet;
- * then no events are pushed. Returns the number of links
+ * web_model_tell() - Push events "links" with the links that have changed since the last such
+ * event. A rate counts as changed if it differs by more than an eighth, or if it becomes 0. @r is
+ * NULL if no client has got the model yet; then no events are pushed. Return: the number of links
+ * that changed
  */
 size_t web_model_tell(struct web_model *m, struct web_ring *r, long long unix_ms);
 
 /*
- * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot, as the events up
- * to now describe them
+ * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot,
+ * with the values that the latest events have sent, so that a client can apply the next events to
+ * the snapshot
  */
 void web_model_snapshot(const struct web_model *m, FILE *out);
 

@@ -2,7 +2,7 @@
 #ifndef WEB_PAGE_H
 #define WEB_PAGE_H
 
-/* The files of src/web/page, which are a part of the program. */
+/* The files of the web page (src/web/page), which are compiled into the program. */
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@ struct web_page {
 	size_t len;
 };
 
-/* web_page_find() - Return the file at a path; NULL: there is none */
+/* web_page_find() - Return: the file for the HTTP path @path; NULL: there is none */
 const struct web_page *web_page_find(const char *path);
 
 #endif

@@ -5,9 +5,10 @@
 /*
  * DOC: Events
  *
- * The last events as server-sent events (HTML Living Standard, section 9.2), each with a sequence number. The text of
- * an event is made once, however many clients read it. When the ring is full, it drops the oldest events; a client
- * that has not read them needs a new snapshot.
+ * A ring buffer with the latest events, in the format of server-sent events (HTML Living Standard,
+ * section 9.2), each with a sequence number. The text of an event is made once, however many
+ * clients read it. When the ring is full, it drops the oldest events; a client that has not read
+ * them needs a new snapshot.
  */
 
 #include <jansson.h>

@@ -20,7 +20,7 @@ void web_stream_start(struct web_stream *s, const struct web_ring *r, const uint
 	};
 }
 
-/* True if the reader has read all events */
+/* Tell whether the client has read all events */
 static bool idle(const struct web_stream *s)
 {
 	return !*s->lead && s->next >= s->ring->next;

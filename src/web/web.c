@@ -17,7 +17,10 @@
 #include "os/privs.h"
 #include "web/api.h"
 
-/* largest number of rows of "monitor" in one turn, so that clients do not wait */
+/*
+ * largest number of rows of the command "monitor" that are read at a time, so that clients do not
+ * wait
+ */
 #define MONITOR_LINES 256
 
 /* --- the instance */
@@ -39,7 +42,9 @@ static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 	web_live_answer(&w->live, rows, now, unix_ms());
 }
 
-/* Questions of web_live come after questions of clients. */
+/*
+ * Send the next question of web/live.h, unless questions of clients are waiting, which come first.
+ */
 static void follow(struct web *w, ns_t now)
 {
 	const char *cmd;
@@ -115,7 +120,9 @@ static int failed(char err[WEB_ERR_MAX], int exit_status, const char *what, int 
 	return exit_status;
 }
 
-/* One connection to the instance is for questions, and the other for its events. */
+/*
+ * Make two connections to the instance, one for questions and one for the events of the instance.
+ */
 static int connect_both(struct web *w, const char *instance, char err[WEB_ERR_MAX])
 {
 	int status = web_ask_open(&w->ask, instance);
@@ -175,7 +182,10 @@ static int sooner(int ms, ns_t due, ns_t now)
 	return left < (ns_t)ms ? (int)left : ms;
 }
 
-/* Sleeps until there is something to do. True until a signal comes or the instance ends */
+/*
+ * Sleeps until there is something to do. Return: false after a signal, or after the instance has
+ * ended
+ */
 static bool sleep_until(struct web *w, int timeout_ms)
 {
 	struct pollfd p[] = {
@@ -191,8 +201,9 @@ static bool sleep_until(struct web *w, int timeout_ms)
 }
 
 /*
- * The instance comes before the clients, so that clients get the newest events. Returns the largest number of
- * milliseconds until the next turn
+ * One iteration of the loop. The instance's messages are read before the clients are served, so
+ * that clients get the newest events. Returns the largest number of milliseconds until the next
+ * turn
  */
 static int turn(struct web *w)
 {

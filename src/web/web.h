@@ -17,7 +17,8 @@
 struct web_cfg {
 	const char *instance;
 	const char *const *
-		hosts; /* names in the Host header that are answered, NULL-terminated (web/host.h) */
+		/* names that the Host header of a request may have, NULL-terminated (web/host.h) */
+		hosts;
 	int sock; /* a listening TCP socket, non-blocking; taken */
 };
 
