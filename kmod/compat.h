@@ -49,8 +49,8 @@
 #endif
 
 /*
- * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace. Newer kernels have a
- * parameter for it.
+ * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace. In
+ * newer kernels, ib_alloc_device has a parameter for this namespace.
  */
 #ifdef ib_alloc_device_with_net
 #define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)

@@ -49,7 +49,10 @@ u32 uib_icrc_hdr(const u8 *hdr, size_t len)
 	memcpy(h, hdr, len);
 	if ((h[1] & 3) == UIB_LNH_GLOBAL) {
 		memset(h, 0xff, UIB_LRH_LEN);
-		/* TClass and FlowLabel, then HopLmt: routers change them */
+		/*
+		 * Replace TClass, FlowLabel and HopLmt by ones, because routers may change these
+		 * fields.
+		 */
 		h[UIB_LRH_LEN] |= 0x0f;
 		memset(h + UIB_LRH_LEN + 1, 0xff, 3);
 		h[UIB_LRH_LEN + 7] = 0xff;

@@ -59,7 +59,10 @@ struct ibtap_header {
  * IBTAP_SET_OWNER has set for an existing device.
  */
 struct ibtap_attach {
-	/* name, or pattern with %d; "": ibtap%d. Replaced with the device's name */
+	/*
+	 * name of the device, or a pattern with %d; "" means ibtap%d. The ioctl replaces it with
+	 * the device's name
+	 */
 	char name[IBTAP_NAMSIZ];
 	__u32 flags;
 	__u32 ifindex; /* result */
@@ -111,16 +114,22 @@ struct ibtap_info {
  * the addresses of all IP groups, including groups that exist already.
  */
 #define IBTAP_SET_BROADCAST _IOW(0xb7, 0x03, struct ibtap_addr)
-/* 0 or 1. A new device has no carrier, and loses it when its last descriptor is closed. */
+/*
+ * 1: the device has a carrier; 0: it has none. A new device has no carrier, and a device loses its
+ * carrier when its last descriptor is closed.
+ */
 #define IBTAP_SET_CARRIER _IOW(0xb7, 0x04, __u32)
 /*
  * A limit from IBTAP_MIN_MTU to IBTAP_MAX_MTU. The administrator may set MTUs up to this limit. If the present MTU is larger, it
  * becomes the limit.
  */
 #define IBTAP_SET_MAX_MTU _IOW(0xb7, 0x05, __u32)
-/* Frames that are already queued do not change. */
+/* A bit mask of IBTAP_OFFLOAD_*. Frames that are already queued do not change. */
 #define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)
-/* 0 or 1. A persistent device remains when its last descriptor is closed. */
+/*
+ * 1: the device is persistent, which means that it remains when its last descriptor is closed; 0:
+ * it is not.
+ */
 #define IBTAP_SET_PERSIST _IOW(0xb7, 0x07, __u32)
 /* User and group that may attach without CAP_NET_ADMIN. If both are set, both must match. 0xffffffff: not set */
 #define IBTAP_SET_OWNER _IOW(0xb7, 0x08, __u32)

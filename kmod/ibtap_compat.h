@@ -11,7 +11,10 @@
 #error "ibtap: expected a 64-bit kernel: counters have 64 bits and are read without a lock"
 #endif
 
-/* A constant of 6.2. The kind of GSO itself is older. */
+/*
+ * The kernel's headers define this constant since 6.2. The kernels have this kind of GSO (UDP
+ * segmentation) longer.
+ */
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif

@@ -61,9 +61,9 @@ static __be16 header_parse_protocol(const struct sk_buff *skb)
 }
 
 /*
- * There is no .parse, as ib_ipoib has none. Such a function would write 20 octets where its callers have room for 8:
- * in the structs of nfnetlink_queue and nfnetlink_log, which are on the stack, and in the rings of AF_PACKET, where
- * the frame comes next.
+ * There is no function .parse, and ib_ipoib has none either. Such a function would write 20 octets
+ * where its callers have room for 8: in the structs of nfnetlink_queue and nfnetlink_log, which are
+ * on the stack, and in the rings of AF_PACKET, where the frame comes next.
  */
 static const struct header_ops header_ops = {
 	.create = header_create,

@@ -73,7 +73,10 @@ struct ibtap {
 
 /* An open descriptor */
 struct ibtap_queue {
-	/* namespace of the open(); NULL after the descriptor was attached; RTNL protects it */
+	/*
+	 * network namespace in which the descriptor was opened; NULL after the descriptor was
+	 * attached; RTNL protects this member
+	 */
 	struct net *net;
 	bool was_attached; /* set once, under RTNL */
 	bool groups_changed; /* the groups have changed since the last IBTAP_GET_GROUPS */
@@ -115,7 +118,10 @@ struct ibtap_queue *ibtap_queue_new(struct net *net);
 void ibtap_queue_free(struct ibtap_queue *q);
 /* ibtap_queue_attach() - Make @q the last queue of the device; under RTNL */
 int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q);
-/* ibtap_queue_detach() - Detach @q. The last queue gets the index of @q. The caller holds RTNL */
+/*
+ * ibtap_queue_detach() - Detach @q. The device's last queue gets the index of @q. The caller holds
+ * RTNL
+ */
 void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q);
 /* ibtap_queue_purge() - Discard the frames of @q for reason @c and let the stack send again */
 void ibtap_queue_purge(struct ibtap *tap, struct ibtap_queue *q, enum ibtap_counter c);

@@ -19,7 +19,10 @@
 
 /* Smallest payload of a TCP segment. The kernel sends no smaller ones (TCP_MIN_GSO_SIZE) */
 #define MIN_TCP_SEGMENT 8
-/* Most segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS since Linux 6.11 */
+/*
+ * Largest number of segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS
+ * since Linux 6.11
+ */
 #define MAX_UDP_SEGMENTS 128
 
 /* A super-frame's transport header */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The state of the link over UDP, doc/udp-link.md. One datagram is one packet, an empty datagram is a keepalive. The
- * socket is in udp.c. States:
+ * The state of the link over UDP, which doc/udp-link.md describes. One datagram is one packet, an
+ * empty datagram is a keepalive. The socket is in udp.c. States:
  *
  *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
  *	SILENT		nothing is sent or received; ends after SILENCE; the first time after the device's parameter

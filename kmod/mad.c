@@ -13,8 +13,8 @@ static int process_smp(struct uib_dev *dev, int flags, struct ib_smp *smp)
 	if (smp->method == IB_MGMT_METHOD_TRAP_REPRESS && uib_trap_repress(dev, smp))
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	/*
-	 * Responses, traps and SMInfo (which only an SM has) are not for the SMA. Leave them to
-	 * ib_core, which passes them to its agents.
+	 * Responses, traps and SMInfo (which only an SM has) are not for the SMA. Leave these MADs
+	 * to ib_core, which passes them to the agents of other programs.
 	 */
 	if (!is_request(smp->method) || smp->attr_id == IB_SMP_ATTR_SM_INFO)
 		return IB_MAD_RESULT_SUCCESS;

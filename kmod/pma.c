@@ -61,8 +61,8 @@ static const struct field rcv_sl[] = { SLS(UIB_C_RCV_SL) };
 static const struct attr {
 	__be16 id;
 	/*
-	 * the attribute has a base of its own, ext_base, so that PortCounters and PortCountersExtended are cleared
-	 * separately
+	 * true if the attribute uses ext_base in place of counter_base, so that PortCounters and
+	 * PortCountersExtended are cleared separately
 	 */
 	bool ext;
 	const struct field *fields;
@@ -143,8 +143,8 @@ static u16 class_port_info(u8 *data, bool set)
 
 	if (set)
 		/*
-		 * There is no Set. A Set could change only TrapLID and other fields of traps, and this PMA sends no
-		 * traps
+		 * Refuse a Set of ClassPortInfo. It could change only TrapLID and other fields of
+		 * traps, and this PMA sends no traps
 		 */
 		return UIB_STATUS_BAD_ATTR;
 	memset(c, 0, sizeof(*c));

@@ -33,7 +33,10 @@ void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap)
 	p->state = IB_PORT_DOWN;
 	p->phys_state = UIB_PHYS_POLLING;
 	p->down_default = UIB_PHYS_POLLING;
-	/* NeighborMTU starts as MTUCap, because OpenSM takes a port down if it has to change NeighborMTU. */
+	/*
+	 * NeighborMTU starts with the value of MTUCap, because OpenSM takes a port down if it has
+	 * to change NeighborMTU.
+	 */
 	p->neighbor_mtu = p->mtu_cap = mtu_cap;
 	p->oper_vls = UIB_VL_CAP;
 	p->width_enabled = UIB_WIDTH;

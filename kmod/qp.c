@@ -125,7 +125,7 @@ static bool send_one(struct uib_qp *qp)
 	return true;
 }
 
-/* A QP in SQD is drained, because no send runs any more. Report this. */
+/* Report to the consumer that the QP in SQD is drained, because no send runs any more. */
 static void drained(struct uib_qp *qp)
 {
 	struct ib_event ev = {

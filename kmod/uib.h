@@ -189,7 +189,10 @@ struct uib_port {
 	u64 ext_base[UIB_C_PORT_END];
 };
 
-/* Consequences of a change of the port, as bits. uib_port_raise() carries them out when port.lock has been released. */
+/*
+ * Bit mask of what has to be done after a change of the port. uib_port_raise() carries them out
+ * when port.lock has been released.
+ */
 #define UIB_EV_ACTIVE BIT(0)
 #define UIB_EV_ERR BIT(1)
 #define UIB_EV_LID BIT(2)
@@ -197,7 +200,10 @@ struct uib_port {
 #define UIB_EV_SM BIT(4)
 #define UIB_EV_REREGISTER BIT(5)
 #define UIB_EV_GID BIT(6)
-/* take the link down as phys_state demands, after the answer has been sent */
+/*
+ * take the link down as port.phys_state demands, after the answer to the Set(PortInfo) has been
+ * sent
+ */
 #define UIB_EV_RETRAIN BIT(7)
 #define UIB_EV_ENABLE BIT(8) /* switch the link on again: the port is no longer Disabled */
 
@@ -402,8 +408,9 @@ void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
  */
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge);
 /*
- * uib_rx() - Deliver a packet, from LRH to VCRC, to its destination QPs; called with bottom halves disabled
- * @wire:	the packet came over the link, which has checked its VCRC. False: it was sent by this port itself
+ * uib_rx() - Deliver a packet, from LRH to VCRC, to its destination QPs; called with bottom halves
+ * disabled
+ * @wire:	true: the packet came over the link, whose code has checked the VCRC; false: this port itself sent the packet
  */
 void uib_rx(struct uib_dev *dev, const u8 *pkt, u32 len, bool wire);
 

@@ -414,7 +414,7 @@ static void keys(struct rig *r)
 	r->lkey = good[0];
 	r->pd = other;
 	ah = create_ah(r, r->port.lid, 0, PORT);
-	/* the address handle is of another protection domain */
+	/* The QP refuses the address handle, because it is of another protection domain. */
 	EXPECT(r, !IS_ERR(ah) && post_send(r, ah, 100, 0) == -EINVAL);
 	EXPECT(r, !ib_destroy_qp(r->from));
 	r->from = create_qp(r, (struct ib_qp_cap){ 4, 4, 2, 2, 0 }, IB_QPT_UD);

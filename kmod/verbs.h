@@ -47,7 +47,10 @@ struct uib_ucontext {
 	struct uib_quota *quota;
 };
 
-/* .quota of an object belongs to its process; NULL if a consumer in the kernel has made the object. */
+/*
+ * The member .quota of this and the following objects is the quota of the process that made the
+ * object; NULL if a consumer in the kernel has made the object.
+ */
 struct uib_pd {
 	struct ib_pd ibpd;
 	struct uib_quota *quota;
@@ -118,7 +121,10 @@ struct uib_qp {
 	struct ib_qp ibqp;
 	struct uib_dev *dev;
 	struct uib_quota *quota;
-	struct ib_qp *wc_qp; /* the QP that completions name: .ibqp, or the stub of user.c */
+	/*
+	 * the QP that completions point to: .ibqp, or for programs the stub that user.c describes
+	 */
+	struct ib_qp *wc_qp;
 	/* makes calls of modify_qp() wait for each other; taken before .lock */
 	struct mutex modify_lock;
 	spinlock_t lock; /* protects all members below but .work */
@@ -168,7 +174,10 @@ int uib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int uib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int uib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-/* uib_cq_push() - Add a completion. True: the caller must call uib_cq_fire() when it has released its locks */
+/*
+ * uib_cq_push() - Add a completion. Return: true if the caller must call uib_cq_fire() as soon as
+ * the caller has released its locks
+ */
 bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
 /* uib_cq_fire() - Call the consumer's handlers; with no lock held and bottom halves disabled */
 void uib_cq_fire(struct uib_cq *cq);

@@ -86,8 +86,8 @@ static int start_writer(const char *file)
 }
 
 /*
- * --- a capture to standard output, a pipe or a terminal. This process writes it itself, because the writer may have
- * to wait
+ * --- a capture to standard output, a pipe or a terminal. The command itself writes the output,
+ * because a write to a pipe or terminal may have to wait
  */
 
 static volatile sig_atomic_t interrupted;
@@ -131,8 +131,9 @@ static int heard(struct proto_client *c)
 }
 
 /*
- * Copy until the instance closes the socket. After a signal this function ends the control connection; the
- * instance then sends the rest of the capture, and closes the socket.
+ * Copy the capture from socket @from to @out until the instance closes the socket. After a signal
+ * this function ends the control connection; the instance then sends the rest of the capture, and
+ * closes the socket.
  */
 static int copy_stream(struct proto_client *c, int from, int out)
 {

@@ -6,7 +6,10 @@
 #include "cli/cli.h"
 #include "live/live.h"
 
-/* The own node is the first that was read. Without a link nothing but this node can be read. */
+/*
+ * Tell whether the port has a link. The node of this port is the first in the fabric; without a
+ * link it is the only one.
+ */
 static bool has_link(const struct chk_fabric *f)
 {
 	const struct chk_node *n = f->n ? f->node[0] : NULL;

@@ -30,7 +30,11 @@ struct opts {
 	struct survey_cfg survey;
 	unsigned int timeout_ms;
 	uint64_t sm_key;
-	char **argv; /* the words after `check`, for the program itself at a node */
+	/*
+	 * command-line words after `check`, with which the program executes itself at a node of the
+	 * instance
+	 */
+	char **argv;
 	int argc;
 };
 
@@ -425,7 +429,10 @@ static void choose(void *ctx, json_t *row)
 	const char *type = json_string_value(json_object_get(row, "type"));
 	int rank = 1;
 
-	/* A subnet manager has reached a node with a LID, and a switch sees more than the ports of a CA. */
+	/*
+	 * Prefer a node with a LID, because a subnet manager has reached it, and a switch, from
+	 * which more of the fabric can be reached than from a CA.
+	 */
 	if (json_integer_value(json_object_get(row, "lid")))
 		rank += 2;
 	if (type && !strcmp(type, "switch"))

@@ -19,7 +19,10 @@ static bool can_stand_in_preload(const char *path)
 	return !strpbrk(path, " :$");
 }
 
-/* Makes a symbolic link to @lib in the folder of the sockets. The instance removes it at its end. */
+/*
+ * Make a symbolic link to the library @lib in the folder of the instance's sockets. The instance
+ * removes the link when it ends.
+ */
 static int link_to(const char *lib, const char *instance, char ret[PATH_MAX])
 {
 	char old[PATH_MAX];
@@ -34,7 +37,7 @@ static int link_to(const char *lib, const char *instance, char ret[PATH_MAX])
 	if (n >= 0 && (size_t)n == strlen(lib) && !memcmp(old, lib, (size_t)n))
 		return 0;
 	if (n >= 0)
-		unlink(ret); /* a link to the library of another build */
+		unlink(ret); /* an old link leads to the library of another build of the program */
 	return symlink(lib, ret) && errno != EEXIST ? -errno : 0;
 }
 
@@ -156,7 +159,7 @@ static int enter_as(const char *host, bool tools)
 
 	if (status)
 		return status;
-	/* cli_connect() must connect to the instance that was chosen above */
+	/* Make cli_connect() connect to the instance that was chosen above. */
 	cli_opts.instance = name;
 	status = cli_connect(&c);
 	cli_opts.instance = NULL;

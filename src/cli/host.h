@@ -6,7 +6,7 @@
 
 /*
  * host_enter() - Enter a host's namespaces and stay there, with UIPOIB_NAME and UIPOIB_HOST in the
- * environment. 0, or the exit status after a message
+ * environment. Return: 0, or the exit status after a message
  */
 int host_enter(const char *host);
 
@@ -17,7 +17,10 @@ int host_enter(const char *host);
  */
 int host_enter_tools(const char *host_or_node);
 
-/* host_exec() - Execute @cmd; returns only on failure, after a message: 127 not found, 126 other errors */
+/*
+ * host_exec() - Execute @cmd; Return: only on failure, after a message: 127 if the command was not
+ * found, 126 after other errors
+ */
 int host_exec(char **cmd);
 
 #endif

@@ -102,7 +102,10 @@ const struct option cli_timeout_options[] = {
 	{ NULL },
 };
 
-/* Reads "[--timeout S]". 0, or the exit status after a message; without it, *@ms stays as it is. */
+/*
+ * Parse the optional arguments "--timeout S" into *@ms; without them, *@ms does not change. Return:
+ * 0, or the exit status after a message
+ */
 static int timeout_arg(long long *ms, int argc, char **argv)
 {
 	if (argc == 1 || (argc == 3 && !strcmp(argv[1], "--timeout") && !cli_seconds(ms, argv[2])))
@@ -131,8 +134,9 @@ int cli_wait(int argc, char **argv)
 }
 
 /*
- * Waits until the supervisor has ended, which is the last of the instance's processes. Without its pidfd: until the
- * instance closes the connection. The exit status
+ * Waits until the supervisor has ended, which is the last of the instance's processes. If there is
+ * no pidfd of the supervisor, wait until the instance closes the connection. Return: the exit
+ * status
  */
 static int until_ended(struct proto_client *c)
 {

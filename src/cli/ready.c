@@ -13,7 +13,10 @@
 
 #include "util/escape.h"
 
-/* The address is a path, or, with '@' in the place of the NUL, an abstract name. */
+/*
+ * Parse $NOTIFY_SOCKET, the address of the service manager's socket: a path, or an abstract name
+ * with '@' in place of its first NUL.
+ */
 static int manager_address(struct ready *r, const char *where)
 {
 	size_t len = strlen(where);
@@ -89,7 +92,7 @@ static void notify(const struct ready *r, const char *text)
 		       r->to_len);
 }
 
-/* A pipe that is full, or that has no reader any more, gets no newline. */
+/* Write the newline of --ready-fd, unless the pipe is full or has no reader any more. */
 static void newline(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -277,7 +277,7 @@ static int announce(struct run *r)
 
 /* --- without CMD */
 
-/* Reads the answer to a request until its end. False: there is no answer */
+/* Reads the answer to a request until its end. Return: false if there is no answer */
 static bool answered(struct proto_client *c)
 {
 	json_t *msg;
@@ -339,7 +339,7 @@ static pid_t spawn(struct run *r)
 	pid = fork();
 	if (pid)
 		return pid;
-	/* the hosts end with this process, so CMD has to end too */
+	/* CMD has to end when its parent ends, because the hosts end then, too. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(PROTO_EXIT_FAILED);

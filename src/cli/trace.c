@@ -135,7 +135,8 @@ static pid_t start_probe(const struct trace *t, int out)
 /* --- the command */
 
 /*
- * Reads the next row. 1: done; 0: no row came in time; -1: the answer or the connection has ended
+ * Reads the next row. Return: 1: a row was processed; 0: no row came in time; -1: the answer or the
+ * connection has ended
  */
 static int take(struct trace *t, int timeout_ms, int *ret_status)
 {

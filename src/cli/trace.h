@@ -34,7 +34,8 @@ struct trace_probe {
 	 *	NULL
 	 */
 	void (*summary)(char *text, bool answered);
-	bool outside; /* .run asks the instance, and does not enter the host */
+	/* true if .run makes a request to the instance, and does not run in the host */
+	bool outside;
 };
 
 /* trace_probe_of() - The probe with this name; NULL: there is none */

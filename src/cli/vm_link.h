@@ -32,7 +32,10 @@ struct vm_link {
  * Return: 0, or the exit status after a message
  */
 int vm_link_open(struct vm_link *l, const char *instance, const char *port);
-/* vm_link_connect() - Make a link to the address of a "udp:" port. 0, or the exit status after a message */
+/*
+ * vm_link_connect() - Make a link to the address of a "udp:" port. Return: 0, or the exit status
+ * after a message
+ */
 int vm_link_connect(struct vm_link *l, const struct conf_port *to);
 void vm_link_close(struct vm_link *l);
 

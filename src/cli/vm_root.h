@@ -7,7 +7,10 @@
 /* vm_root_set() - Take the argument of --root. @ret: its absolute path, allocated. Return: 0, or the exit status after a message */
 int vm_root_set(char **ret, const char *dir);
 
-/* vm_root_check_systemd() - systemd is in the root; NULL: in this machine's. Return: 0, or the exit status after a message */
+/*
+ * vm_root_check_systemd() - Check that systemd is installed in the root file system @root; NULL:
+ * this machine's. Return: 0, or the exit status after a message
+ */
 int vm_root_check_systemd(const char *root);
 
 /**

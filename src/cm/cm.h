@@ -63,7 +63,10 @@ struct cm_request {
 	struct sidr_req req;
 	uint64_t tid;
 	unsigned int left; /* tries that are left */
-	/* Called once, never inside cm_request(). @status is 0 or -ETIMEDOUT; @rep is borrowed, and NULL unless @status is 0 */
+	/*
+	 * Called once when the request has ended, but never inside cm_request(). @status is 0 or
+	 * -ETIMEDOUT; @rep is borrowed, and NULL unless @status is 0
+	 */
 	void (*done)(struct cm_request *q, int status, const struct sidr_rep *rep, ns_t now);
 };
 
@@ -99,9 +102,12 @@ struct cm_service {
  * and -ENOMEM as cm_request()
  */
 int cm_service_add(struct cm *c, struct cm_service *v);
-/* cm_service_del() - No effect if @v is not added */
+/* cm_service_del() - Remove a service; no effect if @v was not added */
 void cm_service_del(struct cm_service *v);
-/* cm_serves() - Whether the port has a service, so that its bit IsCommunicationManagementSupported shall be set */
+/*
+ * cm_serves() - Tell whether the port has a service, so that its bit
+ * IsCommunicationManagementSupported shall be set
+ */
 bool cm_serves(const struct cm *c);
 
 struct cm_stats {

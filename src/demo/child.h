@@ -23,14 +23,23 @@ pid_t demo_child_spawn(const struct demo_net *d, unsigned int i, demo_child_fn *
  * -errno
  */
 int demo_child_join(pid_t pid);
-/* demo_child_run() - Start a child and wait for it. As demo_child_join(), or -errno of the start */
+/*
+ * demo_child_run() - Start a child and wait for it. Return: as demo_child_join(), or -errno if the
+ * start failed
+ */
 int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
-/* demo_child_all() - Run @fn in hosts 0 .. n - 1 at the same time and wait. 0 or the first error */
+/*
+ * demo_child_all() - Run @fn in hosts 0 .. n - 1 at the same time and wait for all of them. Return:
+ * 0 or the first error
+ */
 int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 
 /* demo_child_kill_all() - Kill all children and let no other start; async-signal-safe */
 void demo_child_kill_all(void);
-/* demo_child_killed() - True if demo_child_kill_all() was called, so that the caller should not wait for children */
+/*
+ * demo_child_killed() - Tell whether demo_child_kill_all() was called, so that the caller should
+ * not wait for children
+ */
 bool demo_child_killed(void);
 
 /* demo_child_mem() - Zeroed memory that children share with their parent, to be munmap()ed. NULL: out of memory */

@@ -67,7 +67,7 @@ static int get_topo(struct demo_conf *d, unsigned int hosts, const char *file, c
 	return 0;
 }
 
-/* First connected port of a CA; 0: none */
+/* Return: the first connected port of a CA; 0: no port is connected */
 static unsigned int first_port(const struct topo_node *n)
 {
 	for (unsigned int p = 1; p <= n->nports; p++)
@@ -82,7 +82,7 @@ static void write_iface(struct demo_conf *d, FILE *f, const struct topo_node *n,
 	char ip[INET_ADDRSTRLEN];
 	uint8_t iid[8];
 
-	/* 10.4.0.1 to 10.4.0.200 for at most 200 hosts */
+	/* The hosts, of which there are at most 200, get the addresses 10.4.0.1 to 10.4.0.200. */
 	d->host[i].ip4.s_addr = htonl(NET4 + i + 1);
 	ipoib_iid_from_guid(iid, n->port[port].guid);
 	ipoib_linklocal(d->host[i].ip6.s6_addr, iid);

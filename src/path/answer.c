@@ -19,7 +19,7 @@ enum {
 	REC_SGID = 24,
 	REC_DLID = 40,
 	REC_SLID = 42,
-	/* RawTraffic has 1 bit, 3 bits are reserved, FlowLabel has 20 bits and HopLimit 8 */
+	/* 4 octets: RawTraffic (1 bit), 3 reserved bits, FlowLabel (20 bits), HopLimit (8 bits) */
 	REC_FLOW_HOP = 44,
 	REC_TCLASS = 48,
 	REC_PKEY = 50,
@@ -141,7 +141,10 @@ static int take_end(struct path_reply *ret, const json_t *end)
 	return !ret->err && !ret->row ? -EPROTO : 0;
 }
 
-/* Takes one line: a row, or the end object. Returns 1 unless it is the end object. */
+/*
+ * Process one line of an answer, which is a row or, at the end of the answer, the end object. Return:
+ * 1 after a row; after any other line the result of take_end()
+ */
 static int take_line(struct path_reply *ret, const json_t *line)
 {
 	json_t *row = json_object_get(line, "row");

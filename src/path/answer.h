@@ -14,7 +14,7 @@
 
 /* A whole answer. Begin with zeros, end with path_reply_fini(). */
 struct path_reply {
-	json_t *row; /* the row that has the path; NULL: there is none */
+	json_t *row; /* row of the answer that has the path; NULL: the answer has no row */
 	int status; /* exit status for a command line, PROTO_EXIT_* */
 	int err; /* 0, or -errno for the reason why there is no path */
 	char error[PATH_ERROR_MAX]; /* the reason in words; "" if the instance gave no words */
@@ -42,17 +42,20 @@ int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
  */
 int path_info_fill(struct ipoib_path_info *ret, const char *hex);
 
-/* path_info_valid() - True if a question is possible for the address family, which the caller has set */
+/*
+ * path_info_valid() - Tell whether the address family and the other members that the caller has set
+ * make a valid question
+ */
 bool path_info_valid(const struct ipoib_path_info *info);
 
-/* path_info_same() - True if both ask for the same address */
+/* path_info_same() - Tell whether @a and @b ask for the path to the same address */
 bool path_info_same(const struct ipoib_path_info *a, const struct ipoib_path_info *b);
 
-/**
+/*
  * path_answer() - Parse the text received so far, like path_reply_read(), and fill in @info
  *
- * Return: 1 the answer is not complete; 0, and @info is filled in; -errno of the instance's answer
- * (include/uipoib/path.h); -EPROTO
+ * Return: 1: the answer is not complete; 0: @info is filled in; the negative errno that the
+ * instance has answered (include/uipoib/path.h); -EPROTO
  */
 int path_answer(const char *text, size_t len, struct ipoib_path_info *info);
 

@@ -19,9 +19,9 @@
 static int connect_error(int err)
 {
 	switch (err) {
-	case -ECONNREFUSED: /* the socket file of an instance that was killed */
+	case -ECONNREFUSED: /* the socket file was left by an instance that was killed */
 		return -ENOENT;
-	case -EPERM: /* the folder of the sockets is another user's */
+	case -EPERM: /* the folder of the sockets belongs to another user */
 		return -EACCES;
 	case -EAGAIN: /* the queue of connections is full */
 		return -EBUSY;
@@ -60,7 +60,10 @@ static bool is_utf8(const char *s)
 	return v;
 }
 
-/* Returns false if @name cannot be the name of any object. */
+/*
+ * Copy the name of an interface or a host. Return: false if @name cannot be such a name, because it
+ * is too long or not UTF-8.
+ */
 static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 {
 	if (!name)
@@ -111,7 +114,10 @@ json_t *path_question(const struct ipoib_path_info *info)
 	return json_pack("{s:s, s:b}", "address", address, "ip", 1);
 }
 
-/* Returns the line of a request, which takes @args; NULL: out of memory */
+/*
+ * Return: the line of text that makes the request; NULL: out of memory. The function takes over
+ * @args
+ */
 static char *request(const struct path_peer *peer, json_t *args)
 {
 	json_t *req = NULL;
@@ -132,7 +138,8 @@ static char *request(const struct path_peer *peer, json_t *args)
 }
 
 /*
- * The socket is new, so it has room for the line unless the address is a very long text from the command line.
+ * Send the line of the request. The socket is new, so it has room for the line unless the address
+ * in the line is a very long text from the command line.
  */
 static int send_line(int fd, const char *text, size_t len)
 {

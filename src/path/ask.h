@@ -15,7 +15,7 @@
 
 #include "path/answer.h"
 
-#define PATH_DEV_MAX 128 /* octets of IF@HOST with the NUL, more than any such name has */
+#define PATH_DEV_MAX 128 /* size of a buffer for IF@HOST with the NUL, larger than any such name */
 
 /* The instance that is asked, and the interface in the question */
 struct path_peer {
@@ -32,7 +32,10 @@ struct path_text {
 /* path_peer_init() - Look up an instance that runs. Return: 0; -errno, as ipoib_path_open() returns it */
 int path_peer_init(struct path_peer *ret, const char *instance, const char *dev);
 
-/* path_question() - The arguments of `path get` for @info; NULL: out of memory */
+/*
+ * path_question() - Return: the arguments of the command `path get` for the address in @info; NULL:
+ * out of memory
+ */
 json_t *path_question(const struct ipoib_path_info *info);
 
 /**
@@ -57,11 +60,12 @@ int path_take(int fd, struct path_text *t);
  */
 void path_hang_up(int fd);
 
-/**
+/*
  * path_call() - Ask, and wait for the answer
  * @args:	as for path_ask()
  *
- * Return: 0, and @ret is the answer (path_reply_fini()); -errno: there is none
+ * Return: 0: @ret is the answer, which the caller frees by path_reply_fini(); -errno: there is no
+ * answer
  */
 int path_call(const struct path_peer *peer, json_t *args, struct path_reply *ret);
 

@@ -46,8 +46,8 @@
 struct question {
 	int fd; /* connection; -1: the place is free */
 	/*
-	 * number of questions that have used this place. An event that carries an older number belongs to an earlier
-	 * question, and is ignored
+	 * number of questions that have used this entry of the table. An epoll event that carries
+	 * an older number belongs to an earlier question, and is ignored
 	 */
 	uint32_t nth;
 	struct ipoib_path_info asked;
@@ -192,8 +192,8 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 }
 
 /*
- * Frees the place before it closes the descriptor, because another thread may fork in between, and the child closes
- * every descriptor that it finds in a place.
+ * End a question. Its entry in the table is freed before its descriptor is closed: another thread
+ * may fork in between, and the child closes every descriptor that it finds in the table.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
@@ -257,7 +257,10 @@ static bool lasts(int status)
 	return !status || status == -ENXIO || status == -EHOSTUNREACH;
 }
 
-/* Return: the status of the stored answer; -EAGAIN: no answer is stored */
+/*
+ * Look for a stored answer to the question @info. Return: the status of this answer; -EAGAIN: no
+ * answer is stored
+ */
 static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {
 	struct kept *k = kept_for(p, info);
@@ -452,7 +455,10 @@ int ipoib_path_fd(struct ipoib_path *p)
 	return -1;
 }
 
-/* Takes one answer that has arrived, and calls its callback. Returns false if no answer has arrived. */
+/*
+ * Take one answer that has arrived, and call the callback of its question. Returns false if no
+ * answer has arrived.
+ */
 static bool dispatch_one(struct ipoib_path *p, unsigned int *called)
 {
 	struct question *q, done;

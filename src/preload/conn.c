@@ -172,8 +172,8 @@ int conn_call(struct umad_result *ret, int fd, const void *msg)
 		;
 	conn_close(pair[1]);
 	/*
-	 * The daemon has the only descriptor of pair[1], so if the daemon ends, we read an end of
-	 * file.
+	 * The daemon now has the only open descriptor of pair[1], so if the daemon ends, we read an
+	 * end of file.
 	 */
 	n = n > 0 ? receive_result(ret, pair[0]) : -EPIPE;
 	conn_close(pair[0]);
@@ -226,7 +226,7 @@ int conn_content(struct conn_content *ret, const char *path)
 	}
 	ret->dir = c->dir == 1;
 	ret->len = c->data_len;
-	/* the rest of the page is zeros from mmap(), so a 0 follows the data */
+	/* The rest of the page from mmap() is zeros, so a NUL follows the content. */
 	ret->data = (char *)buf + sizeof(*c);
 	ret->map = buf;
 	return 0;

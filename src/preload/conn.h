@@ -56,21 +56,24 @@ struct conn_content {
 int conn_content(struct conn_content *ret, const char *path);
 void conn_content_free(struct conn_content *c);
 
-/* sendmsg(), recvmsg() and close() that are no cancellation points; the first two return -errno. */
+/*
+ * Variants of sendmsg(), recvmsg() and close() that are not cancellation points; on failure
+ * conn_send() and conn_recv() return -errno.
+ */
 long conn_send(int fd, const struct msghdr *m, int flags);
 long conn_recv(int fd, struct msghdr *m, int flags);
 void conn_close(int fd);
 
-/**
- * conn_wait() - Wait until a descriptor has events, as poll() does
- * A signal does not end the wait, as it does not end ioctl() or write() of the kernel's ib_umad.
- * Return: 0, -ETIMEDOUT after CONN_PATIENCE_MS
+/*
+ * conn_wait() - Wait until a descriptor has events, as poll() does. A signal does not end the wait,
+ * as it does not end ioctl() or write() of the kernel's ib_umad. Return: 0, -ETIMEDOUT after
+ * CONN_PATIENCE_MS
  */
 int conn_wait(int fd, short events);
 
 /*
- * Return the descriptor that came with a message; -1 if none came. If several came, all but the
- * last are closed.
+ * Return: the descriptor that came with message @m; -1 if none came. If several descriptors came,
+ * all but the last are closed.
  */
 int conn_received_fd(struct msghdr *m);
 

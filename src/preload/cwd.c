@@ -18,7 +18,7 @@
 #define PARK "/sys/class"
 
 /*
- * A directory that a program entered once. The structs are never freed, so that readers need no
+ * A directory that a program entered once. These structs are never freed, so that readers need no
  * lock.
  */
 struct place {
@@ -60,7 +60,7 @@ bool cwd_get(char *ret)
 	return p != NULL;
 }
 
-/* Make @path, a directory of the library, the working directory. */
+/* Make @path, a directory that only this library provides, the working directory of the process. */
 static int enter(const char *path)
 {
 	struct place *p;

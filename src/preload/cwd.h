@@ -10,7 +10,7 @@
  * finds our directory in PWD, which shells export.
  */
 
-/* Return true while the working directory is one of ours. */
+/* Tell whether the working directory is one that only this library provides. */
 bool cwd_is_ours(void);
 
 /**

@@ -24,7 +24,9 @@ struct our_dir {
 	int32_t magic;
 	int fd; /* descriptor that dirfd() returns; -1 until dirfd() is called */
 	uint32_t n, at; /* number of names, index of the next name to return */
-	/* .n pointers to names; the strings follow in the same block of memory */
+	/*
+	 * array of .n pointers to names; the strings follow the array in the same block of memory
+	 */
 	const char **names;
 	struct dirent entry;
 	char path[FDTAB_PATH_MAX];

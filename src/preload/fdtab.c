@@ -23,7 +23,10 @@
 #define LINK_DIR "/memfd:" NAME_DIR
 #define LINK_TAIL " (deleted)"
 
-/* Bits 56 to 63: kind; bits 40 to 55: dev; bits 0 to 39: inode. An entry of 0 is empty. */
+/*
+ * An entry of the table of descriptors. Bits 56 to 63: kind; bits 40 to 55: N of umadN; bits 0 to
+ * 39: inode. 0: no descriptor of this library
+ */
 typedef _Atomic uint64_t entry_t;
 #define INO_MASK ((UINT64_C(1) << 40) - 1)
 

@@ -33,7 +33,7 @@ void node_device(struct node *ret, enum path_kind kind, unsigned int dev)
 	ret->size = 0;
 }
 
-/* A device exists if its directory below /sys/class/infiniband_mad does. */
+/* Look up a device, which exists if its directory below /sys/class/infiniband_mad exists. */
 static int look_device(struct node *ret, const struct path *p)
 {
 	char path[sizeof("class/infiniband_mad") + NAME_MAX] = "class/infiniband_mad";

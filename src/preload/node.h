@@ -10,7 +10,7 @@
 struct conn_content;
 struct statx;
 
-/* Attributes of a file, directory or device at a path of ours. */
+/* Attributes of a file, directory or device that this library provides at some path. */
 struct node {
 	mode_t mode;
 	ino_t ino; /* hash of the path, so that it never changes; .rdev for a device */
@@ -18,8 +18,8 @@ struct node {
 	off_t size;
 };
 
-/**
- * node_look() - Read the attributes of a path of ours
+/*
+ * node_look() - Read the attributes of a path that this library provides
  * @ret:	written only on success
  * @p:		a path of ours
  * Return: 0; -ENOENT, -ENOTDIR (name of a file followed by a slash), or the daemon's -errno

@@ -51,8 +51,8 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /*
- * Make a memfd that holds the content. It is opened a second time, read-only, so that write() fails
- * and the offset is 0.
+ * Make a memfd that holds the content of a file. The memfd is opened a second time, read-only, so
+ * that write() fails and the offset is 0.
  */
 static int open_memfd(const struct path *p, const struct node *n, const struct conn_content *c,
 		      int flags)
@@ -217,7 +217,8 @@ static int mode_flags(const char *mode)
 }
 
 /*
- * MAD devices cannot be streams, because each read() must have room for one MAD and stdio buffers.
+ * Open a path for fopen(). A MAD device cannot be a stream: each read() must have room for a whole
+ * MAD, but stdio chooses the size of its reads itself.
  */
 static int open_stream(const struct path *p, const char *mode)
 {

@@ -61,8 +61,8 @@ static enum path_kind classify(const char *abs, unsigned int *ret_dev)
 }
 
 /*
- * Write the directory from which a relative path starts; *@ret_ours tells whether the library
- * provides this directory.
+ * Write to @ret the directory at which a path relative to @dirfd starts; *@ret_ours tells whether
+ * the library provides this directory.
  */
 static bool base_of(char *ret, int dirfd, bool *ret_ours)
 {
@@ -145,7 +145,11 @@ bool path_find(struct path *ret, int dirfd, const char *path)
 	ret->slash = false;
 	if (path[0] == '/' || base_of(ret->abs, dirfd, &left)) {
 		if (!walk(ret, path, &left))
-			left = false; /* the path is too long, which the C library will report */
+			/*
+			 * If the path is too long, pass it on to the C library, which reports the
+			 * error.
+			 */
+			left = false;
 		else
 			ret->kind = classify(ret->abs, &ret->dev);
 	}

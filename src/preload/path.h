@@ -11,7 +11,8 @@
 #define PATH_DEV "/dev/infiniband"
 
 enum path_kind {
-	PATH_OTHER, /* a path that is not ours, which is passed on to the C library */
+	/* a path that this library does not provide; the call is passed on to the C library */
+	PATH_OTHER,
 	PATH_ATTR, /* file or directory in sysfs; only the daemon can tell whether it exists */
 	PATH_DEVDIR, /* /dev/infiniband itself */
 	PATH_UMAD, /* /dev/infiniband/umadN */
@@ -24,7 +25,7 @@ struct path {
 	unsigned int dev; /* N of umadN or issmN, for PATH_UMAD and PATH_ISSM */
 	bool slash; /* true if the path ends in '/', "/." or "/..", so it must be a directory */
 	char abs[PATH_MAX]; /* absolute path without ".", ".." and double slashes */
-	/* directory and path to pass on to the C library, for PATH_OTHER */
+	/* for PATH_OTHER: directory and path that are passed on to the C library */
 	int dirfd;
 	const char *rest;
 };

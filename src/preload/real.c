@@ -23,9 +23,9 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64), "64-bit only");
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
- * Raw system calls, which struct real uses until dlsym() has found the functions of the C library.
- * dlsym() may allocate memory, and the allocator of a program may read its configuration files at
- * that time.
+ * Functions by raw system calls, to which struct real points until dlsym() has found the functions
+ * of the C library. They are needed because dlsym() may allocate memory, and the allocator of a
+ * program may then open a configuration file.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {
@@ -59,7 +59,10 @@ struct config config;
 static atomic_bool ready;
 static bool resolving, on;
 
-/* Copy the value of a variable, "" if it is not set. Return: false if it does not fit */
+/*
+ * Copy the value of an environment variable, or "" if the variable is not set. Return: false if it
+ * does not fit
+ */
 static bool copy_env(char *ret, size_t size, const char *name)
 {
 	const char *value = getenv(name);

@@ -278,7 +278,10 @@ EXPORT char *canonicalize_file_name(const char *path)
 	return realpath(path, NULL);
 }
 
-/* `ls -l` asks for access control lists and security labels. The library's files have neither. */
+/*
+ * `ls -l` asks for access control lists and security labels. The files of this library have
+ * neither, so these functions report that there is none.
+ */
 static ssize_t no_xattr(const struct path *p)
 {
 	struct node n;

@@ -108,7 +108,8 @@ static int enable_pkey(int fd)
 }
 
 /*
- * Set the state after a registration. The first registration fixes the layout of the header;
+ * Record in the socket's state that an agent was registered. The first registration fixes the
+ * layout of the header that programs read and write;
  * @implied is STATE_PKEY if it has the P_Key index.
  */
 static int agent_registered(int fd, int implied)

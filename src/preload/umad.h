@@ -39,8 +39,8 @@ size_t umad_hdr_size(int fd);
 /* Return true if a connection inherited through exec() is an open issmN, false if it is a umadN. */
 bool umad_is_issm(int fd);
 
-/**
- * umad_read() - Receive a MAD, or get a request back that had no answer
+/*
+ * umad_read() - Receive a MAD, or a request of this program that got no answer and is returned
  * @fd:		a descriptor of kind FD_UMAD
  * @buf:	header and data
  * @count:	octets of @buf
@@ -48,22 +48,21 @@ bool umad_is_issm(int fd);
  * This function is a cancellation point. A MAD that does not fit stays in the queue. If its first
  * 256 octets fit, they are copied, the header contains the whole length, and the result is -ENOSPC;
  * otherwise it is -EINVAL. A program that reads on after UMAD_GONE_PATIENCE times -EIO gets a
- * SIGTERM.
- * Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone
+ * SIGTERM. Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone
  */
 ssize_t umad_read(int fd, void *buf, size_t count);
 #define UMAD_GONE_PATIENCE 32
 
-/**
- * umad_write() - Send a MAD The result is never -EAGAIN, as in the kernel. This function is a
- * cancellation point only before it begins to send.
- * Return: @count; -EINVAL (too short, or no such agent number), -EIO if the daemon is gone, -ENOMEM
+/*
+ * umad_write() - Send a MAD. The result is never -EAGAIN, as in the kernel. This function is a
+ * cancellation point only before it begins to send. Return: @count; -EINVAL (too short, or no such
+ * agent number), -EIO if the daemon is gone, -ENOMEM
  */
 ssize_t umad_write(int fd, const void *buf, size_t count);
 
-/**
- * umad_ioctl() - Register and unregister agents, enable the P_Key index
- * Return: 0; -errno; -ENOTTY for requests that ib_umad does not know
+/*
+ * umad_ioctl() - Register and unregister agents, enable the P_Key index. Return: 0; -errno; -ENOTTY
+ * for requests that ib_umad does not know
  */
 int umad_ioctl(int fd, unsigned int cmd, void *arg);
 

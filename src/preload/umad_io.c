@@ -26,11 +26,12 @@
 #define RMPP_HDR 36 /* IB_MGMT_RMPP_HDR: smallest length of a MAD that can be sent */
 
 /*
- * No other reader may receive the first message between the look at it and its receipt. The mutex keeps other threads
- * out. A record lock on the socket keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS.
- * (A record lock belongs to a process, so threads need the mutex; flock() belongs to the open file, which these
- * processes share.) A reader never waits for a message while it holds the locks, and signals are blocked meanwhile,
- * because read() is allowed in their handlers.
+ * A read first examines the first message in the queue and then receives it. In between, no other
+ * reader may receive this message. The mutex keeps other threads out. A record lock on the socket
+ * keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
+ * belongs to a process, so threads need the mutex; flock() belongs to the open file, which these
+ * processes share.) A reader never waits for a message while it holds the locks, and signals are
+ * blocked meanwhile, because read() is allowed in their handlers.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -66,7 +67,11 @@ static void after_fork(void)
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
 	memcpy(&lock, &fresh,
-	       sizeof(lock)); /* another thread of the parent may have held the lock at the fork() */
+	       /*
+	        * Reset the lock in the child, because another thread of the parent may have held it
+	        * at the fork().
+	        */
+	       sizeof(lock));
 }
 
 void umad_start(void)

@@ -30,7 +30,10 @@ static void say(const struct sidr_offer *o, enum log_level lvl, const char *what
 	       (unsigned long long)o->service.id, o->service.pkey, what);
 }
 
-/* Logs @what for the first of several failures in a row only, and tries again later. */
+/*
+ * Try again later after a failure. Only the first of several failures in a row is logged, with the
+ * text @what.
+ */
 static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 {
 	if (!o->failures)
@@ -39,7 +42,7 @@ static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 		  now + ns_backoff(++o->failures, SIDR_OFFER_RETRY_MIN, SIDR_OFFER_RETRY_MAX));
 }
 
-/* Take those steps towards serving that have not been taken yet. */
+/* Take those steps that are still missing before the port can answer SIDR_REQs. */
 static void serve(struct sidr_offer *o, ns_t now)
 {
 	if (!o->service.cm) {

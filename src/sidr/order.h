@@ -25,12 +25,12 @@ struct sidr_order {
 	bool begun; /* .turn is valid */
 	bool failed; /* the server at .turn failed, so the next server on the ring is asked */
 	bool again; /* the next server that is chosen begins a round */
-	uint64_t turn; /* place of the current server on the ring */
+	uint64_t turn; /* place on the ring of the server that was chosen last */
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
 	/*
-	 * State of the present choice: the number of servers offered, and the nearest and the second nearest of them
-	 * on the ring
+	 * Servers that were offered since the last choice: the number of servers offered, and the
+	 * nearest and the second nearest of them on the ring
 	 */
 	unsigned int offers;
 	uint64_t near, second; /* distances of the two servers */

@@ -29,8 +29,8 @@ static void cancel(struct sidr_ask *a)
 }
 
 /*
- * Up to a quarter of the time is added at random, because ports that lost the same server must not come back at the
- * same time.
+ * Wait before the next attempt. Up to a quarter of the time is added at random, because ports that
+ * lost the same server must not come back at the same time.
  */
 static void back_off(struct sidr_ask *a, ns_t now)
 {
@@ -194,7 +194,8 @@ static void ask_service(struct sidr_ask *a, ns_t now)
 	int err;
 
 	a->server = 0;
-	a->last = true; /* Without a ServiceRecord there is no second server to ask. */
+	/* Without a ServiceRecord there is no other server, so this attempt ends the round. */
+	a->last = true;
 	a->query = (struct sac_service_query){
 		.id = a->service_id,
 		.pkey = a->pkey,
@@ -249,7 +250,10 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->sac = sac;
 	a->service_id = service_id;
 	a->pkey = pkey;
-	if (!a->order.made) /* after the link was down, the right server is still known */
+	/*
+	 * keep the state when the link was down, because it has the server whose values were right
+	 */
+	if (!a->order.made)
 		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));
 	timer_init(&a->timer, timer_due);
 	a->user = (struct sac_user){ .no_reports = true, .event = on_event };

@@ -5,23 +5,23 @@
 /*
  * DOC: A client that learns the addresses of an IBARP group by SIDR
  *
- * Draft-pelissier-ipoib-encaparp-00 §6.2: SIDR gives the SL, DLID, TClass, FlowLabel, HopLmt, DGID, P_Key and Q_Key
- * with which an IBARP request is multicast. A question has three steps, and each step needs the answer to the
- * previous step:
+ * Draft-pelissier-ipoib-encaparp-00 section 6.2: SIDR gives the SL, DLID, TClass, FlowLabel,
+ * HopLmt, DGID, P_Key and Q_Key with which an IBARP request is multicast. A question has three
+ * steps, and each step needs the answer to the previous step:
  *
  *	SERVICE		the SA returns the port that offers the ServiceID in the partition (ServiceRecord)
  *	PATH		the SA returns the path to this port (PathRecord)
  *	REQUEST		that port answers a SIDR_REQ
  *
- * A question is repeated until it is answered, and asked again when the SA client was restarted (ClientReregister,
- * another SM or LID), because then another server may answer, or the group may have another MLID. If several ports
- * offer the service, each attempt asks the next port (sidr/order.h), 1 s after the failure of the attempt before.
- * When all of them have failed, the next round begins 1 s later; this time doubles with each further round, up to 16
- * s.
+ * A question is repeated until it is answered, and asked again when the SA client was restarted
+ * (ClientReregister, another SM or LID), because then another server may answer, or the group may
+ * have another MLID. If several ports offer the service, each attempt asks the next port
+ * (sidr/order.h), 1 s after the failure of the attempt before. When all of them have failed, the
+ * next round begins 1 s later; this time doubles with each further round, up to 16 s.
  *
- * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key, the SIDR_REQ is sent
- * with the default P_Key, because a subnet manager that answers need not be a member of the partition. Redirection
- * (Status 4) counts as a refusal.
+ * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key,
+ * the SIDR_REQ is sent with the default P_Key, because a subnet manager that answers need not be a
+ * member of the partition. Redirection (Status 4) counts as a refusal.
  */
 
 #include "cm/cm.h"
@@ -72,13 +72,14 @@ struct sidr_ask {
 	struct cm *cm;
 	struct sac *sac;
 	uint64_t service_id;
-	uint16_t pkey, via; /* P_Key of the link; P_Key that the SIDR_REQ is sent with */
+	/* pkey: P_Key of the link; via: P_Key with which the SIDR_REQ is sent */
+	uint16_t pkey, via;
 	unsigned int rounds; /* rounds in which all servers failed, since sidr_good() */
 	unsigned int attempts; /* number of all attempts */
 	uint16_t server; /* LID of the server */
 	ib_gid server_gid;
 	struct sidr_order order;
-	bool last; /* the server is the last one of its round */
+	bool last; /* true if the present server is the last server of the round */
 	struct timer timer;
 	struct sac_user user;
 	struct sac_service_query query;
@@ -102,8 +103,8 @@ void sidr_stop(struct sidr_ask *a);
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
 /*
- * sidr_refresh() - Ask at once, and the same server first, because the values of the last answer are no longer right.
- * No effect in any state but SIDR_STATE_DONE
+ * sidr_refresh() - Repeat the question at once, to the same server first, because the values of the
+ * last answer are no longer right. No effect in any state but SIDR_STATE_DONE
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*

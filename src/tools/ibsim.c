@@ -73,7 +73,7 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 	log_to(&p->net->f->inst->cfg.log, LOG_LVL_WARN, "ibsim: a socket for clients: %s", a->text);
 }
 
-/* Have the helper replace the sockets that clients took. */
+/* Ask the helper process for new sockets in place of the spare sockets that clients took. */
 static void ask_for_spares(struct ibsim_place *p)
 {
 	struct netdev_helper *h = p->net->f->inst->helper;
@@ -104,7 +104,10 @@ int ibsim_socket(struct ibsim_place *p, int *ret_fd)
 	return err;
 }
 
-/* The control socket is made at the start, when the loop may still wait for the helper. */
+/*
+ * Make the control socket of a namespace when the program starts, because only then may the loop
+ * wait for the helper process.
+ */
 static int first_socket(struct ibsim_place *p, int *ret_fd)
 {
 	int err;
@@ -134,7 +137,7 @@ static uint32_t pid_of(struct msghdr *m)
 	return 0;
 }
 
-/* Execute one control message and send its answer. False if no message is waiting. */
+/* Execute one control message and send its answer. Return: false if no message is waiting. */
 static bool ctl_one(struct ibsim_place *p, ns_t now)
 {
 	char cbuf[CMSG_SPACE(sizeof(struct ucred))];

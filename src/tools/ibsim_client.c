@@ -153,7 +153,7 @@ static int on_open(void *ctx, unsigned int id, const struct ibsim_peer *peer, ui
 
 	/*
 	 * A client that asks for answers at the number of another process would receive that
-	 * process's MADs. So the number of its control socket must be the same.
+	 * process's MADs. So the name of the client's control socket must contain the same number.
 	 */
 	if (peer->len != says.len || memcmp(peer->addr, &says.un, says.len) != 0)
 		return -EPERM;

@@ -13,8 +13,9 @@
 #include "tools/ibsim.h"
 
 /*
- * Number of sockets that are kept ready for clients of one namespace. The loop does not wait for
- * the helper to make one, so at most this many clients can connect at the same moment.
+ * Number of sockets that are kept ready for clients of one namespace. The helper process makes
+ * these sockets, and the loop does not wait for it, so at most this many clients can connect at the
+ * same moment.
  */
 #define IBSIM_SPARE 16
 
@@ -59,7 +60,7 @@ static inline struct loop *ibsim_loop(const struct ibsim_net *n)
 	return &n->f->inst->loop;
 }
 
-/* ibsim_addr() - The abstract address "NAME:", @what, @id */
+/* ibsim_addr() - Return: the abstract socket address that consists of "NAME:", @what and @id */
 struct ibsim_addr ibsim_addr(const struct ibsim_net *n, const char *what, const char *id);
 /* ibsim_bind() - 0 or -errno */
 int ibsim_bind(int fd, const struct ibsim_addr *a);

@@ -141,7 +141,10 @@ static void send_answer(struct umad_client *c, int fd)
 {
 	const struct umad_answer *a = &c->u->answer;
 
-	/* A failure only means that the program no longer reads this socket */
+	/*
+	 * The result is ignored, because a failure only means that the program no longer reads this
+	 * socket.
+	 */
 	if (a->to == UMAD_TO_SOCKET)
 		umad_msg_send(fd, a->msg, a->len);
 	else if (a->to == UMAD_TO_CONN && umad_msg_send(c->sock, a->msg, a->len))
@@ -184,7 +187,8 @@ static void client_read(struct umad_client *c, ns_t now)
 		if (r.fd < 0)
 			continue;
 		close(r.fd);
-		return; /* One large MAD in a wake-up is enough. */
+		/* Read no further messages now, because one large MAD in a wake-up is enough. */
+		return;
 	}
 }
 
@@ -236,7 +240,8 @@ static int view_of_host(struct inst *in, const char *name, struct umad_view *ret
 	if (!h)
 		return -ENOENT;
 	for (unsigned int k = 0; k < h->ncas; k++)
-		if (h->ca[k]->node) /* the kernel itself has devices for the ports of a real CA */
+		/* skip a real CA, because the kernel itself has devices for its ports */
+		if (h->ca[k]->node)
 			view_add(ret, fabric_node_node(h->ca[k]->node));
 	return ret->n ? 0 : -ENOENT;
 }

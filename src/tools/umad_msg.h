@@ -28,15 +28,15 @@ struct umad_received {
 	int fd;
 };
 /*
- * umad_msg_recv() - 0; -EAGAIN no message waits; -EPIPE the connection has ended; -EPROTO the
- * message is longer than @size
+ * umad_msg_recv() - Receive a message. Return: 0; -EAGAIN no message waits; -EPIPE the connection
+ * has ended; -EPROTO the message is longer than @size
  */
 int umad_msg_recv(int sock, uint8_t *buf, size_t size, struct umad_received *ret);
 
 bool umad_is_socket(int fd);
 /*
- * umad_memfd_len() - Length of a memfd of UMAD_HEAD_LEN to UMAD_DATA_MAX octets; 0 for any other
- * file
+ * umad_memfd_len() - Return: the length of a memfd, if it is from UMAD_HEAD_LEN to UMAD_DATA_MAX
+ * octets; 0 for any other file
  */
 size_t umad_memfd_len(int fd);
 /* umad_memfd_read() - Read the first @len octets of a memfd; false if it has become shorter */
