@@ -196,7 +196,7 @@ check "no kernel was given a wrong packet" equal "$baseline_kernels" "$(in_kerne
 module=$(ls "$(dirname "$UIPOIB")/kmod/$(g a uname -r)/uib.ko")
 link_is() { g a "sed -n 's/^$1 //p' /sys/kernel/debug/uib/uib0/link"; }
 listen=$(link_is listen) peer=$(link_is peer) guid=$(g a "tr -d : </sys/class/infiniband/uib0/node_guid")
-add="uib0 listen=$listen peer=$peer guid=0x$guid"
+add="uib0 netns=3 listen=$listen peer=$peer guid=0x$guid"
 iperf_server=
 iperf_servers() { # both listen when it returns
 	g a 'pkill -x iperf3; while pgrep -x iperf3 >/dev/null; do sleep 0.05; done; (iperf3 -s >/dev/null 2>&1 &)'
@@ -222,7 +222,7 @@ flowing() { # packets go out and come in at the VM
 }
 reload() {
 	g a rmmod uib || return 1
-	g a "insmod $module 'add=\"$add\"' && ip link set ib0 up && ip address add 10.4.9.1/16 dev ib0 && ip address add fd04::901/64 dev ib0 nodad"
+	g a "insmod $module 'add=\"$add\"' 3</run/uipoib-vm/cable && ip link set ib0 up && ip address add 10.4.9.1/16 dev ib0 && ip address add fd04::901/64 dev ib0 nodad"
 }
 back() { # WHAT: says how long after $started pings pass; some are lost, because the flows fill the machine's queues
 	eventually $back_in ping_both 5 ANY || return 1

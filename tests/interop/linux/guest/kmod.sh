@@ -77,6 +77,7 @@ check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7
 check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
 check "a name that is taken" refuse "Too many open files" uib0 listen=127.0.0.1:7009
 cable=/run/uipoib-vm/cable
+[ -e $cable ] || cable=/proc/self/ns/net # in the machine of debug/run.sh
 taken() { refuse "in use" uib1 netns=3 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001 3<$cable; }
 check "a socket that is taken" taken
 check "a namespace that is none" refuse "Invalid argument" uib1 netns=0 peer=127.0.0.1:7001

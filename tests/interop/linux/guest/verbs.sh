@@ -13,9 +13,11 @@ TEST_ISOLATED=1 # a device belongs to the namespace of the VM
 left() { bash tests/interop/linux/guest/verbs_left.sh; }
 nothing_left() { equal "$before" "$(left)"; }
 link=/sys/kernel/debug/uib/uib0/link
-add="uib0 listen=$(sed -n 's/^listen //p' $link) peer=$(sed -n 's/^peer //p' $link) guid=0x$(tr -d : </sys/class/infiniband/uib0/node_guid)"
+cable=/run/uipoib-vm/cable
+[ -e $cable ] || cable=/proc/self/ns/net # in the machine of debug/run.sh
+add="uib0 netns=3 listen=$(sed -n 's/^listen //p' $link) peer=$(sed -n 's/^peer //p' $link) guid=0x$(tr -d : </sys/class/infiniband/uib0/node_guid)"
 active() { grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
-insert() { insmod "$module" "add=\"$add\"" && eventually 30 active; }
+insert() { insmod "$module" "add=\"$add\"" 3<$cable && eventually 30 active; }
 
 check "the port is active" eventually 30 active
 before=$(left)
