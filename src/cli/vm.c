@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "cli/beside.h"
 #include "cli/cli.h"
 #include "cli/run.h"
-#include "cli/vm_link.h"
+#include "cli/vm_ports.h"
 #include "cli/vm_root.h"
 #include "conf/conf.h"
 #include "cli/vmlab.h"
@@ -38,16 +37,17 @@
 #define UNIT_MAX 200 /* octets of --systemd's unit; systemd takes 255 */
 
 struct vm_opts {
-	const char *file, *name, *kernel, *module, *port;
+	const char *file, *name, *kernel, *module;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
 	char *root; /* the guest's root file system; NULL: that of this machine */
-	/* other end of the link; if to.udp is set, the link leads to an address (--port udp:...) */
-	struct conf_port to;
+	struct vm_ports ports;
+	const char *seed; /* the name from which GUIDs are computed; NULL: that of the instance */
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
+	char address_text[VM_ADDRS_MAX][64];
 	unsigned int nshares, naddresses;
-	uint64_t guid; /* GUID of the VM's HCA; 0: computed from the port */
+	unsigned int max_ib; /* largest N of an address of ibN */
 	unsigned long cpus, mem_mb;
 	long long timeout_ms;
 	int kvm; /* 1: use KVM; 0: do not; -1: use it if it works */
@@ -72,11 +72,14 @@ static int usage(int status)
 	      "  -n, --name NAME      an instance that is running (also $UIPOIB_NAME); with -c: "
 	      "its "
 	      "name\n"
-	      "  --port NODE/PORT     which port (the first free one of a switch); or "
-	      "udp:ADDR:PORT,guid=0x...\n"
+	      "  --port NODE/PORT     which port (the first free one of a switch); repeatable: "
+	      "ib0, ib1 "
+	      "...; or\n"
+	      "                       fabric:NAME/NODE/PORT; or udp:ADDR:PORT,guid=0x...\n"
 	      "                       of a [udp-link]: the VM outlives its instance\n"
-	      "  --address A/LEN      of ib0, IPv4 or IPv6; repeatable\n"
-	      "  --guid GUID          of its HCA (by the port)\n"
+	      "  --ports N            number of HCAs, each at a port of its own (1)\n"
+	      "  --address [ibN=]A/LEN  of ib0 or ibN, IPv4 or IPv6; repeatable\n"
+	      "  --guid GUID          of its HCA (by the port); repeatable\n"
 	      "  --share DIR          it may write there; repeatable\n"
 	      "  --root DIR           its root file system is DIR, as another distribution's\n"
 	      "  --no-wait            run CMD even while ib0 is not up: CMD may be the subnet "
@@ -123,18 +126,6 @@ static int parse_mem(struct vm_opts *o, char *text)
 	return 0;
 }
 
-static int parse_guid(struct vm_opts *o, const char *text)
-{
-	char *end;
-
-	errno = 0;
-	o->guid = strtoull(text, &end, 16);
-	if (errno || end == text || *end || !o->guid || strchr(text, '-'))
-		return cli_error(PROTO_EXIT_USAGE, "vm: --guid '%s': expected 0x and hex digits",
-				 text);
-	return 0;
-}
-
 static int add_share(struct vm_opts *o, const char *dir)
 {
 	char *path = realpath(dir, NULL);
@@ -153,30 +144,28 @@ static int add_share(struct vm_opts *o, const char *dir)
 	return 0;
 }
 
+/* "A/LEN" is for ib0, "ibN=A/LEN" for ibN. */
 static int add_address(struct vm_opts *o, const char *text)
 {
+	const char *eq = strchr(text, '='), *addr = eq ? eq + 1 : text;
+	unsigned long n = 0;
 	struct conf_addr a;
+	char *digits = eq ? strndupa(text, (size_t)(eq - text)) : NULL;
 
-	if (!strchr(text, '/') || conf_parse_addr(&a, text))
+	if (!strchr(addr, '/') || conf_parse_addr(&a, addr) ||
+	    (digits &&
+	     (strncmp(digits, "ib", 2) || conf_parse_uint(&n, digits + 2, 0, VM_HCAS_MAX - 1))))
 		return cli_error(PROTO_EXIT_USAGE,
-				 "vm: --address '%s': expected 10.4.0.100/16 "
-				 "or fd04::100/64",
+				 "vm: --address '%s': expected 10.4.0.100/16, fd04::100/64 "
+				 "or ib1=10.5.0.100/16",
 				 text);
 	if (o->naddresses == VM_ADDRS_MAX)
 		return cli_error(PROTO_EXIT_USAGE, "vm: --address: at most %d", VM_ADDRS_MAX);
-	o->address[o->naddresses++] = text;
-	return 0;
-}
-
-/* Parses udp:... ports. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
-static int parse_port(struct vm_opts *o, const char *text)
-{
-	char err[CONF_ERR_MAX];
-
-	o->port = text;
-	o->to.udp = false;
-	if (!strncmp(text, "udp:", 4) && conf_parse_port(&o->to, text, err))
-		return cli_error(PROTO_EXIT_USAGE, "vm: --%s", err);
+	snprintf(o->address_text[o->naddresses], sizeof(o->address_text[0]), "%lu,%s", n, addr);
+	o->address[o->naddresses] = o->address_text[o->naddresses];
+	o->naddresses++;
+	if (n > o->max_ib)
+		o->max_ib = (unsigned int)n;
 	return 0;
 }
 
@@ -201,7 +190,21 @@ static int parse_systemd(struct vm_opts *o, const char *unit)
 	return 0;
 }
 
-enum { KERNEL = 256, CPUS, MEM, SHARE, PORT, GUID, ADDRESS, MODULE, ACCEL, NO_WAIT, SYSTEMD, ROOT };
+enum {
+	KERNEL = 256,
+	CPUS,
+	MEM,
+	SHARE,
+	PORT,
+	PORTS,
+	GUID,
+	ADDRESS,
+	MODULE,
+	ACCEL,
+	NO_WAIT,
+	SYSTEMD,
+	ROOT
+};
 
 static int option(struct vm_opts *o, int c)
 {
@@ -230,13 +233,15 @@ static int option(struct vm_opts *o, int c)
 		o->module = optarg;
 		return 0;
 	case PORT:
-		return parse_port(o, optarg);
+		return vm_ports_add(&o->ports, optarg);
+	case PORTS:
+		return parse_number(&o->ports.wanted, "ports", optarg, 1, VM_HCAS_MAX);
 	case CPUS:
 		return parse_number(&o->cpus, "cpus", optarg, 1, 64);
 	case MEM:
 		return parse_mem(o, optarg);
 	case GUID:
-		return parse_guid(o, optarg);
+		return vm_ports_guid(&o->ports, optarg);
 	case SHARE:
 		return add_share(o, optarg);
 	case ADDRESS:
@@ -267,6 +272,7 @@ const struct option cli_vm_options[] = {
 	{ "mem", required_argument, NULL, MEM },
 	{ "share", required_argument, NULL, SHARE },
 	{ "port", required_argument, NULL, PORT },
+	{ "ports", required_argument, NULL, PORTS },
 	{ "guid", required_argument, NULL, GUID },
 	{ "address", required_argument, NULL, ADDRESS },
 	{ "accel", required_argument, NULL, ACCEL },
@@ -351,17 +357,17 @@ static int catch_signals(sigset_t *ret_old)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, size_t init_len)
+static int run_vm(struct vm_opts *o, const char *init, size_t init_len)
 {
 	const struct vm_limits limits = { .timeout_ms = o->timeout_ms };
-	char hca[160], err[VM_ERR_MAX], *cwd = vm_root_cwd(o->root, o->share);
+	char err[VM_ERR_MAX], *cwd = vm_root_cwd(o->root, o->share);
 	sigset_t mask;
 	struct vm_cfg c = {
 		.guest = { .kernel = &o->found,
 			   .init = init,
 			   .init_len = init_len,
-			   .hostname = l->host,
-			   .hca = hca,
+			   .hostname = o->ports.link[0].host,
+			   .hca = o->ports.hca,
 			   .root = o->root,
 			   .share = o->share,
 			   .address = o->address,
@@ -376,17 +382,13 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 		.mem_mb = (unsigned int)o->mem_mb,
 		.verbose = cli_opts.details,
 		.timeout_ms = o->timeout_ms,
-		.udp_fd = l->fd,
-		.lost_fd = l->client.fd,
+		.lost_fd = o->ports.link[0].client.fd,
 		.sig_fd = catch_signals(&mask),
 		.sig_mask = &mask,
 	};
 	int status;
 
-	snprintf(hca, sizeof(hca),
-		 "uib0 listen=" VM_NET_GUEST ":%d peer=" VM_NET_HOST ":%d %sguid=0x%016" PRIx64,
-		 VM_NET_PORT, VM_NET_PORT, l->fresh ? "silence=0 " : "",
-		 o->guid ? o->guid : l->guid);
+	memcpy(c.udp_fd, o->ports.fd, sizeof(c.udp_fd));
 	status = vm_run(&c, err);
 	if (*err)
 		cli_error(0, "vm: %s", err);
@@ -398,7 +400,6 @@ static int run_vm(struct vm_opts *o, const struct vm_link *l, const char *init, 
 static int attach(struct vm_opts *o)
 {
 	char path[PATH_MAX];
-	struct vm_link l;
 	size_t len;
 	char *init;
 	int status;
@@ -410,10 +411,10 @@ static int attach(struct vm_opts *o)
 	init = modules_read(path, &len);
 	if (!init)
 		return cli_error(PROTO_EXIT_ENV, "vm: %s: %s", path, strerror(errno));
-	status = o->to.udp ? vm_link_connect(&l, &o->to) : vm_link_open(&l, o->name, o->port);
+	status = vm_ports_open(&o->ports, o->name, o->seed ? o->seed : o->name);
 	if (!status) {
-		status = run_vm(o, &l, init, len);
-		vm_link_close(&l);
+		status = run_vm(o, init, len);
+		vm_ports_close(&o->ports);
 	}
 	free(init);
 	return status;
@@ -465,8 +466,9 @@ static int own_lab(struct vm_opts *o)
 		return cli_error(PROTO_EXIT_FAILED, "vm: %s", strerror(-status));
 	snprintf(o->name_buf, sizeof(o->name_buf), "vm-%d", (int)getpid());
 	o->name = o->name_buf;
+	o->seed = "vm"; /* not the name of the instance, which is different in each run */
 	if (!o->naddresses)
-		o->address[o->naddresses++] = VMLAB_VM_ADDR VMLAB_PREFIX;
+		add_address(o, VMLAB_VM_ADDR VMLAB_PREFIX);
 	status = with_instance(o, &conf, topo);
 	conf_free(&conf);
 	vmlab_free_topo(topo);
@@ -493,13 +495,15 @@ int cli_vm(int argc, char **argv)
 
 	if (cli_opts.help)
 		return usage(PROTO_EXIT_OK);
-	if (!status && o.to.udp && (o.file || o.name))
-		status = cli_error(PROTO_EXIT_USAGE,
-				   "vm: --port %s: it leads to an address, expected no -%c", o.port,
-				   o.file ? 'c' : 'n');
+	if (!status)
+		status = vm_ports_check(&o.ports, o.file ? "-c" : o.name ? "-n" : NULL);
+	if (!status && o.max_ib >= vm_ports_hcas(&o.ports))
+		status = cli_error(PROTO_EXIT_USAGE, "vm: --address of ib%u: the VM has %u HCA%s",
+				   o.max_ib, vm_ports_hcas(&o.ports),
+				   vm_ports_hcas(&o.ports) > 1 ? "s" : "");
 	if (!status)
 		status = look(&o);
-	if (!status && o.to.udp) {
+	if (!status && vm_ports_udp(&o.ports)) {
 		status = attach(&o);
 	} else if (!status && o.file) {
 		status = from_file(&o);

@@ -62,10 +62,10 @@ static int make_sockets(int ret[2], uint16_t *ret_port)
 
 /* --- the request */
 
-/* FNV-1a hash of the instance's name and the port, as a locally administered EUI-64 (bit 57) */
-static uint64_t make_guid(const char *instance, const char *fabric, const char *port)
+/* FNV-1a hash of the name that the caller gives and the port, as a locally administered EUI-64 (bit 57) */
+static uint64_t make_guid(const char *seed, const char *fabric, const char *port)
 {
-	const char *const part[] = { instance, "/", fabric, "/", port };
+	const char *const part[] = { seed, "/", fabric, "/", port };
 	uint64_t h = 0xcbf29ce484222325;
 
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
@@ -100,7 +100,8 @@ static json_t *request(const char *port, uint16_t peer)
 }
 
 /* Reads the answer to the attachment: a row has the port, an end object without a row has the error. */
-static int take_answer(struct vm_link *l, const char *instance, const json_t *answer)
+static int take_answer(struct vm_link *l, const char *instance, const char *seed,
+		       const json_t *answer)
 {
 	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");
 	const char *fabric = json_string_value(json_object_get(row, "fabric"));
@@ -111,14 +112,15 @@ static int take_answer(struct vm_link *l, const char *instance, const json_t *an
 		return cli_error(end ? (int)json_integer_value(json_object_get(end, "status"))
 				     : PROTO_EXIT_FAILED,
 				 "instance '%s': %s", instance, error ? error : "no answer");
-	l->guid = make_guid(instance, fabric, port);
+	l->guid = make_guid(seed, fabric, port);
 	make_host(l->host, sizeof(l->host), port);
 	return 0;
 }
 
-static int ask(struct vm_link *l, const char *instance, const char *port, int theirs, uint16_t peer)
+/* Sends the attachment with descriptor @theirs; @args is stolen. */
+static int ask(struct vm_link *l, const char *instance, const char *seed, int theirs, json_t *args)
 {
-	json_t *args = request(port, peer), *answer = NULL;
+	json_t *answer = NULL;
 	int status = proto_send_fd(&l->client, "fabric udp attach", args, theirs);
 
 	json_decref(args);
@@ -127,12 +129,12 @@ static int ask(struct vm_link *l, const char *instance, const char *port, int th
 	if (status)
 		return cli_error(PROTO_EXIT_FAILED, "instance '%s': %s", instance,
 				 strerror(-status));
-	status = take_answer(l, instance, answer);
+	status = take_answer(l, instance, seed, answer);
 	json_decref(answer);
 	return status;
 }
 
-int vm_link_open(struct vm_link *l, const char *instance, const char *port)
+int vm_link_open(struct vm_link *l, const char *instance, const char *seed, const char *port)
 {
 	int fds[2] = { -1, -1 }, status;
 	uint16_t peer;
@@ -147,7 +149,7 @@ int vm_link_open(struct vm_link *l, const char *instance, const char *port)
 	if (status)
 		status = cli_error(PROTO_EXIT_ENV, "a socket at 127.0.0.1: %s", strerror(-status));
 	else
-		status = ask(l, instance, port, fds[0], peer);
+		status = ask(l, instance, seed, fds[0], request(port, peer));
 	l->fd = fds[1];
 	if (fds[0] >= 0)
 		close(fds[0]);

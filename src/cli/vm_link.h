@@ -21,17 +21,18 @@ struct vm_link {
 	 * end notices the break
 	 */
 	bool fresh;
-	/* GUID of the VM's HCA; a VM at the same port of the same instance gets the same GUID */
+	/* GUID of the VM's HCA; a VM at the same port of an instance of the same name gets the same GUID */
 	uint64_t guid;
 };
 
 /**
  * vm_link_open() - Have the instance attach a link to one of its ports
+ * @seed:	the GUID of the VM's HCA is computed from this name and the port
  * @port:	"NODE/PORT" or "fabric:NAME/NODE/PORT"; NULL: the first free port of a switch
  *
  * Return: 0, or the exit status after a message
  */
-int vm_link_open(struct vm_link *l, const char *instance, const char *port);
+int vm_link_open(struct vm_link *l, const char *instance, const char *seed, const char *port);
 /*
  * vm_link_connect() - Make a link to the address of a "udp:" port. Return: 0, or the exit status
  * after a message

@@ -86,10 +86,10 @@ int net_ask(const struct net_request *m);
 int net_socket(void); /* a socket for ioctl(2) on interfaces */
 int net_set_up(const char *ifname); /* 0 or -errno */
 int net_add_address(const char *ifname, const char *text); /* "10.4.0.100/16"; 0 or -errno */
-/* stores an address, such as "10.4.0.100/16", which net_up() sets at ib0 */
-void net_address(const char *text);
-/* sets ib0 up and waits until it can send; the VM ends if this takes more than @seconds; 0: does not wait */
-void net_up(unsigned int seconds);
+/* stores an address, such as "0,10.4.0.100/16", which net_up() sets at ib0 */
+void net_address(char *text);
+/* sets the interfaces of @hcas HCAs up and waits until they can send; the VM ends if this takes more than @seconds; 0: does not wait */
+void net_up(unsigned int hcas, unsigned int seconds);
 
 /* --- systemd.c */
 

@@ -114,6 +114,7 @@ struct job {
 	size_t nenv, narg;
 	const char *cwd;
 	bool tty, systemd;
+	unsigned int hcas;
 };
 
 static void run(struct job *j)
@@ -140,9 +141,10 @@ static void obey(struct job *j, const char *verb, char *value)
 		chan_open();
 	else if (!strcmp(verb, "cable"))
 		cable_init();
-	else if (!strcmp(verb, "hca"))
+	else if (!strcmp(verb, "hca")) {
 		cable_add_hca(value);
-	else if (!strcmp(verb, "root")) {
+		j->hcas++;
+	} else if (!strcmp(verb, "root")) {
 		mount_root();
 		cable_name();
 	} else if (!strcmp(verb, "modules"))
@@ -162,7 +164,7 @@ static void obey(struct job *j, const char *verb, char *value)
 	else if (!strcmp(verb, "systemd"))
 		j->systemd = true;
 	else if (!strcmp(verb, "up"))
-		net_up((unsigned int)atoi(value));
+		net_up(j->hcas, (unsigned int)atoi(value));
 	else if (!strcmp(verb, "run"))
 		run(j);
 	else

@@ -13,11 +13,12 @@
 
 #include "vm/guest.h"
 
-#define IB "ib0"
-#define PORT_STATE "/sys/class/infiniband/uib0/ports/1/state"
 #define TICK_MS 10
 
-static const char *address[VM_ADDRS_MAX];
+static struct {
+	char ifname[IFNAMSIZ];
+	const char *text;
+} address[VM_ADDRS_MAX];
 static unsigned int naddresses;
 
 /* --- interfaces */
@@ -109,57 +110,90 @@ int net_add_address(const char *ifname, const char *text)
 	return net_ask(&m);
 }
 
-/* --- ib0 */
+/* --- ib0, ib1 ...: ib_ipoib numbers them as the HCAs are numbered, uib0, uib1 ... */
 
-void net_address(const char *text)
+void net_address(char *text)
 {
-	if (naddresses == VM_ADDRS_MAX)
-		fatal("address %s: more than %d", text, VM_ADDRS_MAX);
-	address[naddresses++] = text;
+	char *comma = strchr(text, ',');
+
+	if (naddresses == VM_ADDRS_MAX || !comma)
+		fatal("address %s: %s", text, comma ? "one too many" : "expected N,A/LEN");
+	snprintf(address[naddresses].ifname, IFNAMSIZ, "ib%u", (unsigned int)atoi(text));
+	address[naddresses++].text = comma + 1;
 }
 
 /*
- * Text about the condition for which ib0 still waits; NULL: ib0 is up. ib_ipoib raises the carrier
+ * Text about the condition for which an interface still waits; NULL: it is up. ib_ipoib raises the carrier
  * when it has joined the broadcast group.
  */
-static const char *waits_for(void)
+static const char *waits_for(unsigned int hca)
 {
 	static char why[128];
-	char text[64];
+	char text[64], path[64];
 
-	if (read_file("/sys/class/net/" IB "/carrier", text, sizeof(text))[0] == '1')
+	snprintf(path, sizeof(path), "/sys/class/net/ib%u/carrier", hca);
+	if (read_file(path, text, sizeof(text))[0] == '1')
 		return NULL;
-	read_file(PORT_STATE, text, sizeof(text));
+	snprintf(path, sizeof(path), "/sys/class/infiniband/uib%u/ports/1/state", hca);
+	read_file(path, text, sizeof(text));
 	if (!strstr(text, "ACTIVE"))
-		snprintf(why, sizeof(why), "the port of uib0 is %s",
+		snprintf(why, sizeof(why), "the port of uib%u is %s", hca,
 			 *text ? text + strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : "absent");
 	else
-		snprintf(why, sizeof(why), IB " joins the broadcast group");
+		snprintf(why, sizeof(why), "ib%u joins the broadcast group", hca);
 	return why;
 }
 
-void net_up(unsigned int seconds)
+static void set_ib_up(const char *ifname)
+{
+	int status = 0;
+
+	for (unsigned int ms = 0; (status = net_set_up(ifname)) == -ENODEV && ms < 5000;
+	     ms += TICK_MS)
+		pause_ms(TICK_MS);
+	if (status)
+		fatal("%s: %s", ifname, strerror(-status));
+}
+
+static void set_addresses(void)
+{
+	for (unsigned int i = 0; i < naddresses; i++) {
+		int status = net_add_address(address[i].ifname, address[i].text);
+
+		if (status)
+			fatal("address %s of %s: %s", address[i].text, address[i].ifname,
+			      strerror(-status));
+	}
+}
+
+/* Waits until an interface can send, but not after @until_ms. Returns the time so far, in ms. */
+static unsigned int wait_up(unsigned int hca, unsigned int ms, unsigned int until_ms)
 {
 	char said[128] = "";
 	const char *why;
-	int status = 0;
 
-	for (unsigned int ms = 0; (status = net_set_up(IB)) == -ENODEV && ms < 5000; ms += TICK_MS)
-		pause_ms(TICK_MS);
-	for (unsigned int i = 0; !status && i < naddresses; i++) {
-		status = net_add_address(IB, address[i]);
-		if (status)
-			fatal("address %s: %s", address[i], strerror(-status));
-	}
-	if (status)
-		fatal(IB ": %s", strerror(-status));
-	for (unsigned int ms = 0; seconds && (why = waits_for()); ms += TICK_MS) {
+	for (; (why = waits_for(hca)); ms += TICK_MS) {
 		if (strcmp(why, said)) {
 			snprintf(said, sizeof(said), "%s", why);
 			chan_send(FRAME_STATE, why, strlen(why));
 		}
-		if (ms >= seconds * 1000)
-			fatal(IB " is not up after %u s: %s", seconds, why);
+		if (ms >= until_ms)
+			fatal("ib%u is not up after %u s: %s", hca, until_ms / 1000, why);
 		pause_ms(TICK_MS);
 	}
+	return ms;
+}
+
+void net_up(unsigned int hcas, unsigned int seconds)
+{
+	char ifname[IFNAMSIZ];
+	unsigned int ms = 0;
+
+	for (unsigned int i = 0; i < hcas; i++) {
+		snprintf(ifname, sizeof(ifname), "ib%u", i);
+		set_ib_up(ifname);
+	}
+	set_addresses();
+	for (unsigned int i = 0; seconds && i < hcas; i++)
+		ms = wait_up(i, ms, seconds * 1000);
 }

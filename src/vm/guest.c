@@ -141,7 +141,8 @@ static int write_all(struct writer *w)
 	if (status)
 		return status;
 	say(w, "cable", "");
-	say(w, "hca", w->cfg->hca);
+	for (unsigned int i = 0; w->cfg->hca[i]; i++)
+		say(w, "hca", w->cfg->hca[i]);
 	status = add_modules(w, for_ipoib);
 	if (!status)
 		status = add_modules(w, for_root);

@@ -17,13 +17,13 @@
  *			namespace the name VM_CABLE there
  *	modules=DIR	mount the kernel's modules at DIR, read-only; only if the root is not the host's
  *	share=TAG:DIR	mount a share at DIR, writable
- *	address=A/LEN	an address of ib0, IPv4 or IPv6; repeatable
+ *	address=N,A/LEN	an address of ibN, IPv4 or IPv6; repeatable
  *	env=NAME=VALUE	add a variable to the environment of CMD
  *	cwd=DIR		the folder in which CMD starts
  *	arg=WORD	the next word of CMD
  *	tty=		give CMD a terminal
  *	systemd=	boot systemd before CMD is run
- *	up=SECONDS	set ib0 up, and wait so long until it can send; 0: do not wait
+ *	up=SECONDS	set the interface of each HCA up, and wait so long until all can send; 0: do not wait
  *	run=		run CMD, send its exit status, and end
  */
 
@@ -47,18 +47,19 @@ struct guest_cfg {
 	const char *init; /* the contents of the program /init, .init_len octets */
 	size_t init_len;
 	const char *hostname;
-	const char *hca; /* "uib0 listen=... peer=... guid=..." */
+	/* "uib0 listen=... peer=... guid=...", NULL-terminated: the lines of uib0, uib1 ... */
+	const char *const *hca;
 	const char *
 		root; /* folder of the host that is the root file system; NULL: the host's own root */
 	/* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *share;
-	const char *const *address; /* NULL-terminated */
+	const char *const *address; /* "0,10.4.0.100/16" is one of ib0; NULL-terminated */
 	const char *cwd;
 	char *const *env;
 	char *const *cmd;
 	bool tty;
 	const char *systemd; /* the unit to which systemd boots before CMD is run, or NULL */
-	/* seconds within which ib0 must be up; 0: CMD starts without waiting for ib0 */
+	/* seconds within which ib0, ib1 ... must be up; 0: CMD starts without waiting for them */
 	unsigned int up_timeout;
 };
 

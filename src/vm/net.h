@@ -19,7 +19,8 @@
 #define VM_NET_HOST "192.0.2.1"
 #define VM_NET_GUEST "192.0.2.2"
 #define VM_NET_PREFIX 30
-#define VM_NET_PORT 5001 /* UDP port of both ends */
+#define VM_NET_PORT 5001 /* UDP port of both ends of the first HCA's link; the next one has 5002 */
+#define VM_HCAS_MAX 8
 #define VM_NET_HOST_MAC "\x02\x75\x69\x70\x00\x01"
 #define VM_NET_GUEST_MAC "\x02\x75\x69\x70\x00\x02"
 #define VM_NET_GUEST_MAC_TEXT "02:75:69:70:00:02"
@@ -29,10 +30,14 @@
 #define VM_NET_FRAME_MAX (14 + VM_NET_MTU)
 #define VM_NET_DATA_MAX (VM_NET_FRAME_MAX - VM_NET_HDR_LEN)
 
-/* vm_net_wrap() - Write the headers of a frame to the guest that carries a datagram of @len octets */
-void vm_net_wrap(uint8_t hdr[VM_NET_HDR_LEN], size_t len);
+/* vm_net_wrap() - Write the headers of a frame to HCA number @hca of the guest that carries a datagram of @len octets */
+void vm_net_wrap(uint8_t hdr[VM_NET_HDR_LEN], unsigned int hca, size_t len);
 
-/* vm_net_unwrap() - Find the datagram in a frame from the guest; NULL: the frame is something else, such as ARP */
-const uint8_t *vm_net_unwrap(const uint8_t *frame, size_t len, size_t *ret_len);
+/*
+ * vm_net_unwrap() - Find the datagram in a frame from the guest, and the number of the HCA that sent it; NULL: the frame is
+ * something else, such as ARP
+ */
+const uint8_t *vm_net_unwrap(const uint8_t *frame, size_t len, unsigned int *ret_hca,
+			     size_t *ret_len);
 
 #endif

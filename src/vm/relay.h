@@ -2,7 +2,7 @@
 #ifndef VM_RELAY_H
 #define VM_RELAY_H
 
-/* Passes datagrams between the guest's wire (vm/net.h) and the socket that leads to the instance, in batches. */
+/* Passes datagrams between the guest's wire (vm/net.h) and the sockets that lead to the fabric, one for each HCA, in batches. */
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -18,8 +18,9 @@ struct relay_slot {
 
 struct relay {
 	int eth; /* datagram socket for frames; QEMU has the other end */
-	int udp; /* connected UDP socket */
-	/* slots [at, n) wait for room in .eth; .udp must not be read meanwhile */
+	const int *udp; /* connected UDP sockets, in the order of the HCAs */
+	unsigned int nudp;
+	/* slots [at, n) wait for room in .eth; no .udp must be read meanwhile */
 	unsigned int n, at;
 	struct mmsghdr msg[RELAY_BATCH];
 	struct iovec iov[RELAY_BATCH][2];
@@ -27,23 +28,25 @@ struct relay {
 };
 
 /*
- * relay_init() - Begin to relay between two sockets; both must be non-blocking, and the caller
- * closes them
+ * relay_init() - Begin to relay between @eth and @nudp sockets @udp; all must be non-blocking, and the caller keeps the
+ * array and closes them
  */
-void relay_init(struct relay *r, int eth, int udp);
+void relay_init(struct relay *r, int eth, const int *udp, unsigned int nudp);
 /*
  * relay_blocked() - Tell whether frames wait for QEMU: if so, poll .eth for POLLOUT too, and do not
- * poll .udp
+ * poll the others
  */
 static inline bool relay_blocked(const struct relay *r)
 {
 	return r->at < r->n;
 }
+/* relay_flush() - Pass on frames that wait, when .eth can be written again. 0 or the error of .eth */
+int relay_flush(struct relay *r);
 /*
- * relay_to_guest() - Pass datagrams to the guest, when .udp can be read or .eth can be written again. 0 or the
- * error of .eth
+ * relay_to_guest() - Pass datagrams to HCA number @hca of the guest, when its socket can be read. Nothing is read while
+ * frames wait. 0 or the error of .eth
  */
-int relay_to_guest(struct relay *r);
+int relay_to_guest(struct relay *r, unsigned int hca);
 /* relay_from_guest() - Pass on datagrams from the guest, when .eth is readable. Return: 0; -errno: QEMU has ended */
 int relay_from_guest(struct relay *r);
 

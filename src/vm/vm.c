@@ -41,6 +41,7 @@ struct vm {
 	char state[256]; /* the step for which the guest waits, as text */
 	struct frame_rx rx;
 	struct relay relay;
+	unsigned int nhcas;
 	struct term term;
 	char log[LOG_KEPT]; /* ring buffer of the last octets that the kernel and QEMU printed */
 	size_t logged;
@@ -405,7 +406,7 @@ static void look_at_time(struct vm *v, bool kvm)
 			: "the VM boots");
 }
 
-enum { LOG, CHAN, ETH, UDP, LOST, SIGNALS, INPUT, OUTPUT, NPOLLS };
+enum { LOG, CHAN, ETH, LOST, SIGNALS, INPUT, OUTPUT, UDP, NPOLLS = UDP + VM_HCAS_MAX };
 
 static void poll_once(struct vm *v, bool kvm)
 {
@@ -415,19 +416,24 @@ static void poll_once(struct vm *v, bool kvm)
 		[LOG] = { .fd = v->log_fd, .events = POLLIN },
 		[CHAN] = { .fd = term_busy(&v->term) ? -1 : v->chan_fd, .events = POLLIN },
 		[ETH] = { .fd = v->eth_fd, .events = blocked ? POLLIN | POLLOUT : POLLIN },
-		[UDP] = { .fd = blocked ? -1 : v->cfg->udp_fd, .events = POLLIN },
 		[LOST] = { .fd = v->cfg->lost_fd, .events = POLLIN },
 		[SIGNALS] = { .fd = v->cfg->sig_fd, .events = POLLIN },
 	};
 	int gone = 0;
 
+	for (unsigned int i = 0; i < v->nhcas; i++)
+		p[UDP + i] =
+			(struct pollfd){ .fd = blocked ? -1 : v->cfg->udp_fd[i], .events = POLLIN };
 	term_polls(&v->term, &p[INPUT]);
-	if (poll(p, NPOLLS, at < 0 ? -1 : left > 0 ? (int)left : 0) < 0)
+	if (poll(p, UDP + v->nhcas, at < 0 ? -1 : left > 0 ? (int)left : 0) < 0)
 		return;
 	if (p[ETH].revents & ~POLLOUT)
 		gone = relay_from_guest(&v->relay);
-	if (p[UDP].revents || p[ETH].revents & POLLOUT)
-		relay_to_guest(&v->relay);
+	if (p[ETH].revents & POLLOUT)
+		relay_flush(&v->relay);
+	for (unsigned int i = 0; i < v->nhcas; i++)
+		if (p[UDP + i].revents)
+			relay_to_guest(&v->relay, i);
 	if (p[OUTPUT].revents)
 		output_writable(v);
 	if (p[CHAN].revents)
@@ -459,7 +465,7 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 		close(kernel);
 	if (status)
 		end(v, EXIT_VM_FAILED, "starting QEMU: %s", strerror(-status));
-	relay_init(&v->relay, v->eth_fd, v->cfg->udp_fd);
+	relay_init(&v->relay, v->eth_fd, v->cfg->udp_fd, v->nhcas);
 	while (!v->over) {
 		poll_once(v, kvm);
 		look_at_time(v, kvm);
@@ -529,6 +535,8 @@ int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
 		return EXIT_VM_ENV;
 	}
 	v->cfg = c;
+	while (c->guest.hca[v->nhcas])
+		v->nhcas++;
 	v->err = err;
 	v->started = now_ms();
 	run(v, initrd);

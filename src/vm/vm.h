@@ -19,6 +19,7 @@
 #include <signal.h>
 
 #include "vm/guest.h"
+#include "vm/net.h"
 #include "vm/qemu.h"
 
 struct vm_cfg {
@@ -27,7 +28,8 @@ struct vm_cfg {
 	unsigned int cpus, mem_mb;
 	bool verbose; /* the kernel's log is printed on standard error */
 	long long timeout_ms; /* longest time from now to the end of CMD; -1: no limit */
-	int udp_fd; /* the link to the instance: a connected, non-blocking UDP socket */
+	int udp_fd
+		[VM_HCAS_MAX]; /* for each of guest.hca[] the link to the fabric: a connected, non-blocking UDP socket */
 	/* descriptor that becomes readable when the instance has ended; -1: there is no instance */
 	int lost_fd;
 	int sig_fd; /* signalfd of SIGCHLD, SIGWINCH and the signals that end CMD */

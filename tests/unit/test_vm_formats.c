@@ -183,14 +183,14 @@ static void test_frames_to_the_guest(void **state)
 	uint8_t hdr[VM_NET_HDR_LEN];
 
 	(void)state;
-	vm_net_wrap(hdr, 290);
+	vm_net_wrap(hdr, 0, 290);
 	assert_memory_equal(hdr, want, sizeof(want));
 }
 
 /* Make a frame as the guest sends it, by exchanging the addresses of a frame to the guest. */
-static void frame_of_guest(uint8_t *f, size_t len)
+static void frame_of_guest(uint8_t *f, unsigned int hca, size_t len)
 {
-	vm_net_wrap(f, len);
+	vm_net_wrap(f, hca, len);
 	memcpy(f, VM_NET_HOST_MAC, 6);
 	memcpy(f + 6, VM_NET_GUEST_MAC, 6);
 	f[29] = 2;
@@ -201,17 +201,20 @@ static void frame_of_guest(uint8_t *f, size_t len)
 static void test_datagrams_of_the_guest(void **state)
 {
 	uint8_t f[VM_NET_HDR_LEN + 64] = { 0 };
+	unsigned int hca = 99;
 	size_t len = 0;
 
 	(void)state;
-	frame_of_guest(f, 0); /* a keepalive, padded to Ethernet's minimum */
-	assert_ptr_equal(vm_net_unwrap(f, 60, &len), f + VM_NET_HDR_LEN);
+	frame_of_guest(f, 0, 0); /* a keepalive, padded to Ethernet's minimum */
+	assert_ptr_equal(vm_net_unwrap(f, 60, &hca, &len), f + VM_NET_HDR_LEN);
 	assert_int_equal(len, 0);
-	frame_of_guest(f, 64);
-	assert_ptr_equal(vm_net_unwrap(f, sizeof(f), &len), f + VM_NET_HDR_LEN);
+	assert_int_equal(hca, 0);
+	frame_of_guest(f, VM_HCAS_MAX - 1, 64);
+	assert_ptr_equal(vm_net_unwrap(f, sizeof(f), &hca, &len), f + VM_NET_HDR_LEN);
 	assert_int_equal(len, 64);
+	assert_int_equal(hca, VM_HCAS_MAX - 1);
 	for (size_t n = 0; n < sizeof(f); n++) /* cut short */
-		assert_null(vm_net_unwrap(f, n, &len));
+		assert_null(vm_net_unwrap(f, n, &hca, &len));
 }
 
 static void test_other_frames_are_nobodys(void **state)
@@ -227,19 +230,21 @@ static void test_other_frames_are_nobodys(void **state)
 		{ 21, 0x01 }, /* not the first fragment */
 		{ 23, 6 }, /* TCP */
 		{ 33, 3 }, /* another destination address */
-		{ 37, 0x8a }, /* another destination port */
+		{ 37, 0x88 }, /* the port before the first HCA's */
+		{ 37, 0x91 }, /* the port behind the last HCA's */
 		{ 39, 7 }, /* a UDP length smaller than the UDP header */
 	};
 	uint8_t f[VM_NET_HDR_LEN + 64];
+	unsigned int hca;
 	size_t len;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		frame_of_guest(f, 64);
+		frame_of_guest(f, 0, 64);
 		if (bad[i].at == 39)
 			f[38] = 0;
 		f[bad[i].at] = bad[i].octet;
-		assert_null(vm_net_unwrap(f, sizeof(f), &len));
+		assert_null(vm_net_unwrap(f, sizeof(f), &hca, &len));
 	}
 }
 

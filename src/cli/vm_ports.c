@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/vm_ports.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* --- options */
+
+/* Parses udp:... ports. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
+int vm_ports_add(struct vm_ports *p, const char *text)
+{
+	char err[CONF_ERR_MAX];
+
+	if (p->given == VM_HCAS_MAX)
+		return cli_error(PROTO_EXIT_USAGE, "vm: --port: at most %d", VM_HCAS_MAX);
+	if (!strncmp(text, "udp:", 4) && conf_parse_port(&p->to[p->given], text, err))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --%s", err);
+	for (unsigned int i = 0; i < p->given; i++)
+		if (!strcmp(p->text[i], text))
+			return cli_error(PROTO_EXIT_USAGE,
+					 "vm: --port %s: given twice, expected a port for each HCA",
+					 text);
+	p->text[p->given++] = text;
+	return 0;
+}
+
+int vm_ports_guid(struct vm_ports *p, const char *text)
+{
+	uint64_t guid;
+	char *end;
+
+	errno = 0;
+	guid = strtoull(text, &end, 16);
+	if (errno || end == text || *end || !guid || strchr(text, '-'))
+		return cli_error(PROTO_EXIT_USAGE, "vm: --guid '%s': expected 0x and hex digits",
+				 text);
+	if (p->nguids == VM_HCAS_MAX)
+		return cli_error(PROTO_EXIT_USAGE, "vm: --guid: at most %d", VM_HCAS_MAX);
+	p->guid[p->nguids++] = guid;
+	return 0;
+}
+
+bool vm_ports_udp(const struct vm_ports *p)
+{
+	return p->to[0].udp;
+}
+
+unsigned int vm_ports_hcas(const struct vm_ports *p)
+{
+	return p->wanted ? (unsigned int)p->wanted : p->given ? p->given : 1;
+}
+
+int vm_ports_check(const struct vm_ports *p, const char *option)
+{
+	if (vm_ports_hcas(p) < p->given)
+		return cli_error(PROTO_EXIT_USAGE, "vm: --ports %lu: %u are given by --port",
+				 p->wanted, p->given);
+	if (vm_ports_hcas(p) < p->nguids)
+		return cli_error(PROTO_EXIT_USAGE, "vm: --guid: %u for %u HCAs", p->nguids,
+				 vm_ports_hcas(p));
+	for (unsigned int i = 0; i < vm_ports_hcas(p); i++) {
+		if (p->to[i].udp != vm_ports_udp(p))
+			return cli_error(
+				PROTO_EXIT_USAGE,
+				"vm: --port %s: expected an address for each HCA or for none",
+				p->text[0]);
+		if (p->to[i].udp && option)
+			return cli_error(PROTO_EXIT_USAGE,
+					 "vm: --port %s: it leads to an address, expected no %s",
+					 p->text[i], option);
+	}
+	return 0;
+}
+
+/* --- links */
+
+static void make_line(struct vm_ports *p, unsigned int i)
+{
+	const struct vm_link *l = &p->link[i];
+
+	snprintf(p->line[i], sizeof(p->line[i]),
+		 "uib%u listen=" VM_NET_GUEST ":%u peer=" VM_NET_HOST ":%u %sguid=0x%016" PRIx64, i,
+		 VM_NET_PORT + i, VM_NET_PORT + i, l->fresh ? "silence=0 " : "",
+		 i < p->nguids ? p->guid[i] : l->guid);
+	p->hca[i] = p->line[i];
+	p->fd[i] = l->fd;
+}
+
+int vm_ports_open(struct vm_ports *p, const char *instance, const char *seed)
+{
+	int status = 0;
+
+	for (p->n = 0; p->n < vm_ports_hcas(p); p->n++) {
+		struct vm_link *l = &p->link[p->n];
+
+		status = p->to[p->n].udp ? vm_link_connect(l, &p->to[p->n])
+					 : vm_link_open(l, instance, seed, p->text[p->n]);
+		if (status)
+			break;
+		make_line(p, p->n);
+	}
+	if (status)
+		vm_ports_close(p);
+	return status;
+}
+
+void vm_ports_close(struct vm_ports *p)
+{
+	while (p->n)
+		vm_link_close(&p->link[--p->n]);
+}
