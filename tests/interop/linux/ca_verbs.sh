@@ -215,7 +215,7 @@ check "the instance still answers" alive
 # --- the module is loaded again
 
 link=$(vm_port a | sed -E 's/.*udp:([^,]*),.*listen=([^,]*)/peer=\1 listen=\2/')
-load="rmmod uib && insmod ${UIPOIB%/*}/kmod/\$(uname -r)/uib.ko && echo uib0 guid=0x${guid//:/} $link mtu=2048 >/sys/module/uib/parameters/add"
+load="rmmod uib && insmod ${UIPOIB%/*}/kmod/\$(uname -r)/uib.ko && echo uib0 netns=3 guid=0x${guid//:/} $link mtu=2048 >/sys/module/uib/parameters/add 3</run/uipoib-vm/cable"
 before_ups=$(ups)
 check "the module can be removed under it, and loaded again" g a "$load"
 check "the interface comes up again" eventually $vm_patience came $((before_ups + 1))
