@@ -39,6 +39,7 @@ struct smp_cmd {
 	struct sm_port *port;
 	void *arg;
 	uint16_t mad_status; /* status of the response */
+	uint16_t refusal; /* for done(): status of an earlier SMP whose refusal this SMP examines */
 };
 
 struct smpq_cfg {

@@ -108,7 +108,7 @@ bool sm_router_pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, b
 		return r->engine->pair(r, s, d, lft, known);
 	ncand = r->engine->ports(r, s, d, cand);
 	if (ncand)
-		return spread(lft, known, cand, ncand, r->db->sw[d]->port[0].lid, t, end);
+		return spread(lft, known, cand, ncand, r->rt->lid[d], t, end);
 	for (; t < end; t++)
 		changed |= route_set(lft, known, t->lid, SMP_LFT_NONE);
 	return changed;

@@ -95,7 +95,7 @@ static void check_pkeys(struct sm *sm, const struct smp_cmd *cmd, const uint8_t 
 static void check_sltovl(struct sm *sm, const struct smp_cmd *cmd, const uint8_t *data, ns_t now)
 {
 	const struct sm_port *p = cmd->port;
-	unsigned int vls = p->vls_mapped ? p->vls_mapped : sm_vl_count(p->pi.oper_vls);
+	unsigned int vls = p->vls_mapped ? p->vls_mapped : smp_vl_count(p->pi.oper_vls);
 	uint8_t have[16], want[16], wire[SMP_DATA_LEN] = { 0 };
 
 	if (smp_sltovl_decode(have, data, SMP_DATA_LEN))

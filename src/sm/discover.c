@@ -191,15 +191,6 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-static bool node_info_sane(const struct smp_node_info *i)
-{
-	if (i->nports == 0 || i->nports == 255 || i->node_guid == 0 || i->port_guid == 0)
-		return false;
-	if (i->local_port > i->nports || (i->local_port == 0 && i->node_type != IB_NODE_SWITCH))
-		return false;
-	return i->node_type >= IB_NODE_CA && i->node_type <= IB_NODE_ROUTER;
-}
-
 /* The NodeDescription of a duplicate has arrived, so the error can name both nodes. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
@@ -298,7 +289,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 				from->num);
 		return;
 	}
-	if (smp_node_info_decode(&info, data, SMP_DATA_LEN) || !node_info_sane(&info)) {
+	if (smp_node_info_decode(&info, data, SMP_DATA_LEN) || !smp_node_info_sane(&info)) {
 		sm_fault(sm, sm_outside_of(sm, from), now,
 			 "impossible NodeInfo behind \"%s\" port %u", from ? from->node->desc : "-",
 			 from ? from->num : 0);

@@ -158,20 +158,19 @@ static void on_enforce(void *ctx, const struct smp_cmd *cmd, int status, const u
 
 /*
  * Queue Set(PortInfo) after the writes of the table, because a port should not enforce before it
- * has its table. If an SMP with a block of the table is lost, its repetition may arrive after the
- * Set(PortInfo). At the first configuration this does no harm, because the port is not Active yet.
+ * has its table. A port that is still in Init gets the bits from the Set that arms it, when all blocks are acknowledged.
  */
 static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
 {
-	struct smp_port_info w = p->pi;
+	struct smp_port_info w = smp_port_info_keep(&p->pi);
 	struct smp_cmd c;
 
 	if (p->pi.part_enforce_in == on && p->pi.part_enforce_out == on)
 		return;
-	w.port_state = IB_PORT_NOP;
-	w.phys_state = IB_PHYS_NOP;
-	w.down_default = 0;
-	w.width_enabled = w.speed_enabled = w.speed_ext_enabled = 0;
+	if (sm_port_to_arm(p)) {
+		p->enforce = on ? SM_ENFORCE_ON : SM_ENFORCE_OFF;
+		return;
+	}
 	w.part_enforce_in = w.part_enforce_out = on;
 	c = sm_cmd_port(p, MAD_METHOD_SET, SMP_ATTR_PORT_INFO, p->num, on_enforce);
 	smp_port_info_encode(c.data, &w);

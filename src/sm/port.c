@@ -6,27 +6,16 @@
 /*
  * DOC: Port parameters
  *
- * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned,
+ * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned (smp_port_info_keep()),
  * with those fields zero for which zero means "no change". It is sent only if a field differs, so a
  * sweep over an unchanged subnet writes nothing.
  *
  * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active. A
  * port that receives data while it is Armed becomes Active by itself.
+ *
+ * No data passes a port in Init, so its addresses, MTU, VLs and enforcement can wait. The Set that arms the port
+ * writes them too, which saves one or two SMPs for each port of a new subnet.
  */
-
-static struct smp_port_info no_change(const struct smp_port_info *pi)
-{
-	struct smp_port_info s = *pi;
-
-	s.port_state = IB_PORT_NOP;
-	s.phys_state = IB_PHYS_NOP;
-	s.down_default = 0;
-	s.width_enabled = 0;
-	s.speed_enabled = 0;
-	s.speed_ext_enabled = 0;
-	s.client_reregister = false;
-	return s;
-}
 
 static bool port_linked(const struct sm_port *p)
 {
@@ -35,17 +24,27 @@ static bool port_linked(const struct sm_port *p)
 }
 
 /*
- * Tell whether a port has to register again. It has to if it lost its memberships and
- * subscriptions, or is new to this SM. The bit is sent in each sweep until the port has
+ * A port has to register again if it lost its memberships and subscriptions, or is new to this SM. This is noted
+ * before any port is configured, because the port may stop answering before that. The next sweep would not know that
+ * the port is new. In the first sweep of a master there is no database, so every port is new.
+ */
+static void owe_reregister(struct sm *sm)
+{
+	for (struct sm_port *p = sm_db_end_port(sm->next, NULL); p;
+	     p = sm_db_end_port(sm->next, p)) {
+		if (p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid))
+			sm_rereg_owe(sm, p->guid);
+	}
+}
+
+/*
+ * Tell whether a port has to register again. The bit is sent in each sweep until the port has
  * acknowledged it, because a sweep may fail to reach the port.
  */
-static bool port_needs_reregister(struct sm *sm, const struct sm_port *p)
+static bool port_needs_reregister(const struct sm *sm, const struct sm_port *p)
 {
 	const struct sm_lid_slot *s = sm_lid_slot(&sm->lids, p->guid);
 
-	/* In the first sweep of a master there is no database, so every port is new. */
-	if (p->pi.lid != p->lid || !sm->db || !sm_db_port_by_guid(sm->db, p->guid))
-		sm_rereg_owe(sm, p->guid);
 	return s && s->owed && (p->pi.cap_mask & SMP_CAP_IS_CLIENT_REREG);
 }
 
@@ -62,18 +61,45 @@ static void want_address(const struct sm *sm, const struct sm_port *p, struct sm
 	w->mkey_lease = sm->cfg.mkey_lease;
 }
 
-static void want_link(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
+uint8_t sm_port_vls(const struct sm *sm, const struct sm_port *p)
 {
 	uint8_t vls = sm->cfg.oper_vls;
 
-	if (!port_linked(p))
-		return;
+	if (!p->num || !port_linked(p))
+		return p->pi.oper_vls;
 	if (vls > p->pi.vl_cap)
 		vls = p->pi.vl_cap;
 	if (vls > p->peer->pi.vl_cap)
 		vls = p->peer->pi.vl_cap;
+	return vls;
+}
+
+static void want_link(const struct sm *sm, const struct sm_port *p, struct smp_port_info *w)
+{
+	if (!p->num || !port_linked(p))
+		return;
 	w->neighbor_mtu = p->mtu_code;
-	w->oper_vls = vls;
+	w->oper_vls = sm_port_vls(sm, p);
+}
+
+static void want_enforcement(const struct sm_port *p, struct smp_port_info *w)
+{
+	if (p->enforce != SM_ENFORCE_KEEP)
+		w->part_enforce_in = w->part_enforce_out = p->enforce == SM_ENFORCE_ON;
+}
+
+/* Return the PortInfo that the port should have, but for its state */
+static struct smp_port_info want(const struct sm *sm, const struct sm_port *p)
+{
+	struct smp_port_info w = smp_port_info_keep(&p->pi);
+
+	if (sm_port_is_end(p)) {
+		want_address(sm, p, &w);
+		w.client_reregister = port_needs_reregister(sm, p);
+	}
+	want_link(sm, p, &w);
+	want_enforcement(p, &w);
+	return w;
 }
 
 static bool differs(const struct smp_port_info *a, const struct smp_port_info *b)
@@ -94,20 +120,25 @@ static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 		cmd->port->pi = pi;
 }
 
+/* The port has acknowledged ClientReregister. */
+static void has_registered(struct sm *sm, const struct sm_port *p)
+{
+	struct sm_lid_slot *s = sm_lid_slot(&sm->lids, p->guid);
+
+	if (s)
+		s->owed = false;
+}
+
 static void on_configured(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			  ns_t now)
 {
-	const struct sm *sm = ctx;
 	struct smp_port_info asked;
-	struct sm_lid_slot *s;
 
 	on_set(ctx, cmd, status, data, now);
 	if (status || smp_port_info_decode(&asked, cmd->data, SMP_DATA_LEN) ||
 	    !asked.client_reregister)
 		return;
-	s = sm_lid_slot(&sm->lids, cmd->port->guid);
-	if (s)
-		s->owed = false;
+	has_registered(ctx, cmd->port);
 }
 
 static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_info *w,
@@ -120,16 +151,18 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 	smpq_add(&sm->sweepq, &c, now);
 }
 
+bool sm_port_to_arm(const struct sm_port *p)
+{
+	return p->num && port_linked(p) && p->pi.port_state == IB_PORT_INIT;
+}
+
 static void port_configure(struct sm *sm, struct sm_port *p, ns_t now)
 {
-	struct smp_port_info base = no_change(&p->pi), w = base;
+	struct smp_port_info base = smp_port_info_keep(&p->pi), w;
 
-	if (sm_port_is_end(p)) {
-		want_address(sm, p, &w);
-		w.client_reregister = port_needs_reregister(sm, p);
-	}
-	if (p->num)
-		want_link(sm, p, &w);
+	if (sm_port_to_arm(p))
+		return;
+	w = want(sm, p);
 	if (differs(&base, &w))
 		port_set(sm, p, &w, on_configured, now);
 }
@@ -153,38 +186,65 @@ void sm_ports_start(struct sm *sm, ns_t now)
 		if (p0->pi.lid != p0->lid)
 			sm_fdb_forget(db->sw[s]->sw->fdb);
 	}
+	if (!sm->part.on)
+		owe_reregister(sm);
 	each_port(sm, port_configure, now);
 }
 
 /*
- * Tell whether the port has reached @state although Set failed. If the answer to a Set was lost,
- * the repeated Set fails with status 0x001c, because the port is in that state already. The same
- * happens if received data has made the port Active. The PortInfo in the answer decides.
+ * The port refused to change its state, but may have the new state already. If the answer to a Set was lost, the
+ * repeated Set is refused with status 0x001c, because the port is in that state. The same happens if received data
+ * has made the port Active. The port's PortInfo decides. The answer to the Set may contain only what was asked.
  */
-static bool got_there(const struct smp_cmd *cmd, int status, const uint8_t *data, uint8_t state)
+static void read_again(struct sm *sm, const struct smp_cmd *set, smp_done_fn *done, ns_t now)
 {
-	struct smp_port_info pi;
+	struct smp_cmd c =
+		sm_cmd_port(set->port, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, set->mod, done);
 
-	if (status != -EPROTO || smp_port_info_decode(&pi, data, SMP_DATA_LEN) ||
-	    pi.port_state < state)
+	c.refusal = set->mad_status;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+/* Take over the PortInfo that was read after a refused Set. Return: true if the port is in @state or beyond it */
+static bool got_there(struct sm *sm, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		      uint8_t state, ns_t now)
+{
+	struct smp_cmd refused = *cmd;
+
+	if (sm_failed(sm, cmd, status, "PortInfo", now) ||
+	    smp_port_info_decode(&cmd->port->pi, data, SMP_DATA_LEN))
 		return false;
-	cmd->port->pi = pi;
-	return true;
+	if (cmd->port->pi.port_state >= state)
+		return true;
+	refused.mad_status = cmd->refusal;
+	sm_failed(sm, &refused, -EPROTO, "Set(PortInfo)", now);
+	return false;
+}
+
+/* The port left Init by a Set only, which also configured the port. */
+static void on_arm_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			ns_t now)
+{
+	if (got_there(ctx, cmd, status, data, IB_PORT_ARMED, now))
+		has_registered(ctx, cmd->port);
 }
 
 static void on_armed(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		     ns_t now)
 {
-	if (!got_there(cmd, status, data, IB_PORT_ARMED))
-		on_set(ctx, cmd, status, data, now);
+	if (status == -EPROTO)
+		read_again(ctx, cmd, on_arm_read, now);
+	else
+		on_configured(ctx, cmd, status, data, now);
 }
 
 static void port_arm(struct sm *sm, struct sm_port *p, ns_t now)
 {
-	struct smp_port_info w = no_change(&p->pi);
+	struct smp_port_info w;
 
-	if (p->num == 0 || !port_linked(p) || p->pi.port_state != IB_PORT_INIT)
+	if (!sm_port_to_arm(p))
 		return;
+	w = want(sm, p);
 	w.port_state = IB_PORT_ARMED;
 	sm->sweep.armed++;
 	port_set(sm, p, &w, on_armed, now);
@@ -195,16 +255,24 @@ void sm_arm_start(struct sm *sm, ns_t now)
 	each_port(sm, port_arm, now);
 }
 
+static void on_active_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			   ns_t now)
+{
+	got_there(ctx, cmd, status, data, IB_PORT_ACTIVE, now);
+}
+
 static void on_active(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		      ns_t now)
 {
-	if (!got_there(cmd, status, data, IB_PORT_ACTIVE))
+	if (status == -EPROTO)
+		read_again(ctx, cmd, on_active_read, now);
+	else
 		on_set(ctx, cmd, status, data, now);
 }
 
 static void port_activate(struct sm *sm, struct sm_port *p, ns_t now)
 {
-	struct smp_port_info w = no_change(&p->pi);
+	struct smp_port_info w = smp_port_info_keep(&p->pi);
 
 	if (p->num == 0 || !port_linked(p) || p->pi.port_state != IB_PORT_ARMED)
 		return;

@@ -272,11 +272,13 @@ int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
 int sm_lid_assign(struct sm *sm);
 void sm_ports_start(struct sm *sm, ns_t now);
+/* sm_port_to_arm() - Tell whether the sweep will arm the port. The Set that arms it also configures it */
+bool sm_port_to_arm(const struct sm_port *p);
+/* sm_port_vls() - Return the code of OperationalVLs that the port should have */
+uint8_t sm_port_vls(const struct sm *sm, const struct sm_port *p);
 void sm_pkeys_read(struct sm *sm, ns_t now);
 void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
-/* sm_vl_count() - Return the number of data VLs that a code of PortInfo:OperationalVLs means */
-unsigned int sm_vl_count(uint8_t code);
 /*
  * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, sm_route_more()
  * must be called again, preferably when the pipeline is idle

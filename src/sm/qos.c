@@ -28,14 +28,6 @@ static bool sls_used(const struct sm *sm)
 	return false;
 }
 
-/* PortInfo:OperationalVLs: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
-unsigned int sm_vl_count(uint8_t code)
-{
-	static const uint8_t count[] = { 1, 1, 2, 4, 8, 15 };
-
-	return code < ARRAY_SIZE(count) ? count[code] : 1;
-}
-
 static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		       ns_t now)
 {
@@ -95,7 +87,7 @@ static void map_node(struct sm *sm, struct sm_node *n, ns_t now)
 		if (!linked(p))
 			continue;
 		before = mapped_before(sm, p);
-		p->vls_mapped = (uint8_t)sm_vl_count(p->pi.oper_vls);
+		p->vls_mapped = (uint8_t)smp_vl_count(sm_port_vls(sm, p));
 		if (before == p->vls_mapped)
 			continue;
 		changed = true;

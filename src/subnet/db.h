@@ -50,6 +50,9 @@ enum sm_link_change {
 };
 
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
+/* Enforcement of partitions that the Set which arms a port has to write */
+enum sm_enforce { SM_ENFORCE_KEEP, SM_ENFORCE_ON, SM_ENFORCE_OFF };
+
 struct sm_port {
 	struct sm_node *node;
 	/*
@@ -71,6 +74,7 @@ struct sm_port {
 	uint16_t *pkeys;
 	uint16_t npkeys; /* entries in .pkeys */
 	uint8_t vls_mapped; /* number of VLs for which SLtoVL was written; 0: it was not written */
+	uint8_t enforce; /* enum sm_enforce */
 	/* tables that a client of the SA requested; NULL: no table was read */
 	struct sm_tables *tables;
 	struct hlink by_guid;

@@ -101,8 +101,11 @@ static int targets_build(struct sm_routes *rt, const struct sm_db *db)
 
 	rt->target = calloc(db->top_lid + 1u, sizeof(*rt->target));
 	rt->first_target = calloc(db->nswitches + 2u, sizeof(*rt->first_target));
-	if (!rt->target || !rt->first_target)
+	rt->lid = calloc(db->nswitches + 1u, sizeof(*rt->lid));
+	if (!rt->target || !rt->first_target || !rt->lid)
 		return -ENOMEM;
+	for (uint32_t s = 0; s < db->nswitches; s++)
+		rt->lid[s] = db->sw[s]->port[0].lid;
 
 	/*
 	 * The LIDs of each switch are counted in first_target[index + 2], and the counts are added
@@ -149,5 +152,6 @@ void sm_routes_free(struct sm_routes *rt)
 	graph_free(&rt->g);
 	free(rt->target);
 	free(rt->first_target);
+	free(rt->lid);
 	free(rt);
 }

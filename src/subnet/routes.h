@@ -42,6 +42,8 @@ struct sm_routes {
 	struct route_graph g;
 	struct route_target *target; /* LIDs of all switches, grouped by switch */
 	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
+	/* LID of each switch's port 0, [nswitches]. A computation reads it for each pair of switches, so it is kept here in a small array */
+	uint16_t *lid;
 };
 
 /* sm_routes_create() - Gather the links and LIDs from a database. Return: NULL if memory ran out */

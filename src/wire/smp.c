@@ -94,6 +94,15 @@ int smp_node_info_decode(struct smp_node_info *ret, const void *p, size_t len)
 	return 0;
 }
 
+bool smp_node_info_sane(const struct smp_node_info *i)
+{
+	if (i->nports == 0 || i->nports == 255 || i->node_guid == 0 || i->port_guid == 0)
+		return false;
+	if (i->local_port > i->nports || (i->local_port == 0 && i->node_type != IB_NODE_SWITCH))
+		return false;
+	return i->node_type >= IB_NODE_CA && i->node_type <= IB_NODE_ROUTER;
+}
+
 void smp_node_info_encode(void *p, const struct smp_node_info *i)
 {
 	struct node_info_wire w = {

@@ -75,6 +75,8 @@ struct smp_node_info {
 };
 #define SMP_NODE_INFO_LEN 40
 int smp_node_info_decode(struct smp_node_info *ret, const void *p, size_t len);
+/* smp_node_info_sane() - Tell whether a node can have this NodeInfo */
+bool smp_node_info_sane(const struct smp_node_info *i);
 void smp_node_info_encode(void *p, const struct smp_node_info *i);
 
 struct smp_switch_info {
@@ -154,6 +156,13 @@ struct smp_port_info {
 #define SMP_PORT_INFO_LEN 64
 int smp_port_info_decode(struct smp_port_info *ret, const void *p, size_t len);
 void smp_port_info_encode(void *p, const struct smp_port_info *i);
+/*
+ * smp_port_info_keep() - Return the PortInfo whose Set changes nothing at a port with @pi. Those fields are 0 for which
+ * 0 means "no change" (IBTA 14.2.5.6)
+ */
+struct smp_port_info smp_port_info_keep(const struct smp_port_info *pi);
+/* smp_vl_count() - Return the number of data VLs that a code of PortInfo:OperationalVLs means; 1 for an unknown code */
+unsigned int smp_vl_count(uint8_t code);
 
 #define SMP_PKEYS_PER_BLOCK 32
 #define SMP_GUIDS_PER_BLOCK 8

@@ -182,3 +182,23 @@ void smp_port_info_encode(void *p, const struct smp_port_info *i)
 	operation_encode(&w, i);
 	memcpy(p, &w, sizeof(w));
 }
+
+struct smp_port_info smp_port_info_keep(const struct smp_port_info *pi)
+{
+	struct smp_port_info s = *pi;
+
+	s.port_state = IB_PORT_NOP;
+	s.phys_state = IB_PHYS_NOP;
+	s.down_default = 0;
+	s.width_enabled = s.speed_enabled = s.speed_ext_enabled = 0;
+	s.client_reregister = false;
+	return s;
+}
+
+/* The codes are 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14. */
+unsigned int smp_vl_count(uint8_t code)
+{
+	static const uint8_t count[] = { 1, 1, 2, 4, 8, 15 };
+
+	return code < sizeof(count) ? count[code] : 1;
+}

@@ -290,6 +290,10 @@ static void sma_port_info(struct net_node *n, bool set, uint32_t mod, uint8_t in
 	}
 	if (set) {
 		smp_port_info_decode(&s, data, SMP_DATA_LEN);
+		if (n->refuses_arm && s.port_state == IB_PORT_ARMED) {
+			*status = MAD_STATUS_BAD_VALUE;
+			return;
+		}
 		set_port_info(p, &s, status);
 	}
 	s = p->pi;

@@ -41,6 +41,8 @@ struct net_node {
 	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
 	bool dead; /* true: the node answers nothing and forwards nothing */
+	/* true: the node refuses to arm a port, changes nothing, and answers with the PortInfo that was asked for */
+	bool refuses_arm;
 	/* number of SMPs to the node after which it stops answering; 0: never */
 	unsigned int die_after;
 	unsigned int lft_sets, mft_sets, si_sets;
