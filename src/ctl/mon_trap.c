@@ -5,40 +5,7 @@
 #include "inst/fab.h"
 #include "sm/sm.h"
 #include "subnet/db.h"
-
-/*
- * Traps 128 to 131 and 144 and above are those of IBA 14.2.5.1, table "Traps"; traps 64 to 67 are
- * those of IBA 15.2.4.
- */
-static const char *trap_what(const struct mad_notice *n)
-{
-	switch (n->trap) {
-	case MAD_TRAP_GID_IN_SERVICE:
-		return "GID in service";
-	case MAD_TRAP_GID_OUT_OF_SERVICE:
-		return "GID out of service";
-	case MAD_TRAP_MC_CREATED:
-		return "multicast group created";
-	case MAD_TRAP_MC_DELETED:
-		return "multicast group deleted";
-	case MAD_TRAP_LINK_STATE:
-		return "link state of a switch changed";
-	case MAD_TRAP_CAP_CHANGE:
-		return "capabilities changed";
-	case MAD_TRAP_SYSGUID_CHANGE:
-		return "SystemImageGUID changed";
-	case MAD_TRAP_BAD_MKEY:
-		return "bad M_Key";
-	case MAD_TRAP_BAD_PKEY:
-		return "bad P_Key at an HCA";
-	case MAD_TRAP_BAD_QKEY:
-		return "bad Q_Key";
-	case MAD_TRAP_SWITCH_BAD_PKEY:
-		return "bad P_Key at a switch";
-	default:
-		return "other";
-	}
-}
+#include "text/print.h"
 
 static json_t *name_of(const struct sm_port *p)
 {
@@ -102,7 +69,7 @@ json_t *mon_trap(const struct inst_sm *m, const struct mad_notice *n)
 	const struct sm_port *issuer = db ? sm_db_port_by_lid(db, n->issuer_lid) : NULL;
 	json_t *all = json_array(), *row = json_object();
 
-	cmd_set_str(row, "what", n->generic ? trap_what(n) : "vendor");
+	cmd_set_str(row, "what", n->generic ? print_trap(n->trap) : "vendor");
 	cmd_set(row, "issuer", name_of(issuer));
 	if (db && n->generic && n->trap == MAD_TRAP_LINK_STATE && issuer)
 		add_changed(all, row, m->fab, issuer->node);

@@ -3,6 +3,7 @@
 
 #include "util/list.h"
 #include "wire/cm_sidr.h"
+#include "wire/mad.h"
 #include "wire/pma.h"
 #include "wire/sa.h"
 #include "wire/smp.h"
@@ -12,16 +13,16 @@ struct name {
 	const char *text;
 };
 
-static const char *name_of(const struct name *v, size_t n, unsigned int code)
+static const char *name_of(const struct name *v, size_t n, unsigned int code, const char *other)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].code == code)
 			return v[i].text;
 	}
-	return "?";
+	return other;
 }
 
-#define NAME_OF(table, code) name_of(table, ARRAY_SIZE(table), code)
+#define NAME_OF(table, code) name_of(table, ARRAY_SIZE(table), code, "?")
 
 const char *print_port_state(unsigned int state)
 {
@@ -31,6 +32,26 @@ const char *print_port_state(unsigned int state)
 	};
 
 	return NAME_OF(states, state);
+}
+
+/* Traps of 128 and above are those of IBA 14.2.5.1, table "Traps"; traps 64 to 67 are those of IBA 15.2.4. */
+const char *print_trap(unsigned int trap)
+{
+	static const struct name traps[] = {
+		{ MAD_TRAP_GID_IN_SERVICE, "GID in service" },
+		{ MAD_TRAP_GID_OUT_OF_SERVICE, "GID out of service" },
+		{ MAD_TRAP_MC_CREATED, "multicast group created" },
+		{ MAD_TRAP_MC_DELETED, "multicast group deleted" },
+		{ MAD_TRAP_LINK_STATE, "link state of a switch changed" },
+		{ MAD_TRAP_CAP_CHANGE, "capabilities changed" },
+		{ MAD_TRAP_SYSGUID_CHANGE, "SystemImageGUID changed" },
+		{ MAD_TRAP_BAD_MKEY, "bad M_Key" },
+		{ MAD_TRAP_BAD_PKEY, "bad P_Key at an HCA" },
+		{ MAD_TRAP_BAD_QKEY, "bad Q_Key" },
+		{ MAD_TRAP_SWITCH_BAD_PKEY, "bad P_Key at a switch" },
+	};
+
+	return name_of(traps, ARRAY_SIZE(traps), trap, "other");
 }
 
 const char *print_node_type(unsigned int type)
