@@ -94,5 +94,5 @@ check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
 check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"
 check "KASAN and lockdep found nothing" equal "" \
 	"$(grep -E 'BUG:|WARNING:|possible (recursive|circular)|inconsistent lock|ODEBUG:|suspicious RCU|UBSAN:|unregister_netdevice: waiting' "$work/vm/dmesg")"
-[ $failed = 0 ] || tail -60 "$work/vm/dmesg" "$work/vm/console"
+[ $failed = 0 ] || tail -n 60 "$work/vm/dmesg" "$work/vm/console"
 exit $failed
