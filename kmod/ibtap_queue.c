@@ -276,8 +276,8 @@ static struct sk_buff *alloc_frame(size_t len)
 }
 
 /*
- * Read a frame of @len octets, after its virtio-net header, from the writer. Return: the frame; an error pointer,
- * with the counter of this error in @ret
+ * Read a virtio-net header and a frame from @from, the data of a write(). @len is the length of the frame. Return: the
+ * frame; or an error pointer, and then @ret is the counter to be incremented
  */
 static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_counter *ret)
 {

@@ -50,7 +50,7 @@
 #define UIB_WIDTH 2 /* active: 4x */
 #define UIB_SPEED 1 /* supported and active: SDR */
 #define UIB_VL_CAP 4 /* VL0 to VL7 */
-#define UIB_VLARB_CAP 8 /* entries of each priority, so the second block of each does not exist */
+#define UIB_VLARB_CAP 8 /* entries for each priority; they fit in the first block of 32 entries */
 #define UIB_VLARB_LOW 0
 #define UIB_VLARB_HIGH 2
 enum uib_phys_state {

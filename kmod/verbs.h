@@ -80,7 +80,7 @@ struct uib_mr {
 	struct kref ref; /* references: one of the consumer, and one of each posted SGE */
 	/* users: one while the region is registered, and one for each running copy */
 	refcount_t users;
-	/* completed when no copy is running and none can begin any more */
+	/* completed when no copy to or from the region is running and none can begin any more */
 	struct completion unused;
 	struct uib_quota *quota;
 	struct ib_pd *pd; /* only to be compared */
@@ -181,7 +181,7 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 bool uib_cq_push(struct uib_cq *cq, const struct ib_wc *wc, bool solicited);
 /* uib_cq_fire() - Call the consumer's handlers; with no lock held and bottom halves disabled */
 void uib_cq_fire(struct uib_cq *cq);
-/* uib_cq_purge() - Remove the completions of a QP that is reset or destroyed; @wc_qp is the QP in them */
+/* uib_cq_purge() - Remove the completions whose .qp is @wc_qp, because the QP is being reset or destroyed */
 void uib_cq_purge(struct uib_cq *cq, const struct ib_qp *wc_qp);
 
 /* --- qp.c */

@@ -46,7 +46,7 @@ struct way {
 	struct eth_gro gro;
 	struct flight batch[PKT_BATCH];
 	unsigned int n; /* number of packets in .batch */
-	uint32_t psn; /* PSN of the next packet in mode crc */
+	uint32_t psn; /* PSN of the next packet; only the mode "crc" uses it */
 	struct count count;
 };
 

@@ -98,7 +98,8 @@ struct chk_node {
 	uint8_t nports;
 	uint64_t guid, sys_guid;
 	uint16_t pkey_cap; /* NodeInfo:PartitionCap */
-	char desc[65]; /* NodeDescription, or the name in a file; may be "" */
+	/* NodeDescription, or the name in the topology file that was checked; may be "" */
+	char desc[65];
 	struct chk_port *port; /* [0] to [nports] */
 	struct chk_switch *sw; /* data of a switch; NULL for a CA or a router */
 	uint8_t nhops; /* directed route from the port that reads, path[1 .. nhops] */
@@ -144,7 +145,7 @@ struct chk_path {
  * it is another node.
  */
 struct chk_twin {
-	uint32_t node; /* index of the node that was found first */
+	uint32_t node; /* index of the one of the two nodes that was found first */
 	uint32_t behind; /* node and port whose link leads to the second node */
 	uint8_t behind_port;
 };

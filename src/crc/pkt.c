@@ -154,8 +154,8 @@ static enum crc_verdict check_by_parts(const struct pkt *p)
 /* --- both CRCs in one pass */
 
 /*
- * Compute the registers of both CRCs after the pad octets. Return: false if the CRCs must be
- * computed part by part
+ * Compute the values that the registers of both CRCs have when the pad octets have been read.
+ * Return: false if the caller must compute the CRCs for each part of the packet in turn
  */
 static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 {

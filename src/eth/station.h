@@ -14,8 +14,10 @@
 #define ETH_STATION_SPARE NS_SEC(10)
 
 /*
- * A packet has the .id of its station in struct frame_info.station. Ids are never reused, so a packet of a station
- * that has been closed cannot leave by the queue pair of another station.
+ * A station is a MAC address behind the interface, for example behind a bridge, that has a queue pair
+ * of its own. A packet from a station has the .id of the station in struct frame_info.station. Ids are
+ * never reused, so a packet of a station that has been closed cannot leave by the queue pair of another
+ * station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */

@@ -146,8 +146,8 @@ static inline unsigned int hca_qp_room(const struct hca_qp *qp)
 }
 
 /*
- * hca_qp_add() - Append a packet to the ring, which must have room. Return: the new entry, which
- * the caller fills in
+ * hca_qp_add() - Append a packet to the ring, which must have room. Return: the new entry; the caller
+ * fills in its other members than .pkt
  */
 static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
 {

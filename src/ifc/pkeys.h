@@ -52,9 +52,10 @@ struct ifc_pkeys {
 };
 
 /*
- * ifc_pkeys_start() - Begin to follow a port's P_Key table; the owner has set .ops, .ctx, .only and .nonly
+ * ifc_pkeys_start() - Begin to follow a port's P_Key table; the caller has set .ops, .ctx, .only and .nonly
  *
- * The first calls come from ifc_work(). Return: 0; -ENOMEM; -errno of the CA
+ * The callbacks in .ops are first called from ifc_work(), not from this function. Return: 0; -ENOMEM; -errno of
+ * the CA
  */
 int ifc_pkeys_start(struct ifc_pkeys *k, struct ifc_port *port);
 /*

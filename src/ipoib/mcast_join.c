@@ -115,9 +115,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * A join by the reference @r was refused or not answered. If the link has another membership of the
- * group, packets are sent with that membership. The SA client repeats the join if it still has the
- * reference. Otherwise the link repeats the join, at the time that this function stores.
+ * The join that @r stands for was refused or not answered. If the link is a member of the group by
+ * another join, it goes on to send packets. While @r has a group (r->group), the SA client repeats
+ * the join. Otherwise the link repeats the join, at the time that this function stores.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {

@@ -34,8 +34,8 @@ static unsigned long number(const char *name, const char *file)
 }
 
 /*
- * Tell whether a network interface belongs to an HCA. Both symbolic links lead to the device of the
- * HCA, such as its PCI device.
+ * Tell whether a network interface belongs to an HCA. In sysfs, each of them has a symbolic link
+ * "device" that leads to the same device, for example the PCI device of the HCA.
  */
 static bool same_device(const char *name, const char *hca)
 {

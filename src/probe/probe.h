@@ -5,9 +5,9 @@
 /*
  * DOC: Finding out why IP over a port does not work
  *
- * A probe asks about one port, one question after the other: the port itself, the node behind its
- * link, the subnet manager, the subnet administrator, the broadcast group of a link, and perhaps a
- * peer. All questions are Gets, so nothing is changed. Each question depends on the earlier
+ * A probe examines one port, step by step: the port itself, the node at the other end of its cable,
+ * the subnet manager, the subnet administrator, the broadcast group of an IPoIB link, and a peer if
+ * one is given. All requests are Gets, so nothing is changed. Each request depends on the earlier
  * answers. Then the answers are evaluated, together with the state of the kernel's IPoIB interface.
  *
  * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost()

@@ -126,7 +126,7 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	lab_run(&lab, NS_SEC(200));
 	assert_int_equal(router_state(1), 0);
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
-	/* When a receiver joins again, the router becomes a NonMember again. */
+	/* When a receiver joins again, the router joins with JoinState NonMember again, and so hears the group. */
 	member(3, 1, true);
 	lab_run(&lab, NS_SEC(3));
 	assert_int_equal(router_hears(1), 1);

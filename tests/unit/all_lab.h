@@ -164,7 +164,7 @@ void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint
  */
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);
-/* lab_mac() - Ethernet shape: return the MAC of @to in the neighbour entries of @from */
+/* lab_mac() - For a lab with Ethernet interfaces: return the MAC that the neighbour entries of @from have for @to */
 const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 
 #endif

@@ -46,7 +46,7 @@ int ibsim_rig_try_connect(struct ibsim_rig *r, uint32_t pid, const char *node, b
 unsigned int ibsim_rig_connect(struct ibsim_rig *r, uint32_t pid);
 int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool on);
 
-/* A MAD of 256 octets from client @id */
+/* Send a MAD of 256 octets as client @id. */
 void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t mgmt_class,
 		    uint8_t method, uint16_t attr, uint64_t tid);
 void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);

@@ -25,8 +25,8 @@ void kmod_rig_free(struct uib_dev *dev);
 bool kmod_rig_mad(struct uib_dev *dev, const void *in, void *ret);
 
 /*
- * kmod_rig_advance() - Let @ms pass (at least a jiffy of 4 ms), and run the work items and timers
- * that become due in this time
+ * kmod_rig_advance() - Let @ms pass, or one jiffy (4 ms) if @ms is less, and run the work items and
+ * timers that become due in this time
  */
 void kmod_rig_advance(struct uib_dev *dev, unsigned int ms);
 

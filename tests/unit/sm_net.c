@@ -493,7 +493,7 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The answer takes the way of the request back, so its hop pointer must be
+			 * The answer retraces the path of the request, so its hop pointer must be
 			 * that of a returning SMP.
 			 */
 			p = p->peer;

@@ -106,7 +106,8 @@ static void rx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, siz
 }
 
 /*
- * Check that the packet that arrived on the other side contains @m, and that nothing else changed.
+ * Check that the packet @ip consists of an IPv6 header from @src to @dst and the ICMPv6 message @m,
+ * whose checksum is right.
  */
 static void check_ip(const uint8_t *ip, size_t len, const uint8_t *src, const uint8_t *dst,
 		     const uint8_t *m, size_t n)

@@ -543,8 +543,8 @@ static void test_smp_classes_are_one_registration(void **state)
 }
 
 /*
- * As in the kernel's ib_mad, class 0x81 has a table of its own, because OpenSM registers for both
- * SMP classes
+ * As in the kernel's ib_mad, the SMP classes 0x01 and 0x81 have separate tables of agents, because
+ * OpenSM registers an agent for each of them.
  */
 static void test_smp_classes_may_be_two_registrations(void **state)
 {

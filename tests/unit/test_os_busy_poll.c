@@ -37,7 +37,10 @@ static void test_polls_after_eight_quick_answers(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
 }
 
-/* Each of these waits resets the count to 0, before polling as well as during polling. */
+/*
+ * Each of the waits in other[] resets the count of short waits, after which busy polling begins, to 0.
+ * It does so before busy polling as well as during it.
+ */
 static void test_other_waits_end_it(void **state)
 {
 	static const struct {
