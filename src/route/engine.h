@@ -54,7 +54,7 @@ struct sm_engine {
 	bool local;
 };
 
-/* Parts of a route computation that route.c and reroute.c share */
+/* Parts of a route computation that route.c, reroute.c and the engines share */
 /* sm_router_open() - Make a router for a database that has .routes; .hops of @db stay. Return: NULL if memory ran out */
 struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
 /* sm_router_row() - Compute a row of db->hops */

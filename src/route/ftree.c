@@ -23,8 +23,8 @@
  * flows share a link (a shift permutation, of which collective operations consist). ftree_slot.c numbers
  * destinations and links.
  *
- * Where a link or switch is missing, only the destinations that would take it are distributed over the other links. The i-th
- * LID of a port (LMC) takes the links that are i further.
+ * Where a link or switch is missing, only the destinations that would take this link or switch are distributed over the
+ * other links. The i-th LID of a port (LMC) takes the links that are i further.
  *
  * Some switches have no way up and down to each other: the topmost ones, and those that lost a link. Only management
  * needs such a path. The path follows the way to one leaf switch, the hub, up to the first switch that has a way up

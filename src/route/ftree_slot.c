@@ -12,10 +12,10 @@
  * which they have links. The parents of a family have numbers 0 .. w - 1, so parent p is reached by slots p, p + w,
  * ..., one for each parallel link. A switch that lacks a link of its family has an empty slot.
  *
- * The numbers of parents have to correspond from family to family: if destination j goes through
- * parent 2, it has to meet parent 2 of its own family on the way down, or the links downwards would have destinations in other
- * numbers than the links upwards. Parents that correspond are connected by the switches above them. So parents are ordered by
- * the part of the tree to which they belong if the levels below them are taken away, and within one part by GUID.
+ * The numbers of parents have to correspond from family to family: if destination j goes through parent 2, it has to
+ * meet parent 2 of its own family on the way down, or the links downwards would have destinations in other numbers than
+ * the links upwards. Corresponding parents are connected by the switches above them. So parents are ordered by the part
+ * of the tree to which they belong if the levels below them are taken away, and within one part by GUID.
  *
  * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of its ports. Leaf
  * switches stand in the order of the parts to which they belong if the levels above are taken away: first by the
@@ -154,7 +154,9 @@ static void number_parents(struct slots *x)
 		x->number[x->parent[i].s] = x->count[x->parent[i].family]++;
 }
 
-/* Number of links from @lower to the same parent that have lower port numbers than @edge */
+/*
+ * Return the number of links from @lower to the same parent that have lower port numbers than @edge
+ */
 static uint32_t parallel(const struct slots *x, uint32_t lower, uint32_t edge)
 {
 	uint32_t count = 0;
@@ -172,7 +174,9 @@ static void measure_width(struct slots *x, uint32_t lower, uint32_t edge)
 		*width = n;
 }
 
-/* The same link as seen from its upper end */
+/*
+ * Return the index of the edge that is the same link as @edge, seen from the upper end of the link.
+ */
 static uint32_t reverse(const struct slots *x, uint32_t lower, uint32_t edge)
 {
 	const struct route_graph *g = &x->r->rt->g;
@@ -260,7 +264,7 @@ static uint32_t most_parents(const struct slots *x, unsigned int level)
 	return most;
 }
 
-/* Set the .turns of struct ftree. Must be called while the sets are families. */
+/* Set the array .turn of struct ftree. Must be called while the sets are families. */
 static void set_turns(struct slots *x, const uint32_t *unit)
 {
 	const struct sm_routes *rt = x->r->rt;

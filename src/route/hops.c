@@ -5,7 +5,7 @@
 
 #include "route/engine.h"
 
-/* The matrix of hops between switches: one row, or many rows at a time. */
+/* This file computes the matrix of hops between switches, one row or many rows at a time. */
 
 #define WORDS (ROUTE_ROWS / 64)
 
@@ -64,7 +64,10 @@ static void hop(const struct route_graph *g, uint32_t n, struct search *v)
 	}
 }
 
-/* Write @hops to the rows of the searches, beginning with row @from, that reached a switch now. Return: true if any did */
+/*
+ * For each search and each switch that it has just reached, write @hops into the row of the search. @from: row of the
+ * first search. Return: true if a search has reached a switch
+ */
 static bool arrive(struct sm_router *r, struct search *v, uint32_t from, uint8_t hops)
 {
 	uint32_t n = r->db->nswitches;

@@ -6,10 +6,11 @@
 #include "route/engine.h"
 
 /*
- * Minimum hops: every port that leads one hop nearer to the destination is used.
+ * Minimum hops: the routes use every port that leads one hop nearer to the destination.
  *
- * When all tables are computed, destinations come in their order. Then the ports for BLOCK of them are found at once,
- * because one comparison of words compares the hops to all of them. In most blocks all destinations have the same ports.
+ * When all tables are computed, destinations come in ascending order. Then the ports for BLOCK destinations are found
+ * at once, because one comparison of 64-bit words compares the hops to all of them. In most blocks all destinations
+ * have the same ports.
  */
 
 #define BLOCK 8
@@ -48,7 +49,7 @@ static uint64_t load(const uint8_t *hops)
 	return x;
 }
 
-/* The highest bit of each octet in which @a and @b are equal */
+/* Return a word in which the highest bit of each octet is set where @a and @b have equal octets */
 static uint64_t equal(uint64_t a, uint64_t b)
 {
 	uint64_t x = a ^ b;
@@ -56,7 +57,10 @@ static uint64_t equal(uint64_t a, uint64_t b)
 	return ~(((x & LOW_BITS) + LOW_BITS) | x | LOW_BITS);
 }
 
-/* The hops that a neighbour has to each destination of a block if it is nearer, given the hops of the switch */
+/*
+ * Return the hops to each destination of a block that a neighbour has if it is one hop nearer. @here: hops of
+ * the switch
+ */
 static uint64_t nearer(const uint8_t *here)
 {
 	uint8_t want[BLOCK];

@@ -14,8 +14,8 @@
  * at these switches is still right. Only the other rows are computed again.
  *
  * The ports by which a switch sends to another one depend on its links and on the hops from itself
- * and from its neighbours to that switch. So they are computed again for each pair of switches of
- * which one of these has changed, and for no others.
+ * and from its neighbours to that switch. So they are computed again for each pair of switches for
+ * which such a link or number of hops has changed, and for no others.
  */
 
 struct reroute {

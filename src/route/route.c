@@ -18,11 +18,15 @@
  * topology changes the entries only for those destinations to which other ports lead now. A rule that compares the
  * loads of ports would distribute more evenly, but each change of a cable would change nearly every table near it.
  *
- * A thousand switches need tens of millions of decisions. They are made switch by switch, so that the data for them
- * (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not delayed.
+ * A thousand switches need tens of millions of decisions. The decisions are made switch by switch, so that the data
+ * for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not
+ * delayed.
  */
 
-/* spread() repeats its candidates until there are at least so many. At most 128, because the array has 256 places. */
+/*
+ * spread() copies its array of candidates until there are at least RUN_COPY of them. RUN_COPY must not exceed 128,
+ * because the array has 256 places.
+ */
 #define RUN_COPY 64
 #define GOLDEN_32 2654435769u /* 2^32 divided by the golden ratio */
 
@@ -64,8 +68,8 @@ static bool run_set(uint8_t *lft, bool *known, uint16_t lid, const uint8_t *port
  * begin. So switches that have the same candidates begin at different ports, even if their LIDs are at equal distances.
  * The choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
  *
- * The hosts of a switch mostly have successive LIDs, whose entries are copied. For this @cand is repeated until it is
- * long enough.
+ * The hosts of a switch mostly have successive LIDs, so that memcpy() can write many entries at once. For this purpose
+ * @cand is repeated until it is long enough.
  */
 static bool spread(uint8_t *lft, bool *known, uint8_t cand[256], unsigned int n, uint16_t lid,
 		   const struct route_target *t, const struct route_target *end)

@@ -33,7 +33,10 @@ struct ways_place {
 	uint64_t guid;
 };
 
-/* ways_places() - Make an array of all switches with .rank 0. Return: NULL if memory ran out */
+/*
+ * ways_places() - Make an array with an entry for each switch, all with .rank 0. Return: NULL if
+ * memory ran out
+ */
 struct ways_place *ways_places(const struct sm_router *r);
 int ways_place_cmp(const void *a, const void *b); /* for qsort() */
 /*

@@ -191,7 +191,7 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* The NodeDescription of a duplicate has arrived, so the error can name both nodes. */
+/* The NodeDescription of the duplicate node has arrived, so the error can name both nodes. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {
@@ -276,7 +276,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 			 ns_t now)
 {
 	struct sm *sm = ctx;
-	/* port in front of the node; NULL: the node is our own */
+	/* port through which the node is reached; NULL: the node is our own */
 	struct sm_port *from = cmd->port;
 	struct smp_node_info info;
 	struct sm_node *n;

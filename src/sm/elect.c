@@ -239,8 +239,8 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 }
 
 /*
- * Poll the other SM as the master from now on. If it does not become master, the polls fail, and this SM discovers
- * again.
+ * Poll the SM that accepted HANDOVER as the master from now on. If that SM does not become master, the polls fail,
+ * and this SM discovers again.
  */
 static void handed_over(struct sm *sm, ns_t now)
 {
@@ -345,7 +345,7 @@ static void on_ack_sent(void *ctx, const struct smp_cmd *cmd, int status, const 
 }
 
 /*
- * Obey a HANDOVER: a standby or discovering SM becomes master by the sweep that follows; a master
+ * Obey a HANDOVER: a standby or discovering SM becomes master in the sweep that follows; a master
  * remains master.
  */
 static void take_over(struct sm *sm, const uint8_t *mad, ns_t now)
@@ -428,7 +428,7 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now)
 					from.guid);
 			return false;
 		}
-		/* Commands are limited, because each may cause a sweep. */
+		/* Each command may cause a sweep, so their rate is limited. */
 		if (!pace_take(&sm->orders, SM_ORDERS_BURST, NS_SEC(1), now) ||
 		    !control(sm, mad_attr_mod(mad), &from, mad, now))
 			status = MAD_STATUS_BAD_VALUE;

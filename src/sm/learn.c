@@ -7,9 +7,9 @@
 #include "sm/priv.h"
 
 /*
- * All reads share one queue of SMPs. A walk over the ports puts a few reads into the queue at a
- * time, because a big subnet has a million SLtoVL tables. When the queue is empty and all walks
- * have ended, all waiting requests are completed.
+ * All reads share one queue of SMPs (sm.learnq). A walk over the ports puts a few reads into the
+ * queue at a time, because a big subnet has a million SLtoVL tables. When the queue is empty and
+ * all walks have ended, all waiting requests are completed.
  */
 
 #define QUEUED 256 /* most SMPs in the queue */

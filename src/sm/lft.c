@@ -7,13 +7,13 @@
 #include "route/route.h"
 
 /*
- * Writes the LFT and SwitchInfo of each switch as soon as the LFT is computed. Blocks that the
- * switch has already acknowledged are not written again.
+ * This file writes the LFT and SwitchInfo of each switch as soon as the LFT is computed. Blocks
+ * that the switch has already acknowledged are not written again.
  */
 
 /*
- * steps of the computation in one slice, which takes some milliseconds; other events are handled
- * between slices
+ * number of steps of the route computation in one slice, which takes some milliseconds; other
+ * events are handled between slices
  */
 #define SLICE_STEPS 2000000
 

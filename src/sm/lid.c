@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Connects the SM with the book of LIDs (subnet/lid_book.h). */
+/* This file connects the SM with its book of LIDs (subnet/lid_book.h). */
 
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid)
 {

@@ -69,8 +69,8 @@ static bool in_reach(const struct sm *sm, const struct sm_partition *part, const
 }
 
 /*
- * Find the lowest MTU of the links that the group may use, because no link of an IPoIB link may
- * have an MTU below the group's (RFC 4391 §5).
+ * Find the lowest MTU of the physical links that the group may use, because none of these links may
+ * have a lower MTU than the group (RFC 4391 §5).
  */
 static uint8_t lowest_mtu(const struct sm *sm, const struct sm_db *db,
 			  const struct sm_partition *part, const struct sm_port **ret_where)
@@ -275,8 +275,8 @@ static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_grou
 
 /*
  * A membership ends when the P_Key disappears from the port's table, not when the line disappears
- * from the file. The host at the port notices the change of its table, and joins again when the
- * P_Key is back. If the line returns before the tables were written, nothing changes for the
+ * from partitions.conf. The host at the port notices the change of its table, and joins again when
+ * the P_Key is back. If the line returns before the tables were written, nothing changes for the
  * member.
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
@@ -293,8 +293,8 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 }
 
 /*
- * The file no longer names this group, so it becomes an ordinary group, which ends with its last
- * member.
+ * partitions.conf no longer names this group, so it becomes an ordinary group, which ends with its
+ * last member.
  */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 {
@@ -310,8 +310,8 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 }
 
 /*
- * If the file gives other parameters to a group than before, end the group. Return: true if it
- * ended
+ * If partitions.conf gives other parameters to a group than before, end the group. Return: true if
+ * it ended
  */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)

@@ -157,8 +157,8 @@ static void on_enforce(void *ctx, const struct smp_cmd *cmd, int status, const u
 }
 
 /*
- * Queue Set(PortInfo) after the writes of the table, because a port should not enforce before it
- * has its table. A port that is still in Init gets the bits from the Set that arms it, when all blocks are acknowledged.
+ * Queue Set(PortInfo) after the writes of the table, because a port should not enforce before it has its table. A port
+ * that is still in Init gets the enforcement bits from the Set that arms it, when all blocks are acknowledged.
  */
 static void set_enforcement(struct sm *sm, struct sm_port *p, bool on, ns_t now)
 {

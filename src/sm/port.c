@@ -38,8 +38,8 @@ static void owe_reregister(struct sm *sm)
 }
 
 /*
- * Tell whether a port has to register again. The bit is sent in each sweep until the port has
- * acknowledged it, because a sweep may fail to reach the port.
+ * Tell whether a port has to register again. ClientReregister is set in each sweep until the port
+ * has acknowledged it, because a sweep may fail to reach the port.
  */
 static bool port_needs_reregister(const struct sm *sm, const struct sm_port *p)
 {
@@ -194,7 +194,7 @@ void sm_ports_start(struct sm *sm, ns_t now)
 /*
  * The port refused to change its state, but may have the new state already. If the answer to a Set was lost, the
  * repeated Set is refused with status 0x001c, because the port is in that state. The same happens if received data
- * has made the port Active. The port's PortInfo decides. The answer to the Set may contain only what was asked.
+ * has made the port Active. So read PortInfo, because the answer to the Set may only repeat the request.
  */
 static void read_again(struct sm *sm, const struct smp_cmd *set, smp_done_fn *done, ns_t now)
 {
@@ -221,7 +221,7 @@ static bool got_there(struct sm *sm, const struct smp_cmd *cmd, int status, cons
 	return false;
 }
 
-/* The port left Init by a Set only, which also configured the port. */
+/* A port that has left Init has accepted a Set that also configured the port. */
 static void on_arm_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {

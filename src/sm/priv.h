@@ -33,10 +33,11 @@
 #include "subnet/db.h"
 #include "subnet/fdb.h"
 
-/* delay of a sweep after a trap, because both ends of a link send one */
+/* delay between a trap and the sweep that it causes, because both ends of a link send a trap */
 #define SM_KICK_DELAY NS_MSEC(10)
 /*
- * delay of the next sweep after one in which nodes did not answer; doubles up to the sweep interval
+ * delay of the next sweep after a sweep in which nodes did not answer; doubles up to the sweep
+ * interval
  */
 #define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
@@ -55,7 +56,7 @@
 #define SM_JOIN_TIMEOUT NS_MSEC(200)
 /* largest number of nodes that a sweep accepts, because each node needs a LID */
 #define SM_NODES_MAX SM_LID_TOP_MAX
-/* most ports of all nodes that a sweep takes in, as memory and SMPs depend on ports */
+/* largest number of ports that a sweep accepts, because memory and SMPs depend on ports */
 #define SM_PORTS_MAX (1u << 20)
 /* most ports behind one external port, as a multiple of sm_cfg.outside_nodes */
 #define SM_OUTSIDE_PORTS 8
@@ -64,8 +65,7 @@
 /* log lines in a sweep about silent nodes behind one external port */
 #define SM_OUTSIDE_LINES 8
 /*
- * most log lines about faults behind one external port in a burst, and the interval of further
- * lines
+ * largest burst of log lines about faults behind one external port, and interval of further lines
  */
 #define SM_FAULT_LINES 16
 #define SM_FAULT_EVERY NS_SEC(10)
@@ -289,7 +289,7 @@ int sm_route_more(struct sm *sm, ns_t now);
 void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now);
 /* sm_lft_block() - Write one block. Return: false if the switch has acknowledged it already */
 bool sm_lft_block(struct sm *sm, struct sm_node *n, uint32_t block, ns_t now);
-/* sm_switch_info_write() - Write the end of the tables and the life time of packets, if they differ */
+/* sm_switch_info_write() - Write MulticastFDBTop, LinearFDBTop and LifeTimeValue, if they differ */
 void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
@@ -317,9 +317,9 @@ bool sm_part_more(struct sm *sm, ns_t now);
  * whole subnet
  */
 bool sm_part_gave_up(const struct sm *sm);
-/* sm_part_end() - End a partial sweep, if one is running; the database stays */
+/* sm_part_end() - End a partial sweep, if one is running; the published database stays in use */
 void sm_part_end(struct sm *sm);
-/* sm_part_discovered() - All links are known */
+/* sm_part_discovered() - Complete the discovery of a partial sweep, when all links are known */
 void sm_part_discovered(struct sm *sm);
 /* sm_part_each_port() - Call @fn for the ports whose links came up */
 void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
@@ -365,7 +365,7 @@ bool sm_outside_useless(void *ctx, const struct smp_cmd *cmd, ns_t now);
 struct smpq_cfg sm_smpq_cfg(struct sm *sm, void (*idle)(void *ctx, ns_t now));
 void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
-/* sm_sweep_request() - Start a sweep of everything at @at */
+/* sm_sweep_request() - Start a heavy sweep at @at */
 void sm_sweep_request(struct sm *sm, ns_t at);
 /*
  * sm_sweep_again() - Start a sweep of the whole subnet at @at. If a sweep is running, start another one after it, but

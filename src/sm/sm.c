@@ -200,7 +200,7 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
 	list_init(&sm->mft_waits);
 	list_init(&sm->learn_walks);
 	list_init(&sm->learn_waits);
-	/* sm_destroy() cancels all of them, even if sm_init() fails before it has set them up */
+	/* sm_destroy() cancels all queues, even if sm_init() fails before it configures them */
 	smpq_init(&sm->sweepq, &(struct smpq_cfg){ .timers = timers });
 	smpq_init(&sm->bgq, &(struct smpq_cfg){ .timers = timers });
 	smpq_init(&sm->learnq, &(struct smpq_cfg){ .timers = timers });

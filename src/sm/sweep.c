@@ -220,7 +220,7 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	/* A peer that invents GUIDs would fill memory and use up the LIDs. */
+	/* Otherwise a peer that invents GUIDs could fill memory and use up the LIDs. */
 	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);
@@ -228,8 +228,8 @@ static void publish(struct sm *sm, ns_t now)
 }
 
 /*
- * If no SMP is in flight, no answer will continue the computation. Continue it by a timer, so that other events are
- * handled in between.
+ * If no SMP is in flight, no answer will continue the computation of routes. Continue the computation by a timer,
+ * so that other events are handled in between.
  */
 static void slice_next(struct sm *sm, ns_t now)
 {

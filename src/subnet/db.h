@@ -39,8 +39,8 @@ struct sm_tables {
 };
 
 /*
- * Result of the running partial sweep for a link. The routes of the published database were computed without it. In
- * the database of a heavy sweep, every link is SM_LINK_KEPT
+ * Result of the running partial sweep for a link. The routes of the published database were computed without this
+ * change. In the database of a heavy sweep, every link is SM_LINK_KEPT
  */
 enum sm_link_change {
 	SM_LINK_KEPT,
@@ -49,8 +49,7 @@ enum sm_link_change {
 	SM_LINK_GONE, /* the link is down, but routes still lead over it */
 };
 
-/* A port of a node, 0 .. nports (0 of a CA is unused). */
-/* Enforcement of partitions that the Set which arms a port has to write */
+/* Enforcement of partitions that the Set which arms a port also has to write. */
 enum sm_enforce { SM_ENFORCE_KEEP, SM_ENFORCE_ON, SM_ENFORCE_OFF };
 
 struct sm_port {
@@ -100,13 +99,13 @@ struct sm_node {
 	uint8_t nhops; /* length of the directed route from the SM, path[1 .. nhops] */
 	uint8_t path[64];
 	/*
-	 * number, from 1, of the external port that leads to the node; 0: the node is not behind
-	 * one
+	 * number, from 1, of the external port that leads to the node; 0: the node is not behind an
+	 * external port
 	 */
 	uint16_t outside;
 	/*
-	 * true if the node stopped answering during the sweep, so it is not configured and not
-	 * routed to
+	 * true if the node stopped answering during the sweep. Such a node is not configured and
+	 * gets no routes
 	 */
 	bool lost;
 	struct hlink by_guid;
@@ -137,7 +136,10 @@ struct sm_db {
 
 #define SM_HOPS_NONE 255
 
-/* The look-ups return NULL if there is no such object. The look-ups of ports find end ports only. */
+/*
+ * The functions below return NULL if there is no such object. Those that return a port find end
+ * ports only.
+ */
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
@@ -196,7 +198,8 @@ uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey);
 
 /*
  * sm_ports_share_pkey() - Return the first P_Key in @a's table by which @a and @b may communicate
- * (the same low 15 bits, at least one of the entries full), in the form of @a's entry; 0: none
+ * (two entries with the same low 15 bits, of which at least one is a full member's), as it stands
+ * in @a's table; 0: none
  */
 uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b);
 
@@ -236,15 +239,19 @@ static inline const struct sm_tables *sm_tables_of(const struct sm_port *p)
 	return p->tables;
 }
 
-/* sm_port_carries() - Tell whether @p has a link for data packets; port 0 of a switch always has */
+/*
+ * sm_port_carries() - Tell whether data packets can pass @p: it has a link, or is port 0 of a
+ * switch
+ */
 static inline bool sm_port_carries(const struct sm_port *p)
 {
 	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
 }
 
 /*
- * sm_port_peer_routed() - Return the other end of the link at @p, if the routes use such a link. sm_port_peer_now() -
- * Return the other end of the link that the running sweep found
+ * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if the published routes do not use
+ * the link. sm_port_peer_now() - Return the port at the other end of the link that the running sweep found; NULL if
+ * the link is gone
  */
 static inline struct sm_port *sm_port_peer_routed(const struct sm_port *p)
 {
@@ -257,15 +264,15 @@ static inline struct sm_port *sm_port_peer_now(const struct sm_port *p)
 }
 
 /*
- * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if the routes use no
- * such switch, or if the cable leads back to the same switch
+ * sm_port_switch_behind() - Return the switch at the other end of a switch port's link; NULL if there is no
+ * switch, if the published routes do not use the link, or if the cable leads back to the same switch
  */
 struct sm_node *sm_port_switch_behind(const struct sm_port *p);
 /*
  * sm_port_attachment() - Return the switch to which packets for a port's LIDs are routed: the port's own node, or the
  * switch to which a CA port is connected
  * @p:		NULL is accepted
- * @ret_port:	port of the switch that leads to the LIDs; 0 for the switch's own
+ * @ret_port:	port of the switch that leads to the LIDs; 0 for the switch's own LID
  *
  * Return: NULL if there is none, as for a CA that is connected to a CA
  */
@@ -278,7 +285,7 @@ struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
  * switch has none, or if memory ran out
  */
 bool sm_db_droutes(struct sm_db *db);
-/* sm_droute_over() - Tell whether the directed route to the node of @q ends with the link from @p to @q */
+/* sm_droute_over() - Tell whether the last hop of the directed route to the node of @q is from @p to @q */
 bool sm_droute_over(const struct sm_port *p, const struct sm_port *q);
 
 /* sm_db_create() - Make an empty database. Return: NULL if memory ran out */
@@ -292,11 +299,14 @@ struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *inf
 /* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
 /*
- * sm_db_drop_port() - Remove a CA port that belongs to another SM. If the node has no other known port, it counts as
- * lost
+ * sm_db_drop_port() - Remove a CA port that another SM manages. If its node has no other known port, the node is
+ * marked as lost
  */
 void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
-/* sm_node_forget_tables() - Free the tables of all ports that were read for clients of the SA */
+/*
+ * sm_node_forget_tables() - Free those tables of all ports of @n that were read for clients of the
+ * SA
+ */
 void sm_node_forget_tables(struct sm_node *n);
 /* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own */
 void sm_db_drop_lost(struct sm_db *db);

@@ -5,8 +5,8 @@
 #include "subnet/db.h"
 
 /*
- * Computes directed routes from the SM to all nodes, over the links that the running sweep has
- * found.
+ * This file computes directed routes from the SM to all nodes, over the links that the running
+ * sweep has found.
  */
 
 bool sm_droute_over(const struct sm_port *p, const struct sm_port *q)

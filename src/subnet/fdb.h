@@ -3,9 +3,9 @@
 #define SUBNET_FDB_H
 
 /*
- * Entries of a switch's forwarding tables that the switch has acknowledged, and the entries that its tables should
- * have. The databases of successive sweeps share them, so that only differences are written, and a table that did not
- * change is stored only once.
+ * The entries of a switch's forwarding tables that the switch has acknowledged, and the entries that the tables
+ * should have. The databases of successive sweeps share one struct sm_fdb for each switch, so that only differences
+ * are written, and a table that did not change is stored only once.
  */
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ struct sm_fdb {
 	bool *lft_known;
 	uint32_t lft_room;
 	struct sm_mft_block *mft[SM_MFT_BLOCKS]; /* MFT blocks; NULL: the block was never used */
-	unsigned int mft_end; /* number of the first block from which on no block was ever used */
+	unsigned int mft_end; /* number of the block after the last block that was ever used */
 };
 
 struct sm_fdb *sm_fdb_create(uint64_t guid, uint8_t nports);

@@ -19,8 +19,8 @@ static unsigned int lft_blocks(const struct sm_port *p)
 }
 
 /*
- * A block that no group has ever used is not read, because all of it is written for its first
- * group.
+ * A block that no group has ever used is not read. When its first group is created, the whole block
+ * is written.
  */
 static unsigned int mft_items(const struct sm_port *p)
 {

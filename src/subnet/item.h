@@ -2,13 +2,12 @@
 #ifndef SUBNET_ITEM_H
 #define SUBNET_ITEM_H
 
-/* Parts of the tables that ports have and that the SM wrote; one SMP reads one part. */
+/* The SM writes tables to ports. An item is the part of such a table that one SMP reads. */
 
 #include "subnet/db.h"
 
 enum sm_item_table { SM_ITEM_PKEYS, SM_ITEM_SLTOVL, SM_ITEM_LFT, SM_ITEM_MFT };
 
-/* Part of a table, which one SMP reads. */
 struct sm_item {
 	enum sm_item_table what;
 	/* number of the block; for the SLtoVL tables of a switch, the ingress port */

@@ -22,7 +22,7 @@ struct sm_lid_slot {
 	uint64_t guid;
 	uint16_t lid; /* base LID; 0: the port got none from us */
 	bool configured; /* true if sm_cfg.lids gives the LID */
-	bool outside; /* the port is, or was, behind an external port */
+	bool outside; /* true if the port is, or once was, behind an external port */
 	/* true while the SM must still send a ClientReregister to the port, or the port has not acknowledged it */
 	bool owed;
 	bool mkey_said; /* true if the log already says that the port has an M_Key of another SM */
@@ -43,8 +43,8 @@ void sm_lid_book_forget(struct sm_lid_book *b);
 /*
  * sm_lid_book_purge() - Remove absent ports if the book has too many of them
  *
- * The ports concerned are not in @db, and were behind an external port or have no LID. If there are more than @max of
- * them, all of them are removed.
+ * Absent ports in this sense are not in @db, and were behind an external port or have no LID. If there are more than
+ * @max of them, all of them are removed.
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);

@@ -17,9 +17,11 @@ bool sm_lids_free(const struct sm_db *db, const uint8_t *reserved, unsigned int 
 /* sm_lids_claim() - Assign @p the range that begins at @lid. The length of the range follows from the LMC of @p */
 void sm_lids_claim(struct sm_db *db, struct sm_port *p, unsigned int lid);
 /*
- * sm_lids_find() - Find the lowest free range of @n LIDs, not below @hint
+ * sm_lids_find() - Find the lowest free range of @n LIDs. The search begins with the range that
+ * contains @hint
  *
- * @hint is then advanced. Return: the first LID of the range; 0: there is no such range.
+ * If a range is found, @hint is set to the LID after this range. Return: the first LID of the
+ * range; 0: there is no such range
  */
 unsigned int sm_lids_find(const struct sm_db *db, const uint8_t *reserved, unsigned int n,
 			  unsigned int *hint);

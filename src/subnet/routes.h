@@ -22,22 +22,19 @@ struct route_graph {
 };
 
 /*
- * A LID of a switch's own port 0 or of a CA on the switch, and the port by which it leaves the
- * switch.
+ * A LID of a switch's own port 0, or of a CA port connected to the switch, with the egress port of
+ * the switch for this LID.
  */
 struct route_target {
 	uint16_t lid;
 	uint8_t port;
 	/*
-	 * Number of targets of this switch, from this one on, whose LIDs follow one another; always 1 for a target with
-	 * port 0
+	 * Number of targets of this switch, beginning with this target, that have successive LIDs; always 1 for a
+	 * target with port 0
 	 */
 	uint16_t run;
 };
 
-/*
- * The input from which routes are computed: the links between switches, and the switch of each LID.
- */
 struct sm_routes {
 	struct route_graph g;
 	struct route_target *target; /* LIDs of all switches, grouped by switch */
@@ -48,7 +45,7 @@ struct sm_routes {
 
 /* sm_routes_create() - Gather the links and LIDs from a database. Return: NULL if memory ran out */
 struct sm_routes *sm_routes_create(const struct sm_db *db);
-/* sm_routes_relink() - Take the links of the @n switches @at from the database again. Return: 0 or -ENOMEM */
+/* sm_routes_relink() - Read the links of the @n switches @at from the database again. Return: 0 or -ENOMEM */
 int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_node *const *at,
 		     uint32_t n);
 void sm_routes_free(struct sm_routes *rt); /* NULL is accepted */

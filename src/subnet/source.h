@@ -28,8 +28,8 @@ struct sm_source {
 	struct pace groups; /* allowance of new groups */
 	struct pace_lines refusals; /* log lines about refused joins */
 	/*
-	 * open Reports to subscriptions of the port whose last Report was not answered, or that had
-	 * none yet
+	 * number of outstanding Reports to those subscriptions of the port that did not answer
+	 * their last Report, or that have had no Report before
 	 */
 	uint32_t unproven;
 };

@@ -55,8 +55,8 @@ static uint32_t attached_at(const struct sm_port *p, uint8_t *ret_port)
 }
 
 /*
- * Return the index of the switch to which a member is attached, or NOWHERE. The result is stored as long as the
- * database of this sweep is in use.
+ * Return the index of the switch to which a member is attached, or NOWHERE. The result is stored in @m and
+ * valid while the database of this sweep is in use.
  */
 static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
 {
