@@ -9,7 +9,8 @@
  *
  * The socket is in the network namespace of the process that writes the parameter, or in the one that netns=FD names by
  * a descriptor of this process. When that namespace ends, the device is removed. The device itself, and the interface
- * that ib_ipoib makes for it, are in the namespace of the writer, so the cable of ib0 need not be seen where ib0 is.
+ * that ib_ipoib makes for it, are in the namespace of the writer, so programs that use ib0 need not see the socket that
+ * carries its packets.
  */
 
 #include <linux/ctype.h>
@@ -100,7 +101,7 @@ static int parse_silence(const char *s, unsigned int *ret)
 	return kstrtouint(s, 0, ret) || *ret > UIB_SILENCE_MS ? -EINVAL : 0;
 }
 
-/* An address may name an interface (fe80::1%eth0), which is one of the socket's namespace. So netns= precedes the addresses. */
+/* An address may name an interface (fe80::1%eth0) of the socket's namespace. So netns= must precede the addresses. */
 static int parse_netns(struct spec *s, const char *value)
 {
 	struct net *net;
@@ -318,7 +319,10 @@ static int add_text(struct net *net, const char *text)
 
 	if (strscpy(copy, text, sizeof(copy)) < 0)
 		return -E2BIG;
-	/* The link has no reference: a namespace that ends removes its devices. */
+	/*
+	 * This reference lasts for this call only. The device keeps none, so that the namespace can
+	 * end and remove the device.
+	 */
 	s.net = get_net(net);
 	err = parse(copy, &s);
 	if (!err)

@@ -156,7 +156,7 @@ static int find_peer(struct task *t)
 	if (t->cfg.neigh != PROBE_NEIGH_UNASKED &&
 	    (t->cfg.neigh != PROBE_NEIGH_ABSENT || ip.family == RTNL_V4))
 		return 0;
-	/* Text that can be an IPv6 address or a GID, and no neighbour has the address */
+	/* The text may be a GID instead of an IPv6 address, because no neighbour has the address */
 	memcpy(gid.raw, ip.addr, sizeof(gid.raw));
 	t->cfg.has_peer = true;
 	t->cfg.peer = gid;

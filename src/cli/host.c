@@ -58,8 +58,8 @@ static int set_preload(const char *lib)
 }
 
 /*
- * Puts libuipoib-umad.so into LD_PRELOAD, so that programs that open /dev/infiniband/umad0 get our devices. Return:
- * 0, or the exit status, after an error message.
+ * Puts libuipoib-umad.so into LD_PRELOAD, so that programs that open /dev/infiniband/umad0 get the devices of the
+ * instance. Return: 0, or the exit status, after an error message.
  */
 static int preload(const char *umad, const char *instance)
 {

@@ -16,8 +16,8 @@
 /*
  * DOC: trace
  *
- * Runs a probe (trace_probe.c) in the host, while the instance reports what its fabric does with the packets. The trace
- * is complete when the probe has ended and the instance has sent no row for QUIET_MS.
+ * `trace` runs a probe (trace_probe.c) in the host, while the instance reports what its fabric does with the packets.
+ * The trace is complete when the probe has ended and the instance has sent no row for QUIET_MS.
  */
 
 #define QUIET_MS 150

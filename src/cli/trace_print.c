@@ -110,7 +110,7 @@ static void print_hop(const json_t *row, const char *event)
 	free(out);
 }
 
-/* Print what the host does, with the verb of the probe: "pings", "connects to TCP port 80 of" */
+/* Print what the host does, with the verb of the probe: "pings", "connects to TCP port 80 at" */
 static void print_verb(const struct trace_probe *probe, int port)
 {
 	const char *gap = strchr(probe->verb, '%');

@@ -93,7 +93,10 @@ static int set_value(json_t *args, const struct cli_key *k, const char *value)
 	return 0;
 }
 
-/* Takes one word, or a key and its value. *used becomes the number of these words. */
+/*
+ * Add an argument to @args from one word, or from a key and its value. *used is set to the number
+ * of these words.
+ */
 static int take(json_t *args, const struct cli_key *keys, int left, char **argv, int *used)
 {
 	const struct cli_key *k = find_key(keys, argv[0]);

@@ -234,7 +234,10 @@ static void offer_words(const struct completion *c, const char *usage, int at)
 
 /* --- the whole line */
 
-/* The row of @table with this name or abbreviation; no message if there is none */
+/*
+ * Return the row of @table with this name or abbreviation; NULL, without a message, if there is
+ * none
+ */
 static const struct cli_cmd *find(const struct cli_cmd *table, const char *word)
 {
 	const struct cli_cmd *found = NULL;

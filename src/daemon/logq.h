@@ -31,8 +31,8 @@ struct logq {
 void logq_add(struct logq *q, const char *line, size_t len);
 
 /*
- * logq_send() - Send as many lines as the socket takes now. True if lines are left, to be sent when the socket
- * is writable again
+ * logq_send() - Send as many lines as the socket takes now. Return: true if lines remain, which can be sent
+ * when the socket is writable again
  */
 bool logq_send(struct logq *q);
 

@@ -128,7 +128,10 @@ static void name_limit(int status, char err[INST_ERR_MAX])
 		snprintf(err, INST_ERR_MAX, "%.400s (the system's limit, see fs.file-max)", why);
 }
 
-/* Runs in the helper, which keeps the right to remove the sockets when the daemon drops it. */
+/*
+ * Runs in the helper, because the helper can still remove the sockets when the daemon has dropped
+ * its privileges.
+ */
 static void remove_sockets(const void *name)
 {
 	proto_unlink(name);
@@ -191,7 +194,7 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 	return status ? exit_status_of(d->in, status) : 0;
 }
 
-/* Fails if the system allows neither a change of user nor a user namespace. */
+/* This function fails if the system allows neither a change of user nor a user namespace. */
 static int drop_privileges(struct inst *in, char err[INST_ERR_MAX])
 {
 	uint32_t flags = port_any_verbs(in) ? PRIVS_NET_RAW | PRIVS_VERBS : 0;

@@ -42,7 +42,10 @@ static void enter_ns(int fd)
 		fatal("setns: %m");
 }
 
-/* Moves the interface from the namespace of this process to another one. There it is down and has no address. */
+/*
+ * Moves the interface from the namespace of this process to another one. In the new namespace, the interface is
+ * down and has no address.
+ */
 static void move_to(int ns)
 {
 	struct net_request m = {
@@ -124,7 +127,9 @@ void cable_add_hca(const char *line)
 	char text[256];
 	int status;
 
-	/* ib0 comes to the namespace of this process. */
+	/*
+	 * netns= applies to the socket only. The kernel makes ib0 in the namespace of this process.
+	 */
 	snprintf(text, sizeof(text), "%.*s netns=%d%s", (int)name, line, cable_fd, line + name);
 	status = write_file("/sys/module/uib/parameters/add", text);
 	if (status)

@@ -190,7 +190,10 @@ static void from_host(struct cmd *c)
 
 /* --- output */
 
-/* Sends one piece of CMD's output. False: the pipe is closed, or is empty now */
+/*
+ * Sends one piece of CMD's output. Return: false if the pipe is closed or has no more output at
+ * present
+ */
 static bool pull(struct cmd *c, int which)
 {
 	uint8_t buf[FRAME_DATA_MAX];
@@ -223,8 +226,8 @@ static void drain(struct cmd *c)
 /* --- waiting for the end of CMD */
 
 /*
- * Reaps all processes that have ended, because orphans have this process, init, as their parent. True: CMD was one of
- * these processes
+ * Reaps all processes that have ended, because orphans have this process, init, as their parent. Return: true if CMD
+ * was one of these processes
  */
 static bool reap(const struct cmd *c, int *ret_status)
 {

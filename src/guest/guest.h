@@ -33,7 +33,8 @@ void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((forma
  */
 void chan_wait_end(void);
 /*
- * chan_recv() - Read the octets that are waiting, for frame_rx_next() of @rx. False: the host has closed the channel
+ * chan_recv() - Read the octets that wait in the channel into @rx, for frame_rx_next(). Return: false if the host
+ * has closed the channel
  */
 bool chan_recv(struct frame_rx *rx);
 
@@ -94,8 +95,8 @@ void net_up(unsigned int hcas, unsigned int seconds);
 /* --- systemd.c */
 
 /*
- * systemd_start() - Make systemd the first process. It returns in a child of it when systemd has booted; the VM ends if systemd
- * does not boot
+ * systemd_start() - Make systemd the first process. The function returns in a child of systemd when systemd has booted;
+ * the VM ends if systemd does not boot
  */
 void systemd_start(void);
 

@@ -166,7 +166,10 @@ static void set_addresses(void)
 	}
 }
 
-/* Waits until an interface can send, but not after @until_ms. Returns the time so far, in ms. */
+/*
+ * Waits until an interface can send. @ms: time waited for other interfaces before. If the total
+ * exceeds @until_ms, the VM ends. Returns the total, in ms.
+ */
 static unsigned int wait_up(unsigned int hca, unsigned int ms, unsigned int until_ms)
 {
 	char said[128] = "";

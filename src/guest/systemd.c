@@ -15,8 +15,9 @@
 #include "vm/guest.h"
 
 /*
- * systemd becomes the first process of the VM, and a child of init, which systemd adopts, waits for the end of its boot and runs
- * CMD. The words that the kernel is given for systemd are in vm/qemu.c.
+ * init executes systemd, which becomes the first process of the VM. Before that, init forks a child, which systemd
+ * adopts. This child waits until systemd has booted, and runs CMD. The words for systemd on the kernel's command line
+ * are in vm/qemu.c.
  */
 
 #define PRIVATE \
@@ -24,8 +25,9 @@
 #define TICK_MS 20
 
 /*
- * The host's configuration is not made for the VM. Files in /run have the precedence over those in /usr/lib: /tmp keeps the
- * host's files, and the journal does not copy the host's.
+ * The configuration in the host's root file system is not made for a VM. Files in /run have precedence over those in
+ * /usr/lib. With the empty tmp.conf, systemd does not clean /tmp, which has the host's files. The journal is kept
+ * in memory, apart from the host's journal.
  */
 static const struct {
 	const char *path, *text;

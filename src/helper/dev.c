@@ -13,7 +13,9 @@
 
 #define TXQLEN 1000
 #define MTU_MIN 68 /* smallest MTU of IPv4 (RFC 791) */
-/* largest MTU that both kinds accept; the largest MTU of a TAP is 65535 less an Ethernet header */
+/*
+ * largest MTU that a TAP and an ibtap device accept; that of a TAP is 65535 less an Ethernet header
+ */
 #define MTU_MAX 65520
 
 /* ----- the TAPs that we made; the helper changes no other interface */

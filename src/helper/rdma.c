@@ -17,10 +17,10 @@
 /*
  * Device files of the ports of RDMA devices that the configuration names
  *
- * A sealed main process opens a device again after its driver was loaded again. It sees no files but those in a folder
- * of its own, a tmpfs that the helper made before the seal. On request the helper makes the files uverbsN and umadN of
- * a port in this folder. Requests may come from an attacker who controls the main process, so the helper makes files
- * of such ports only that were named before the seal, and takes their numbers from sysfs.
+ * A sealed main process opens a device again after its driver was loaded again. The main process sees no files but
+ * those in a folder of its own, a tmpfs that the helper made before the seal. On request the helper makes the files
+ * uverbsN and umadN of a port in this folder. Requests may come from an attacker who controls the main process, so the
+ * helper makes files of such ports only that were named before the seal, and takes their numbers from sysfs.
  */
 
 #define DEVICES_MAX 1024 /* RDMA_MAX_PORTS: most devices of a kind that the kernel makes */
@@ -146,7 +146,10 @@ static int find(struct srv_rdma_port *p)
 	return find_uverbs(device, p->uverbs);
 }
 
-/* The file may also be that of another port of the same device. */
+/*
+ * Remove the device files of a port. Another port of the same device may have the same file
+ * uverbsN, which srv_rdma_nodes() makes again if the device exists.
+ */
 static void remove_nodes(const struct srv_rdma *d, struct srv_rdma_port *p)
 {
 	if (*p->uverbs)

@@ -62,8 +62,9 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * Serves the last request of the start. Afterwards the helper makes no TAPs and namespaces. It opens only sockets,
- * and namespaces that were made again, and makes device files of ports that were named, so it drops the privileges that this does not need.
+ * Serves the last request of the start. Afterwards the helper makes no TAPs and namespaces. It opens only sockets, and
+ * namespaces that were made again, and makes device files of ports that were named, so the helper drops all privileges
+ * that these tasks do not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)

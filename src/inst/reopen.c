@@ -10,7 +10,7 @@
 #include "inst/port.h"
 #include "verbs/verbs.h"
 
-/* A reason that stays the same is logged once. */
+/* Log why the device cannot be opened. A reason that stays the same is logged once. */
 static void log_why(struct inst_port *p, const char *why)
 {
 	if (!strcmp(p->reopen.why, why))

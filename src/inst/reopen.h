@@ -3,8 +3,8 @@
 #define INST_REOPEN_H
 
 /*
- * Ports of the kernel's RDMA devices whose device failed or was removed: once a second the helper looks for the device,
- * and when it is there, the port opens it again.
+ * A port over an RDMA device of the kernel (verbs) is opened again after the device failed or was removed. Once a
+ * second the helper looks for the device. When the device is back, the port opens it.
  */
 
 #include "inst/inst.h"
@@ -20,7 +20,10 @@ struct reopen {
 };
 
 void reopen_init(struct inst_port *p);
-/* reopen_allow() - Name the port to the helper, before it is sealed. Without privileges this only leaves a log message */
+/*
+ * reopen_allow() - Name the port to the helper, before the helper is sealed. If the helper lacks the privileges to make
+ * device files, only a log line is written
+ */
 void reopen_allow(struct inst_port *p);
 /* reopen_start() - The device has failed. May be called in a callback of the port */
 void reopen_start(struct inst_port *p, ns_t now);

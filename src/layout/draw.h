@@ -15,7 +15,10 @@
  */
 void layout_dot(const struct layout *l, FILE *out);
 
-/* layout_svg() - Write an SVG document, which has no scripts and refers to nothing outside. It follows the viewer's choice of dark or light */
+/*
+ * layout_svg() - Write an SVG document, which has no scripts and refers to nothing outside. The colours follow the
+ * viewer's choice of a dark or light theme
+ */
 void layout_svg(const struct layout *l, FILE *out);
 
 /**

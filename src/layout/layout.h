@@ -31,7 +31,7 @@ struct layout_node {
 
 	/* Results of layout_place() */
 	unsigned int level;
-	/* row inside the block of CAs below a switch, from 0 at the top; of a switch 0 */
+	/* row of a CA in the block below its switch, from 0 at the top; 0 for a switch */
 	unsigned int row;
 	unsigned int folded; /* CAs of a switch that are not drawn */
 	bool hidden; /* a folded CA, which has no place */
@@ -61,7 +61,10 @@ struct layout {
 	double width; /* all .x are between 0 and this */
 };
 
-/* layout_place() - Fill in the results. The ends of links must be valid. 0 or -ENOMEM */
+/*
+ * layout_place() - Compute the members marked as results. The ends of links must be valid. Return:
+ * 0 or -ENOMEM
+ */
 int layout_place(struct layout *l);
 
 /* layout_free() - Free nodes, links and the texts of nodes, but not @l itself */

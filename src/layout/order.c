@@ -5,8 +5,8 @@
 #include "layout/priv.h"
 
 /*
- * Orders the switches of each level from left to right. In this file, .x of a switch is its
- * relative place in its level, from 0 to 1.
+ * This file orders the switches of each level from left to right. In this file, .x of a switch is
+ * its relative place in its level, from 0 to 1.
  */
 
 #define SWEEPS 8 /* number of passes upwards and downwards; further passes change little */
@@ -27,7 +27,8 @@ static int by_wish(const void *pa, const void *pb)
 }
 
 /*
- * Return the mean place of the neighbours at @level; if the node has none there, its present place
+ * Return the mean place of the neighbours at @level; if the node has no neighbour there, the node's
+ * present place
  */
 static double mean_at(const struct layout *l, const struct layout_graph *g, unsigned int n,
 		      unsigned int level)

@@ -5,7 +5,8 @@
 #include "layout/priv.h"
 
 /*
- * Computes coordinates: first of the CAs (in blocks) and of the switches above the blocks, then of the higher levels.
+ * This file computes coordinates: first those of the CAs (in blocks) and of the switches above the blocks, then those
+ * of the higher levels.
  */
 
 #define GAP 0.5 /* space between the blocks of two switches */

@@ -6,7 +6,7 @@
 
 #include "layout/layout.h"
 
-/* Neighbours of each node, a row of .to for each; parallel cables count as one */
+/* The neighbours of each node: node k has one row in .to. Parallel cables count as one neighbour */
 struct layout_graph {
 	unsigned int *start; /* start of node k's row; start[nnodes] is the end */
 	unsigned int *to;
@@ -18,7 +18,7 @@ struct layout_order {
 	unsigned int *start; /* start of level k in .at, from level 1; start[levels] is the end */
 };
 
-/* Each allocates its result; 0 or -ENOMEM */
+/* These functions allocate the arrays in their results. Return: 0 or -ENOMEM */
 int layout_graph_make(struct layout_graph *g, const struct layout *l);
 int layout_order_make(struct layout_order *o, struct layout *l, const struct layout_graph *g);
 

@@ -30,7 +30,10 @@ static const char style[] =
 	"</style>\n"
 	"<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
 
-/* Write the text of an element, cut after @max characters unless @max is 0. Control characters become \xNN */
+/*
+ * Write @s as the text of an XML element, cut after @max characters unless @max is 0. Control characters
+ * become \xNN
+ */
 static void text(FILE *out, const char *s, unsigned int max)
 {
 	char safe[512];

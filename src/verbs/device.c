@@ -215,7 +215,10 @@ bool verbs_lost(const struct ca *ca)
 	return container_of(ca, const struct verbs_port, ca)->dead;
 }
 
-/* Everything that belongs to the device that is gone. What the callers have got stays: queue pairs, groups, handles. */
+/*
+ * Destroy all objects of the device that is gone. The objects of the port's callers stay: queue pairs, attachments to
+ * groups, and address handles.
+ */
 static void let_go(struct verbs_port *p)
 {
 	struct verbs_qp *q;

@@ -43,7 +43,10 @@ void verbs_unwatch(struct verbs_port *p, int fd)
 
 /* --- completions */
 
-/* NULL: the queue pair of the CQ was destroyed, although the adapter could not destroy its CQ */
+/*
+ * Find the queue pair of a CQ. Return: NULL if it was destroyed although the adapter could not
+ * destroy its CQ
+ */
 static struct verbs_qp *qp_of(const struct verbs_port *p, const struct ibv_cq *cq)
 {
 	struct verbs_qp *q;

@@ -129,7 +129,7 @@ static void cm_supported(struct ca *ca, bool on, ns_t now)
 	(void)ca, (void)on, (void)now;
 }
 
-/* Make what the port keeps when its device fails, and open the device. */
+/* Make the objects that the port keeps when its device fails, and open the device. */
 static int start(struct verbs_port *p, char err[VERBS_ERR_MAX])
 {
 	int status = verbs_mads_init(p);

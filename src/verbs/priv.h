@@ -177,11 +177,20 @@ int verbs_qp_create(struct ca *ca, const struct ca_qp_attr *attr, void *ctx, str
 void verbs_qp_destroy(struct ca_qp *qp);
 int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t verbs_qp_num(const struct ca_qp *qp);
-/* verbs_qp_unmake() - Destroy the adapter's objects. Return: false: it may still write to the receive buffers */
+/*
+ * verbs_qp_unmake() - Destroy the adapter's objects. Return: false if the adapter may still write to the receive
+ * buffers
+ */
 bool verbs_qp_unmake(struct verbs_qp *q);
-/* verbs_qp_remake() - Make them again on another device, with the same attachments to groups. 0 or -errno */
+/*
+ * verbs_qp_remake() - Make the adapter's objects again on another device, with the same attachments to
+ * groups. 0 or -errno
+ */
 int verbs_qp_remake(struct verbs_qp *q);
-/* verbs_qp_restart() - Reset the queue pair, and walk back to RTS. 0 or -errno, after which it is .stopped */
+/*
+ * verbs_qp_restart() - Reset the queue pair, and bring it back to RTS. 0 or -errno, after which the queue
+ * pair is .stopped
+ */
 int verbs_qp_restart(struct verbs_qp *q);
 /* verbs_qp_mend() - Restart a queue pair that is in an error state */
 void verbs_qp_mend(struct verbs_qp *q);

@@ -72,7 +72,8 @@ static struct pkt *copy_payload(struct pkt_pool *pool, const uint8_t *data, uint
 }
 
 /*
- * Makes a packet of a completion. False: the completion gives no packet, and the reason is counted.
+ * Makes a packet of a completion. Return: false if the completion gives no packet. The reason is
+ * then counted.
  */
 static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *ret)
 {

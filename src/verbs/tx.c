@@ -4,8 +4,8 @@
 #include "verbs/priv.h"
 
 /*
- * Every work request requests a completion. If only the last request of a list did, and the adapter accepted only the
- * first ones, these would never complete.
+ * Every work request requests a completion. Otherwise, if only the last request of a list did and the adapter
+ * accepted only the first requests, no completion would report these requests.
  */
 
 static struct verbs_tx *tx_at(struct verbs_qp *q, unsigned int i)
@@ -65,7 +65,9 @@ bool verbs_tx_reap(struct verbs_qp *q)
 	return n > 0;
 }
 
-/* Reaps all, and looks after a queue pair that a send has stopped. */
+/*
+ * Poll all completions of sends, and restart the queue pair if a send with an error has stopped it.
+ */
 static void reap_all(struct verbs_qp *q)
 {
 	while (verbs_tx_reap(q))

@@ -58,8 +58,8 @@ struct verbs_stats {
  * @notify, @ctx: callbacks of the port, borrowed until ca_close()
  * @err:	message on failure
  *
- * The calling process keeps the credentials with which the device files are opened only with kernels that take all commands
- * by ioctl() (Linux 5.0); earlier kernels refuse commands after a change of credentials.
+ * The process may change its credentials after the call, for example drop its privileges, if the kernel takes all
+ * commands by ioctl() (Linux 5.0). Earlier kernels refuse commands after such a change.
  * Return: 0; -ENODEV: no such device or port; -EMEDIUMTYPE: the port is not InfiniBand; -EOPNOTSUPP this build has no
  * verbs; -ELIBACC the library is missing; -ENOMEM; -errno
  */

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 /*
- * Writes zeros up to a multiple of 4. The format requires this padding after the header with the name, and after the
- * data.
+ * Write zeros until @len is a multiple of 4. The format requires this padding after the header with the name, and
+ * after the data.
  */
 static void pad(FILE *f, size_t len)
 {

@@ -50,7 +50,7 @@ static int put_module(struct writer *w, const char *path)
 	return 0;
 }
 
-/* Lists the modules that were added since the last call. */
+/* Adds those modules to the archive that were added to .m since the last call. */
 static int put_modules(struct writer *w)
 {
 	int status = 0;

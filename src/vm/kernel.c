@@ -121,7 +121,10 @@ static int no_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 
 /* --- the kernel */
 
-/* Finds all files except the module. Return: 0; -ENOENT or -EINVAL with the reason in @err */
+/*
+ * Finds all files of the kernel except uib.ko. Return: 0; -ENOENT or -EINVAL with the reason in
+ * @err
+ */
 static int look_at(struct vm_kernel *k, const char *image, char err[VM_ERR_MAX])
 {
 	char dep[sizeof(k->modules) + 16];

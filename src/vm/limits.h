@@ -10,8 +10,8 @@
  *	until CMD runs					120 s, with systemd 360 s, or the time of --timeout in place of these
  *	until CMD has ended				no limit, or the time of --timeout
  *
- * All but the second are measured from the start of QEMU. They are long, because an emulated processor on a busy machine
- * is slow.
+ * All limits but the second are measured from the start of QEMU. The limits are long, because an emulated processor on
+ * a busy machine is slow.
  */
 
 #include <stdbool.h>
@@ -27,9 +27,9 @@ struct vm_limits {
 };
 
 /**
- * vm_limits_ms() - When the present step must have ended
- * @hello:	the first process of the guest has opened the channel
- * @ready:	CMD runs
+ * vm_limits_ms() - Return the time at which the present step must have ended
+ * @hello:	true if the first process of the guest has opened the channel
+ * @ready:	true if CMD runs
  *
  * Return: milliseconds since the start of QEMU; -1: there is no limit
  */

@@ -105,7 +105,7 @@ static bool is_file_of(const char *p, size_t len, const char *name)
 	return true;
 }
 
-/* The line of module @name in modules.dep, "FILE: FILE ...\n"; NULL if there is none */
+/* Return the line of module @name in modules.dep, "FILE: FILE ...\n"; NULL if there is none */
 static const char *line_of(const struct modules *m, const char *name)
 {
 	for (const char *p = m->dep; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
@@ -196,7 +196,7 @@ static bool inside(uint64_t at, uint64_t size, size_t len)
 	return at <= len && size <= len - at;
 }
 
-/* Reads section header @i. False: the file is too short for it */
+/* Reads section header @i. Return: false if the file is too short for it */
 static bool section(const uint8_t *elf, size_t len, const Elf64_Ehdr *eh, unsigned int i,
 		    Elf64_Shdr *ret)
 {

@@ -17,7 +17,7 @@
 #define SANDBOX "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 
 /*
- * Kernel and C library copy by "rep movsb" on a processor that is said to do this fast. QEMU emulates this
+ * Kernel and C library copy by "rep movsb" on a processor whose CPUID says that this is fast. QEMU emulates this
  * instruction octet by octet, so a guest that uses it needs several times as much time for TCP. The fifth level of
  * page tables costs a read for each page that is not in the TLB, and no guest has so much memory.
  */
@@ -115,8 +115,9 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 }
 
 /*
- * The words on the kernel's command line for systemd. The root is a copy of the host's, so nothing is mounted or checked as the
- * host's /etc/fstab says, and /tmp stays the host's. Timers would start the host's daily work. "first boot" would enable units that the host does not have enabled.
+ * The words on the kernel's command line for systemd. The root is a copy of the host's, so nothing is mounted or
+ * checked as the host's /etc/fstab says, and /tmp stays the host's. Timers would start the host's daily work. In a
+ * first boot, systemd would enable units that are not enabled on the host.
  */
 #define SYSTEMD_WORDS                                                                              \
 	" systemd.unit=%s fstab=no luks=no systemd.gpt_auto=no systemd.condition-first-boot=no "   \

@@ -340,7 +340,7 @@ static void stop(struct vm *v)
 			;
 	}
 	v->pid = 0;
-	while (v->log_fd >= 0) /* ends, because QEMU has closed the other side */
+	while (v->log_fd >= 0) /* the loop ends, because QEMU has closed the other end */
 		log_readable(v);
 	for (size_t i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -475,7 +475,10 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 	stop(v);
 }
 
-/* Whether the boot failed for a reason that another boot without KVM may not meet. CMD has not run then. */
+/*
+ * Tell whether the boot failed for a reason that may not occur in another boot without KVM. CMD has not run
+ * then.
+ */
 static bool worth_another_boot(const struct vm *v, bool kvm)
 {
 	long long limit = v->cfg->timeout_ms;
