@@ -164,7 +164,7 @@ static void raise_nofile(void)
 	if (getrlimit(RLIMIT_NOFILE, &r))
 		return;
 	r.rlim_cur = r.rlim_max;
-	/* on failure the limit does not change; it is enough for a few hosts */
+	/* if setrlimit() fails, the old limit stays, which is enough for a few hosts */
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 

@@ -122,11 +122,12 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
- * From here on the helper makes no namespaces and no TAPs. The only device files that it makes are those of
- * netdev_post_rdma_nodes(). The helper opens a namespace, and passes its file to the daemon, only if the namespace was deleted
- * and somebody has made it again under its name (netdev_post_ns_follow()). It passes sockets of AF_UNIX only, and only
- * if it has passed such a socket before. It changes only the TAPs that it made. The helper drops the privileges that it
- * no longer needs, and filters its system calls.
+ * From here on the helper makes no namespaces and no TAPs. The only device files that it makes are
+ * those of netdev_post_rdma_nodes(). The helper opens a namespace, and passes its file to the
+ * daemon, only if the namespace was deleted and somebody has made it again under its name
+ * (netdev_post_ns_follow()). The helper passes sockets of AF_UNIX only, and only if it has passed
+ * such a socket before. It changes only the TAPs that it made. The helper drops the privileges that
+ * it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);

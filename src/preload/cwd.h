@@ -14,15 +14,16 @@
 bool cwd_is_ours(void);
 
 /**
- * cwd_get() - Copy the working directory, if it is one of ours
+ * cwd_get() - Copy the working directory, if only this library provides this directory
  * @ret:	PATH_MAX octets, written only on success
- * Return: false if it is not ours
+ * Return: false if the working directory is an ordinary one
  */
 bool cwd_get(char *ret);
 
 /*
- * Called when the program starts. Enters the directory that PWD names, if that is one of ours and
- * the kernel's working directory is the one that a process has after chdir() to a directory of ours.
+ * Called when the program starts. A parent process may have entered a directory that only this
+ * library provides, and then started this program. If so, PWD names this directory, and the kernel's
+ * working directory is PARK (or "/"). The function enters the directory again.
  */
 void cwd_adopt(void);
 

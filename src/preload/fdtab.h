@@ -27,7 +27,7 @@ enum fd_kind {
 /**
  * fdtab_kind() - Return the kind of a descriptor
  * @fd:	any number
- * Return: the kind; FD_OTHER if the descriptor is not ours. errno does not change
+ * Return: the kind; FD_OTHER if this library did not make the descriptor. errno does not change
  */
 enum fd_kind fdtab_kind(int fd);
 
@@ -48,11 +48,11 @@ void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
 
 /**
  * fdtab_copy() - Record that a descriptor was duplicated
- * @from:	a descriptor, ours or not
+ * @from:	a descriptor of any kind
  * @to:		the copy, negative if the duplication failed
  *
- * When @from is not ours, the old entry of @to is not removed, because a child after vfork() shares the parent's
- * table, and in the parent the descriptor @to is unchanged. A stale entry does no harm.
+ * If the kind of @from is FD_OTHER, the old entry of @to is not removed, because a child after vfork() shares
+ * the parent's table, and in the parent the descriptor @to is unchanged. A stale entry does no harm.
  * Return: @to
  */
 int fdtab_copy(int from, int to);
@@ -82,7 +82,10 @@ int fdtab_path(char *ret, int fd);
  */
 const char *fdtab_proc(char *ret, int fd);
 
-/* Add to the table those inherited descriptors that are ours, after exec(). */
+/*
+ * After exec(), add to the table those inherited descriptors that this library made before the
+ * exec().
+ */
 void fdtab_adopt(void);
 
 #endif

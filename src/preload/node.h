@@ -21,17 +21,17 @@ struct node {
 /*
  * node_look() - Read the attributes of a path that this library provides
  * @ret:	written only on success
- * @p:		a path of ours
+ * @p:		a path that this library provides
  * Return: 0; -ENOENT, -ENOTDIR (name of a file followed by a slash), or the daemon's -errno
  */
 int node_look(struct node *ret, const struct path *p);
 
 /**
- * node_load() - Read the attributes and the content of a path of ours
+ * node_load() - Read the attributes and the content of a path that this library provides
  * @ret:		written only on success
  * @ret_content:	content of a file or names in a directory, nothing for a device; the caller
  *			releases it with conn_content_free()
- * @p:			a path of ours
+ * @p:			a path that this library provides
  * Return: as node_look()
  */
 int node_load(struct node *ret, struct conn_content *ret_content, const struct path *p);

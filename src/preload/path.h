@@ -31,16 +31,16 @@ struct path {
 };
 
 /**
- * path_find() - Decide whether a path is one of ours
+ * path_find() - Tell whether this library provides a path
  * @ret:	the result; @ret->rest may point to @path or into @ret
  * @dirfd:	as for openat()
- * @path:	as for openat(); NULL and "" are never ours
+ * @path:	as for openat(); NULL and "" are never provided
  *
- * A path can only be ours if it contains "infiniband" or is relative to a directory of ours, so all
- * other paths cost one strstr(). Names are resolved as text, which is right because no directory of
- * ours is a symbolic link. A path that leaves our directories by ".." is passed on to the C library
- * as an absolute path.
- * Return: true if the path is ours
+ * The library provides a path only if the path contains "infiniband" or is relative to a directory
+ * that the library provides, so all other paths cost one strstr(). Names are resolved as text,
+ * which is right because none of these directories is a symbolic link. A path that leaves them by
+ * ".." is passed on to the C library as an absolute path.
+ * Return: true if the library provides the path
  */
 bool path_find(struct path *ret, int dirfd, const char *path);
 

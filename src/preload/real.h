@@ -12,9 +12,10 @@
  *	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
  *	fd	is it one that open() of such a path returned?						fdtab.c
  *
- * The meaning of a descriptor of ours is stored in the kernel, in a socket to the daemon or in a memfd whose name is
- * the path. So dup(), fork(), exec() and every way to close a file work without our help. The table in fdtab.c only
- * remembers the inode of each descriptor. A descriptor that now has another inode is no longer ours.
+ * What such a descriptor refers to is stored in the kernel: the descriptor is a socket to the daemon or a memfd whose
+ * name is the path. So dup(), fork(), exec() and every way to close a file work without help of the library. The
+ * table in fdtab.c only remembers the inode of each descriptor. A descriptor that now has another inode no longer
+ * belongs to the library.
  *
  *	open.c	open, fopen, dup, fcntl		umad.c	read, write, ioctl of a MAD device
  *	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl of any descriptor
@@ -80,7 +81,9 @@
 	X(int, dup2, (int, int))                                                 \
 	X(int, dup3, (int, int, int))
 
-/* The definitions that follow ours in the search order of the dynamic linker (RTLD_NEXT). */
+/*
+ * The definitions that follow this library's in the search order of the dynamic linker (RTLD_NEXT).
+ */
 struct real {
 #define X(type, name, params) type(*name) params;
 	REAL_FUNCTIONS(X)

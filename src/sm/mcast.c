@@ -12,9 +12,9 @@
  * subnet/tree.c computes, for each switch, the ports that a group needs. This file writes these
  * ports to the multicast forwarding tables (MFTs) of the switches.
  *
- * A job is one block of one position of a switch's MFT that must be written. When a job is sent, it
- * carries the entries that are wanted at that time. A waiter, such as the answer to a join, waits
- * until all jobs that are older than the waiter are done.
+ * A job is one block (32 MLIDs) at one position (16 ports) of a switch's MFT that must be written.
+ * When a job is sent, it carries the entries that are wanted at that time. A waiter, such as the
+ * answer to a join, waits until all jobs that are older than the waiter are done.
  *
  * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
  * jobs are still in the list.

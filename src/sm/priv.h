@@ -107,7 +107,7 @@ struct sm_feed {
 	struct smpq_source source;
 	struct sm *sm;
 	void (*fn)(struct sm *sm, struct sm_port *p, ns_t now); /* queues the SMPs of a port */
-	/* next node and port; or next switch and LFT block, and the switch before which to end */
+	/* next node or switch, its next port or LFT block, and the switch before which to end */
 	uint32_t at, item, end;
 };
 
@@ -248,12 +248,12 @@ void sm_emit_stage(struct sm *sm, ns_t now);
 void sm_emit_port(struct sm *sm, const ib_gid *gid, bool in_service, ns_t now);
 void sm_emit_group(struct sm *sm, const struct sm_group *g, bool created, ns_t now);
 
-/* SMPs to a node or a port of the database (discover.c) */
+/* Make an SMP to a node or a port of the database (discover.c) */
 struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
 /*
- * An SMP to a CA port takes a route that ends at this port, because the tables of a CA are those of
- * the port of arrival.
+ * The SMP to a CA port takes a directed route that ends at this port, because the tables of a CA
+ * are those of the port of arrival.
  */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);

@@ -147,8 +147,8 @@ struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
 struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
 
 /*
- * sm_db_end_port() - Return the end port after @p among those that the sweep reached; with NULL, the first one. The
- * physical ports of a switch are node->port[1 .. nports]; ->known marks those that were reached
+ * sm_db_end_port() - Return the end port after @prev among the end ports that the sweep reached; with NULL, the
+ * first one. The physical ports of a switch are node->port[1 .. nports]; ->known marks those that were reached
  */
 struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
 

@@ -16,8 +16,8 @@ struct sm_mcmember {
 	uint8_t join_state; /* JoinState bits, MCM_JOIN_* */
 	bool proxy;
 	/*
-	 * Switch and port to which the member is attached. They are looked up once per sweep
-	 * (.at_sweep), because a join visits all members. For subnet/tree.c
+	 * Port and switch to which the member is attached, which subnet/tree.c looked up in the
+	 * database of sweep .at_sweep. They are stored, because a join visits all members.
 	 */
 	uint8_t at_port;
 	uint32_t at_switch;

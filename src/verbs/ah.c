@@ -6,8 +6,8 @@
 #include "verbs/priv.h"
 
 /*
- * Callers with equal attributes share one address handle of the library. An unused handle is not
- * destroyed at once, because its creation is a system call with many adapters, and packets to the
+ * Callers with equal attributes share one address handle of libibverbs. An unused handle is not
+ * destroyed at once, because with many adapters its creation is a system call, and packets to the
  * same neighbour often follow later.
  */
 
@@ -146,7 +146,7 @@ int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah *
 
 	if (p->dead)
 		return -EIO;
-	/* Not every library checks these. */
+	/* Some providers of libibverbs do not check these attributes. */
 	if (a.sl > 15 || !a.dlid || a.dlid == IB_LID_PERMISSIVE ||
 	    (!ib_lid_is_unicast(a.dlid) && (!a.has_grh || !ib_gid_is_mcast(&a.dgid))) ||
 	    (a.has_grh && ib_gid_is_zero(&a.dgid)))

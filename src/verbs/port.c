@@ -123,7 +123,7 @@ static struct mad_ep *port_mad_ep(struct ca *ca)
 	return verbs_port_of(ca)->mads.ep;
 }
 
-/* The kernel's CM sets the bit. */
+/* Nothing to do, because the kernel's CM sets the bit IsCommunicationManagementSupported. */
 static void cm_supported(struct ca *ca, bool on, ns_t now)
 {
 	(void)ca, (void)on, (void)now;

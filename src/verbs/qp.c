@@ -24,7 +24,10 @@ static int to_init(struct verbs_qp *q)
 	return modify(q, &a, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 }
 
-/* Buffers are posted before the queue pair receives, so that the first packets find some. */
+/*
+ * Buffers are posted before the queue pair receives, so that there are buffers for the first
+ * packets.
+ */
 static int to_rts(struct verbs_qp *q)
 {
 	struct ibv_qp_attr rtr = { .qp_state = IBV_QPS_RTR };
@@ -124,9 +127,9 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 }
 
 /*
- * An eighth of the arena is for sends, and an eighth for the first queue pair, which belongs to an interface. The
- * queue pairs of stations come later. Each gets a part of the rest, so small that it suffices for the largest number
- * of stations.
+ * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue pair of an
+ * interface. Later queue pairs belong to stations, which are MAC addresses behind the interface (eth/station.h).
+ * Each of them gets a part of the rest, so small that the memory suffices for the largest number of stations.
  */
 static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
 {
