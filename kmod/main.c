@@ -373,8 +373,8 @@ static void remove_all(const struct net *net)
 	while ((dev = find(net, NULL))) {
 		remove(dev);
 		/*
-		 * If a registration has just failed, the device stays in the list until add() removes it, so check
-		 * again.
+		 * If the registration of this device has just failed, the device stays in the list until add()
+		 * removes it. So repeat the loop until the list is empty.
 		 */
 		cond_resched();
 	}

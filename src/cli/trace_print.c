@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/trace.h"
 
-/* The headers of a packet, a line each */
+/* Print the headers of a packet, each on a line. */
 static void print_headers(const char *text)
 {
 	while (*text) {

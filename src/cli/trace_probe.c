@@ -15,8 +15,8 @@
 
 #define ANSWER_MS 2000 /* time for which a host waits for an answer, as with ping -W2 */
 /*
- * If the instance has not seen the report, it learns of the group within 2 s, when it reads the
- * groups of the host (inst/iface_groups.c).
+ * longer than the 2 s after which the instance reads the groups of the host (inst/iface_groups.c),
+ * in case the instance missed the host's report about the group
  */
 #define JOIN_MS 2500
 

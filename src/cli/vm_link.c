@@ -62,7 +62,7 @@ static int make_sockets(int ret[2], uint16_t *ret_port)
 
 /* --- the request */
 
-/* FNV-1a hash of the name that the caller gives and the port, as a locally administered EUI-64 (bit 57) */
+/* Return a hash (FNV-1a) of @seed, @fabric and @port, as a locally administered EUI-64 (bit 57) */
 static uint64_t make_guid(const char *seed, const char *fabric, const char *port)
 {
 	const char *const part[] = { seed, "/", fabric, "/", port };

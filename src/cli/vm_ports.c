@@ -11,7 +11,7 @@
 
 /* --- options */
 
-/* Parses udp:... ports. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
+/* Checks a "udp:" port. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
 int vm_ports_add(struct vm_ports *p, const char *text)
 {
 	char err[CONF_ERR_MAX];

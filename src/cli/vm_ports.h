@@ -11,12 +11,11 @@
 #include "vm/net.h"
 
 struct vm_ports {
-	const char *text
-		[VM_HCAS_MAX]; /* of --port, .given of them; NULL: the first free port of a switch */
-	struct conf_port to[VM_HCAS_MAX]; /* of a "udp:" port; .udp is not set for another one */
-	uint64_t guid[VM_HCAS_MAX]; /* of --guid, .nguids of them */
+	const char *text[VM_HCAS_MAX]; /* each --port, [given]; NULL: first free port of a switch */
+	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; others: .udp is false */
+	uint64_t guid[VM_HCAS_MAX]; /* each --guid, [nguids] */
 	unsigned int given, nguids;
-	unsigned long wanted; /* of --ports; 0: not given */
+	unsigned long wanted; /* value of --ports; 0: not given */
 	unsigned int n; /* links that are open */
 	struct vm_link link[VM_HCAS_MAX];
 	char line[VM_HCAS_MAX][160];

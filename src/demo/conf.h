@@ -27,8 +27,8 @@ struct demo_conf {
 
 /**
  * demo_conf_make() - Make topology and configuration
- * @hosts:	2 .. DEMO_HOSTS_MAX; 0: 4, or all CAs of the file
- * @topology:	file, or NULL: a ring of 3 switches, or of more if there are more than 12 hosts
+ * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: one for each CA of @topology, or 4 without @topology
+ * @topology:	topology file; NULL: a ring of 3 switches, or of more if there are more than 12 hosts
  *
  * Return: 0; -EINVAL and others with @err
  */

@@ -72,7 +72,9 @@ static void set_mtu(void)
 	close(fd);
 }
 
-/* `uipoib vm` does not answer ARP, so the neighbour entry is permanent. */
+/*
+ * `uipoib vm` does not answer ARP, so the entry of its address in the neighbour table is permanent.
+ */
 static void set_neighbour(void)
 {
 	struct arpreq r = { .arp_flags = ATF_COM | ATF_PERM, .arp_dev = ETH };

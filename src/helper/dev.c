@@ -301,7 +301,7 @@ int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 			       &ns->nl);
 }
 
-/* srv_tap_enter() for requests that carry an IP address */
+/* Check a request that carries an IP address, and then call srv_tap_enter(). */
 static int enter_addr(struct srv_ns *ns, const struct helper_req *req, struct srv_reply *r)
 {
 	const struct rtnl_ip *ip = &req->addr.ip;

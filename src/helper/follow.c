@@ -54,7 +54,8 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	int err = rtnl_link_get(&ns->nl, 0, t->name, &l);
 
 	/*
-	 * Check this first, because the kernel would move the link before it notices that another link has the name.
+	 * First check that no other link has the name, because the kernel would move the link before it notices
+	 * this.
 	 */
 	if (!err)
 		return -EBUSY;

@@ -196,7 +196,8 @@ int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
 int netdev_ns_close(struct netdev_helper *h, uint32_t ns);
 
 /**
- * netdev_ns_fds() - Get the namespaces that `exec` has to enter by netns_enter()
+ * netdev_ns_fds() - Get descriptors of the namespaces that `uipoib exec` has to enter by
+ * netns_enter()
  * @ret_user_fd: user namespace; -1 if the helper made none; may be NULL
  */
 int netdev_ns_fds(struct netdev_helper *h, uint32_t ns, int *ret_net_fd, int *ret_user_fd);
@@ -309,8 +310,8 @@ struct netdev_answer {
 	const char *text; /* the refused step and the reason, or "" */
 	int value; /* number of neighbours deleted; interface index; or the value of netdev_post_ns_follow() */
 	/*
-	 * Descriptor of the socket, or of the namespace that was made again; -1 if there is none. The callback has to
-	 * close it.
+	 * Descriptor that netdev_post_socket() or netdev_post_ns_follow() gets: the socket, or the namespace that was
+	 * made again. -1: none. The callback has to close the descriptor.
 	 */
 	int fd;
 	/* Files of the namespace that was made again; -1 if there are none. The callback has to close them. */

@@ -120,7 +120,8 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what);
 
 /*
- * srv_rtnl_result() - srv_refuse() for a result of rtnetlink, with the kernel's text if there is one
+ * srv_rtnl_result() - Call srv_refuse() if a request to rtnetlink failed, with the kernel's text if
+ * there is one
  *
  * If @err is 0 or more, nothing is stored.
  */

@@ -25,7 +25,10 @@ void reopen_init(struct inst_port *p);
  * device files, only a log line is written
  */
 void reopen_allow(struct inst_port *p);
-/* reopen_start() - The device has failed. May be called in a callback of the port */
+/*
+ * reopen_start() - Begin to open the device again after it has failed. May be called in a callback
+ * of the port
+ */
 void reopen_start(struct inst_port *p, ns_t now);
 void reopen_fini(struct inst_port *p);
 

@@ -55,7 +55,10 @@ struct sm_engine {
 };
 
 /* Parts of a route computation that route.c, reroute.c and the engines share */
-/* sm_router_open() - Make a router for a database that has .routes; .hops of @db stay. Return: NULL if memory ran out */
+/*
+ * sm_router_open() - Make a router for a database that has .routes; .hops of @db is kept. Return: NULL if memory ran
+ * out
+ */
 struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
 /* sm_router_row() - Compute a row of db->hops */
 void sm_router_row(struct sm_router *r, uint32_t from);

@@ -22,7 +22,10 @@
 struct ways {
 	uint32_t *order; /* position of each switch in the order, [nswitches] */
 	uint32_t *at; /* index of the switch at each position, [nswitches] */
-	/* length of the path to the row's switch, with WAY_DOWN; or WAY_NONE; [nswitches][nswitches] */
+	/*
+	 * row d: length of each switch's path to switch d, with the flag WAY_DOWN if the path goes down
+	 * only; WAY_NONE: no path; [nswitches][nswitches]
+	 */
 	uint8_t *way;
 };
 

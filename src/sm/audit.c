@@ -192,7 +192,7 @@ static void read_item(struct sm *sm, struct sm_port *p, struct sm_item it, ns_t 
 	sm->audit_left--;
 }
 
-/* Get the next item and advance the cursor. Return: false at the end of the round */
+/* Get the next part of a table and advance the cursor. Return: false at the end of the round */
 static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_item)
 {
 	while (sm->audit_node < sm->db->nnodes) {

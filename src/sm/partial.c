@@ -222,7 +222,7 @@ static void on_cleared(void *ctx, const struct smp_cmd *cmd, int status, const u
 		read_ports(sm, cmd->node, now);
 }
 
-/* As in a sweep of everything, PortStateChange is cleared before the ports are read. */
+/* As in a heavy sweep, PortStateChange is cleared before the ports are read. */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)
 {

@@ -31,7 +31,7 @@ struct sm_group;
 struct sm_partitions;
 struct sm_engine;
 
-/* LID of a port, which the port gets again when it comes up without a LID. */
+/* LID that the SM assigns to a port if the port comes up without a LID. */
 struct sm_lid_entry {
 	uint64_t port_guid;
 	uint16_t lid;

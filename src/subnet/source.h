@@ -24,7 +24,7 @@
 
 /* Allowances and counters of one port. */
 struct sm_source {
-	struct pace sweeps, reports; /* allowances of sweeps and Reports for its traps */
+	struct pace sweeps, reports; /* allowances of sweeps and Reports for the port's traps */
 	struct pace groups; /* allowance of new groups */
 	struct pace_lines refusals; /* log lines about refused joins */
 	/*

@@ -61,7 +61,10 @@ static void ah_free(struct verbs_port *p, struct verbs_ah *ah)
 	free(ah);
 }
 
-/* Frees the handle that has been unused for the longest time. False: all are in use */
+/*
+ * Frees the handle that has been unused for the longest time. Return: false if all handles are in
+ * use
+ */
 static bool evict(struct verbs_port *p)
 {
 	if (list_empty(&p->idle_ahs))

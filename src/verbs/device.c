@@ -131,7 +131,8 @@ static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
 	if (!p->free_slot || !p->arena)
 		return verbs_refused(err, -ENOMEM, "the packet buffers");
 	madvise(p->arena, size, MADV_DONTFORK);
-	madvise(p->arena, size, MADV_HUGEPAGE); /* less to fault in, to pin and to translate */
+	/* huge pages, so that fewer pages are faulted in, pinned and translated */
+	madvise(p->arena, size, MADV_HUGEPAGE);
 	for (unsigned int i = 0; i < p->nslots; i++)
 		p->free_slot[i] = p->nslots - 1 - i;
 	p->nfree = p->nslots;

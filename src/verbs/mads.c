@@ -58,7 +58,10 @@ static uint64_t tid_of_response(struct verbs_mads *m, uint64_t tid, uint16_t lid
 	return s->tid == tid && s->wire && s->lid == lid ? s->wire : tid;
 }
 
-/* Restores the TID of the request to which @mad is a response. False: the request is not known any more. */
+/*
+ * Restores the TID of the request to which @mad is a response. Return: false if the table has no such
+ * request any more.
+ */
 static bool restore_tid(struct verbs_mads *m, uint8_t *mad)
 {
 	uint64_t wire = be64_at(mad + 8);

@@ -22,7 +22,7 @@
 #define VM_SYSTEMD_MS 360000
 
 struct vm_limits {
-	long long timeout_ms; /* of --timeout; -1: not given */
+	long long timeout_ms; /* value of --timeout, in milliseconds; -1: not given */
 	bool kvm, systemd;
 };
 

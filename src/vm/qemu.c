@@ -100,9 +100,9 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "-machine");
 	add(a, "q35,sata=off,usb=off,smbus=off,vmport=off");
 	/*
-	 * One thread of the host emulates all processors. With a thread for each, a processor sometimes hung, once at a jump
-	 * that the kernel had just patched. Probably QEMU 7.2 kept a translation of the code from before. One thread is not
-	 * slower on two cores, either.
+	 * One thread of the host emulates all processors. With a thread for each, a processor sometimes hung, once at a
+	 * jump that the kernel had just patched. Probably QEMU 7.2 kept a translation of the code before the patch. One
+	 * thread is not slower on two cores, either.
 	 */
 	add(a, "-accel");
 	add(a, c->kvm ? "kvm" : "tcg,thread=single");

@@ -28,8 +28,8 @@ struct relay {
 };
 
 /*
- * relay_init() - Begin to relay between @eth and @nudp sockets @udp; all must be non-blocking, and the caller keeps the
- * array and closes them
+ * relay_init() - Begin to relay between @eth and @nudp sockets @udp; all sockets must be non-blocking, and the caller
+ * keeps the array and closes the sockets
  */
 void relay_init(struct relay *r, int eth, const int *udp, unsigned int nudp);
 /*
