@@ -2,7 +2,7 @@
 #ifndef CLI_BESIDE_H
 #define CLI_BESIDE_H
 
-/* Finds files that are installed with the program. */
+/* These functions find files that are installed with the program. */
 
 #include <limits.h>
 #include <stdbool.h>

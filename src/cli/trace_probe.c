@@ -15,8 +15,8 @@
 
 #define ANSWER_MS 2000 /* time for which a host waits for an answer, as with ping -W2 */
 /*
- * longer than the 2 s after which the instance reads the groups of the host (inst/iface_groups.c),
- * in case the instance missed the host's report about the group
+ * time for which the host stays in the group: longer than the 2 s after which the instance reads
+ * the groups of the host (inst/iface_groups.c), in case it missed the host's report
  */
 #define JOIN_MS 2500
 

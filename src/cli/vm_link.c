@@ -117,7 +117,7 @@ static int take_answer(struct vm_link *l, const char *instance, const char *seed
 	return 0;
 }
 
-/* Sends the attachment with descriptor @theirs; @args is stolen. */
+/* Sends the request to attach a link, with descriptor @theirs; takes over @args. */
 static int ask(struct vm_link *l, const char *instance, const char *seed, int theirs, json_t *args)
 {
 	json_t *answer = NULL;

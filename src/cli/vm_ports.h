@@ -11,7 +11,8 @@
 #include "vm/net.h"
 
 struct vm_ports {
-	const char *text[VM_HCAS_MAX]; /* each --port, [given]; NULL: first free port of a switch */
+	const char *text
+		[VM_HCAS_MAX]; /* values of --port, [given]; NULL: the first free port of a switch */
 	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; others: .udp is false */
 	uint64_t guid[VM_HCAS_MAX]; /* each --guid, [nguids] */
 	unsigned int given, nguids;

@@ -27,7 +27,7 @@ struct demo_conf {
 
 /**
  * demo_conf_make() - Make topology and configuration
- * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: one for each CA of @topology, or 4 without @topology
+ * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: as many as @topology has CAs, or 4
  * @topology:	topology file; NULL: a ring of 3 switches, or of more if there are more than 12 hosts
  *
  * Return: 0; -EINVAL and others with @err

@@ -26,7 +26,10 @@ static uint32_t handle_of(const struct srv *s, const struct srv_ns *ns)
 	return (uint32_t)(ns - s->ns) + 1;
 }
 
-/* Find a free place in the table. The table may move, so pointers into it are no longer valid. */
+/*
+ * Find a free entry in the table of namespaces. The function may move the table, so earlier
+ * pointers into the table become invalid.
+ */
 static struct srv_ns *ns_alloc(struct srv *s)
 {
 	unsigned int i = 0, cap;

@@ -69,7 +69,10 @@ struct sm_port {
 	uint8_t change; /* enum sm_link_change, the same at both ends of a link */
 	/* PortInfo in the last answer of the port, answers to Set included */
 	struct smp_port_info pi;
-	/* P_Key table as written, of end ports and enforcing switch ports; 0: empty entry */
+	/*
+	 * P_Key table as the SM wrote it, for end ports and for switch ports that check P_Keys; 0:
+	 * empty entry
+	 */
 	uint16_t *pkeys;
 	uint16_t npkeys; /* entries in .pkeys */
 	uint8_t vls_mapped; /* number of VLs for which SLtoVL was written; 0: it was not written */

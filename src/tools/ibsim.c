@@ -14,8 +14,8 @@
 #define CTL_QUOTA 16 /* datagrams that are read from one socket in a wake-up */
 
 /*
- * The length includes the zero at the end of the name, because libumad2sim counts it, and all
- * octets of an abstract name count.
+ * The length of the address includes the zero at the end of the name, because libumad2sim counts
+ * it, and all octets of an abstract name count.
  */
 struct ibsim_addr ibsim_addr(const struct ibsim_net *n, const char *what, const char *id)
 {

@@ -9,8 +9,8 @@
 #include "vm/modules.h"
 
 /*
- * The modules in stages. The modules of the link are loaded early, so that the link comes up while
- * the root is mounted.
+ * The modules that are loaded in each stage. The modules of the link are loaded early, so that the
+ * link comes up while the root is mounted.
  */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
 static const char *const for_link[] = { "virtio_net", "ib_core", NULL };
