@@ -6,7 +6,7 @@
 
 #include "check/check.h"
 
-/* How `check` and `fabric check` print a finding. */
+/* Functions by which `check` and `fabric check` print a finding. */
 
 /*
  * finding_print() - Print "fault KIND: WHAT"; finding_advice() - Print two lines: why the finding

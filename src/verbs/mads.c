@@ -33,7 +33,10 @@ static struct verbs_mad *slot_of(struct verbs_mads *m, uint64_t tid)
 	return &m->open[tid & (VERBS_MADS - 1)];
 }
 
-/* TID with which a request is sent. An older request in the same place is deleted. */
+/*
+ * Return the TID with which to send a request. An older request in the same entry of the table is
+ * deleted.
+ */
 static uint64_t tid_of_request(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 {
 	struct verbs_mad *s = slot_of(m, tid);

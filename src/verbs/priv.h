@@ -162,7 +162,10 @@ void verbs_died(struct verbs_port *p, const char *why, ns_t now);
 int verbs_refused(char err[VERBS_ERR_MAX], int status, const char *what);
 /* verbs_device_open() - Open the device, and make all objects that the queue pairs share. 0 or -errno, with @err */
 int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
-/* verbs_device_close() - Close what was opened, in any state. Queue pairs and address handles are destroyed before */
+/*
+ * verbs_device_close() - Close the device and free its shared objects, as far as they exist. The caller has destroyed
+ * queue pairs and address handles before
+ */
 void verbs_device_close(struct verbs_port *p);
 
 /* event.c */
