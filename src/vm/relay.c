@@ -80,8 +80,7 @@ int relay_from_guest(struct relay *r)
 	struct iovec iov[RELAY_BATCH];
 	struct mmsghdr msg[RELAY_BATCH] = { 0 };
 	unsigned int n = 0,
-		     /* msg[0] to msg[n - 1] wait to be sent; they are from HCA number @last */
-		     last = 0;
+		     last = 0; /* msg[0] to msg[n - 1], from HCA number @last, are to be sent */
 	int got;
 
 	for (unsigned int i = 0; i < RELAY_BATCH; i++) {
