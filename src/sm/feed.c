@@ -5,8 +5,8 @@
  * DOC: Feeds
  *
  * A stage of a sweep has up to three SMPs for each port of the subnet, or one for each block of each LFT. A feed is a
- * source of the pipeline that goes through the ports, or blocks, as fast as their SMPs are sent. So only a few SMPs, not
- * hundreds of thousands, are in memory at a time.
+ * source of the pipeline that goes through the ports, or blocks, as fast as their SMPs are sent. So only a few SMPs,
+ * not hundreds of thousands, are in memory at a time.
  */
 
 static bool port_more(struct smpq_source *src, ns_t now)
