@@ -3,8 +3,8 @@
 #define TESTS_ALL_HELD_H
 
 /*
- * Numbers of the objects that the interfaces of a lab have at a moment, so that a test finds
- * objects that were not freed.
+ * Counts the objects that the interfaces of a lab (struct lab) have at one moment. A test that
+ * compares two such counts finds objects that were not freed.
  */
 
 #include "hca/priv.h"
@@ -15,10 +15,12 @@
 struct held {
 	unsigned int pkts, bufs;
 	size_t timers;
-	/* QPs, groups and address handles of all HCAs */
+	/*
+	 * number of QPs, of multicast groups with attached QPs, and of address handles of all HCAs
+	 */
 	size_t qps, groups;
 	unsigned int ahs;
-	/* members and subscriptions at the SA */
+	/* number of group memberships and of event subscriptions (InformInfo) that the SA stores */
 	unsigned int members, subscriptions;
 };
 

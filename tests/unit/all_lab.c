@@ -12,7 +12,8 @@
 
 #define PROTO_TEST 253 /* IP protocol for experiments (RFC 3692) */
 #define ETH_LEN 14
-#define IB_LEN 44 /* link header of a device of type 32 */
+/* length of the link header on an interface of ARP hardware type 32 (InfiniBand) */
+#define IB_LEN 44
 #define IP_LEN 20
 #define IP6_LEN 40
 
@@ -69,7 +70,10 @@ static int on_read(void *ctx, struct pkt **ret)
 	return *ret ? 0 : -EAGAIN;
 }
 
-/* Finds the sender of a frame. False: the sender is not known */
+/*
+ * Write to @ret the IPoIB address of the sender of the frame @b, which host @h has received. Return
+ * false if @h does not know the sender
+ */
 static bool sender_of(struct lab_host *h, const uint8_t *b, struct ipoib_lladdr *ret)
 {
 	const struct ipoib_neigh *n;
@@ -375,7 +379,10 @@ void lab_destroy(struct lab *l)
 	free(l->host);
 }
 
-/* One round, in the order of the daemon's loop. Return false when there was nothing to do. */
+/*
+ * Run all parts of the lab once, in the order of the daemon's loop. Return false if no part has
+ * more work at the present time.
+ */
 static bool one_round(struct lab *l)
 {
 	uint64_t hops = fabric_stats(l->f)->hops;
@@ -439,7 +446,9 @@ size_t lab_ip_len(const struct lab_host *h)
 }
 
 /*
- * The IPv6 group in place of an IPv4 group, or the IPv6 address in place of a host's IPv4 address.
+ * Write to @ret the IPv6 address that a host without IPv4 uses in place of the IPv4 address @ip. A
+ * group becomes ff0e::/96 followed by the 32 bits of @ip, and a host's address becomes fd00::/96
+ * followed by these bits.
  */
 static void to_ipv6(uint8_t ret[16], const uint8_t ip[4])
 {

@@ -3,9 +3,10 @@
 #define TESTS_ALL_LAB_H
 
 /*
- * A whole lab on virtual time: fabric, SM, SA, and on every CA port an interface, run by the same code as in the
- * daemon (ifc/). In place of a TAP an interface has a queue of frames, which lab_send() and lab_frame() fill; a
- * function of the test gets the received frames. A lab uses neither namespaces nor clocks.
+ * A whole lab on virtual time: a fabric, an SM with its SA, and on every CA port an IPoIB
+ * interface, which runs the same code as in the daemon (src/ifc). In place of a TAP an interface
+ * has a queue of frames: lab_send() and lab_frame() add frames to the queue, and a function of the
+ * test gets each frame that the interface receives. A lab uses neither namespaces nor clocks.
  */
 
 #include "ca/ca_soft.h"
@@ -34,21 +35,24 @@ struct lab_host {
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
 	enum eth_shape shape;
 	/*
-	 * InfiniBand shape: the interface's own address and its broadcast address as it reported them last. Zeros
-	 * before the first report, or if an address is not known
+	 * Only for the InfiniBand shape: the interface's own address and the MGID of its broadcast
+	 * group, as the interface reported them last. They are zeros before the first report, or if
+	 * the address is not known
 	 */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
 	unsigned int told,
-		told_unknown; /* number of these reports, and of reports without a broadcast group */
+		told_unknown; /* number of these reports, and of those without a broadcast group */
 	unsigned int forgotten; /* number of calls of ifc_ops.lladdr_gone */
 	bool carrier;
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
 	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
-	uint8_t scope; /* scope of the link's broadcast group; 0: the scope of the profile */
-	bool sidr_server; /* the host has a SIDR server for the group of its partition */
+	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
+	uint8_t scope;
+	/* true: the host runs a SIDR server that tells others the group of its partition */
+	bool sidr_server;
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
 
@@ -61,7 +65,7 @@ struct lab {
 	struct fabric *f;
 	struct sm *sm;
 	struct sa *sa;
-	bool sidr; /* the SM's node gives out groups by SIDR */
+	bool sidr; /* true: the SM's node tells hosts the broadcast group of a partition by SIDR */
 	struct ca_soft_hca **soft; /* indexed by node */
 	struct lab_host *host;
 	unsigned int nhosts;
@@ -73,7 +77,7 @@ struct lab {
 	 */
 	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
 		   const uint8_t *data, size_t len);
-	/* Function that gets every frame (borrowed) in place of .rx; NULL: .rx is used */
+	/* Gets every received frame (borrowed) in place of .rx; NULL: .rx is called */
 	void (*frame)(struct lab *l, struct lab_host *to, const struct eth_frame *f);
 	void *ctx;
 };
@@ -88,9 +92,12 @@ struct lab_cfg {
 	uint16_t pkey; /* 0: 0xffff */
 	unsigned int stations; /* largest number of stations behind each TAP */
 	unsigned int routers; /* number of hosts, from the first on, that are multicast routers */
-	/* profiles of hosts with even and with odd index; NULL: the default */
+	/*
+	 * profiles of the hosts with an even index and of those with an odd index; NULL: the
+	 * default
+	 */
 	const struct ipoib_profile *profile[2];
-	bool sidr; /* the SM's node gives out groups by SIDR */
+	bool sidr; /* true: the SM's node tells hosts the broadcast group of a partition by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that have a SIDR server */
 	/*
 	 * Called before each host is opened. It may change the host's .pkey, .profile, .shape, .scope, .router,
@@ -108,8 +115,9 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
 
 /*
- * lab_sm_stop(), lab_sm_start() - Destroy the SM and the SA as if they were killed, so that they deregister nothing;
- * create new ones
+ * lab_sm_stop() - Destroy the SM and the SA as if they were killed, so that they deregister nothing
+ *
+ * lab_sm_start() - Create a new SM and a new SA
  */
 void lab_sm_stop(struct lab *l);
 void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partitions);
@@ -117,13 +125,13 @@ void lab_sm_start(struct lab *l, const struct sm_cfg *cfg, const char *partition
 void lab_partitions(struct lab *l, const char *text);
 
 /*
- * lab_host_restart() - Destroy the host's interface as if it were killed, so that it does not leave its groups, and
- * create it again with another QP
+ * lab_host_restart() - Destroy the host's interface as if it were killed, so that the interface
+ * does not leave its groups, and create the interface again with another QPN
  */
 void lab_host_restart(struct lab_host *h);
 /*
- * lab_host_close(), lab_host_open() - The two halves of a restart; a host that is closed must be opened again before
- * lab_destroy()
+ * lab_host_close(), lab_host_open() - The two halves of lab_host_restart(). A host that is closed
+ * must be opened again before lab_destroy()
  */
 void lab_host_close(struct lab_host *h);
 void lab_host_open(struct lab_host *h);
@@ -131,7 +139,7 @@ void lab_host_open(struct lab_host *h);
 /* lab_run() - Let @d of virtual time pass */
 void lab_run(struct lab *l, ns_t d);
 
-/* lab_all_up() - Tell whether every host with @want (NULL: all hosts) has carrier */
+/* lab_all_up() - Tell whether all hosts i with want[i] have carrier; @want NULL: all hosts */
 bool lab_all_up(const struct lab *l, const bool *want);
 
 /*
@@ -141,7 +149,10 @@ bool lab_all_up(const struct lab *l, const bool *want);
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
-/* lab_receive(), lab_receive_not() - Let the host join the group of lab_send_group(), or leave it */
+/*
+ * lab_receive(), lab_receive_not() - Let the host join or leave the group to which lab_send_group()
+ * sends
+ */
 void lab_receive(struct lab_host *h, const uint8_t group[4]);
 void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
 /* lab_ip_len() - Length of the IP header of the packets that the host sends */
@@ -164,7 +175,10 @@ void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint
  */
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);
-/* lab_mac() - For a lab with Ethernet interfaces: return the MAC that the neighbour entries of @from have for @to */
+/*
+ * lab_mac() - Return the MAC address under which @from knows @to; only for a lab whose interfaces
+ * are of the Ethernet shape
+ */
 const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 
 #endif

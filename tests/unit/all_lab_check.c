@@ -28,7 +28,10 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 		c->group[to->index]++;
 	} else if (m.magic == 0x756e6963 && m.to == to->index && m.from < c->n) {
 		c->got[m.from * c->n + m.to]++;
-		/* If the sender of a packet is known, it must be the right one. */
+		/*
+		 * The receiver may not know the sender yet. If it does, the QPN must be the
+		 * sender's.
+		 */
 		if (src && src->qpn != l->host[m.from].addr.qpn)
 			c->wrong++;
 	} else {
@@ -79,7 +82,7 @@ void lab_reachable(struct lab *l, bool *want)
 
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++) {
 		if (!fabric_node_hca(fabric_node_at(l->f, i))) {
-			/* start at the first switch, where the SM is */
+			/* start at the first switch, because the SM is on this switch */
 			flood(l, seen, fabric_node_at(l->f, i));
 			break;
 		}
@@ -127,7 +130,7 @@ void lab_faults_off(struct lab *l)
 		assert_int_equal(fabric_fault_del(l->f, i.id, l->now), 0);
 }
 
-/* Tell whether hosts @a and @b should reach each other. */
+/* Tell whether hosts @a and @b must reach each other: both have @want, and are on one link. */
 static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
 		     unsigned int b)
 {
@@ -222,7 +225,10 @@ static void look_for_mgid(void *ctx, const struct sac_group_info *i)
 	s->found |= i->have && !memcmp(&i->mgid, s->mgid, sizeof(*s->mgid));
 }
 
-/* Check that a port which the SA lists as a member of the group believes to be a member, too. */
+/*
+ * Member @m of group @g is in the SA's list. Check that the interface of this port treats itself as
+ * a member, too.
+ */
 static void check_member(struct lab *l, const bool *want, const struct sm_group *g,
 			 const struct sm_mcmember *m, uint64_t seed)
 {

@@ -3,25 +3,30 @@
 #define TESTS_ALL_LAB_CHECK_H
 
 /*
- * Checks of an undisturbed lab: which interfaces have carrier, which hosts reach each other, and whether SA and hosts
- * agree on memberships.
+ * Checks of a lab in which nothing fails at the moment: which interfaces have carrier, which hosts
+ * reach each other, and whether the SA and the hosts agree on the members of groups.
  */
 
 #include "unit/all_lab.h"
 #include "util/prng.h"
 
-/* The IPv4 group that the members in these checks join */
+/* The IPv4 group of which these checks make some hosts members */
 extern const uint8_t lab_group[4];
 
-/* Counters of arrived packets; struct lab's .rx gets this as its ctx. */
+/*
+ * Counters of arrived packets. The field .ctx of struct lab points to this struct while .rx counts.
+ */
 struct lab_count {
-	uint32_t *got; /* n * n counters: packets of host "from" at host "to" in [from * n + to] */
-	uint32_t *group; /* n counters: packets to the group, indexed by receiver */
+	/*
+	 * n * n counters: [from * n + to] is the number of packets from host @from that reached @to
+	 */
+	uint32_t *got;
+	uint32_t *group; /* n counters: number of packets to the group that each host received */
 	uint32_t n;
 	uint32_t wrong;
 	/*
-	 * Tells whether the interfaces of two hosts are on one link. Only such hosts are checked as pairs. NULL: all
-	 * hosts are on one link
+	 * Tells whether the interfaces of two hosts are on one link. The checks send unicasts only
+	 * between such hosts. NULL: all hosts are on one link
 	 */
 	bool (*same_link)(const struct lab_host *a, const struct lab_host *b);
 };
@@ -29,38 +34,45 @@ struct lab_count {
 void lab_count_init(struct lab_count *c, struct lab *l);
 void lab_count_fini(struct lab_count *c);
 
-/* lab_reachable() - Set @want for each host that working links connect to the SM's node */
+/*
+ * lab_reachable() - Set want[i] for each host i that is connected to the SM's node by links that
+ * are up
+ */
 void lab_reachable(struct lab *l, bool *want);
 
 /* lab_faults_on(), lab_faults_off() - Add loss and reordering to every link, or remove them */
 void lab_faults_on(struct lab *l);
 void lab_faults_off(struct lab *l);
 
-/* lab_wait_up() - Wait until all hosts with @want have carrier. Fail if this takes longer than @most */
+/*
+ * lab_wait_up() - Run the lab until all hosts i with want[i] have carrier. Fail if this takes
+ * longer than @most
+ */
 void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, const char *when);
 
 /*
- * lab_warm_up() - Send a packet from each host to each other host; these packets may get lost. If an SM has assigned
- * other LIDs, the first packet is sent by the old path and triggers the query for the new path
+ * lab_warm_up() - Send a packet from each host to each other host. These packets may get lost: if a
+ * new SM has assigned other LIDs, a host sends its first packet to the old LID, and this packet
+ * triggers the query for the new path
  */
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
 /*
- * lab_check_pairs() - Send one packet from each host with @want to every other such host on its link, and check that
- * each packet arrives once
+ * lab_check_pairs() - Send one packet from each host i with want[i] to every other such host on the
+ * same link, and check that each packet arrives once
  */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 
 /*
- * lab_check_group() - Send group packets from some hosts, and check that each packet arrives once at every member
- * with @want on its link except its sender
+ * lab_check_group() - Send packets to lab_group from some hosts. Check that each packet arrives
+ * once at every other host that has @want and @member and is on the sender's link
  */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);
 
 /*
- * lab_check_beliefs() - Check that the members in the SA's list are exactly the ports that treat themselves as
- * members
+ * lab_check_beliefs() - Check that the SA lists as members of each group exactly those ports whose
+ * interfaces treat themselves as members
  */
 void lab_check_beliefs(struct lab *l, const bool *want, uint64_t seed);
 

@@ -195,7 +195,8 @@ static void on_answer(void *ctx, int status, const struct mad_addr *from, const 
 	memcpy(c->buf, mad, len);
 	c->resp_len = len;
 	assert_int_equal(sa_mad_decode(&c->resp, c->buf, len), 0);
-	assert_int_equal(c->resp.sa.sm_key, 0); /* the SA never shows the SM_Key (clause I18) */
+	/* the SM_Key is 0 in every answer, because the SA must not reveal it (clause I18) */
+	assert_int_equal(c->resp.sa.sm_key, 0);
 	c->status = c->resp.mad.status;
 }
 

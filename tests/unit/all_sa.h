@@ -3,8 +3,8 @@
 #define TESTS_ALL_SA_H
 
 /*
- * A soft fabric on virtual time with an SM and its SA, and clients that ask it by MADs from CA ports,
- * as remote hosts do.
+ * A soft fabric on virtual time with an SM and its SA. Clients on CA ports send requests to the SA
+ * in MADs, as remote hosts do.
  */
 
 #include "fabric/fabric.h"
@@ -33,9 +33,9 @@ struct sa_client {
 	struct mad_agent *agent;
 	uint64_t sm_key; /* SM_Key and attribute modifier of the requests */
 	uint32_t attr_mod;
-	bool rmpp; /* true if requests are sent by RMPP, as GetMulti must be */
+	bool rmpp; /* true: requests are sent by RMPP, which GetMulti requires */
 	bool answer_reports;
-	/* state of the last request and its answer */
+	/* state of the last request, and the answer to this request */
 	bool done;
 	int status; /* -errno, or the MAD status */
 	ns_t done_at;
@@ -43,8 +43,8 @@ struct sa_client {
 	size_t resp_len;
 	uint8_t *buf;
 	/*
-	 * Reports in the order of arrival, and the number of repeats (same TID as the previous
-	 * Report)
+	 * Reports (notices of the SA) in the order of arrival, and the number of repeated Reports,
+	 * which have the TID of the Report before
 	 */
 	struct mad_notice report[CLIENT_REPORTS];
 	unsigned int nreports, repeats;
@@ -54,13 +54,13 @@ struct sa_client {
 struct sa_rig_cfg {
 	unsigned int hosts, switches; /* arguments of topo_gen_demo(); hosts 0: @topology is used */
 	const char *topology;
-	const char *sm; /* port of the SM; NULL: Switch1/0 */
+	const char *sm; /* name of the port on which the SM runs; NULL: Switch1/0 */
 	const char *partitions; /* text of a partitions.conf; NULL: the default */
 	uint64_t sm_key, mkey;
 	uint8_t lmc;
 };
 
-/* Build the subnet and run it until the SM reports SUBNET UP, and one second more */
+/* Build the subnet and run it until the SM logs SUBNET UP, and for one more second */
 void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg);
 void sa_rig_fini(struct sa_rig *r);
 void sa_rig_pass(struct sa_rig *r, ns_t t);
@@ -71,19 +71,22 @@ ib_gid sa_rig_gid(struct sa_rig *r, const char *name);
 void sa_client_init(struct sa_client *c, struct sa_rig *r, const char *port);
 void sa_client_fini(struct sa_client *c);
 /*
- * Send a request and wait. @rec is the record in wire form. Returns the MAD status of the answer,
- * or -ETIMEDOUT
+ * Send a request and run the subnet until the answer arrives. @rec is the record of the request, in
+ * network byte order. Returns the MAD status of the answer, or -ETIMEDOUT
  */
 int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		  const void *rec, size_t len);
 /* Like sa_client_ask(), but without waiting: c->done becomes true when the answer has arrived */
 void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		    const void *rec, size_t len);
-/* Number of records in a table answer, and a single record */
+/* Return the number of records in the answer to a GetTable, and the record with index @i */
 unsigned int sa_client_count(const struct sa_client *c);
 const uint8_t *sa_client_rec(const struct sa_client *c, unsigned int i);
 
-/* Query a path. Returns the status; the first record is decoded into @ret (may be NULL) */
+/*
+ * Query the SA for a path. Returns the MAD status of the answer. The first record of the answer is
+ * decoded into @ret, unless @ret is NULL
+ */
 int sa_client_path(struct sa_client *c, uint8_t method, uint64_t mask,
 		   const struct ib_path_rec *want, struct ib_path_rec *ret);
 int sa_client_mcm(struct sa_client *c, uint8_t method, uint64_t mask,

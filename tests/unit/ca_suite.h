@@ -27,21 +27,25 @@ struct ca_suite_env {
 struct ca_suite_backend {
 	const char *name;
 	/*
-	 * Open both ports with @notify; @ctx[i] is the ctx of the notifications of ca[i]. 0 or
-	 * -errno
+	 * Open both ports with the callbacks @notify; @ctx[i] is passed to the callbacks of port i.
+	 * Returns 0 or -errno
 	 */
 	int (*open)(struct ca_suite_env *e, const struct ca_notify *notify, void *const ctx[2]);
 	/* Close both ports; afterwards no packet or buffer of the pool may be in use. */
 	void (*close)(struct ca_suite_env *e);
-	/* Deliver everything that is under way, notifications included. */
+	/* Deliver all packets and notifications that are under way. */
 	void (*run)(struct ca_suite_env *e);
-	/* Take the link between the ports down; NULL if the backend cannot. */
+	/* Take the link between the two ports down; NULL if the backend cannot do this. */
 	void (*link_down)(struct ca_suite_env *e);
-	/* Change a P_Key table entry as an SM does; NULL if the backend cannot. */
+	/*
+	 * Set an entry of a port's P_Key table, as an SM does; NULL if the backend cannot do this.
+	 */
 	void (*set_pkey)(struct ca_suite_env *e, unsigned int side, uint16_t index, uint16_t pkey);
 };
 
-/* Run all cases against @b; returns cmocka's result. */
+/*
+ * Run all cases of the suite with backend @b. Returns the number of failed cases, as cmocka does.
+ */
 int ca_suite_run(const struct ca_suite_backend *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Conformance to ca.h: a sent packet arrives at its destination and nowhere else. */
+/* Cases of the conformance suite for ca.h: a packet arrives at its destination and nowhere else. */
 
 #include "unit/ca_suite_priv.h"
 #include "wire/ib_hdr.h"
@@ -168,8 +168,8 @@ void test_ca_qkey_with_high_bit_means_the_qps_own(void **state)
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), MCAST_QKEY, b));
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), IB_QKEY_CONTROLLED, b));
 	/*
-	 * A QP with another Q_Key cannot send with this Q_Key, even if it knows the value, because
-	 * bit 31 selects the sender's own Q_Key.
+	 * A QP with another Q_Key cannot send with MCAST_QKEY, even if it knows the value: bit 31
+	 * of MCAST_QKEY makes the CA send the QP's own Q_Key.
 	 */
 	assert_false(suite_reaches(s, c, ah, ca_qp_num(b), MCAST_QKEY, b));
 }
@@ -280,8 +280,8 @@ void test_ca_ready_comes_once_per_arming(void **state)
 }
 
 /*
- * The CA may send packets at any time, but the queue must report all of them, and must be empty in
- * the end.
+ * The CA may send posted packets at once or later. The counters of the send queue must include
+ * every posted packet, as waiting or as sent, and in the end no packet may be waiting.
  */
 void test_ca_send_queue_empties(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Conformance to ca.h: ports, objects, MADs, events. */
+/* Cases of the conformance suite for ca.h: ports, objects, MADs and events. */
 
 #include <errno.h>
 
@@ -41,7 +41,7 @@ void test_ca_pkey_table(void **state)
 	assert_int_equal(ca_pkey_find(s->e.ca[0], CA_SUITE_PKEY), 1);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], CA_SUITE_PKEY & 0x7fff), 1);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0x8123), -ENOENT);
-	/* Empty P_Key table entries (0 and 0x8000) match nothing. */
+	/* Values 0 and 0x8000 mark empty entries of a P_Key table, so a search for them fails. */
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0x8000), -ENOENT);
 	assert_int_equal(ca_pkey_find(s->e.ca[0], 0), -ENOENT);
 }

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CA_SUITE_PRIV_H
 #define TESTS_UNIT_CA_SUITE_PRIV_H
 
-/* Declarations that the files of the suite share */
+/* Declarations that the files of the conformance suite (ca_suite*.c) share */
 
 #include "unit/ca_suite.h"
 
@@ -12,7 +12,7 @@
 
 extern const struct ca_suite_backend *suite_backend;
 
-/* The environment, and for each of the two ports the notifications received */
+/* The environment of a case, and the notifications that each of the two ports got */
 struct suite {
 	struct ca_suite_env e;
 	struct ca_port_attr port[2];
@@ -24,7 +24,7 @@ struct suite {
 
 struct ca_qp *suite_qp(struct suite *s, unsigned int side, uint16_t pkey_index, uint32_t qkey);
 struct ca_ah *suite_ah(struct suite *s, unsigned int side, const struct ca_ah_attr *a);
-/* Address handle from @side to the other side */
+/* Make an address handle at port @side for the other port */
 struct ca_ah *suite_peer_ah(struct suite *s, unsigned int side, bool grh);
 ib_gid suite_group(void);
 struct ca_ah *suite_group_ah(struct suite *s, unsigned int side);
@@ -33,10 +33,10 @@ struct pkt *suite_payload(struct suite *s, unsigned int len, uint8_t seed);
 void suite_check_payload(const struct pkt *p, unsigned int len, uint8_t seed);
 void suite_send(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, struct pkt *p,
 		uint32_t dest_qp, uint32_t qkey);
-/* Send 32 octets to @to; returns whether they arrived. */
+/* Send 32 octets, and return whether they arrive at the queue pair @to. */
 bool suite_reaches(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, uint32_t dest_qp,
 		   uint32_t qkey, struct ca_qp *to);
-/* Free the waiting packets; return their number. */
+/* Free the packets that wait in the receive queue of @qp; return their number. */
 unsigned int suite_drain(struct ca_qp *qp);
 
 /* The cases. */

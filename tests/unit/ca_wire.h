@@ -19,7 +19,7 @@ struct wire_end {
 	struct pkt_queue out;
 	uint64_t sent; /* packets that have left .out */
 	struct wire_end *peer;
-	/* Called for events of the HCA; the backend sets this function before events may come */
+	/* called for events of the HCA; the backend sets this pointer before an event can occur */
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
 	void (*ready)(struct wire_end *e, struct hca_qp *qp);
 	void *ctx; /* of the backend */
@@ -31,21 +31,27 @@ struct wire {
 	struct wire_end end[2];
 };
 
-/* wire_up() - Make pool and HCAs, and bring the ports into the state that the suite wants */
+/*
+ * wire_up() - Make the packet pool and both HCAs, and bring the ports into the state that
+ * ca_suite.h requires
+ */
 struct wire *wire_up(struct ca_suite_env *env,
 		     void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now),
 		     void (*ready)(struct wire_end *e, struct hca_qp *qp));
 /*
  * wire_down() - Free everything, and fail the test if a packet or a buffer was not returned to the
- * pool
+ * packet pool
  */
 void wire_down(struct ca_suite_env *env);
-/* wire_carry() - Deliver the packets that were sent so far. Return: whether there were any */
+/*
+ * wire_carry() - Deliver the packets that the HCAs have sent so far. Returns false if there were
+ * none
+ */
 bool wire_carry(struct ca_suite_env *env);
 void wire_link_down(struct ca_suite_env *env);
 /*
- * wire_set_pkey() - Send a Set(P_KeyTable) as a LID-routed SMP from the other end; @run delivers
- * the SMP
+ * wire_set_pkey() - Set a P_Key as an SM does: the other end sends a Set(P_KeyTable) in a
+ * LID-routed SMP, and @run delivers this SMP
  */
 void wire_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index, uint16_t pkey,
 		   void (*run)(struct ca_suite_env *env));

@@ -37,7 +37,8 @@ static size_t garble(struct dut *d, uint8_t *raw, size_t len)
 		raw[prng_below(&d->rng, (uint32_t)len)] = (uint8_t)prng_u64(&d->rng);
 	if (!prng_below(&d->rng, 4))
 		len = 8 + 4 * (size_t)prng_below(&d->rng, (uint32_t)len / 4 - 1);
-	raw[0] &= 0xf0; /* LVer and PktLen have the values that the link demands */
+	/* the link accepts only packets with LVer 0 and a right PktLen, so these two are valid */
+	raw[0] &= 0xf0;
 	be16_put(raw + IB_LRH_OFF_PKT_LEN, (uint16_t)(len / 4 + 1));
 	return len;
 }
@@ -55,7 +56,10 @@ static void put_packet(struct dut *d, const struct ib_ud_hdr *h, const void *pay
 	put(d, raw, len + 6);
 }
 
-/* Write a random payload after headers, types and attributes that the suite knows */
+/*
+ * Write a packet with a random payload. Its headers, ethertype, MAD class, method and attribute
+ * have values that the conformance suite parses
+ */
 static void put_random(struct dut *d)
 {
 	static const uint16_t types[] = { 0x0800, 0x0806, 0x86dd, 0x8035 };
@@ -238,7 +242,10 @@ static void sa_answer(struct dut *d, const uint8_t *mad)
 
 /* --- IPoIB: ARP requests are answered */
 
-/* The link was down at this end for a moment, too short for the suite's end to notice. The port is in Init now */
+/*
+ * Act as if the link had been down at the DUT for a time so short that the suite's end did not
+ * notice. The port is in Init then, and the DUT has left its groups
+ */
 static void port_to_init(struct dut *d)
 {
 	struct smp_port_info pi;
@@ -277,7 +284,10 @@ static void arp(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *paylo
 	put_packet(d, &h, buf, sizeof(buf));
 }
 
-/* --- struct world_io: the suite sends to the DUT and receives from it */
+/*
+ * --- struct world_io: the functions by which the conformance suite sends to the DUT, receives from
+ * it, and reads the time
+ */
 
 static ns_t now(void *ctx)
 {
@@ -337,7 +347,10 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 		}
 	}
 	d->now +=
-		/* time per packet, so that a flood of packets uses virtual time and therefore ends */
+		/*
+		 * Each packet takes some virtual time, so that the time limits of the suite end a
+		 * flood of packets
+		 */
 		NS_USEC(500);
 	memcpy(buf, d->queue[d->head].data, d->queue[d->head].len);
 	d->n--;

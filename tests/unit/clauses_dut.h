@@ -3,8 +3,10 @@
 #define TESTS_UNIT_CLAUSES_DUT_H
 
 /*
- * A small DUT on virtual time. It keeps the link up, answers SMPs and ARP, subscribes, and joins the broadcast group;
- * a second after each refusal it joins again. With a flaw it violates one clause.
+ * A small device under test (DUT) on virtual time, for the conformance suite. The DUT keeps the
+ * link up, answers SMPs and ARP, subscribes to the SA's notices, and joins the broadcast group; one
+ * second after a refusal it joins again. A test can choose one flaw, by which the DUT violates one
+ * clause.
  */
 
 #include "check.h"
@@ -20,14 +22,20 @@ enum dut_flaw {
 	FLAW_NO_D_BIT, /* answers to SMPs with directed routes lack the D bit */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
-	/* no flaw; the DUT also joins the broadcast group of a second P_Key, for a child interface */
+	/*
+	 * no flaw: the DUT also joins the broadcast group of a second P_Key, as for a child
+	 * interface
+	 */
 	FLAW_OTHER_PARTITION,
 	/*
-	 * the DUT answers each packet with 16 random packets. Their headers are valid, so the suite parses what
-	 * follows the headers
+	 * the DUT answers each packet with 16 packets that have valid headers and a random payload,
+	 * so that the suite has to parse the payloads
 	 */
 	FLAW_FLOOD,
-	/* changes random octets of its packets and then computes the right CRCs; some packets are cut */
+	/*
+	 * the DUT changes random octets of some of its packets and then computes their CRCs; some
+	 * packets are also cut
+	 */
 	FLAW_GARBLED,
 	FLAW_DIES, /* the DUT is silent for ever after its join */
 };
@@ -41,7 +49,10 @@ struct dut {
 	int hook_status;
 	const char *profile; /* NULL: rfc4391 */
 	unsigned int hooks;
-	/* number of ARP requests at which the link was already down at the DUT's end for a moment */
+	/*
+	 * number of ARP requests that the DUT will leave without an answer, because its end of the
+	 * link is then down for a moment; counts down
+	 */
 	unsigned int flaps;
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */
@@ -57,7 +68,8 @@ struct dut {
 };
 
 /*
- * dut_run() - A whole run against a DUT with this flaw; @clauses as in struct conform_cfg. Return: as conform_run()
+ * dut_run() - Run the conformance suite against a DUT that has the flaw d->flaw. @clauses is as in
+ * struct conform_cfg. Returns the result of conform_run()
  */
 int dut_run(struct dut *d, struct conform_report *ret, const char *const *clauses, bool with_hook);
 const struct conform_result *dut_result(const struct conform_report *r, const char *id);

@@ -2,7 +2,7 @@
 #ifndef CRC_REF_H
 #define CRC_REF_H
 
-/* The CRCs of a packet, computed bit by bit and field by field, to check src/crc against */
+/* The CRCs of a packet, computed bit by bit, with which tests compare the results of src/crc */
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define BUF_LEN 4352
 
-/* CRC independent of the code under test: bit by bit, directly from IBTA 7.8. */
+/* Compute a CRC bit by bit, as IBTA volume 1, 7.8 describes it, without code of src/crc. */
 static inline uint32_t ref_crc(uint32_t reg, uint32_t poly, const uint8_t *p, size_t len)
 {
 	while (len--) {
@@ -32,7 +32,10 @@ static inline uint16_t ref_crc16(uint16_t reg, const uint8_t *p, size_t len)
 	return (uint16_t)ref_crc(reg, 0xd008, p, len);
 }
 
-/* Set the variant fields of a packet to ones, field by field. */
+/*
+ * Set the variant fields of a packet to ones, because the ICRC is computed over ones in place of
+ * these fields.
+ */
 static inline void ref_mask(uint8_t *p)
 {
 	uint8_t *bth = p + 8;

@@ -2,7 +2,7 @@
 #ifndef TESTS_ETH_DHCP_H
 #define TESTS_ETH_DHCP_H
 
-/* DHCP messages in IP packets, for tests of their rewriting */
+/* Makes DHCP messages in IP packets, for tests of the code that rewrites such messages */
 
 #include "unit/eth_rig.h"
 #include "wire/dhcp.h"
@@ -14,7 +14,8 @@
 
 struct message {
 	struct dhcp_hdr h;
-	uint8_t type; /* 0: plain BOOTP, without the message type option */
+	/* message type; 0: the message is plain BOOTP, without the option for the message type */
+	uint8_t type;
 	const uint8_t *id;
 	uint8_t id_len;
 	uint16_t dport;
@@ -56,8 +57,8 @@ static inline size_t build(uint8_t *b, const struct message *m)
 }
 
 /*
- * Check that the packet is valid IP, and parse its DHCP header and client identifier. Return:
- * length of the identifier.
+ * Check that the packet @ip is valid IP, and decode its DHCP header and client identifier. Returns
+ * the length of the client identifier.
  */
 static inline int parse(const uint8_t *ip, size_t len, struct dhcp_hdr *h, uint8_t id[255])
 {

@@ -3,8 +3,9 @@
 #define TESTS_ETH_IB_H
 
 /*
- * The rig for interfaces of the InfiniBand shape. Their frames have a link header of 44 octets: 20 of source, 20 of
- * destination, 2 of ethertype and 2 zeros. The interface has LID 5 and QPN 0x48, and the peer has LID 7 and QPN 0x77.
+ * The rig of eth_rig.h for interfaces of the InfiniBand shape. Frames have a link header of 44
+ * octets: the source address (20), the destination address (20), the ethertype (2) and zeros (2).
+ * The interface has LID 5 and QPN 0x48, and the peer has LID 7 and QPN 0x77.
  */
 
 #include "unit/eth_rig.h"
@@ -53,14 +54,17 @@ static inline struct pkt *ib_frame(const uint8_t src[20], const uint8_t dst[20],
 	return p;
 }
 
-/* The kernel sends a frame with the interface's own address. */
+/* Send a frame whose source is the interface's own address, as the kernel does. */
 static inline void ib_tx(const uint8_t dst[20], uint16_t type, const void *data, size_t n)
 {
 	er_tx_pkt(ib_frame(hw(OWN_HW), dst, type, data, n));
 	er_run(NS_MSEC(10));
 }
 
-/* Check the link header of the only frame that was delivered, and return the octets after this header. */
+/*
+ * Check that exactly one frame was delivered, and that its link header is right. Returns the octets
+ * after this header.
+ */
 static inline const uint8_t *ib_got(const uint8_t src[20], const uint8_t dst[20], uint16_t type)
 {
 	const struct er_got *g = &er.got[0];
@@ -75,8 +79,8 @@ static inline const uint8_t *ib_got(const uint8_t src[20], const uint8_t dst[20]
 }
 
 /*
- * Receive a packet of the peer in the encapsulation of the link's profile. With @mgid it is a multicast. Every packet
- * has a GRH
+ * Let a packet with a GRH arrive from the peer, in the encapsulation of the link's profile. With
+ * @mgid it is a multicast to this group, otherwise a unicast
  */
 static inline void ib_rx(uint16_t type, const void *data, size_t n, const ib_gid *mgid)
 {

@@ -42,7 +42,7 @@ static size_t records(uint8_t *m, size_t alen, const struct report_rec *r, unsig
 	return at;
 }
 
-/* The report has the router alert option, as reports of hosts do (RFC 3376 §4). */
+/* Write an IGMPv3 report. It has the IP option Router Alert, as RFC 3376 §4 requires of reports. */
 size_t report_igmp3(uint8_t *b, const struct report_rec *r, unsigned int n)
 {
 	uint8_t m[2000] = { 0x94, 4, 0, 0, V3_REPORT };

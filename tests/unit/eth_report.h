@@ -2,7 +2,7 @@
 #ifndef TESTS_ETH_REPORT_H
 #define TESTS_ETH_REPORT_H
 
-/* Reports of IGMP and MLD as whole IP packets, for tests of eth/. */
+/* Makes membership reports of IGMP and MLD as whole IP packets, for tests of src/eth. */
 
 #include "unit/eth_rig.h"
 
@@ -23,13 +23,16 @@ struct report_rec {
 
 extern const uint8_t report_mldv2_dst[16];
 
-/* Write an IP packet with such a report; returns its length. */
+/*
+ * Write an IP packet that contains a membership report; returns its length. The names tell the
+ * protocol and its version: IGMPv1 or v2, IGMPv3, MLDv1, MLDv2.
+ */
 size_t report_igmp(uint8_t *b, uint8_t type, const uint8_t group[4]);
 size_t report_igmp3(uint8_t *b, const struct report_rec *r, unsigned int n);
 size_t report_mld(uint8_t *b, uint8_t type, const uint8_t group[16]);
 size_t report_mld2(uint8_t *b, const struct report_rec *r, unsigned int n);
 
-/* Recompute the checksum over the first @len octets after the test has changed some of them. */
+/* Compute the checksum of a report of @len octets again, after the test has changed some octets. */
 void report_mend_igmp(uint8_t *ip, size_t len);
 void report_mend_mld(uint8_t *b, size_t len);
 

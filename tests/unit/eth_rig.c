@@ -35,8 +35,9 @@ static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t no
 		s->len = pkt_copy_out(v[i].pkt, 0, s->data, sizeof(s->data));
 		assert_int_equal(s->len, v[i].pkt->len);
 		/*
-		 * Clauses R30 and P3: one of the two 16-bit words of the encapsulation is reserved
-		 * and contains 0. The other one contains the ethertype, which is never 0.
+		 * One of the two 16-bit words of the encapsulation is the reserved field, which
+		 * must be 0 (clause R30 for RFC 4391, clause P3 for encaparp00). The other word is
+		 * the ethertype, which is never 0.
 		 */
 		if (ipoib_link_profile(er.r.link)->encap.len)
 			assert_true(!be16_at(s->data) != !be16_at(s->data + 2));

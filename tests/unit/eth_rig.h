@@ -3,9 +3,9 @@
 #define TESTS_ETH_RIG_H
 
 /*
- * One Ethernet interface over a link that is up, with a fake SA, on virtual time. All packets that
- * the interface posts and delivers, and all its reports, are stored for the test. The rig computes
- * and checks checksums one octet pair at a time, independent of wire/inet.
+ * One interface of src/eth over an IPoIB link that is up, with a fake SA, on virtual time. All
+ * packets that the interface sends and delivers, and all its reports, are stored for the test. The
+ * rig computes checksums one octet pair at a time, independent of src/wire/inet.
  */
 
 #include "eth/eth.h"
@@ -22,14 +22,15 @@ struct er_sent {
 	uint8_t data[ER_OCTETS]; /* the packet from the IPoIB encapsulation header on */
 	size_t len;
 	/*
-	 * address of the descriptor that was delivered, only for comparison, because the descriptor
-	 * is already freed
+	 * address of the descriptor that was sent. The descriptor is freed, so the address may only
+	 * be compared
 	 */
 	const struct pkt *pkt;
-	const uint8_t *slice; /* address at which its payload was */
+	const uint8_t *slice; /* address of the payload of the sent packet, only to be compared */
 	uint32_t dest_qpn, qkey;
 	uint8_t csum; /* enum frame_csum */
-	uint32_t src_qpn; /* source QPN; 0: the interface's own */
+	/* QPN of the station that sends; 0: the interface's own queue pair sends */
+	uint32_t src_qpn;
 	struct ipoib_ah_attr ah;
 };
 
@@ -58,13 +59,17 @@ struct eth_rig {
 	unsigned int ngot;
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
-	/* address of the neighbour that was last reported as forgotten */
+	/*
+	 * address of the neighbour that was last reported as forgotten, and the number of these
+	 * reports
+	 */
 	struct ipoib_lladdr lladdr_gone;
 	unsigned int nlladdr_gone;
 	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;
-	int station_err; /* error with which opening a station's QP fails; 0: none */
-	bool no_ready; /* true: IPOIB_ACT_MCAST_READY is dropped, as if joins never ended */
+	int station_err; /* error that opening a queue pair for a station returns; 0: none */
+	/* true: the event IPOIB_ACT_MCAST_READY is dropped, as if joins never ended */
+	bool no_ready;
 };
 
 extern const uint8_t er_bcast_mac[6];
@@ -73,8 +78,8 @@ extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /*
- * Settings of all interfaces that are made from now on: the shape; the largest number of stations;
- * whether DHCP passes unchanged; the link's profile (NULL: the default)
+ * Settings of the interfaces that er_init() and the like make from now on: the shape; the largest
+ * number of stations; whether DHCP passes unchanged; the link's profile (NULL: the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
@@ -82,26 +87,32 @@ extern bool er_dhcp_raw;
 extern const struct ipoib_profile *er_profile;
 extern const struct log_sink *er_log; /* log of the interface; NULL: the log is discarded */
 
-/* Make the interface with its link up, its TAP up, and 224.0.0.1 and ff02::1 joined. */
+/* Make the interface, set its link and its TAP up, and join 224.0.0.1 and ff02::1. */
 void er_init(void);
-/* As er_init(), but without eth_if_set_up(). */
+/* As er_init(), but the TAP stays down (eth_if_set_up() is not called). */
 void er_init_down(void);
-/* Like er_init(), with one peer: its token is in er_peer_mac, and the path to it is known. */
+/*
+ * As er_init(), with one peer: er_peer_mac is the peer's MAC in the TAP (its token), and the path
+ * to the peer is known.
+ */
 void er_init_peer(void);
 void er_fini(void);
 void er_drain(void);
 void er_run(ns_t dt);
 /*
- * er_groups_sync() - Give the interface the kernel's lists of joined groups, which were read just
- * now: @n4 IPv4 groups and @n6 IPv6 groups
+ * er_groups_sync() - Give the interface the kernel's lists of joined groups, as if they had been
+ * read just now: @n4 IPv4 groups and @n6 IPv6 groups
  */
 void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
 		    unsigned int n6);
-/* er_clear() - Forget the packets, frames and reports of the interface so far */
+/* er_clear() - Forget the packets, frames and reports that were stored so far */
 void er_clear(void);
 
 uint64_t er_drops(enum eth_drop why);
-/* er_drops_sum() - Sum of the drops for all reasons, including those of the link */
+/*
+ * er_drops_sum() - Return the number of dropped packets, summed over all reasons of the interface
+ * and of its link
+ */
 uint64_t er_drops_sum(void);
 /*
  * er_check_dropped() - Check that exactly one packet was dropped, for the reason @why, and that no
@@ -113,10 +124,10 @@ void er_check_dropped(enum eth_drop why);
 
 struct pkt *er_frame(const uint8_t dst[6], const uint8_t src[6], uint16_t type, const void *data,
 		     size_t n);
-/* er_tx_from() - The TAP sends one frame with the source MAC @src */
+/* er_tx_from() - Let the TAP send one frame with the source MAC @src */
 void er_tx_from(const uint8_t src[6], const uint8_t dst[6], uint16_t type, const void *data,
 		size_t n);
-/* er_tx() - The TAP sends one frame with the interface's own MAC */
+/* er_tx() - Let the TAP send one frame with the interface's own MAC as source */
 void er_tx(const uint8_t dst[6], uint16_t type, const void *data, size_t n);
 void er_tx_pkt(struct pkt *p);
 
@@ -124,14 +135,16 @@ void er_tx_pkt(struct pkt *p);
 
 struct pkt *er_packet(uint16_t type, const void *data, size_t n);
 /*
- * er_rx_pkt() - Let a unicast packet of @peer arrive. With @grh the packet has a GRH, and @mgid, if
- * it is not NULL, is the GRH's destination
+ * er_rx_pkt() - Let a unicast packet of @peer arrive. If @grh is true, the packet has a GRH, whose
+ * destination GID is @mgid unless @mgid is NULL
  */
 void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid);
 void er_rx(uint16_t type, const void *data, size_t n);
 void er_rx_mcast(const ib_gid *mgid, uint16_t type, const void *data, size_t n);
 
-/* er_rx_station() - As er_rx(), but the packet arrives at the QP of a station */
+/*
+ * er_rx_station() - As er_rx(), but the packet arrives at the queue pair of the station with @mac
+ */
 void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t n);
 
 /* --- addresses */
@@ -140,8 +153,8 @@ struct ipoib_lladdr er_peer_addr(unsigned int peer, uint32_t qpn);
 /* er_station() - Return the open station with @mac, or NULL */
 struct er_station *er_station(const uint8_t mac[6]);
 /*
- * er_learn() - Add a peer to the SA, and an entry for the peer to the interface's neighbours;
- * @ret_mac gets the peer's token
+ * er_learn() - Add a peer to the fake SA and to the interface's neighbours. @ret_mac gets the MAC
+ * that stands for the peer in the TAP (its token)
  */
 void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 
@@ -149,8 +162,8 @@ void er_learn(unsigned int peer, uint32_t qpn, uint8_t ret_mac[6]);
 
 uint16_t er_sum(const uint8_t *p, size_t len, uint32_t sum);
 /*
- * er_check_ip() - Check version, length, IPv4 header checksum, and the checksum of ICMPv6, TCP, UDP
- * or IGMP
+ * er_check_ip() - Check the version, the length, the header checksum of IPv4, and the checksum of
+ * ICMPv6, TCP, UDP or IGMP
  */
 void er_check_ip(const uint8_t *ip, size_t len);
 
@@ -160,8 +173,8 @@ size_t er_ip4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], uint8_t pr
 size_t er_ip6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], uint8_t next, uint8_t hop,
 	      const void *data, size_t n);
 /*
- * er_icmp6() - Write an ICMPv6 packet with the body @m, its checksum and hop limit 255; return its
- * length
+ * er_icmp6() - Write an ICMPv6 packet with hop limit 255 and the ICMPv6 message @m, whose checksum
+ * is computed; return its length
  */
 size_t er_icmp6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], const void *m, size_t n);
 size_t er_udp4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], size_t n);

@@ -139,8 +139,8 @@ static void configure_sltovl(struct node *n)
 }
 
 /*
- * Set the LFT entries for @lid by a search, breadth first, from the node that has the LID: each
- * switch gets the port by which the search reached it.
+ * Set the entries for @lid in all LFTs. A search, breadth first, begins at node @to, which has the
+ * LID; each switch sends packets for the LID to the port by which the search reached the switch.
  */
 static void route_lid(struct rig *r, struct fabric_node *to, unsigned int to_port, uint16_t lid)
 {
@@ -329,7 +329,10 @@ void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, cons
 	mad[SMP_OFF_HOP_CNT] = (uint8_t)hops;
 }
 
-/* Send a directed-route SMP of one hop in the form in which it arrives from a neighbour. */
+/*
+ * Send a directed-route SMP that has made its only hop, as an SMP from the neighbour of a port
+ * arrives there.
+ */
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data)
 {
 	static const uint8_t out = 1;

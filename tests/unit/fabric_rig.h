@@ -3,8 +3,8 @@
 #define TESTS_UNIT_FABRIC_RIG_H
 
 /*
- * A fabric on virtual time without an SM: the test sets port states and tables directly, and
- * external ends send packets to a switch port and store the packets that come out.
+ * A fabric on virtual time without an SM: the test itself sets port states and tables. External
+ * ends send packets to switch ports, and store the packets that leave by these ports.
  */
 
 #include "fabric/fabric.h"
@@ -18,7 +18,7 @@ struct rig_end {
 	struct pkt *got[RIG_KEEP];
 	unsigned int n;
 	unsigned int states; /* calls of ops->state */
-	enum fabric_link_state state; /* state in the last call of ops->state */
+	enum fabric_link_state state; /* the last state that ops->state reported for this end */
 };
 
 struct rig {
@@ -29,13 +29,16 @@ struct rig {
 	ns_t now;
 	struct rig_end end[RIG_ENDS];
 	unsigned int nends;
-	/* number of events of each kind (enum node_event) at the nodes of rig_watch() */
+	/*
+	 * number of events, indexed by enum node_event, at the nodes that rig_watch() was called
+	 * for
+	 */
 	unsigned int events[16];
 };
 
 /*
- * Make a fabric from the topology @text; its switches and CAs are not configured yet. Changes to
- * r->cfg before the call take effect.
+ * Make a fabric from the topology @text. Its switches and CAs are not configured yet. Settings in
+ * r->cfg take effect if the test changes them before the call.
  */
 void rig_init(struct rig *r, const char *text);
 void rig_init_topo(struct rig *r, struct topo *t); /* takes @t */
@@ -48,15 +51,15 @@ struct node *rig_sw(struct rig *r, const char *name);
 void rig_watch(struct rig *r, const char *name);
 
 /*
- * rig_settle() handles everything that is due now; rig_pass() lets time pass and stops at every
- * deadline.
+ * rig_settle() runs everything that is due at the present time. rig_pass() lets the time @t pass,
+ * and stops at every deadline of a timer.
  */
 void rig_settle(struct rig *r);
 void rig_pass(struct rig *r, ns_t t);
 
 /*
- * Configure as an SM would: LIDs from 1 for end ports in the order of the topology, LFTs by
- * shortest paths, SLtoVL 1:1, MTU 4096, connected ports Active.
+ * Configure the subnet as an SM would: LIDs from 1 on for end ports in the order of the topology,
+ * shortest paths in the LFTs, SL n on VL n, MTU 4096, and connected ports Active.
  */
 void rig_configure(struct rig *r);
 uint16_t rig_lid(struct rig *r, const char *name);
@@ -64,7 +67,7 @@ void rig_set_state(struct rig *r, const char *port, enum ib_port_state s);
 
 /* Attach an external end with carrier at @port */
 struct rig_end *rig_attach(struct rig *r, const char *port);
-/* Free the packets that have come out at the end so far */
+/* Free the packets that have come out at this end so far */
 void rig_end_clear(struct rig_end *e);
 
 struct rig_pkt {
@@ -74,21 +77,20 @@ struct rig_pkt {
 	uint32_t dest_qp, src_qp, qkey;
 	const ib_gid *dgid; /* NULL: no GRH */
 	unsigned int len; /* number of payload octets, which are 0, 1, 2 .. */
-	const void *mad; /* 256 octets of MAD as the payload, in place of .len octets */
+	const void *mad; /* 256 octets of a MAD, which are the payload in place of .len octets */
 };
 
 /*
- * Make a sealed packet as @s describes; a payload of more than 64 octets lies in a buffer of its
- * own.
+ * Make a packet with CRCs as @s describes. A payload of more than 64 octets is in a packet buffer.
  */
 struct pkt *rig_make(struct rig *r, const struct rig_pkt *s);
-/* Send a packet, and run the fabric until nothing is due. */
+/* Send a packet from this end, and run the fabric until nothing is due. */
 void rig_send(struct rig_end *e, const struct rig_pkt *s);
 void rig_send_pkt(struct rig_end *e, struct pkt *p);
 
 /*
- * Write a directed-route SMP over @path (@hops port numbers, as InitialPath[1..]); @data is NULL or
- * 64 octets
+ * Write a directed-route SMP with the path @path, which has @hops port numbers (InitialPath[1] and
+ * following). @data has 64 octets; NULL: zeros
  */
 void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, const uint8_t *path,
 	     unsigned int hops, const void *data);

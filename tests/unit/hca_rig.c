@@ -224,8 +224,8 @@ void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop w
 				 hca_drop_name(d), (unsigned long)hca_drops(r->h, d),
 				 (unsigned long)before[d]);
 	/*
-	 * The packet is freed and in no queue. The only packets in use are traps that the HCA may
-	 * have sent because of the packet.
+	 * Check that the packet was freed, and is in no queue. Traps that the HCA sent because of
+	 * the packet may still be in use.
 	 */
 	assert_int_equal(pkt_pool_pkts_used(r->pool), used + r->nout - nout);
 }
@@ -319,8 +319,8 @@ struct ib_ud_hdr rig_header_of(const struct pkt *p)
 }
 
 /*
- * Compute the CRCs a second time, bit by bit (IBTA 7.8.1, 7.8.2), on a copy in which the variant
- * fields are all ones.
+ * Compute a CRC bit by bit (IBTA volume 1, 7.8.1 and 7.8.2), without code of src/crc. For an ICRC,
+ * @p is a copy in which the variant fields are all ones.
  */
 static uint32_t slow_crc(const uint8_t *p, size_t len, uint32_t poly, uint32_t reg)
 {

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_HCA_RIG_H
 
 /*
- * A soft HCA with two Active ports on virtual time. The packets that it sends are stored; the
- * packets that it receives are made octet by octet.
+ * A soft HCA with two Active ports on virtual time. The rig stores the packets that the HCA sends.
+ * The packets that the HCA receives are made octet by octet.
  */
 
 #include "check.h"
@@ -39,9 +39,11 @@ struct rig {
 };
 
 void rig_up(struct rig *r, enum hca_crc crc);
-/* Destroy the rig; fails the test if a packet or buffer is not back in the pool. */
+/*
+ * Destroy the rig, and fail the test if a packet or a buffer was not returned to the packet pool.
+ */
 void rig_down(struct rig *r);
-/* Setup functions for cmocka, one per enum hca_crc; *state is the rig. */
+/* Setup functions for cmocka, one for each value of enum hca_crc. They set *state to the rig. */
 int rig_setup(void **state); /* HCA_CRC_FULL */
 int rig_setup_icrc(void **state);
 int rig_setup_off(void **state);
@@ -50,15 +52,15 @@ int rig_teardown(void **state);
 struct node_port *rig_port(struct rig *r, uint8_t port);
 struct hca_qp *rig_qp(struct rig *r, uint8_t port, uint32_t qpn, unsigned int depth);
 ib_gid rig_mgid(uint8_t last);
-/* Free the packets that were sent so far. */
+/* Free the packets that the HCA has sent so far. */
 void rig_forget(struct rig *r);
 
 /*
- * Header of a good unicast packet from the far end to @qpn of port 1, which the test may then
- * damage.
+ * Return the header of a valid unicast packet from the far end of the link to @qpn of port 1. The
+ * test may then make a field wrong.
  */
 struct ib_ud_hdr rig_hdr(uint32_t qpn);
-/* As rig_hdr(), with a GRH, or to a multicast group */
+/* As rig_hdr(), but the packet has a GRH, or goes to a multicast group */
 struct ib_ud_hdr rig_hdr_grh(uint32_t qpn);
 struct ib_ud_hdr rig_hdr_mcast(const ib_gid *mgid);
 /* Make a packet sealed with both CRCs; its payload is 0, 1, 2, ... */
@@ -90,7 +92,7 @@ void rig_send(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, struct pkt *p
 /* Send a payload of @len octets to the far end; return the only packet that was sent. */
 struct pkt *rig_sent(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, unsigned int len);
 
-/* Copy all octets of a packet, CRCs included; returns their number. */
+/* Copy all octets of a packet, including its CRCs, to @buf; returns their number. */
 unsigned int rig_flatten(const struct pkt *p, uint8_t *buf, size_t size);
 struct ib_ud_hdr rig_header_of(const struct pkt *p);
 /* ICRC computed without src/crc; @len excludes the CRCs */

@@ -3,8 +3,8 @@
 #define TESTS_HELPER_ANSWER_H
 
 /*
- * Waits for the answer to a job of the helper: post the job with helper_answered() and a zeroed
- * struct helper_answer.
+ * Waits for the answer to a job of the helper process. The test posts the job with the callback
+ * helper_answered(), whose ctx is a zeroed struct helper_answer.
  */
 
 #include <poll.h>
@@ -27,7 +27,7 @@ static inline void helper_answered(void *ctx, const struct netdev_answer *a)
 	d->value = a->value;
 }
 
-/* Wait for the answer. Return the error, or the value if there is no error. */
+/* Wait for the answer @d. Returns the error of the answer, or the value if there is no error. */
 static inline int helper_await(struct netdev_helper *h, struct helper_answer *d)
 {
 	while (!d->n) {

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_IBSIM_RIG_H
 
 /*
- * A CA with LID 5 (two ports, of which the first has a link), its ibsim server, and clients. The
- * test acts as the clients.
+ * A CA with LID 5 and two ports, of which port 1 has a link, and the CA's ibsim server. The test
+ * acts as the clients of this server.
  */
 
 #include "ibsim/srv.h"
@@ -31,17 +31,17 @@ struct ibsim_rig {
 
 void ibsim_rig_init(struct ibsim_rig *r);
 void ibsim_rig_fini(struct ibsim_rig *r);
-/* Let @for_ns pass and run the timers. */
+/* Let the time @for_ns pass, and run the timers that become due. */
 void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
 
-/* Peer that represents the process with number @pid in namespace @place */
+/* Return the address of a client: the process with number @pid in namespace @place */
 struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
 /*
- * Send a control message, and replace it by its answer. Return the answer's type; -1 if there was
- * none
+ * Send a control message as client @from, and replace it by the server's answer. Returns the type
+ * of the answer; -1 if there was none
  */
 int ibsim_rig_ctl(struct ibsim_rig *r, const struct ibsim_peer *from, struct ibsim_ctl *m);
-/* Returns the client's id, or -1 if the server refused */
+/* Connect as process @pid. Returns the id of the new client, or -1 if the server refused */
 int ibsim_rig_try_connect(struct ibsim_rig *r, uint32_t pid, const char *node, bool issm);
 unsigned int ibsim_rig_connect(struct ibsim_rig *r, uint32_t pid);
 int ibsim_rig_set_issm(struct ibsim_rig *r, unsigned int id, uint32_t pid, bool on);
@@ -52,9 +52,12 @@ void ibsim_rig_send(struct ibsim_rig *r, unsigned int id, uint16_t dlid, uint8_t
 void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim_pkt *k);
 /* Return the MAD that the port sent @i MADs before the last MAD (0: the last MAD). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
-/* Let the answer to this MAD arrive; its data are the data of the request. */
+/*
+ * Let the answer arrive to the MAD that ibsim_rig_wire(r, @i) returns. The data of the answer are
+ * those of the request.
+ */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
-/* Return the last MAD that a client received, decoded; fail if there was none */
+/* Return the last MAD that client @id received, decoded; fail if it received none */
 const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);
 
 #endif

@@ -9,7 +9,10 @@ struct workqueue_struct *uib_wq;
 static unsigned int events[32], nsent;
 static u8 sent[256];
 
-/* --- functions that kmod calls: ib_core, the per-CPU counters, the socket and the send path */
+/*
+ * --- functions that the code of kmod calls; they stand for ib_core, the per-CPU counters, the
+ * socket and the send path
+ */
 
 bool ib_device_try_get(struct ib_device *dev)
 {

@@ -3,9 +3,9 @@
 #define TESTS_UNIT_KMOD_RIG_H
 
 /*
- * The link, the port and the agents of a device of kmod, compiled for user space
- * (tests/kernel/kernel.h) without the verbs. The rig takes the place of the socket, the work queue
- * and ib_core.
+ * The link, the port and the agents of a device of kmod (the kernel module), compiled for user
+ * space with tests/kernel/kernel.h and without the verbs. The rig takes the place of the socket,
+ * the work queue and ib_core.
  */
 
 #include <stdbool.h>
@@ -19,14 +19,14 @@ struct uib_dev *kmod_rig_new(void);
 void kmod_rig_free(struct uib_dev *dev);
 
 /*
- * kmod_rig_mad() - Call process_mad() with @in. Return false if there is no answer; otherwise @ret
- * gets the answer of 256 octets
+ * kmod_rig_mad() - Call process_mad() with the MAD @in. Returns false if there is no answer;
+ * otherwise @ret gets the 256 octets of the answer
  */
 bool kmod_rig_mad(struct uib_dev *dev, const void *in, void *ret);
 
 /*
- * kmod_rig_advance() - Let @ms pass, or one jiffy (4 ms) if @ms is less, and run the work items and
- * timers that become due in this time
+ * kmod_rig_advance() - Let @ms milliseconds pass, but at least one jiffy (4 ms), and run the work
+ * items and timers that become due in this time
  */
 void kmod_rig_advance(struct uib_dev *dev, unsigned int ms);
 
@@ -53,14 +53,14 @@ void kmod_rig_hears(struct uib_dev *dev);
 const char *kmod_rig_link(const struct uib_dev *dev);
 
 /*
- * kmod_rig_event() - Return how often the device has raised an asynchronous event (enum
+ * kmod_rig_event() - Return how often the device has raised the asynchronous event @type (enum
  * ib_event_type)
  */
 unsigned int kmod_rig_event(unsigned int type);
 
 /*
- * kmod_rig_sent() - Return the MAD that the SMA sent last (a trap), and the number of MADs it has
- * sent
+ * kmod_rig_sent() - Return the last MAD that the SMA sent, which is a trap. @ret_n gets the number
+ * of MADs that the SMA has sent
  */
 const void *kmod_rig_sent(unsigned int *ret_n);
 

@@ -3,8 +3,9 @@
 #define TESTS_NODE_PAIR_H
 
 /*
- * A CA and a switch for tests of a node's answers. Each test gets new ones. A test may define
- * CA_PORTS and SW_PORTS before it includes this file.
+ * A CA and a switch, for tests of the answers that the agents of a node give. Each test gets a new
+ * pair. A test may define CA_PORTS and SW_PORTS, the numbers of ports, before it includes this
+ * file.
  */
 
 #include "node_rig.h"

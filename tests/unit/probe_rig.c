@@ -213,7 +213,7 @@ static bool hit(const struct rig *r, const uint8_t *mad, uint16_t dlid)
 	return !f->with_port || be64_at(mad + SA_HDR_OFF + 12) & MCM_COMP_PORT_GID;
 }
 
-/* Make the answer to a request. Return: its length; 0: there is no answer */
+/* Turn the request @mad into its answer. Returns the length of the answer; 0: there is no answer */
 static size_t serve(struct rig *r, uint8_t *mad, uint16_t dlid)
 {
 	bool fails = hit(r, mad, dlid);
@@ -226,7 +226,7 @@ static size_t serve(struct rig *r, uint8_t *mad, uint16_t dlid)
 					     : answer_smp(r, mad, dlid)))
 		return 0;
 	mad[MAD_OFF_METHOD] |= MAD_METHOD_RESP;
-	/* the kernel writes its own id into these octets */
+	/* as the kernel's umad, write an id of its own into the upper half of the TID */
 	be32_put(mad + MAD_OFF_TID, 0xabcd);
 	if (fails)
 		be16_put(mad + MAD_OFF_STATUS, r->fault.status);

@@ -3,9 +3,9 @@
 #define TESTS_PROBE_RIG_H
 
 /*
- * A port, the node behind its link, an SM with its SA, and a peer, which answer the questions of a
- * probe. After rig_init() there is no fault. A test makes one fault, and rig_finds() expects one
- * finding.
+ * The surroundings of a probe (src/probe), which answer its requests: a port, the node at the other
+ * end of the port's link, an SM with its SA, and a peer. After rig_init() all of them are healthy.
+ * A test then causes one fault, and rig_finds() expects exactly one finding.
  */
 
 #include "check.h"
@@ -26,7 +26,7 @@ struct rig_agent {
 	uint16_t pkey[64]; /* two blocks; .node.pkey_cap is the number of valid P_Keys */
 };
 
-/* Requests of one kind that fail */
+/* Describes requests of one kind that fail */
 struct rig_fault {
 	uint8_t mgmt_class; /* 0: any */
 	uint16_t attr; /* 0: any */
@@ -42,16 +42,16 @@ struct rig {
 	struct ib_mcmember_rec group[4]; /* the first is the broadcast group */
 	unsigned int ngroups;
 	bool member, peer_member; /* members of the broadcast group */
-	uint16_t own_lid; /* LID that the SA has for the port */
+	uint16_t own_lid; /* LID of the port according to the SA */
 	bool peer_known; /* the SA knows the peer */
 	struct ib_path_rec path; /* the path to the peer */
 	/*
-	 * the P_Key, without bit 15, with which this path exists; 0: the path exists with every
-	 * P_Key
+	 * the P_Key, without bit 15, with which the path to the peer exists; 0: it exists with
+	 * every P_Key
 	 */
 	uint16_t path_pkey;
 	struct rig_fault fault;
-	void (*twist)(struct rig *r, uint8_t *mad); /* may change an answer */
+	void (*twist)(struct rig *r, uint8_t *mad); /* called with each answer, and may change it */
 	ns_t rtt;
 	struct probe_cfg cfg;
 	/* results */
@@ -60,19 +60,19 @@ struct rig {
 };
 
 void rig_init(struct rig *r);
-/* rig_peer() - Have the probe look at the peer, too */
+/* rig_peer() - Let the probe examine the peer, too */
 void rig_peer(struct rig *r);
-/* rig_interface() - The kernel has an interface that is up */
+/* rig_interface() - Act as if the kernel had an interface that is up */
 void rig_interface(struct rig *r);
-/* rig_run() - Probe, and judge into r->report */
+/* rig_run() - Run the probe, and write its findings into r->report */
 void rig_run(struct rig *r);
-/* rig_healthy() - Run, and expect no finding */
+/* rig_healthy() - Run the probe, and expect no finding */
 void rig_healthy(struct rig *r);
 /* rig_finds() - Run the probe, and expect exactly this finding, with @words in its text */
 void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
-/* rig_finds_both() - Run, and expect two findings */
+/* rig_finds_both() - Run the probe, and expect exactly the findings @a and @b */
 void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);
-/* rig_fact() - Return the text of a fact; NULL: there is none */
+/* rig_fact() - Return the text of the fact called @name; NULL: the report has no such fact */
 const char *rig_fact(const struct rig *r, const char *name);
 
 #endif

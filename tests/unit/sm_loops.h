@@ -3,8 +3,9 @@
 #define TESTS_SM_LOOPS_H
 
 /*
- * Finds credit loops in the LFTs of a database. A channel is a link in one direction, numbered by switch index *
- * 256 + the port by which it leaves the switch.
+ * Finds credit loops in the LFTs of a subnet database (struct sm_db). A channel is a link in one
+ * direction. Its number is 256 * (index of the switch that sends into it) + the port of that
+ * switch.
  */
 
 #include <stdlib.h>
@@ -15,7 +16,10 @@
 /* Graph of channel dependencies. */
 struct deps {
 	const struct sm_db *db;
-	/* [channels][256]: 1 if a packet in the channel may wait for that port of the next switch */
+	/*
+	 * [channels][256]: 1 if a packet in this channel may wait for this port of the switch at
+	 * the channel's end
+	 */
 	uint8_t *after;
 	uint8_t *colour; /* [channels]: 0 not visited, 1 on the current path, 2 done */
 };
@@ -47,7 +51,10 @@ static void deps_fill(struct deps *d)
 	}
 }
 
-/* Search depth first. Return true if a path comes back to a channel that is already in the path. */
+/*
+ * Search depth first from @channel. Return true if the search reaches a channel that is on its
+ * current path, which is a credit loop.
+ */
 static bool circle_from(struct deps *d, uint32_t channel)
 {
 	const struct sm_node *t = next_switch(d->db->sw[channel / 256], channel % 256);

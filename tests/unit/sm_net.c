@@ -9,7 +9,9 @@
 
 #define TRAP_TID 0x7700000077ull
 
-/* A MAD on its way, which arrives at its destination after the latency of all its hops. */
+/*
+ * A MAD on its way. Its timer fires after the latency of all hops, and the MAD then arrives at .at.
+ */
 struct flight {
 	struct timer timer;
 	struct net_node *at;
@@ -430,8 +432,8 @@ static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from
 		const uint8_t *mad, unsigned int hops);
 
 /*
- * Answer in place of the SMP's destination, as a switch with all ports up and a new GUID. Return
- * false if there is no answer
+ * Answer in place of the destination of the SMP @mad, as a switch that has all ports up and a new
+ * GUID (see net_node.abyss_ports). Returns false if there is no answer
  */
 static bool abyss_answer(struct net_node *n, uint8_t *mad)
 {
@@ -472,8 +474,8 @@ static bool abyss_answer(struct net_node *n, uint8_t *mad)
 }
 
 /*
- * Follow the directed route of an SMP to the node that processes it; @out is the port by which the
- * SMP leaves @n.
+ * Follow the directed route of the SMP @mad from node @n, which sends it by port @out, to the node
+ * that processes it.
  */
 static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 {
@@ -493,8 +495,8 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The answer retraces the path of the request, so its hop pointer must be
-			 * that of a returning SMP.
+			 * The request has returned as an answer on the same path, so its hop
+			 * pointer must be that of a returning SMP.
 			 */
 			p = p->peer;
 			n = p->node;

@@ -3,9 +3,9 @@
 #define TESTS_SM_NET_H
 
 /*
- * A subnet for tests of the SM on virtual time: nodes that answer SMPs as the specification says,
- * links that can be cut, and SMs on any of the nodes. The tests walk the tables that the nodes
- * hold, and not the SM's copies of them.
+ * A subnet for tests of the SM on virtual time: nodes that answer SMPs as the specification
+ * requires, links that can be cut, and SMs on any of the nodes. The checks read the tables that the
+ * nodes have, not the SM's copies of these tables.
  */
 
 #include "mad/ep.h"
@@ -25,7 +25,7 @@ struct net_port {
 	struct smp_port_info pi;
 	uint16_t pkeys[NET_PKEYS];
 	uint8_t sltovl[16]; /* CAs */
-	bool cut; /* true while the link is down, although the cable is there */
+	bool cut; /* true: the link is down, although the cable is connected */
 	unsigned int reregisters; /* number of Sets with ClientReregister */
 	unsigned int pkey_sets, pi_sets;
 };
@@ -41,24 +41,28 @@ struct net_node {
 	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
 	bool dead; /* true: the node answers nothing and forwards nothing */
-	/* true: the node refuses to arm a port, changes nothing, and answers with the PortInfo that was asked for */
+	/*
+	 * true: the node refuses to set a port Armed, changes nothing, and answers with the
+	 * PortInfo of the request
+	 */
 	bool refuses_arm;
 	/* number of SMPs to the node after which it stops answering; 0: never */
 	unsigned int die_after;
 	unsigned int lft_sets, mft_sets, si_sets;
 	/*
-	 * Number of ports of an abyss, 0 for an ordinary node. An abyss answers every SMP that
-	 * reaches it as a switch with this number of ports and a new GUID, whatever the rest of the
-	 * route is.
+	 * 0 for an ordinary node. Otherwise the node is an abyss, which behaves like an endless
+	 * subnet: it answers every SMP that reaches it as a switch with this number of ports and a
+	 * new GUID would, whatever the rest of the directed route is.
 	 */
 	unsigned int abyss_ports;
 	bool abyss_mute; /* the abyss answers nothing but Get(NodeInfo) */
 	ns_t abyss_delay; /* time that the abyss takes for an answer */
 	/*
-	 * Properties of the nodes inside an abyss. Its first switch, at the edge, behaves well.
+	 * Properties of the nodes inside an abyss, except its first switch, which is an ordinary
+	 * switch
 	 */
-	uint64_t abyss_guid; /* GUID that all other nodes have; 0: each has another */
-	uint8_t abyss_type; /* NodeType of all other nodes; 0: a switch */
+	uint64_t abyss_guid; /* GUID of all nodes inside the abyss; 0: each node has another GUID */
+	uint8_t abyss_type; /* NodeType of all nodes inside the abyss; 0: a switch */
 	uint16_t abyss_status; /* MAD status of answers to Set */
 	struct mad_ep *ep; /* endpoint of port 0, or of port 1 of a CA; made by net_ep() */
 };
@@ -68,17 +72,19 @@ struct net {
 	ns_t now;
 	ns_t latency; /* time that an SMP or its answer needs per hop */
 	struct prng rnd;
-	ns_t held; /* delay that an abyss adds to the MAD under way */
-	uint32_t loss_ppm; /* share of SMPs that get lost, over their whole way */
+	ns_t held; /* delay that an abyss adds to the MAD that is being routed */
+	/* share of SMPs that get lost on their whole way, in parts per million */
+	uint32_t loss_ppm;
 	struct net_node **node;
 	unsigned int n;
 	struct log_sink log;
 	unsigned int errors; /* number of lines of LOG_LVL_ERR */
 	char last_err[512], last_warn[512];
 	uint64_t smps;
-	unsigned int represses; /* number of TrapRepress with the TID of our traps */
+	/* number of TrapRepress MADs with the TID of traps that the rig sent */
+	unsigned int represses;
 	uint64_t next_guid;
-	/* number of ports made Active while their switch's LFT was empty */
+	/* number of ports that became Active while the LFT of their switch had less than two entries */
 	uint64_t active_unrouted;
 };
 
@@ -92,8 +98,8 @@ void net_link(struct net_node *a, unsigned int ap, struct net_node *b, unsigned 
 /* net_join() - Connect the lowest free ports of both nodes; false if a node has no free port */
 bool net_join(struct net_node *a, struct net_node *b);
 /*
- * Cut a link or restore it. If one of its ends is a switch, the switch sets PortStateChange and
- * sends trap 128 to its SM LID.
+ * Cut a link (@cut true) or restore it. If one end of the link is a switch, the switch sets
+ * PortStateChange and sends trap 128 to the LID of its SM.
  */
 void net_cut(struct net_node *a, unsigned int ap, bool cut);
 /* Put the node into its power-up state: no LID, empty tables, ports in Init. */
@@ -104,8 +110,8 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 		unsigned int max_ca_ports);
 
 /*
- * Return the MAD endpoint of a node. The endpoint is made at the first call; with @is_sm the node
- * then gets the capability IsSM.
+ * Return the MAD endpoint of a node. The first call makes the endpoint; if @is_sm is true, this
+ * call also sets the capability bit IsSM of the node.
  */
 struct mad_ep *net_ep(struct net_node *n, bool is_sm);
 
@@ -114,16 +120,20 @@ struct sm *net_sm(struct net_node *n, const struct sm_cfg *cfg);
 
 void net_run(struct net *net, ns_t until);
 /*
- * net_until_up() - Run until @sm has published generation @gen; false if that took more than 30 s
+ * net_until_up() - Run until @sm has published generation @gen of its database; false if this takes
+ * more than 30 s of virtual time
  */
 bool net_until_up(struct net *net, struct sm *sm, uint64_t gen);
 
-/* Return the end port that has the LID for @p: port 0 of a switch, @p itself of a CA. */
+/*
+ * Return the port whose LID packets to @p use: port 0 if @p is a port of a switch, @p itself if it
+ * is a port of a CA.
+ */
 struct net_port *net_end(struct net_port *p);
 
 /*
- * net_walk() - Follow a unicast packet through the LFTs. Return the number of hops, or -1 if the
- * packet does not arrive at @dst. Ports must be Active.
+ * net_walk() - Follow a unicast packet to @dlid from @src through the LFTs. All ports on its way
+ * must be Active. Returns the number of hops, or -1 if the packet does not arrive at @dst.
  */
 int net_walk(const struct net_port *src, const struct net_port *dst, uint16_t dlid);
 

@@ -120,7 +120,10 @@ static bool answer_smp(const struct ask *a, uint16_t attr)
 		return true;
 	case SMP_ATTR_PORT_INFO:
 		assert_in_range(a->mod, 0, a->n->nports);
-		/* like many HCAs, a CA answers only for the port that is asked */
+		/*
+		 * The port number in a CA's PortInfo request must be that of the port at which the
+		 * request arrived, because many HCAs answer no other request.
+		 */
 		assert_true(a->n->sw || a->mod == a->arrived);
 		port_info(a);
 		return true;
@@ -195,7 +198,7 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	m->mad[3] = MAD_METHOD_GET_RESP;
 	be16_put(m->mad + MAD_OFF_STATUS,
 		 (uint16_t)((m->qpn ? 0 : MAD_STATUS_DR_D) | (hit ? r->status : 0)));
-	/* the kernel writes its own id into these octets */
+	/* as the kernel's umad, write an id of its own into the upper half of the TID */
 	be32_put(m->mad + MAD_OFF_TID, 0xabcd);
 	a.data = m->mad + SMP_DATA_OFF;
 	if (m->qpn) {
@@ -275,7 +278,9 @@ struct chk_fabric *rig_read(struct rig *r)
 		assert_true(at != NS_NEVER);
 		waited = at > r->now ? at - r->now : 0;
 		r->now += waited;
-		/* Only the pause between the two readings of the counters is longer than this. */
+		/*
+		 * A survey waits longer than 300 ms only between its two readings of the counters.
+		 */
 		if (r->between && waited > NS_MSEC(300))
 			r->between(r);
 		while (head != tail && q[head % SURVEY_WINDOW_MAX].at <= r->now) {

@@ -3,8 +3,9 @@
 #define TESTS_SURVEY_RIG_H
 
 /*
- * A fabric that answers Gets: every node of a model (tests/check_rig.h) has the agents that the model describes, and a
- * directed route is followed port by port. A survey at the CA h1 reads it on virtual time.
+ * A fabric that answers Get requests. Every node of a model (tests/check_rig.h) has the agents and
+ * the values that the model describes, and directed routes are followed port by port. A survey that
+ * runs at the CA h1 reads this fabric on virtual time.
  */
 
 #include "check_rig.h"
@@ -15,19 +16,20 @@ struct rig {
 	uint32_t own; /* node at whose port the survey is */
 	struct survey_cfg cfg;
 	/*
-	 * Requests to this node (by its name) for this attribute are lost, or are refused if .status is not 0. Node
-	 * NULL: no request; attribute 0: all attributes
+	 * Requests for the attribute .silent_attr to the node with the name .silent are lost, or
+	 * are refused with .status if .status is not 0. Name NULL: no request is lost; attribute 0:
+	 * requests for all attributes are lost
 	 */
 	const char *silent;
 	uint16_t silent_attr, status;
 	/*
-	 * .times: number of requests that are lost or refused in this way (0: all); .hits: number of such requests so
-	 * far
+	 * .times: number of requests to lose or refuse (0: all). .hits: number of requests that
+	 * were lost or refused so far
 	 */
 	unsigned int times, hits;
-	/* called when the counters are read the second time */
+	/* called before the survey reads the counters the second time */
 	void (*between)(struct rig *r);
-	/* may change an answer before it is delivered */
+	/* called with each answer before it is delivered, and may change it */
 	void (*twist)(uint8_t *mad);
 	/* results */
 	ns_t now;
@@ -37,7 +39,9 @@ struct rig {
 };
 
 void rig_init(struct rig *r, struct chk_fabric *real);
-/* rig_read() - Read the fabric, and free the model from which the agents answer */
+/*
+ * rig_read() - Read the fabric by a survey, and free the model from which the agents have answered
+ */
 struct chk_fabric *rig_read(struct rig *r);
 
 #endif

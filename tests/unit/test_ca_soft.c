@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * ca_soft: the conformance suite over two soft HCAs joined by a wire in memory, and the behaviour
- * that only this backend has: several openers of one port, and events that it passes on.
+ * Tests of ca_soft: the conformance suite (ca_suite.h) over two soft HCAs that a wire in memory
+ * connects, and the behaviour that only this backend has, which is several users of one port and
+ * the events that they get.
  */
 
 #include <errno.h>
@@ -181,7 +182,7 @@ static void test_node_events_become_ca_events(void **state)
 			assert_int_equal(t.events[1][e], 0);
 		}
 	}
-	/* An event of a port that no user has open is not reported. */
+	/* An event of port 2 is reported to nobody, because no user has opened port 2. */
 	memset(t.events, 0, sizeof(t.events));
 	ca_soft_event(soft_of(w, 0), 2, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 0);
@@ -199,8 +200,8 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[0][CA_EVENT_LID_CHANGE], 1);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 	/*
-	 * An event that is raised while another event is reported reaches all openers, and so does
-	 * the first event.
+	 * While a user handles the first event, a second event is raised. All users of the port
+	 * must get both events.
 	 */
 	t.nest = true;
 	ca_soft_event(soft_of(w, 0), 1, NODE_EV_PORT_ERR, t.env.now);
@@ -214,7 +215,10 @@ static void test_every_opener_of_a_port_is_told(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 3);
 }
 
-/* When several openers of a port get an event, one of them may close another's port or its own. */
+/*
+ * All users of a port get an event. The first of them closes another user's port, and later its
+ * own, while it handles the event.
+ */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
 	struct wire *w = t.env.priv;
@@ -240,8 +244,8 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 }
 
 /*
- * Closing a port destroys the objects that its user did not destroy; soft_close() checks that all
- * packets have been freed.
+ * Close a port whose user did not destroy its objects. The port must destroy them; soft_close()
+ * checks that all packets were freed.
  */
 static void test_close_destroys_what_is_left(void **state)
 {
@@ -257,7 +261,7 @@ static void test_close_destroys_what_is_left(void **state)
 	s = (struct ca_send){ pkt_from_data(t.env.pool, "x", 1), ah, ca_qp_num(peer), 1 };
 	assert_int_equal(ca_post_send(qp, &s, 1, t.env.now), 1);
 	soft_run(&t.env);
-	/* the packet waits in the receive ring of peer */
+	/* the packet has arrived, and waits in the receive ring of the queue pair @peer */
 	assert_int_equal(pkt_pool_pkts_used(t.env.pool), 1);
 }
 

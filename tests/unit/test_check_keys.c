@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* P_Keys of ports compared with a partitions.conf, switches that enforce P_Keys, and counters that grow. */
+/*
+ * Tests findings about P_Keys: P_Keys of ports that differ from a partitions.conf, and switches
+ * that enforce wrong P_Keys. Also tests findings about counters that grow.
+ */
 #include "check_rig.h"
 
 static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
@@ -82,7 +85,10 @@ static void test_missing_pkeys(void **state)
 	finds(f, conf, CHK_PKEY_MISSING, "h3/1: should be a full member of partition Blue");
 }
 
-/* A block that was not read contains zeros, which prove nothing. */
+/*
+ * A part of a P_Key table was not read, so that zeros are in its place. A P_Key that is missing
+ * there must not cause a finding.
+ */
 static void test_gaps_of_tables_prove_nothing(void **state)
 {
 	struct chk_fabric *f = right();
@@ -123,8 +129,8 @@ static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
 
 	(void)state;
 	/*
-	 * LID 1 is on s1, so s1 is the SM's port, a full member. Other ports, which no rule names, are limited
-	 * members of 0x7fff.
+	 * LID 1 is at s1, so s1 is taken as the port of the SM, which is a full member of the
+	 * default partition 0x7fff. Other ports that no rule names are limited members of it.
 	 */
 	TABLE(f, "s1", 0xffff);
 	TABLE(f, "h1", 0x7fff, 0x8005);

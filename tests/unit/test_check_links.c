@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings about identities and links. For each kind of finding a test makes the fault that causes
- * it. A healthy fabric has no finding.
+ * Tests findings about identities (GUIDs, LIDs) and links. Each test causes the fault that one kind
+ * of finding reports; a healthy fabric must have no finding.
  */
 #include "check_rig.h"
 
@@ -40,10 +40,7 @@ static void test_two_ports_with_one_lid(void **state)
 	unsigned int lid = rig_lid(f, "h1");
 
 	(void)state;
-	/*
-	 * h3 must be routed like h1, because otherwise its other LID would be missing in the
-	 * tables.
-	 */
+	/* The routes to this LID still lead to h1, and this is no second finding. */
 	rig_node(f, "h3")->port[1].lid = (uint16_t)lid;
 	rig_finds(f, CHK_SAME_LID, "h3/1: has LID 4, which h1/1 has, too");
 }
@@ -112,14 +109,17 @@ static void test_older_end_decides_the_speed(void **state)
 	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
 
 	(void)state;
-	/* the extended speeds of this end are not valid, and their values are ignored */
+	/* h has no capability bit for extended speeds, so its values of them must be ignored */
 	h->cap_mask = 0;
 	h->speed_active = s->speed_active = 4;
 	s->speed_ext_active = 0;
 	rig_healthy(f);
 }
 
-/* LinkSpeedExtEnabled 30 means that the extended speeds are disabled; it is no mask of speeds. */
+/*
+ * LinkSpeedExtEnabled 30 means that the extended speeds are disabled. The value must not be read as
+ * a mask of speeds.
+ */
 static void test_extended_speeds_that_are_disabled(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -266,7 +266,8 @@ static void test_second_reading_confirms(void **state)
 }
 
 /*
- * A subnet manager is changing parts of the fabric, so these parts look different in each reading.
+ * Two readings have a finding of the same kind, but about different parts of the fabric, because an
+ * SM is changing these parts. Such findings must not confirm each other.
  */
 static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
 {

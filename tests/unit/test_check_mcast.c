@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Multicast trees: loops, separate parts, dead ends and members that receive nothing, each made by
- * changed masks.
+ * Tests findings about multicast trees: loops, separate parts, dead ends, and members that receive
+ * nothing. Each test causes one fault by changed port masks in the MFTs.
  */
 #include "check_rig.h"
 
@@ -18,7 +18,8 @@ static void mask(struct chk_fabric *f, const char *sw, uint16_t ports)
 }
 
 /*
- * A line s1 - s2 - s3, made of the ring of three, with all CAs as members: s1/1 - s2/2, s2/1 - s3/2
+ * Return a fabric whose multicast tree is the line s1 - s2 - s3, made of the ring of three
+ * switches, with all CAs as members. The links are s1/1 - s2/2 and s2/1 - s3/2
  */
 static struct chk_fabric *line(void)
 {
@@ -106,7 +107,8 @@ static void test_way_back_is_missing(void **state)
 	struct chk_fabric *f = line();
 
 	(void)state;
-	mask(f, "s2", 1 << 1 | 1 << 3); /* the mask of s2 lacks the port to s1 */
+	/* s2 does not forward packets to s1, but s1 forwards packets to s2 */
+	mask(f, "s2", 1 << 1 | 1 << 3);
 	rig_finds(f, CHK_MFT_SPLIT, "MLID 0xc003, but none of those that come in at");
 }
 
@@ -115,7 +117,8 @@ static void test_switch_with_senders_only(void **state)
 	struct chk_fabric *f = line();
 
 	(void)state;
-	mask(f, "s1", 1 << 1); /* h1 sends and receives nothing, so s2 does not send to s1 */
+	/* h1 only sends and never receives, so s1 need not get packets from s2 */
+	mask(f, "s1", 1 << 1);
 	mask(f, "s2", 1 << 1 | 1 << 3);
 	join(f, "h1", 4);
 	join(f, "h2", 1);
@@ -157,7 +160,8 @@ static void test_members_that_get_nothing(void **state)
 	(void)state;
 	mask(f, "s3", 1 << 2);
 	join(f, "h3", 1);
-	rig_healthy(f); /* h3 is the only member, so no other member has to receive */
+	/* h3 does not receive, but it is the only member, so nobody sends packets that it misses */
+	rig_healthy(f);
 
 	f = line();
 	mask(f, "s3", 1 << 2);
@@ -183,8 +187,8 @@ static void test_table_with_gaps_says_nothing(void **state)
 }
 
 /*
- * Only parts of the masks at both ends of the line were read, so the links of s2 may be used in
- * both directions.
+ * The masks of s1 and s3, at both ends of the line, were read only in part. The links of s2 may be
+ * used in both directions then, so no loop may be reported.
  */
 static void test_gaps_behind_two_links_are_no_loop(void **state)
 {

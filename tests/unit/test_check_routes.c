@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unicast routes: loops, holes, dead ends and credit loops, each made by changed entries of an LFT. */
+/*
+ * Tests findings about unicast routes: loops, holes, dead ends and credit loops. Each test causes
+ * one fault by changed entries of an LFT.
+ */
 #include "check_rig.h"
 
 static void test_two_switches_send_to_each_other(void **state)
@@ -33,7 +36,10 @@ static void test_loop_with_a_tail_is_found_once(void **state)
 		"Switch 3 \"c\"\n[2] \"d\"[1]\n\nSwitch 3 \"d\"\n[2] \"h\"[1]\n\nHca 1 \"h\"\n");
 
 	(void)state;
-	/* a leads into the loop of b and c; d delivers */
+	/*
+	 * c sends packets for h back to b, so b and c are a loop. a leads into this loop, and d,
+	 * which delivers to h, is no part of it.
+	 */
 	rig_route(f, "c", "h", 1);
 	rig_finds(f, CHK_LFT_LOOP, "b/2 > c/1: packets to 1 LID");
 }
@@ -51,7 +57,7 @@ static void test_no_entry(void **state)
 	rig_finds(f, CHK_LFT_HOLE, "s2: has no route to 3 LIDs: 4 (h1/1), 5 (h2/1), 6 (h3/1)");
 }
 
-/* x has no CA, and no packet of a CA passes it. */
+/* Switch x has no CA, and no packet between CAs passes it. */
 static const char star[] = "Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"x\"[1]\n[3] \"h1\"[1]\n\n"
 			   "Switch 4 \"b\"\n[3] \"h2\"[1]\n\nSwitch 4 \"x\"\n\n"
 			   "Hca 1 \"h1\"\n\nHca 1 \"h2\"\n";
@@ -134,7 +140,10 @@ static void test_route_over_a_port_that_is_not_active(void **state)
 	rig_route(f, "s2", "s1", 1);
 	rig_route(f, "s2", "h1", 1);
 	rig_route(f, "s1", "s2", 2);
-	/* only the route from s1 to h2 was forgotten */
+	/*
+	 * The other routes were moved to other ports. Only the route from s1 to h2 still uses the
+	 * port that is not Active.
+	 */
 	rig_finds(f, CHK_LFT_DEAD_END,
 		  "s1: sends packets to 1 LID to a wrong place, the first of "
 		  "them to port 1, which is not Active: 5 (h2/1)");
@@ -153,8 +162,8 @@ static void test_mute_port_is_no_dead_end(void **state)
 /* --- credit loops */
 
 /*
- * Every switch of the ring sends clockwise (port 1), so each of these links waits for the next
- * link.
+ * Route all packets clockwise (port 1) round the ring, so that a packet in each link of the ring
+ * may wait for the next link. This is a credit loop.
  */
 static struct chk_fabric *send_clockwise(struct chk_fabric *f, unsigned int switches)
 {
@@ -175,7 +184,10 @@ static struct chk_fabric *clockwise(unsigned int switches)
 	return send_clockwise(rig_ring(switches), switches);
 }
 
-/* Links of the ring wait for the link to t as well, but the link to t waits for no link. */
+/*
+ * Packets in links of the ring may wait for the link to switch t as well, but packets in that link
+ * wait for no other link. So the link to t must not be counted as a part of the credit loop.
+ */
 static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
 {
 	static const char text[] = "Switch 4 \"s1\"\n[1] \"s2\"[2]\n[3] \"h1\"[1]\n[4] \"t\"[1]\n\n"
@@ -200,8 +212,8 @@ static void test_credit_loop(void **state)
 }
 
 /*
- * Routes are up to 39 links long, but each switch is visited once for each LID, and not once for each route that
- * passes it.
+ * Routes are up to 39 links long. The number of steps must not grow with this length, because each
+ * switch is visited once for each LID, not once for each route through it.
  */
 static void test_work_does_not_grow_with_the_length_of_routes(void **state)
 {
@@ -223,7 +235,7 @@ static void test_line_has_no_credit_loop(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* s3 sends nothing to s1 clockwise, so the dependencies form no cycle. */
+	/* s3 sends nothing to s1 clockwise, so the ring has no credit loop. */
 	rig_route(f, "s3", "h1", 2);
 	rig_route(f, "s3", "h2", 2);
 	rig_route(f, "s2", "h1", 2);
@@ -246,7 +258,7 @@ static void test_lanes_that_are_not_known(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* as in a fabric from a file without PortInfo */
+	/* PortInfo is not known, as if the fabric came from a file without PortInfo. */
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int p = 0; p <= f->node[i]->nports; p++)
 			f->node[i]->port[p].known = false;
@@ -268,7 +280,10 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 	rig_finds(f, CHK_CREDIT_LOOP, "make 3 links wait");
 }
 
-/* Give the fabric virtual lanes: SL n uses VL n, and the SA has the SL of each path that takes part in the loop. */
+/*
+ * Give the fabric two VLs: SL n is on VL n, and the SA returns SL 1 for each path that takes part
+ * in the credit loop, except the last such path, which has @sl_of_last.
+ */
 static struct chk_fabric *with_lanes(uint8_t sl_of_last)
 {
 	struct chk_fabric *f = clockwise(3);
@@ -308,14 +323,14 @@ static void test_lanes_of_the_paths_decide(void **state)
 
 	f = with_lanes(1);
 	memset(rig_node(f, "s1")->port[1].sltovl, CHK_NO_VL,
-	       5 * 16); /* the SLtoVL table of a port was not read */
+	       5 * 16); /* the SLtoVL table of one port was not read */
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
 	f = with_lanes(1);
-	f->npaths = 2; /* the SA did not answer */
+	f->npaths = 2; /* the SA did not return all paths */
 	rig_finds(f, CHK_CREDIT_LOOP_BY_VL, "make 3 links wait");
 
-	f = clockwise(3); /* with one operational VL no table has to be read */
+	f = clockwise(3); /* if all ports have one operational VL, no SLtoVL table has to be read */
 	assert_int_equal(chk_credit_waits(f, w), 0);
 	chk_fabric_free(f);
 	f = rig_ring(3);

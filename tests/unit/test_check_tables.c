@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files of tables, in the octets that ibroute, dump_fts and OpenSM 3.3.23 print. */
+/* Tests that LFTs are read from files in the formats of ibroute, dump_fts and OpenSM 3.3.23. */
 #include "check_rig.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static void test_opensm_lfts_dump(void **state)
 	     "0x0003 005 # Channel Adapter portguid 0x0000000000100001: 'h1'\n"
 	     "4 lids dumped\n",
 	     0);
-	/* s2 has no table, and s1 no route to h2 */
+	/* the file has no table of s2, and the table of s1 has no route to h2 */
 	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LID: 4 (h2/1)");
 }
 
