@@ -84,7 +84,7 @@ struct net {
 	/* number of TrapRepress MADs with the TID of traps that the rig sent */
 	unsigned int represses;
 	uint64_t next_guid;
-	/* number of ports that became Active while the LFT of their switch had less than two entries */
+	/* number of ports that became Active while their switch had fewer than two LFT entries */
 	uint64_t active_unrouted;
 };
 

@@ -10,8 +10,8 @@
 #include "crc/crc.h"
 
 /*
- * The conformance suite against a small DUT on virtual time. Tests verdicts, results that follow from other results,
- * and that every run ends
+ * Runs the conformance suite against a small DUT (clauses_dut.h) on virtual time. Tests the
+ * verdicts, the results that follow from other results, and that every run ends
  */
 
 static struct dut d;
@@ -51,8 +51,8 @@ static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
 }
 
 /*
- * The group ID of the broadcast group has 32 bits (R13), whatever the P_Key is. Clause R11 is about groups of IPv4
- * multicast
+ * Clause R11 is about the groups of IPv4 multicast. The suite must not apply it to broadcast
+ * groups, whose group ID has 32 bits (R13), whatever the P_Key is
  */
 static void test_R11_does_not_judge_broadcast_groups(void **state)
 {
@@ -107,8 +107,8 @@ static void test_R30_the_expected_packet_differs_in_the_field_and_has_right_crcs
 	is("R29", CONFORM_PASS);
 	r = dut_result(&rep, "R30/sent");
 	assert_int_equal(r->seen.len, r->expected.len);
-	assert_int_equal(r->seen.data[31],
-			 1); /* LRH, BTH, DETH, and the fourth octet of the payload */
+	/* offset 31: after LRH, BTH and DETH (28 octets), the fourth octet of the payload */
+	assert_int_equal(r->seen.data[31], 1);
 	assert_int_equal(r->expected.data[31], 0);
 	memcpy(copy, r->expected.data, r->expected.len);
 	crc_put(copy, r->expected.len - 6);
@@ -183,8 +183,8 @@ static void test_a_case_whose_link_was_down_twice_is_no_failure(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	is("R56/reply", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R56/reply")->why, "the link went down");
-	is("I6",
-	   CONFORM_FAIL); /* later cases still get verdicts; case I6 fails because this DUT has no M_Key */
+	/* later cases still get verdicts: case I6 fails, because this DUT has no M_Key */
+	is("I6", CONFORM_FAIL);
 }
 
 static void test_an_interrupt_keeps_the_results_so_far(void **state)
@@ -296,7 +296,10 @@ static void test_an_exempt_case_stops_no_other_one(void **state)
 	memset(&d, 0, sizeof(d));
 	d.profile = "v4mc01";
 	assert_int_equal(dut_run(&d, &rep, words, false), 0);
-	/* the .after of this case lists R7 and M10; R7 does not apply, and M10 fails */
+	/*
+	 * R28 may run only if the cases in its .after, R7 and M10, do not fail. R7 does not apply,
+	 * and M10 fails
+	 */
 	is("R28", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
 }
@@ -313,7 +316,10 @@ static void test_a_sum_has_the_result_of_its_parts(void **state)
 	assert_string_equal(dut_result(&rep, "M14")->because->c->id, "R24");
 }
 
-/* Check that no case waits for a combined case. Combined cases are judged last, so such a case would never run */
+/*
+ * Check that the .after of case @c names no combined case. Combined cases get their verdicts last,
+ * so case @c would never run
+ */
 static void runs_after_no_sum(const struct conform_chapter *const *chapters,
 			      const struct conform_case *c)
 {
@@ -349,7 +355,7 @@ static unsigned int reasons_for(const struct conform_reason *v, const char *clau
 	return n;
 }
 
-/* Return the number of cases that a clause has */
+/* Return 1 if the profile has a case for the clause, and 0 otherwise */
 static unsigned int has_case(const struct conform_profile *p, const char *clause)
 {
 	size_t len = strlen(clause);
@@ -381,8 +387,8 @@ static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
 }
 
 /*
- * The cases in the .after of a combined case have to be cases of the profile, because otherwise the combined case
- * would prove nothing
+ * A combined case gets its verdict from the cases that its .after names. The profile must have each
+ * of these cases, because otherwise the combined case would prove nothing
  */
 static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
 {
@@ -417,7 +423,10 @@ static void test_no_case_passes_without_a_check(void **state)
 	assert_int_equal(dut_run(&d, &rep, NULL, false), 0);
 	for (size_t i = 0; i < rep.n; i++)
 		assert_true(rep.v[i].verdict != CONFORM_PASS || rep.v[i].checked > 0);
-	/* This DUT sends no multicast, so the clauses about senders cannot be judged */
+	/*
+	 * this DUT sends no multicast, so clause R33, which is about senders of multicast, cannot
+	 * be judged
+	 */
 	is("R33", CONFORM_INCONCLUSIVE);
 }
 

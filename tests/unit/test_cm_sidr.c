@@ -4,7 +4,10 @@
 #include "check.h"
 #include "mad_rig.h"
 
-/* The CM agent: tests with two agents on a wire. */
+/*
+ * The agent of the communication manager (CM): tests of SIDR with two agents on a wire, a client
+ * and a server.
+ */
 
 #define CLIENT 1
 #define SERVER 2
@@ -96,11 +99,11 @@ static void test_request_is_answered_by_request_id(void **state)
 	assert_int_equal(w.rep.priv[SIDR_REP_PRIVATE_LEN - 1], 0xee);
 	assert_int_equal(w.net.n, 2);
 	assert_int_equal(cm_stats(w.server)->served, 1);
-	/* Both messages are Sends, and the answer has the request's TID. */
+	/* The request and the answer both have the method Send and the same TID. */
 	assert_int_equal(mad_method(w.net.seen[0].mad), MAD_METHOD_SEND);
 	assert_int_equal(mad_method(w.net.seen[1].mad), MAD_METHOD_SEND);
 	assert_int_equal(mad_tid(w.net.seen[0].mad), mad_tid(w.net.seen[1].mad));
-	/* Nothing more happens. */
+	/* After the answer no more MADs are sent. */
 	rig_run(&w.net, NS_SEC(10));
 	assert_int_equal(w.done, 1);
 	assert_int_equal(w.net.n, 2);
@@ -121,7 +124,7 @@ static void test_a_retry_keeps_request_id_and_tid(void **state)
 	rig_run(&w.net, NS_SEC(10));
 	assert_int_equal(w.done, 1);
 	assert_int_equal(w.status, 0);
-	/* three requests that were lost, one that arrived, and its answer */
+	/* the wire saw three requests that were lost, one request that arrived, and the answer */
 	assert_int_equal(w.net.n, 5);
 	for (unsigned int i = 1; i < 4; i++)
 		assert_memory_equal(w.net.seen[i].mad, w.net.seen[0].mad, MAD_LEN);
@@ -169,7 +172,9 @@ static void test_an_unknown_service_or_partition_is_status_1(void **state)
 	assert_int_equal(w.rep.status, SIDR_STATUS_NO_SERVICE);
 	assert_int_equal(w.asked, 0);
 	assert_int_equal(cm_stats(w.server)->refused, 2);
-	/* The membership bit of the P_Key does not matter, because the partition is the same. */
+	/*
+	 * A P_Key with another membership bit names the same partition, so the request is served.
+	 */
 	ask(ID, PKEY & 0x7fff);
 	rig_run(&w.net, NS_SEC(1));
 	assert_int_equal(w.rep.status, SIDR_STATUS_OK);
@@ -205,7 +210,9 @@ static void test_answers_that_do_not_fit_are_dropped(void **state)
 	assert_int_equal(w.done, 0);
 	assert_int_equal(cm_stats(w.client)->drop_late, 3);
 	/*
-	 * An answer with the request's TID but with another ServiceID is no answer to the request.
+	 * None of these MADs was the answer: the first has another request ID, the second another
+	 * sender, and the third another ServiceID. The next MAD has the right ones, and is the
+	 * answer although its TID is not that of the request.
 	 */
 	rep.service_id--;
 	sidr_rep_encode(mad, 0, &rep);
@@ -234,7 +241,10 @@ static void test_other_messages_are_dropped_and_counted(void **state)
 	}
 	assert_int_equal(cm_stats(w.server)->drop_other, 7);
 	assert_int_equal(w.net.n, 0);
-	/* Another version of the class, or another method, is not for the agent. */
+	/*
+	 * A MAD of another version of the class, or with another method, does not reach the CM's
+	 * agent.
+	 */
 	h.class_version++;
 	mad_hdr_encode(mad, &h);
 	assert_int_equal(mad_ep_recv(w.net.end[1].ep, &from, mad, w.net.now), -ENOENT);
@@ -264,7 +274,7 @@ static void test_a_flood_of_one_source_leaves_others_their_answers(void **state)
 	for (uint16_t lid = 10; lid < 60; lid++)
 		request_from(lid, lid);
 	assert_int_equal(w.asked, CM_SOURCE_BURST + 50);
-	/* After some time the source may send as many requests as before. */
+	/* A second later the source may send CM_SOURCE_RATE more requests. */
 	rig_run(&w.net, NS_SEC(1));
 	for (unsigned int i = 0; i < 1000; i++)
 		request_from(9, i);
@@ -282,7 +292,7 @@ static void test_a_flood_of_forged_sources_has_bounded_state(void **state)
 	assert_int_equal(w.asked, 200001);
 }
 
-/* A program on the server's port that has registered for the class */
+/* Register an agent for the class of the CM at the server's port, as another program would */
 static struct mad_agent *other_program(struct rig_got *got)
 {
 	struct mad_agent_cfg cfg = {
@@ -314,8 +324,8 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 }
 
 /*
- * Another program on the port may serve a ServiceID that this agent does not know, so this agent
- * must not refuse the request.
+ * The server's agent does not know the ServiceID of the request. Another program on its port may
+ * serve this ServiceID, so the agent must not refuse the request.
  */
 static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
 {
@@ -330,8 +340,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(cm_stats(w.server)->refused, 0);
 	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
 	/*
-	 * The agent answers for its own services as before. When the other program has ended, the
-	 * agent refuses unknown services again.
+	 * The server's agent still answers for its own services. After the other program has ended,
+	 * the agent refuses unknown ServiceIDs again.
 	 */
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
@@ -345,8 +355,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 }
 
 /*
- * The agent of an interface that only sends requests is no server. The port of the SM's node has
- * such an agent beside the server.
+ * The agent of an interface only sends requests. On the port of the SM's node, such an agent exists
+ * beside the server's agent, and must not count as another program that may serve a ServiceID.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * The candidates that a shell offers for the last word of a line. No instance is running, so names
- * that come from an instance are not offered.
+ * Tests the candidates that a shell offers for the last word of a command line. No instance is
+ * running, so names of objects, which only an instance knows, are not offered.
  */
 
 static int nothing(int argc, char **argv)
@@ -47,7 +47,10 @@ static void join(void *ctx, const char *candidate)
 	snprintf(all + strlen(all), 512 - strlen(all), "%s%s", *all ? " " : "", candidate);
 }
 
-/* @line is split at blanks; the part after the last blank is the word to complete. */
+/*
+ * Check that completion of @line offers the words @want. @line is split at blanks; the part after
+ * the last blank is the word to complete.
+ */
 static void offers(const char *line, const char *want)
 {
 	char text[256], all[512] = "", *words[16];
@@ -123,7 +126,10 @@ static void test_options(void **state)
 	offers("link --n", "--name");
 	offers("run -", "--config --verbose");
 	offers("run --config a --v", "--verbose");
-	/* the value of an option is no name of an object */
+	/*
+	 * "run" and "link" after -n: the value of the option -n must not be taken as the name of an
+	 * object
+	 */
 	offers("-n run link ", "show set");
 	offers("-j link ", "show set");
 }

@@ -9,7 +9,10 @@
 
 #include "check.h"
 
-/* Words, options and abbreviations of the command line; text of rows. */
+/*
+ * Tests how the command line is parsed (words, options, abbreviations) and how rows of answers are
+ * printed as text.
+ */
 
 #define WORDS_MAX 12
 
@@ -32,7 +35,7 @@ static struct words *words(const char *text)
 	return &w;
 }
 
-/* Messages go to /dev/null, because the cases check only the status. */
+/* Error messages go to /dev/null, because these cases check only the exit status. */
 static int quiet(void **state)
 {
 	(void)state;
@@ -75,7 +78,9 @@ static void test_options_have_long_and_joined_forms(void **state)
 	assert_string_equal(cli_opts.instance, "a");
 	w = words("uipoib -jnb --help link --name c");
 	assert_int_equal(cli_options(&w->argc, w->argv, true), 0);
-	/* options after the object are not parsed, but left for the object */
+	/*
+	 * options after the object ("link") are not parsed, but are left for the code of the object
+	 */
 	joined(w, "uipoib link --name c");
 	assert_string_equal(cli_opts.instance, "b");
 	assert_true(cli_opts.help);
@@ -156,7 +161,7 @@ static void test_words_may_be_cut_while_they_are_unique(void **state)
 	(void)state;
 	assert_ptr_equal(cli_find(table, "verb", "show"), &table[0]);
 	assert_ptr_equal(cli_find(table, "verb", "sh"), &table[0]);
-	/* an exact match wins, although other words begin with it */
+	/* "stop" is an entry of the table and a prefix of "stopa"; the exact match must be found */
 	assert_ptr_equal(cli_find(table, "verb", "stop"), &table[1]);
 	assert_ptr_equal(cli_find(table, "verb", "stopa"), &table[2]);
 	assert_null(cli_find(table, "verb", "s"));
@@ -165,7 +170,7 @@ static void test_words_may_be_cut_while_they_are_unique(void **state)
 	assert_null(cli_find(table, "verb", "shows"));
 }
 
-/* Carry out the words, as of `uipoib fabric ...` */
+/* Run the command that the words @text name, as for `uipoib fabric ...` */
 static int dispatch(const struct cli_cmd *c, const char *text)
 {
 	struct words *w = words(text);
@@ -243,7 +248,7 @@ static void test_args_by_key_or_by_place(void **state)
 	parses("v state up a", "{\"state\":\"up\",\"port\":\"a\"}");
 	parses("v a dev uib0 id 0x10 force",
 	       "{\"port\":\"a\",\"ifname\":\"uib0\",\"id\":16,\"force\":true}");
-	/* a value may be the same word as a key, because a node may have that name */
+	/* the second "port" is the value of the key "port", because a node may be called "port" */
 	parses("v port port", "{\"port\":\"port\"}");
 	parses("v port", "{\"port\":\"port\"}");
 }
@@ -327,7 +332,7 @@ static void test_text_of_values(void **state)
 	text_is("{\"ifname\":\"uib0\",\"host\":\"\"}", "@dev", "uib0");
 }
 
-/* Return what cli_print_rows() writes to standard output */
+/* Return the text that cli_print_rows() prints for @json */
 static char *printed(const struct cli_show *s, const char *json)
 {
 	static char buf[4096];

@@ -20,8 +20,8 @@ static int parse(struct conf *c, const char *text, char err[CONF_ERR_MAX])
 }
 
 /*
- * Check that the file is refused, and that the message begins with the place and contains both
- * words.
+ * Check that the file @text is refused, and that the error message begins with @place and contains
+ * @what and @expected.
  */
 static void refuses(const char *text, const char *place, const char *what, const char *expected)
 {
@@ -282,14 +282,17 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 	assert_int_equal(c.iface[1].debug, 3);
 	assert_string_equal(c.fabric[0].topology, "/x/y.topo");
 	conf_free(&c);
-	/* A required key that the file lacks may come from the command line. */
+	/* The file lacks the required key "topology", and the command line gives it. */
 	o = (struct conf_overrides){ .text = { "fabric.topology=a.topo" }, .n = 1 };
 	assert_int_equal(parse_over(&c, "[fabric lab]\n", &o, err), 0);
 	assert_string_equal(c.fabric[0].topology, "/etc/lab/a.topo");
 	conf_free(&c);
 }
 
-/* More users can read a log than a secret, so messages do not repeat the secret. */
+/*
+ * An invalid secret must not be repeated in the error message, because more users can read a log
+ * than a secret.
+ */
 static void test_a_message_does_not_repeat_a_secret(void **state)
 {
 #define SECRET "00112233445566778899aabbccddeeff"
@@ -399,8 +402,8 @@ static void test_conf_refuses_what_inih_would_misread(void **state)
 }
 
 /*
- * The message about an unknown key lists all keys of the section. If a section has as many keys as possible, all with
- * the longest names, the message is cut.
+ * The message about an unknown key lists all keys of the section. Here the section has as many keys
+ * as possible, all with the longest names, so the message must be cut to its buffer.
  */
 static void test_conf_unknown_key_among_many_long_ones(void **state)
 {
@@ -591,7 +594,10 @@ static void test_conf_refuses_bad_values(void **state)
 		"/etc/lab/lab.conf:4:", "verbs:mlx5_0/1", "fabric:NAME/NODE/PORT");
 }
 
-/* A port of hardware needs no [fabric], and does not belong to a [fabric] of the same name. */
+/*
+ * A port of hardware needs no section [fabric], and does not belong to a [fabric] that has the name
+ * of the device.
+ */
 static void test_conf_verbs_ports(void **state)
 {
 	char err[CONF_ERR_MAX];
@@ -752,7 +758,8 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	char err[CONF_ERR_MAX];
 
 	assert_int_equal(parse(&c, HLD, err), 0);
-	assert_int_equal(c.iface[0].npkeys, 0); /* an empty list stands for all P_Keys */
+	/* an empty list (npkeys 0) stands for all P_Keys of the port */
+	assert_int_equal(c.iface[0].npkeys, 0);
 	assert_int_equal(c.iface[0].devices, CONF_DEVICES_DEFAULT);
 	conf_free(&c);
 	assert_int_equal(parse(&c,
@@ -769,7 +776,7 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].addr[0].prefix_len, 24);
 	assert_int_equal(c.iface[0].addr[1].pkey, 1);
 	conf_free(&c);
-	/* One P_Key is not a list, so addresses need not name a P_Key. */
+	/* With a single P_Key, which is not a list, an address need not name its P_Key. */
 	assert_int_equal(parse(&c, HLD "pkey = 0x8014\naddress = 10.4.1.1/24\n", err), 0);
 	assert_int_equal(c.iface[0].npkeys, 1);
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);

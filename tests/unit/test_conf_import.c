@@ -7,11 +7,11 @@
 #include "check.h"
 
 /*
- * `fabric import` with short texts; tests/interop/import.sh runs it with ibnetdiscover's own
- * output.
+ * Tests `fabric import` with short texts. tests/interop/import.sh tests it with the output of
+ * ibnetdiscover.
  */
 
-/* Import @text without writing a file; returns the status, with the message in @err */
+/* Import @text without writing a file. Returns the status; @err gets the error message */
 static int import(const char *text, char err[IMPORT_ERR_MAX])
 {
 	struct import_opts o = { .file = "f" };

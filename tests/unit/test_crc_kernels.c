@@ -8,7 +8,8 @@
 #include "crc_ref.h"
 
 /*
- * Compares the CRCs of each kernel that this CPU supports with CRCs that are computed bit by bit.
+ * Compares the CRCs that each kernel (implementation) computes, if this CPU supports it, with CRCs
+ * that are computed bit by bit.
  */
 
 static uint8_t buf[BUF_LEN + 64];
@@ -55,8 +56,8 @@ static void test_crc16_and_crc32_every_kernel_every_length(void **state)
 }
 
 /*
- * A message whose part i has @len[i] octets. Each part is in its own heap block, so that the
- * sanitizer notices reads before its start or beyond its end.
+ * Compute the CRCs of a message whose part i has @len[i] octets, with each kernel. Each part is a
+ * heap block of its own, so that the sanitizer notices reads before its start or beyond its end.
  */
 static void try_msg(struct prng *r, bool grh, const size_t *len, unsigned int nparts)
 {

@@ -12,8 +12,8 @@
 #include "wire/ib_hdr.h"
 
 /*
- * The sample packet of IBTA volume 1, 7.8.3 (an RC packet); its VCRC comes from the bitwise
- * function above.
+ * The sample packet of IBTA volume 1, 7.8.3, an RC packet. Its VCRC here was computed by the
+ * bitwise function of crc_ref.h.
  */
 static const uint8_t sample[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
@@ -78,7 +78,7 @@ static void test_icrc_covers_all_but_the_variant_fields(void **state)
 		pkt[1] = ones[1] = grh ? 3 : 2;
 		icrc = crc_icrc(pkt, sizeof(pkt));
 		ref_mask(ones);
-		/* skip LNH, because it determines where the other headers are */
+		/* LNH is not flipped, because it determines which headers follow */
 		ones[1] &= grh ? 0xfc : 0xff;
 		for (size_t bit = 0; bit < 8 * hlen; bit++) {
 			uint8_t m = (uint8_t)(1u << (bit % 8));
@@ -99,7 +99,10 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 {
 	for (int lnh = 0; lnh < 4; lnh++)
 		for (size_t len = 2; len <= 100; len++) {
-			/* on the heap, so that the sanitizer notices reads beyond the end */
+			/*
+			 * each packet is a heap block of its own length, so that the sanitizer
+			 * notices reads beyond its end
+			 */
 			uint8_t *p = calloc(1, len);
 
 			assert_non_null(p);
@@ -112,12 +115,15 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 		}
 }
 
-/* Shape of a packet with random contents. Its headers are valid as far as the CRCs depend on them. */
+/*
+ * Shape of a packet. Its octets are random, but those header fields on which the CRCs depend are
+ * valid.
+ */
 struct shape {
 	bool grh;
 	uint32_t payload; /* octets after the DETH */
-	uint32_t in_hdr; /* octets of the payload in hdr[] */
-	uint32_t in_first; /* octets of the payload in slice[0] */
+	uint32_t in_hdr; /* octets of the payload that are in hdr[] */
+	uint32_t in_first; /* octets of the payload that are in slice[0] */
 	bool all_in_slices; /* hdr[] is empty */
 };
 
@@ -250,7 +256,7 @@ static void test_pkt_pad_has_no_crcs(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A change of any octet is found, in every part of the packet. */
+/* In packets of several shapes, crc_pkt_check() must find a change of any octet. */
 static void test_pkt_check_finds_every_changed_octet(void **state)
 {
 	const struct shape shapes[] = {
@@ -290,7 +296,7 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* If a link damages a packet and recomputes the VCRC, the ICRC still shows the damage. */
+/* A link has damaged a packet and computed its VCRC again. The ICRC must still show the damage. */
 static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 {
 	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };
@@ -314,7 +320,10 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* For a packet in one piece, each of the two CRCs is judged by itself. */
+/*
+ * crc_right() checks packets in one piece. The result for the ICRC must not depend on the VCRC, nor
+ * the other way round.
+ */
 static void test_crc_right_judges_each(void **state)
 {
 	static uint8_t buf[BUF_LEN];
@@ -345,7 +354,10 @@ static void test_crc_right_judges_each(void **state)
 	}
 }
 
-/* The shortest raw packet, and a packet that is shorter than its headers */
+/*
+ * Tests crc_right() with the shortest raw packet, and with packets that are shorter than their
+ * headers
+ */
 static void test_crc_right_of_short_packets(void **state)
 {
 	uint8_t buf[40] = { 0, 0, 0, 1, 0, 3, 0, 2 };
@@ -370,7 +382,10 @@ static void test_crc_right_of_short_packets(void **state)
 	}
 }
 
-/* An acknowledgement of RC has no DETH: LRH, BTH and AETH are 24 octets, and 64 with a GRH. */
+/*
+ * An acknowledgement of an RC connection has no DETH. LRH, BTH and AETH are 24 octets, or 64 with a
+ * GRH, which is less than the headers of a UD packet.
+ */
 static void test_crc_right_of_an_acknowledgement(void **state)
 {
 	uint8_t buf[80];
@@ -394,7 +409,8 @@ static void test_crc_right_of_an_acknowledgement(void **state)
 }
 
 /*
- * If a flag says that a CRC is right, the CRC is not computed again, even if the packet has been damaged since then.
+ * If a flag of the packet says that a CRC was verified, crc_pkt_check() must not compute this CRC
+ * again, even if the packet has been damaged since then.
  */
 static void test_pkt_check_trusts_flags(void **state)
 {
@@ -420,8 +436,8 @@ static void test_pkt_check_trusts_flags(void **state)
 }
 
 /*
- * A packet as received from a socket: all octets, headers too, lie in slices that may be split
- * anywhere.
+ * Packets in the form in which a socket delivers them: all octets, also the headers, are in slices,
+ * and the boundary between slices may be anywhere.
  */
 static void test_pkt_check_headers_in_slices(void **state)
 {
@@ -509,7 +525,10 @@ static void test_pkt_set_vl_mends_the_vcrc(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* If there is no table for the length, the VCRC is computed again over the whole packet. */
+/*
+ * A change of the VL changes the VCRC. For lengths for which there is no table of this change, the
+ * VCRC must be computed again over the whole packet.
+ */
 static void test_pkt_set_vl_of_odd_lengths(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(1, 1);
@@ -522,7 +541,7 @@ static void test_pkt_set_vl_of_odd_lengths(void **state)
 	crc_pkt_seal(p);
 	pkt_trim(p, p->len - 1);
 	crc_pkt_set_vl(p, p->vl ^ 5);
-	/* the VCRC is right for the octets that are present */
+	/* the packet lacks its ICRC, and the VCRC is right for the octets that it has */
 	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
 
 	crc_pkt_pad(p);
@@ -564,7 +583,10 @@ int main(void)
 	int failed = 0;
 	size_t n;
 
-	/* All CRC functions for packets work with every kernel. */
+	/*
+	 * Run the tests with each kernel, because all functions of crc_pkt.c use the kernel in
+	 * crc_best.
+	 */
 	k = crc_kernels(&n);
 	for (size_t i = 0; i < n; i++) {
 		crc_best = k[i];

@@ -24,8 +24,9 @@
 #include "os/file.h"
 
 /*
- * Commands on an instance that has a fabric (two switches with two cables, four CAs; the SM is on Switch1) but no
- * interfaces. The test needs no privileges, and time is virtual.
+ * Commands of the control protocol on an instance that has a fabric (two switches with two cables,
+ * four CAs; the SM is on Switch1) but no interfaces. The test needs no privileges, and time is
+ * virtual.
  */
 
 struct rig {
@@ -55,7 +56,7 @@ static void settle(struct rig *r)
 	fail_msg("the instance does not come to rest");
 }
 
-/* Let @span of time pass, from timer to timer. */
+/* Let the time @span pass, and run each timer at its deadline. */
 static void run_for(struct rig *r, ns_t span)
 {
 	ns_t end = r->now + span;
@@ -95,7 +96,10 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
+	/*
+	 * inst_work() reads the real clock after its first round. The virtual time begins later
+	 * than any uptime, so that it never goes back.
+	 */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->peer = s[1];
@@ -144,8 +148,8 @@ static void request(struct rig *r, const char *cmd, json_t *args)
 }
 
 /*
- * Read the lines that have arrived. Rows are appended to @rows; the end object is returned, or NULL if it has not
- * arrived
+ * Read the lines of the answer that have arrived. Rows are appended to @rows. Returns the end
+ * object, or NULL if it has not arrived
  */
 static json_t *collect(struct rig *r, json_t *rows)
 {
@@ -174,7 +178,7 @@ static json_t *collect(struct rig *r, json_t *rows)
 	return end;
 }
 
-/* Return the rows of a request that must succeed */
+/* Send a request that must succeed, and return the rows of its answer */
 static json_t *rows_of(struct rig *r, const char *cmd, json_t *args)
 {
 	json_t *rows = json_array(), *end;
@@ -294,7 +298,7 @@ static void test_fabric_nodes_and_ports(void **state)
 	assert_string_equal(str(row, "state"), "Active");
 	assert_true(num(row, "lid") > 0);
 	assert_true(num(json_object_get(row, "counters"), "rcv_pkts") > 0);
-	/* The peer of the port names this port as its own peer. */
+	/* The port to which Hca1/1 is connected must name Hca1/1 as its peer. */
 	peer = rows_of(r, "fabric port show", json_pack("{s:s}", "port", str(row, "peer")));
 	assert_string_equal(str(json_array_get(peer, 0), "peer"), "Hca1/1");
 	json_decref(peer);
@@ -311,7 +315,10 @@ static void test_fabric_nodes_and_ports(void **state)
 		"no such fabric");
 }
 
-/* Every LID of the subnet is in the LFT; the entry of a directly connected CA is its port. */
+/*
+ * The LFT of Switch1 must have an entry for every LID of the subnet. The entry of a CA at Switch1
+ * must be the port of this CA.
+ */
 static void test_fabric_lft_leads_to_every_lid(void **state)
 {
 	struct rig *r = *state;
@@ -332,8 +339,8 @@ static void test_fabric_lft_leads_to_every_lid(void **state)
 }
 
 /*
- * A program that follows a fabric reads two parts: the cables by name, and for each cable three numbers, in the same
- * order.
+ * `fabric map` lists the cables by name, and `fabric load` has three numbers for each cable. A
+ * program reads both, so they must have the cables in the same order.
  */
 static void test_fabric_map_and_load_agree(void **state)
 {
@@ -365,7 +372,8 @@ static void test_fabric_map_and_load_agree(void **state)
 }
 
 /*
- * The hops of the route are the entries of the LFTs, one after the other, and the first hop is the source's own port.
+ * The first hop must be the source's own port, and each further hop must be the LFT entry of the
+ * switch that the hop before reaches.
  */
 static void test_fabric_route_follows_the_tables(void **state)
 {
@@ -395,7 +403,11 @@ static void test_fabric_route_follows_the_tables(void **state)
 		"no LID");
 }
 
-/* Every switch of a tree names its ports. There are no groups in this test, so the tree of any MLID is empty. */
+/*
+ * `fabric mft show` must have a row for each switch that forwards packets with this MLID, with the
+ * ports to which the switch forwards. The MLID is in no group, so first there is no row; then the
+ * test sets an MFT entry of Switch2.
+ */
 static void test_fabric_mft_of_an_mlid(void **state)
 {
 	struct rig *r = *state;
@@ -437,7 +449,8 @@ static void lft_set_refused(struct rig *r, int lid, int port, const char *why)
 }
 
 /*
- * The SM does not know that an entry was changed. Its audit finds the change within a minute, and restores the entry.
+ * Set an LFT entry behind the SM's back. The SM's audit must find the change within a minute, and
+ * restore the entry.
  */
 static void test_fabric_lft_entry_is_set(void **state)
 {
@@ -472,7 +485,7 @@ static void test_fabric_group_is_the_broadcast_group(void **state)
 	assert_string_equal(str(row, "mlid"), "0xc000");
 	assert_string_equal(str(row, "qkey"), "0x80000b1b");
 	assert_true(json_is_true(json_object_get(row, "broadcast")));
-	/* the group has no member, because the instance has no interface */
+	/* the broadcast group has no member, because the instance has no interface */
 	assert_int_equal(num(row, "nmembers"), 0);
 	json_decref(rows);
 	rows = rows_of(r, "fabric partition show", NULL);
@@ -493,7 +506,8 @@ static void test_fabric_link_set_takes_the_port_down_and_up(void **state)
 	json_decref(rows);
 
 	ok(r, "fabric link set", json_pack("{s:s, s:b}", "port", "Hca2/1", "up", 1));
-	run_for(r, NS_SEC(1)); /* the link trains, and the switch's trap makes the SM sweep */
+	/* in this second the link trains, and a trap of the switch makes the SM sweep */
+	run_for(r, NS_SEC(1));
 	rows = rows_of(r, "fabric port show", json_pack("{s:s}", "port", "Hca2/1"));
 	assert_string_equal(str(json_array_get(rows, 0), "link"), "up");
 	assert_string_equal(str(json_array_get(rows, 0), "state"), "Active");
@@ -518,7 +532,7 @@ static void test_fabric_sweep_is_heavy(void **state)
 	json_decref(rows);
 }
 
-/* Return the row of the manager on @port; NULL if there is none */
+/* Return the row of the subnet manager on @port; NULL if there is none */
 static json_t *sm_of(struct rig *r, const char *port)
 {
 	json_t *rows = rows_of(r, "fabric sm show", NULL), *row = NULL;
@@ -581,8 +595,8 @@ static void test_sm_hands_over_to_a_better_one_and_back(void **state)
 	json_decref(rows);
 
 	/*
-	 * `fabric sm stop` stops the SM on the named port, or the master. A standby takes over
-	 * after three polls without an answer.
+	 * `fabric sm stop` stops the SM on the named port, or the master if no port is named.
+	 * Afterwards a standby becomes master after three polls that were not answered.
 	 */
 	ok(r, "fabric sm stop", json_pack("{s:s}", "port", "Hca3/1"));
 	ok(r, "fabric sm stop", NULL);
@@ -646,7 +660,10 @@ static void write_file(char path[32], const char *text)
 	close(fd);
 }
 
-/* Give the next request the text @text as the command line does, in a sealed copy of a file. */
+/*
+ * Make the next request pass the text @text in the form that the command line uses, which is a
+ * sealed memory file.
+ */
 static void with_text(struct rig *r, const char *text)
 {
 	r->fd = file_seal(text, strlen(text));
@@ -710,8 +727,8 @@ static void test_fabric_partitions_are_loaded_whole_or_not_at_all(void **state)
 }
 
 /*
- * The instance never opens a path that a client names, and reads from no descriptor on which a
- * client could make it wait.
+ * The instance must neither open a path that a client names, nor read from a descriptor on which a
+ * client could make it wait. So it accepts partitions only from a sealed memory file.
  */
 static void test_fabric_partitions_come_from_a_sealed_file_alone(void **state)
 {
@@ -772,8 +789,9 @@ static void test_fault_hits_and_goes(void **state)
 /* --- captures */
 
 /*
- * Request `capture start` with a socket to a writer, and close the socket. Return: the capture's row; NULL if
- * @why is not NULL, because the request must be refused for this reason
+ * Send `capture start` with the socket @sock, whose other end is the writer of the file, and close
+ * @sock. Returns the row of the capture. If @why is not NULL, the request must be refused with this
+ * reason, and the result is NULL
  */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
 			    const char *why)
@@ -808,7 +826,10 @@ static int writer_to(const char *path)
 	return sock;
 }
 
-/* The answer to a request, which a writer may delay */
+/*
+ * Wait for the end object of an answer that comes late, because a writer process has to report
+ * first
+ */
 static json_t *late_answer(struct rig *r, json_t *rows)
 {
 	struct pollfd p = { .fd = r->in.loop.epfd, .events = POLLIN };
@@ -856,11 +877,17 @@ static void test_capture_to_a_file(void **state)
 	json_decref(end);
 	unlink(path);
 	refused(r, "capture stop", json_pack("{s:I}", "id", (json_int_t)id), "no such capture");
-	/* The instance does not open a file that a client names. */
+	/*
+	 * The request names a file but passes no descriptor. It must be refused, because the
+	 * instance does not open files that clients name.
+	 */
 	refused(r, "capture start", json_pack("{s:s}", "file", path), "descriptor");
 }
 
-/* Start a capture whose writer is the test. Return: its id; *@ret_sock is the writer's end */
+/*
+ * Start a capture for which the test is the writer. Returns the id of the capture; *@ret_sock is
+ * the writer's end of the socket
+ */
 static long long capture_here(struct rig *r, const char *path, int *ret_sock)
 {
 	long long id;
@@ -879,7 +906,10 @@ static void send_report(int sock, int32_t status)
 	assert_int_equal(send(sock, &status, sizeof(status), MSG_NOSIGNAL), sizeof(status));
 }
 
-/* A disk that hangs: the writer reads nothing and reports nothing. */
+/*
+ * A disk hangs, so the writer neither reads packets nor reports. Only the answer to `capture stop`
+ * may be late; all else continues.
+ */
 static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state)
 {
 	struct rig *r = *state;
@@ -898,8 +928,8 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	run_for(r, NS_SEC(100));
 	assert_null(collect(r, rows));
 
-	while (recv(sock, buf, sizeof(buf), 0) >
-	       0) /* read until the end of the stream, because the instance has closed its end */
+	/* the stream ends, because the instance has closed its end of the socket */
+	while (recv(sock, buf, sizeof(buf), 0) > 0)
 		settle(r);
 	send_report(sock, 0);
 	settle(r);
@@ -916,7 +946,10 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	json_decref(end);
 }
 
-/* The capture shows the error of its writer, whether the writer reports it at the start, later, or dies. */
+/*
+ * The writer reports an error at the start, or reports it later, or dies. In each case `capture
+ * show` and `capture stop` must give this error.
+ */
 static void test_capture_that_cannot_be_written_keeps_its_error(void **state)
 {
 	static const int reports[][2] = { { -ENOSPC, -ENOSPC }, { 0, -EFBIG }, { 0, -EPIPE } };
@@ -946,7 +979,10 @@ static void test_capture_that_cannot_be_written_keeps_its_error(void **state)
 	}
 }
 
-/* If a client stops a capture and closes its connection, the capture ends when its writer is done. */
+/*
+ * A client stops a capture and closes its connection before the writer is done. The capture must
+ * end as soon as the writer is done.
+ */
 static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 {
 	struct rig *r = *state;
@@ -969,7 +1005,10 @@ static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 	assert_true(list_empty(&r->in.fab[0]->captures));
 }
 
-/* The capture ends when the client closes its connection. */
+/*
+ * The client itself reads the capture, through a descriptor that it passed. The capture must end
+ * when the client closes its connection.
+ */
 static void test_capture_into_a_descriptor_of_the_client(void **state)
 {
 	struct rig *r = *state;
@@ -982,7 +1021,8 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	assert_int_equal(proto_send_fd(&c, "capture start", NULL, p[1]), 0);
 	close(p[1]);
 	settle(r);
-	assert_null(collect(r, rows)); /* the row has arrived, and no end object yet */
+	/* the row of the capture has arrived, but no end object, because the capture runs */
+	assert_null(collect(r, rows));
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
 	assert_true(read(p[0], buf, sizeof(buf)) >= 24);
@@ -994,11 +1034,15 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
-	assert_int_equal(read(p[0], buf, sizeof(buf)), 0); /* end of file, not just an empty pipe */
+	/* the read returns end of file, so the instance has closed its end */
+	assert_int_equal(read(p[0], buf, sizeof(buf)), 0);
 	close(p[0]);
 }
 
-/* When the reader of a capture goes away, the capture ends and the fabric continues. */
+/*
+ * The program that reads a capture ends. The capture must end with an error, and the fabric must
+ * continue.
+ */
 static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 {
 	struct rig *r = *state;
@@ -1020,7 +1064,8 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 }
 
 /*
- * A pipe is refused, since the client could clear O_NONBLOCK on it and so make the instance wait.
+ * A capture into a pipe must be refused, because the client could clear O_NONBLOCK on the pipe and
+ * so make the instance wait.
  */
 static void test_capture_into_a_pipe_is_refused(void **state)
 {
@@ -1042,8 +1087,8 @@ static void test_capture_into_a_pipe_is_refused(void **state)
 }
 
 /*
- * Records wait for a slow reader up to a bound. Further packets are left out, so that the output has whole records
- * only.
+ * The reader of a capture is slow, so records wait for it up to a bound. Further packets are left
+ * out as whole records, so that the output stays valid.
  */
 static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 {
@@ -1099,7 +1144,7 @@ static void test_stats_are_those_that_moved_unless_all_are_wanted(void **state)
 	}
 	assert_true(json_array_size(all) > json_array_size(some));
 	assert_true(count(some, "layer", "sm") > 0);
-	/* Each node has a row for every reason of a drop, by its name. */
+	/* with "details", each node has a row for every reason for which it can drop packets */
 	assert_int_equal(count(all, "counter", "drop_hop_limit"), 6);
 	assert_int_equal(count(all, "counter", "drop_hca_qkey"), 4);
 	json_decref(some);
@@ -1149,7 +1194,10 @@ static void test_monitor_tells_drops_once(void **state)
 	json_decref(rows);
 }
 
-/* Subnet managers are started and stopped while the monitor runs, and it reports them and their counters. */
+/*
+ * A client monitors the instance. When a subnet manager is started or stopped, the monitor must
+ * report it and its counters.
+ */
 static void test_monitor_tells_of_managers_that_come_and_go(void **state)
 {
 	struct rig *r = *state;
@@ -1205,7 +1253,10 @@ static void socket_env(char name[PROTO_NAME_MAX], char dir[32])
 	setenv("XDG_RUNTIME_DIR", dir, 1); /* root would use another folder */
 }
 
-/* Clients that do not wait, such as libuipoib-path, are not refused when many connect at once. */
+/*
+ * Many clients that do not wait for a place, such as libuipoib-path, connect at once. None may be
+ * refused.
+ */
 static void clients_at_once(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -1255,7 +1306,7 @@ static void test_socket_is_private_exclusive_and_removed(void **state)
 	rmdir(dir);
 }
 
-/* The socket file that a killed instance left is replaced. */
+/* An instance was killed and left its socket file. The next instance must replace the file. */
 static void test_socket_of_a_dead_instance_is_replaced(void **state)
 {
 	struct rig *r = *state;

@@ -17,8 +17,8 @@
 #include "proto/proto.h"
 
 /*
- * Clause R72: which users may set up interfaces, and may send requests to the SA through the
- * daemon.
+ * Clause R72: only some users may set up interfaces, and may send requests to the SA through the
+ * daemon. Tests which users may.
  */
 
 #define NOBODY 65534
@@ -47,9 +47,9 @@ static int teardown(void **state)
 }
 
 /*
- * Send a request as another user. Return 0 if there was an answer, 1 if the mode of the file
- * forbade it, 2 if the server refused. With @through, the folder and the file are first made
- * accessible to all users.
+ * Send a request as the user @uid. Returns 0 if there was an answer, 1 if the permissions of the
+ * socket file forbade the connection, 2 if the server refused the user. If @through is true, the
+ * permissions of the folder and of the file are first opened to all users.
  */
 static int ask_as(unsigned int uid, bool through)
 {

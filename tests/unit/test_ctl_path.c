@@ -18,9 +18,9 @@
 #include "inst/port.h"
 
 /*
- * `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have neither links nor
- * network devices. The kernel's answers are missing, so an IP address is found only if the test assigns it to uib1.
- * The test acts as the helper, and time is virtual.
+ * Tests `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have
+ * neither IPoIB links nor network devices. The kernel does not answer, so an IP address is found
+ * only if the test assigns it to uib1. The test acts as the helper, and time is virtual.
  */
 
 struct rig {
@@ -49,7 +49,7 @@ static bool spin_once(struct rig *r)
 	return n > 0;
 }
 
-/* Serve descriptors and timers, but move no packets. */
+/* Serve the descriptors and timers of the loop, but move no packets. */
 static void serve(struct rig *r)
 {
 	r->in.loop.now = r->now;
@@ -130,7 +130,10 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
+	/*
+	 * inst_work() reads the real clock after its first round. The virtual time begins later
+	 * than any uptime, so that it never goes back.
+	 */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -198,7 +201,7 @@ static void send_to(int sock, const char *args)
 	ask(sock, "path get", args);
 }
 
-/* Return the text that has arrived at @sock; "" if none has */
+/* Return the text that has arrived at @sock; "" if no text has arrived */
 static const char *heard(int sock)
 {
 	static char text[4096];
@@ -254,7 +257,10 @@ static void test_path_get_resolves_and_then_asks_the_SA(void **state)
 	ends(r, r->peer, "\"record\":");
 }
 
-/* The address was resolved before the helper handled the request, so the helper's refusal does not end the query. */
+/*
+ * The kernel resolves the address before the helper handles the request to resolve it. The helper
+ * then refuses that request, and this refusal must not end the query.
+ */
 static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **state)
 {
 	struct rig *r = *state;
@@ -326,7 +332,10 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
 }
 
-/* First the SA knows no such port. Later no port answers as SA. */
+/*
+ * First the SA answers that no port has the address. Then the link is down, so that the SA does not
+ * answer.
+ */
 static void test_H33_path_get_the_SA_fails(void **state)
 {
 	struct rig *r = *state;
@@ -365,7 +374,10 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 		other[i] = add_client(r);
 		assert_true(other[i] >= 0);
 	}
-	/* When a client ends, there is room for another one. */
+	/*
+	 * When one of the waiting clients closes its connection, the request of another client is
+	 * accepted.
+	 */
 	close(fd[0]);
 	serve(r);
 	send_to(r->peer, ADDRESS);
@@ -379,8 +391,8 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 }
 
 /*
- * An answer that the program does not read does not count against the limit of open requests, because the program has
- * shut down its sending side.
+ * A program has shut down its sending side and does not read its answer. Its request is answered,
+ * so it must not count against the limit of open requests.
  */
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
@@ -399,7 +411,7 @@ static void test_path_get_an_answered_question_takes_no_place(void **state)
 	close(fd);
 }
 
-/* --- a port that belongs to no soft fabric */
+/* --- interfaces on a port that belongs to no soft fabric */
 
 static void test_a_port_of_no_soft_fabric(void **state)
 {
@@ -413,7 +425,10 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	ends(r, r->peer,
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
-	/* An interface of the soft fabric is not on the link of this port, even if it has the address. */
+	/*
+	 * uib1 has the address that is asked for, but is on a soft fabric and not on the link of
+	 * this port. So it must not be taken as the owner of the address.
+	 */
 	give_address(r);
 	send_to(r->peer, ADDRESS);
 	serve(r);

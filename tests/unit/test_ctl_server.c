@@ -16,8 +16,8 @@
 #include "os/fdpass.h"
 
 /*
- * The control server on an instance without fabrics. The test runs the loop round by round, and
- * time is virtual. `monitor` is a request that stays open.
+ * Tests the control server on an instance without fabrics. The test runs the loop round by round,
+ * and time is virtual. The command `monitor` is used as a request that stays open.
  */
 
 struct rig {
@@ -63,7 +63,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Serve the ready descriptors and run the due timers; true if there was something to do. */
+/* Serve the ready descriptors and run the due timers once; true if there is more to do. */
 static bool spin_once(struct rig *r)
 {
 	struct epoll_event ev[16];
@@ -77,13 +77,16 @@ static bool spin_once(struct rig *r)
 	}
 	timers_run(&r->in.loop.timers, r->now);
 	/*
-	 * A timer may arm another timer, such as the one that removes clients. The other timer runs
-	 * in the next round.
+	 * The timer of one event may arm a timer that is due at once, such as the timer that
+	 * removes clients. That timer runs in the next round.
 	 */
 	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
 }
 
-/* Run the loop until it is idle; fails if an idle connection keeps it busy. */
+/*
+ * Run the loop until it is idle. Fail if it does not become idle, because a connection keeps it
+ * busy.
+ */
 static void spin(struct rig *r)
 {
 	for (int i = 0; i < 10000; i++)
@@ -110,8 +113,8 @@ static void say(struct rig *r, const char *text)
 }
 
 /*
- * Read the text that has arrived, at most @size - 1 octets; *ret_eof is set if the end of file
- * followed
+ * Read the text that has arrived at @fd, at most @size - 1 octets. *@ret_eof tells whether the end
+ * of file followed
  */
 static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
 {
@@ -126,8 +129,8 @@ static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
 }
 
 /*
- * Check that the answer contains @part. Check that the connection is then closed if @eof is true,
- * and stays open if @eof is false.
+ * Check that the answer contains the text @part, and that the server then has closed the connection
+ * (@eof true) or has left it open.
  */
 static void answers(struct rig *r, const char *part, bool eof)
 {
@@ -198,8 +201,8 @@ static void test_garbage_ends_the_connection(void **state)
 	bool eof;
 
 	/*
-	 * The second line is a valid request, but after a line of garbage the connection is not
-	 * trusted any more.
+	 * The first line is garbage, so the connection must be closed, and the valid request in the
+	 * second line must not be served.
 	 */
 	say(r, "GET / HTTP/1.1\n{\"v\":1,\"cmd\":\"instance show\"}\n");
 	hear(r->peer, buf, sizeof(buf), &eof);
@@ -267,8 +270,8 @@ static void test_version_command_and_arguments_are_checked(void **state)
 }
 
 /*
- * The error quotes part of the request and cuts it in the middle of a character. The answer must
- * still be valid JSON.
+ * The error message quotes the request, and cuts it in the middle of a UTF-8 character. The answer
+ * must be valid JSON all the same.
  */
 static void test_error_is_valid_text_whatever_was_quoted(void **state)
 {
@@ -390,8 +393,8 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * Requests that arrive while another request is open fill the buffer and then the socket, but the
- * loop does not spin.
+ * One request is open. Further requests wait in the client's buffer and then in the socket, and
+ * meanwhile the loop must not spin.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {
@@ -429,7 +432,7 @@ static void test_control_counts_clients_and_requests(void **state)
 
 /* --- clients that do not read */
 
-/* Send requests until there is no room for their answers. */
+/* Send requests without reading the answers, until the socket has no room for more answers. */
 static void clog_up(struct rig *r)
 {
 	const struct ctl_client *c;
@@ -494,7 +497,7 @@ static void send_fd(int sock, const char *text, int fd)
 	assert_int_equal(sendmsg(sock, &m, 0), strlen(text));
 }
 
-/* True when all copies of the pipe's other end are closed. */
+/* Tell whether all copies of the other end of the pipe @fd are closed. */
 static bool pipe_ended(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -517,7 +520,10 @@ static void test_descriptors_that_nobody_takes_are_closed(void **state)
 	}
 	assert_true(pipe_ended(p[0][0])); /* the second descriptor replaced the first one */
 	assert_false(pipe_ended(p[1][0]));
-	/* The command is refused for want of a fabric, and the descriptor is closed. */
+	/*
+	 * The command is refused because there is no fabric. The descriptor that came with it must
+	 * be closed.
+	 */
 	say(r, "{\"v\":1,\"cmd\":\"capture start\"}\n");
 	answers(r, "fabric: expected a name", false);
 	assert_true(pipe_ended(p[1][0]));
@@ -537,7 +543,7 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 		fd[i] = add_client(r);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
 	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), -ENOSPC);
-	/* The client is told the reason, without a request. */
+	/* The client gets the reason for the refusal although it has sent no request. */
 	assert_true(recv(s[1], buf, sizeof(buf) - 1, 0) > 0);
 	assert_string_equal(buf, "{\"end\":{\"status\":1,\"error\":\"the instance serves 64 "
 				 "clients already\",\"errno\":\"EBUSY\"}}\n");
@@ -562,8 +568,8 @@ static unsigned int open_files(void)
 }
 
 /*
- * Descriptors that arrive with a request are closed if no command takes them, however many they
- * are.
+ * A request of a command that takes no descriptor comes with several descriptors. All of them must
+ * be closed.
  */
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
@@ -584,7 +590,9 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 		fdpass_attach(&m, &c, fds, n);
 		assert_int_equal(sendmsg(r->peer, &m, MSG_NOSIGNAL), sizeof(text) - 1);
 		answers(r, "", false);
-		/* At most one descriptor is stored, for the next command with a descriptor. */
+		/*
+		 * the server may keep one descriptor, for a later command that takes a descriptor
+		 */
 		assert_in_range(open_files(), before, before + 1);
 	}
 }
@@ -592,8 +600,8 @@ static void test_more_descriptors_than_one_are_closed(void **state)
 /* --- the read-only socket */
 
 /*
- * Commands that the read-only socket answers. Before you add a command to this list, make sure that
- * the command changes nothing.
+ * The commands that the read-only socket serves. Before you add a command to this list, make sure
+ * that the command changes nothing.
  */
 static const char *const reading[] = {
 	"capture show",
@@ -634,7 +642,10 @@ struct visit {
 	unsigned int reads, changes;
 };
 
-/* Send a command to the read-only socket, with a descriptor, because some commands take one. */
+/*
+ * Send the command @c to the read-only socket. The request has a descriptor, because some commands
+ * require one.
+ */
 static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 {
 	struct visit *v = ctx;
@@ -679,7 +690,10 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 	assert_int_equal(v.r->ctl.reader.nclients, 0);
 }
 
-/* The same request to the control socket works: "stop" ends the loop. */
+/*
+ * The read-only socket must refuse the command "stop". On the control socket the same request ends
+ * the loop.
+ */
 static void test_read_only_socket_does_not_stop_the_instance(void **state)
 {
 	static const char stop[] = "{\"v\":1,\"cmd\":\"stop\"}\n";
@@ -700,7 +714,10 @@ static void test_read_only_socket_does_not_stop_the_instance(void **state)
 	assert_true(r->in.loop.stop);
 }
 
-/* Readers have their own limit, so that they cannot keep users of the control socket out. */
+/*
+ * Clients of the read-only socket have a limit of their own, so that they cannot keep clients of
+ * the control socket out.
+ */
 static void test_readers_do_not_take_the_places_of_others(void **state)
 {
 	struct rig *r = *state;

@@ -44,7 +44,7 @@ static void add(struct rig *r, unsigned int n)
 	logq_add(&r->q, line, (size_t)snprintf(line, sizeof(line), "line %u\n", n));
 }
 
-/* Flush the queue whenever there is room, and return all octets that arrive */
+/* Flush the queue whenever the socket has room, and return all octets that arrive at the reader */
 static char *drain(struct rig *r)
 {
 	static char text[1 << 20];
@@ -71,8 +71,8 @@ static void test_log_lines_come_in_order(void **state)
 }
 
 /*
- * When nobody reads the log, the daemon does not wait, memory is bounded, and lost lines are
- * counted.
+ * No program reads the log. The daemon must not wait, its memory must stay bounded, and lost lines
+ * must be counted.
  */
 static void test_log_that_nobody_reads_loses_lines_and_says_how_many(void **state)
 {

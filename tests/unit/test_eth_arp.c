@@ -4,8 +4,9 @@
 #include "ipoib/link.h"
 
 /*
- * ARP messages of both sides, octet by octet: RFC 826 with hardware type 1 and length 6, and RFC
- * 4391 §9.2 with type 32 and length 20. The interface is LID 5, QPN 0x48; the peer LID 7, QPN 0x77.
+ * ARP messages in both directions, octet by octet: on the TAP in the form of RFC 826 (hardware type
+ * 1, length 6), on the link in the form of RFC 4391 §9.2 (type 32, length 20). The interface has
+ * LID 5 and QPN 0x48, the peer has LID 7 and QPN 0x77.
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -32,7 +33,7 @@ static void tx(const uint8_t *dst, uint16_t type, const char *ether)
 	er_run(NS_MSEC(10));
 }
 
-/* Check that the last packet went to @dest_qpn with the message @link. */
+/* Check that exactly one packet was sent, to @dest_qpn and with the ARP message @link. */
 static void check_sent(uint16_t type, uint32_t dest_qpn, const char *link)
 {
 	const struct er_sent *s = &er.sent[er.nsent - 1];
@@ -103,7 +104,9 @@ static void test_R56_request_from_the_link(void **state)
 	begin();
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, NO_HW, OWN_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP));
-	/* begin() has received a message before, so two were counted */
+	/*
+	 * er_learn() in begin() has let a message of the peer arrive, so two messages were counted
+	 */
 	assert_int_equal(eth_if_stats(er.e)->arp_rx, 2);
 	er_fini();
 }
@@ -120,7 +123,10 @@ static void test_R48_reply_goes_to_the_qpn_of_the_address(void **state)
 static void test_R48_unicast_revalidation_goes_to_the_qpn(void **state)
 {
 	begin();
-	/* Clause R59: the kernel probes a stale entry by a unicast request. */
+	/*
+	 * The kernel probes a stale neighbour entry by a unicast request. On the link it must be a
+	 * unicast, too (clause R59).
+	 */
 	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, PEER_IP));
 	check_sent(0x0806, ER_PEER_QPN, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP));
 	er_fini();
@@ -136,15 +142,15 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	check_got(er.mac, 0x0806, ETHER(REPLY, PEER_MAC, PEER_IP, OWN_MAC, OWN_IP));
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.r.s.sa.path_asks, asks + 1);
-	/* The path is known now, so the next packet is not held back. */
+	/* The request before has made the path known, so this packet is sent at once. */
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 0);
 	er_fini();
 }
 
 /*
- * An announcement must not cause a path query, because otherwise every host on the link would ask
- * the SA.
+ * A host that receives an announcement (gratuitous ARP) must not query the path to its sender,
+ * because otherwise every host on the link would send a query to the SA at the same time.
  */
 static void test_announcement_asks_for_no_path(void **state)
 {
@@ -164,7 +170,7 @@ static void test_announcement_asks_for_no_path(void **state)
 static void test_announcements_and_probe_to_the_link(void **state)
 {
 	begin();
-	/* RFC 5227 §2.1.1: sender IP address zero */
+	/* A probe for an address conflict has the sender IP address zero (RFC 5227 §2.1.1). */
 	tx(er_bcast_mac, 0x0806, ETHER(REQUEST, OWN_MAC, NO_IP, NO_MAC, OWN_IP));
 	check_sent(0x0806, 0xffffff, LINK(REQUEST, OWN_HW, NO_IP, NO_HW, OWN_IP));
 	tx(er_bcast_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, OWN_IP));
@@ -186,8 +192,8 @@ static void test_probe_from_the_link(void **state)
 }
 
 /*
- * In a request, the target hardware address has no meaning (RFC 826), so no neighbour entry is made
- * for it.
+ * In a request, the target hardware address has no meaning (RFC 826), so no neighbour entry may be
+ * made for it.
  */
 static void test_target_of_a_request_is_a_hint(void **state)
 {
@@ -204,8 +210,8 @@ static void test_target_of_a_request_is_a_hint(void **state)
 
 	ipoib_link_info(er.r.link, &before);
 	/*
-	 * `arping -U` on IPoIB sends the broadcast address as the target; the second request has an
-	 * unknown address
+	 * The target of the first request is the broadcast address, as `arping -U` sends it on
+	 * IPoIB. The target of the second request is an address that the link does not know.
 	 */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, BCAST_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
@@ -214,7 +220,9 @@ static void test_target_of_a_request_is_a_hint(void **state)
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
 	ipoib_link_info(er.r.link, &after);
 	assert_int_equal(before.neighs, after.neighs);
-	/* now with an address that is known, and with our own */
+	/*
+	 * Now the target is an address that the link knows, and then the interface's own address.
+	 */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, PEER_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, PEER_MAC, PEER_IP));
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, OWN_HW, OWN_IP));
@@ -257,7 +265,7 @@ static void test_sender_must_have_an_address(void **state)
 	er_fini();
 }
 
-/* RFC 4755: the flag 0x80 means that connected mode is supported */
+/* PEER_HW with the flag 0x80 of RFC 4755, which means that the peer supports connected mode */
 #define PEER_FLAGS_HW "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
 
 static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
@@ -274,8 +282,8 @@ static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
 }
 
 /*
- * A reply contains the requester's address exactly as the requester wrote it, because Linux's
- * arping accepts no other reply (RFC 826 swaps the addresses).
+ * The requester's address may have flags. The reply must contain it exactly as the requester wrote
+ * it (RFC 826 swaps the addresses), because Linux's arping accepts no other reply.
  */
 static void test_R56_a_reply_is_to_the_address_as_the_peer_gave_it(void **state)
 {
@@ -318,8 +326,8 @@ static void test_I29_rarp_is_rewritten_like_arp(void **state)
 }
 
 /*
- * RFC 903: a RARP request may ask for a third station, and the reply contains a token of this
- * station that works.
+ * A RARP request (RFC 903) may ask for the address of a third station. The reply contains a MAC
+ * that stands for this station (its token), and packets to this MAC must reach the station.
  */
 static void test_rarp_target_gets_a_token(void **state)
 {
@@ -355,7 +363,7 @@ static void test_truncated_at_every_length(void **state)
 
 static void test_R56_other_types_and_lengths_are_refused(void **state)
 {
-	/* offsets of the hardware type, the protocol, and the two lengths */
+	/* offsets of octets in the hardware type, in the protocol and in the two lengths */
 	static const uint8_t at[] = { 1, 2, 4, 5 };
 
 	begin();
@@ -371,7 +379,10 @@ static void test_R56_other_types_and_lengths_are_refused(void **state)
 		assert_int_equal(er_drops(ETH_DROP_ARP), i + 1);
 		assert_int_equal(er_drops(ETH_DROP_RX_ARP), i + 1);
 	}
-	/* Messages that are valid, but have the form of the other side, are dropped. */
+	/*
+	 * An ARP message in the form of the link comes from the TAP, and one in the form of the TAP
+	 * comes from the link. Both must be dropped.
+	 */
 	er_tx(er_bcast_mac, 0x0806, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ARP_IPOIB_LEN);
 	er_rx(0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP), ARP_ETHER_LEN);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 5);

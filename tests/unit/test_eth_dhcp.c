@@ -80,7 +80,7 @@ static void check_address(const struct dhcp_hdr *h, const uint8_t mac[6])
 	assert_memory_equal(h->chaddr + 6, zero, sizeof(zero));
 }
 
-/* --- DHCP clients on the host, behind the TAP */
+/* --- DHCP clients on the host, whose messages come from the TAP */
 
 static void test_D1_D2_D3_discover(void **state)
 {
@@ -97,13 +97,19 @@ static void test_D1_D2_D3_discover(void **state)
 	check_no_address(&h);
 	assert_int_equal(h.flags, DHCP_FLAG_BROADCAST);
 	assert_int_equal(h.xid, XID);
-	/* the longer identifier took the place of padding */
+	/*
+	 * the new client identifier is longer, and took octets of the padding, so the length is
+	 * unchanged
+	 */
 	assert_int_equal(er.sent[0].len, ENCAP + 20 + 8 + 300);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 1);
 	er_fini();
 }
 
-/* RFC 4390 §2.2: a client without an IP address requests replies by broadcast. */
+/*
+ * A client without an IP address must ask for replies by broadcast (RFC 4390 §2.2), because on
+ * InfiniBand a server cannot send to chaddr.
+ */
 static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 {
 	static const struct {
@@ -187,8 +193,8 @@ static void test_D4_reply_comes_back_as_ethernet(void **state)
 	assert_memory_equal(er.got[0].data, er_bcast_mac, 6);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_rx, 1);
 	/*
-	 * A second reply is translated too, because a server may repeat its reply, or two servers
-	 * may answer.
+	 * A second reply must be translated as well, because a server may repeat its reply, or two
+	 * servers may answer.
 	 */
 	rx(&r);
 	got(&h, id);
@@ -197,8 +203,9 @@ static void test_D4_reply_comes_back_as_ethernet(void **state)
 }
 
 /*
- * RFC 6842: a server returns the client identifier, and a client accepts no reply with an
- * identifier other than its own.
+ * A server returns the client identifier of the request (RFC 6842), which was changed on the link.
+ * In the reply that the client gets, the identifier must be the client's own again, because a
+ * client accepts no other.
  */
 static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 {
@@ -227,7 +234,10 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 	er_fini();
 }
 
-/* An identifier in a reply is not changed if we did not make it, because the server chose it. */
+/*
+ * The client identifier of a reply is not one that the interface has made, so the server chose it,
+ * and it must not be changed.
+ */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST), r = server_message(DHCP_ACK);
@@ -251,7 +261,9 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 	struct dhcp_hdr h;
 
 	er_init();
-	/* With more clients than are remembered, the oldest are forgotten. */
+	/*
+	 * The interface remembers 64 clients. With the 65th client, the oldest client is forgotten.
+	 */
 	for (unsigned int i = 0; i < 65; i++) {
 		m.h.chaddr[5] = (uint8_t)i;
 		m.h.xid = 0x1000 + i;
@@ -267,7 +279,10 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 		if (i)
 			check_address(&h, mac);
 		else
-			/* the client is forgotten, so its reply gets no MAC, like a stranger's */
+			/*
+			 * the reply to the forgotten client gets no MAC, as a reply to an unknown
+			 * client
+			 */
 			check_no_address(&h);
 	}
 	assert_int_equal(er_drops_sum(), 0);
@@ -288,7 +303,7 @@ static void test_reply_to_somebody_else_passes_as_it_is(void **state)
 	er_fini();
 }
 
-/* --- DHCP servers on the host, behind the TAP */
+/* --- DHCP servers on the host, whose messages come from the TAP */
 
 static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 {
@@ -311,7 +326,11 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 	r.dport = 68;
 	memcpy(r.h.chaddr, er_peer_mac, 6);
 	r.h.flags = 0;
-	r.id = own_id; /* the request's identifier on the link is not changed */
+	/*
+	 * the identifier in the request was not changed, so the identifier in the reply is not
+	 * changed either
+	 */
+	r.id = own_id;
 	r.id_len = sizeof(own_id);
 	tx(&r);
 	assert_int_equal(sent(&h, id), sizeof(own_id));
@@ -321,9 +340,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * On the link, a client that has an address does not request a broadcast. systemd-networkd requests
- * broadcasts even when it renews its lease, but then accepts unicasts only. So it could not renew
- * its lease with a server that sends the requested broadcast (such as ISC's).
+ * A client that has an address asks for a broadcast reply. On the link this flag must be removed:
+ * systemd-networkd sets it even when it renews its lease, but then accepts unicasts only, so it
+ * could not renew its lease with a server that sends the broadcast, such as ISC's.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -382,9 +401,9 @@ static void test_relayed_and_foreign_messages_pass_as_they_are(void **state)
 	er_init();
 	relayed.h.giaddr[0] = 10;
 	check_passes_unchanged(&relayed);
-	to_relay.h.op = 2; /* a server's answer to a relay agent, which goes to port 67 */
+	to_relay.h.op = 2; /* the answer of a server to a relay agent, which goes to port 67 */
 	check_passes_unchanged(&to_relay);
-	ib.h.htype = 32; /* a client that itself uses InfiniBand's form */
+	ib.h.htype = 32; /* the message of a client that already uses the form of RFC 4390 */
 	ib.h.hlen = 0;
 	check_passes_unchanged(&ib);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 0);
@@ -424,7 +443,10 @@ static void test_what_is_no_bootp_passes_as_it_is(void **state)
 		assert_int_equal(er.nsent, 1);
 		assert_memory_equal(er.sent[0].data + ENCAP, c, len);
 	}
-	/* a UDP length above the IP length, fragments, and other ports */
+	/*
+	 * Packets that must not be parsed as DHCP: a UDP length above the IP length, fragments, and
+	 * other ports
+	 */
 	be16_put(b + 24, (uint16_t)(n - 19));
 	er_clear();
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, n);
@@ -479,7 +501,7 @@ static void test_no_checksum_stays_none(void **state)
 	er_fini();
 }
 
-/* The packet has a partial checksum, as a UDP socket sends it. */
+/* The UDP checksum of the packet is partial, as the kernel leaves it for the device to complete. */
 static void test_partial_checksum(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST);
@@ -520,7 +542,10 @@ static void test_above_the_mtu(void **state)
 	struct dhcp_hdr h;
 
 	er_init();
-	/* Padding is removed, so that the longer identifier still fits into the MTU. */
+	/*
+	 * The message is padded to the MTU. Padding must be removed, so that the longer identifier
+	 * fits into the MTU.
+	 */
 	m.pad = 2044 - 28;
 	tx(&m);
 	assert_int_equal(sent(&h, id), DHCP_CLIENT_ID_LEN(6));
@@ -528,7 +553,10 @@ static void test_above_the_mtu(void **state)
 	er_fini();
 }
 
-/* Options cannot be removed, so the message is dropped. */
+/*
+ * The message is full of options up to the MTU. Options must not be removed, so the message is
+ * dropped.
+ */
 static void test_options_above_the_mtu_are_dropped(void **state)
 {
 	struct message m = client_message(DHCP_DISCOVER);
@@ -591,7 +619,10 @@ static void test_D4_station_and_interface_with_the_same_xid_in_turn(void **state
 	tx(&m);
 	rx(&r);
 	got(&h, id);
-	/* the reply gets the MAC of the client that used the transaction ID last */
+	/*
+	 * the client with the interface's own MAC used the transaction ID last, so it gets the
+	 * reply
+	 */
 	check_address(&h, er.mac);
 	er_fini();
 }

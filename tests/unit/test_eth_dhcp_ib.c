@@ -5,21 +5,24 @@
 #include <errno.h>
 
 /*
- * DHCP of clients and servers on a device of type 32. Messages are changed only where they violate
- * RFC 4390.
+ * DHCP messages of clients and servers on a device of ARP hardware type 32 (InfiniBand). They
+ * already have the form of RFC 4390, so they are changed only where they violate RFC 4390.
  */
 
 #define GOT_AT HLEN
 
 static const uint8_t no_ip[4];
 static const uint8_t duid[] = { 255, 1, 2, 3, 4, 0, 2, 0, 0, 9, 9 };
-/* Client identifier of RFC 2132: hardware type and address */
+/* client identifier of RFC 2132: the hardware type 32, and the 20 octets of the address */
 static const uint8_t hw_id[] = { 32, 0, 0, 0, 0x48, 0xfe, 0x80, 0, 0, 0, 0,
 				 0,  0, 0, 2, 0xc9, 3,	  0,	0, 0, 5 };
-/* type 255, IAID, DUID type 3, hardware type 27, the port's GUID */
+/*
+ * client identifier of RFC 4390 that the interface makes: type 255, IAID, DUID type 3, hardware
+ * type 27, the port's GUID
+ */
 static const uint8_t made[] = { 255, 0, 0, 0, 5, 0, 3, 0, 27, 0, 2, 0xc9, 3, 0, 0, 0, 5 };
 
-/* A message of a client that conforms to RFC 4390 */
+/* Return a message of a client that conforms to RFC 4390 */
 static struct message client_message(uint8_t type)
 {
 	bool has_address = type != DHCP_DISCOVER;
@@ -67,8 +70,9 @@ static size_t rx(const struct message *m, uint8_t *b)
 }
 
 /*
- * Sends or receives a message; returns the header and the client identifier that arrive on the
- * other side
+ * Functions sent() and got(): let the message @m come from the TAP, or from the link. Both return
+ * the length of the client identifier on the other side; @h and @id get the header and the
+ * identifier
  */
 static int sent(const struct message *m, struct dhcp_hdr *h, uint8_t id[255])
 {
@@ -141,8 +145,8 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 }
 
 /*
- * A message with which systemd-networkd 252 releases its lease: hlen is 0, but there are 16 octets
- * of the address
+ * systemd-networkd 252 releases its lease with hlen 0, but with 16 octets of its address in chaddr.
+ * They must be removed on the link.
  */
 static void test_D1_address_is_removed_from_requests(void **state)
 {
@@ -167,7 +171,10 @@ static void test_D1_address_is_removed_from_requests(void **state)
 	ib_end();
 }
 
-/* A client may compare the address in a reply with the address that it sent. */
+/*
+ * The address was removed from the request. It must be put into the reply again, because a client
+ * may compare the two addresses.
+ */
 static void test_D4_address_comes_back_in_replies(void **state)
 {
 	struct message m = client_message(DHCP_DISCOVER), r = server_message(DHCP_OFFER);
@@ -213,7 +220,10 @@ static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 	ib_end();
 }
 
-/* RFC 6842: a reply to the client contains the client's own identifier. */
+/*
+ * The interface replaces some client identifiers in requests. A reply must contain the client's own
+ * identifier again (RFC 6842).
+ */
 static void test_D2_identifiers_that_are_kept_and_replaced(void **state)
 {
 	static const struct {
