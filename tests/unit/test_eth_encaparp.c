@@ -6,9 +6,10 @@
 #include "wire/ibarp.h"
 
 /*
- * profile = encaparp00 (draft-pelissier-ipoib-encaparp-00): the translation of the TAP's packets to the link's, and
- * of the link's to the TAP's, octet by octet. The rig's own port has LID 5, GUID 0002c90300000005 and QPN 0x48, the
- * link Q_Key 0x80000b1b and P_Key 0x8001.
+ * Profile encaparp00 (draft-pelissier-ipoib-encaparp-00): tests how packets are translated from
+ * the TAP to the link and from the link to the TAP, octet by octet. "§" means a section of this
+ * draft. The rig's own port has LID 5, GUID 0002c90300000005 and QPN 0x48; the link has the Q_Key
+ * 0x80000b1b and the P_Key 0x8001.
  */
 
 #define PEER_QKEY 0x01234567u
@@ -38,7 +39,10 @@ static struct pkt *plain(const void *data, size_t n)
 	return p;
 }
 
-/* Receive a packet of the peer, as profile encaparp00 encapsulates it: to the broadcast group if @mcast, else to us */
+/*
+ * Let a packet of the peer arrive in the encapsulation of profile encaparp00: to the broadcast
+ * group if @mcast is true, otherwise to our queue pair
+ */
 static void from_peer(uint16_t type, const void *data, size_t n, bool mcast)
 {
 	static uint8_t b[4096];
@@ -100,7 +104,10 @@ static void got_arp(struct arp_pkt *ret)
 	assert_int_equal(ret->hrd, ARP_HRD_ETHER);
 }
 
-/* The peer asks for our address. Afterwards er_peer_mac is the peer's MAC. */
+/*
+ * Let the peer's IBARP request for our address arrive. Afterwards er_peer_mac is the peer's MAC in
+ * the TAP.
+ */
 static void peer_asks(void)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -133,7 +140,10 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].len, sizeof(unicast));
 	assert_memory_equal(er.sent[0].data, unicast, sizeof(unicast));
-	/* QPN and Q_Key are those of the request, and the LID is found by the request's GID */
+	/*
+	 * The packet has the QPN and the Q_Key that the peer's request advertised, and the LID of
+	 * the path to the GID that the request advertised
+	 */
 	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
 	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
@@ -170,12 +180,13 @@ static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
 }
 
 /*
- * §6.3, the figure of the payload, with the values of column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP
- * address; "anything" for the target, here 0, except for the requested IP address 10.4.0.7. 92 octets.
+ * An IBARP request as the figure of §6.3 shows the payload, 92 octets. The sender's values are
+ * those of column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address. The target's values
+ * may be "anything", here 0, except the requested IP address 10.4.0.7.
  */
 static const uint8_t request[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
-	/* The bit that is granted at last is not requested again, and the other bit is requested as before. */
+	/* The next 8 octets: Hardware Type 32, Protocol Type 0x0800, HLEN, PLEN, Operation */
 	0x00, 0x20, 0x08, 0x00, 0x20, 0x04, 0x00, 0x01, /* HLEN 32, PLEN 4, Operation 1 */
 	0x00, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x00, 0x05, /* Sender EUI-64 */
 	0x00, 0x00, 0x00, 0x48, /* Reserved8, Sender QPN */
@@ -214,7 +225,10 @@ static void test_P16_P20_P22_P23_P26_request_is_the_octets_of_the_draft(void **s
 	end();
 }
 
-/* To probe whether a neighbour is still there, the kernel sends a request to this neighbour only. */
+/*
+ * To probe whether a neighbour is still there, the kernel sends a request to this neighbour only.
+ * On the link every IBARP request must be a multicast.
+ */
 static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 {
 	begin();
@@ -225,9 +239,10 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 }
 
 /*
- * §6.4, the column TARGET: the peer at GID fe80::2:c903:0:7 has sent the request. The peer's values of itself are
- * repeated, and the target is our port. The peer's EUI-64 is not the low half of its GID, because the GID need not be
- * at index 0, and its reserved octet was not 0.
+ * The reply to a request of the peer, by column TARGET of §6.4. The values of the peer at GID
+ * fe80::2:c903:0:7 are those that its request had, and the target is our port. The peer's EUI-64 is
+ * not the low half of its GID, because the GID need not be at index 0, and its reserved octet was
+ * not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -269,14 +284,20 @@ static void test_P16_P25_P27_reply_is_the_octets_of_the_draft(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].len, sizeof(reply));
 	assert_memory_equal(er.sent[0].data, reply, sizeof(reply));
-	/* Clause P25: the reply has SenderQPN, SenderQKey, and the LID of the PathRecord to SenderGID */
+	/*
+	 * The packet with the reply has the SenderQPN and the SenderQKey of the request, and the
+	 * LID from the PathRecord to SenderGID (clause P25)
+	 */
 	assert_int_equal(er.sent[0].dest_qpn, 0x77);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
 	assert_int_equal(er.sent[0].ah.dlid, ER_PEER);
 	end();
 }
 
-/* Some hosts send replies to all (RFC 3927 §2.5). IBARP's replies are unicast. */
+/*
+ * Some hosts send ARP replies as broadcasts (RFC 3927 §2.5). On the link an IBARP reply must be a
+ * unicast.
+ */
 static void test_P16_reply_to_all_is_unicast(void **state)
 {
 	begin();
@@ -289,8 +310,8 @@ static void test_P16_reply_to_all_is_unicast(void **state)
 }
 
 /*
- * RFC 5227 §3: an announcement may have the form of a reply with no target. On the link this becomes a request for
- * the host's own address.
+ * The TAP sends an announcement in the form of an ARP reply without a target (RFC 5227 §3). On the
+ * link it must become a request for the host's own address.
  */
 static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 {
@@ -309,7 +330,10 @@ static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 	}
 }
 
-/* In an IBARP reply, the port that answers is the target, here the peer. In ARP the same port is the sender. */
+/*
+ * The peer replies. In an IBARP reply the port that answers is the target; in the ARP reply for the
+ * TAP the same port must be the sender.
+ */
 static void test_P27_reply_of_a_peer(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -327,7 +351,7 @@ static void test_P27_reply_of_a_peer(void **state)
 	assert_memory_equal(a.tpa, er_ip_own, 4);
 	assert_memory_equal(a.tha, er.mac, 6);
 	er_clear();
-	/* Let time pass, so that the path is known before the first packet. */
+	/* Let the path query end, so that the packet is sent at once. */
 	er_run(NS_MSEC(10));
 	er_tx(a.sha, ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
 	assert_int_equal(er.nsent, 1);
@@ -336,7 +360,10 @@ static void test_P27_reply_of_a_peer(void **state)
 	end();
 }
 
-/* Any receiver may use the values of the sender in a request, even if the request is for another host. */
+/*
+ * A request of the peer asks for another host. Our interface must learn the peer's values all the
+ * same, because any receiver may use them.
+ */
 static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -355,7 +382,7 @@ static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state
 	end();
 }
 
-/* The target fields of a request may contain anything, so nothing is learnt from them. */
+/* The target fields of a request may contain anything, so nothing may be learnt from them. */
 static void test_P26_target_of_a_request_is_not_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -370,8 +397,8 @@ static void test_P26_target_of_a_request_is_not_learnt(void **state)
 }
 
 /*
- * Forms of IBARP that the draft does not exclude: without the second copies of the GIDs' first words, and with the
- * ethertype of ARP.
+ * Two forms of IBARP that the draft does not exclude must be understood: without the second copies
+ * of the GIDs' first words, and with the ethertype of ARP.
  */
 static void test_P20_P22_other_forms_of_ibarp_are_understood(void **state)
 {
@@ -403,7 +430,10 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 
 	begin();
 	drops = ipoib_link_stats(er.r.link)->drops;
-	/* Neither IPv4 (nibble 4) nor IPv6 (6) nor IBARP (type 32, PLEN 4), with every ethertype */
+	/*
+	 * The payload is neither IPv4 (first half octet 4) nor IPv6 (6) nor IBARP (hardware type
+	 * 32, PLEN 4), so it is dropped with every ethertype.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		from_peer(types[i], i % 2 ? body : arp, i % 2 ? sizeof(body) : sizeof(arp), false);
 	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types));
@@ -413,7 +443,10 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 		er_rx_pkt(plain(unicast, n), ER_PEER, ER_PEER_QPN, true, NULL);
 	assert_int_equal(drops[IPOIB_DROP_SHORT], 5);
 	assert_int_equal(er.ngot, 0);
-	/* ARP of RFC 4391 looks like IBARP until its lengths are read. RARP has no form in the draft. */
+	/*
+	 * An ARP message of RFC 4391 arrives, which looks like IBARP until its lengths are read.
+	 * Then the TAP sends RARP, for which the draft has no form. Both are dropped.
+	 */
 	from_peer(ETH_P_ARP4, (uint8_t[56]){ 0, 32, 8, 0, 20, 4, 0, 1 }, 56, true);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 1);
 	er_tx(er_bcast_mac, ETH_P_RARP4, arp, 28);
@@ -422,7 +455,7 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	end();
 }
 
-/* The reserved field, and octets after the end of a message, are ignored. */
+/* The reserved field of a packet, and octets after the end of an IBARP message, must be ignored. */
 static void test_P3_reserved_field_is_ignored(void **state)
 {
 	uint8_t b[sizeof(unicast)];
@@ -436,7 +469,10 @@ static void test_P3_reserved_field_is_ignored(void **state)
 	end();
 }
 
-/* A peer whose path has an MTU of 4096 octets may send 4092 octets, although our IP MTU is smaller. */
+/*
+ * A peer whose path has an MTU of 4096 may send 4092 octets. They must arrive, although our own IP
+ * MTU is smaller.
+ */
 static void test_P5_datagram_of_4092_octets_arrives(void **state)
 {
 	static uint8_t b[4092];
@@ -499,7 +535,9 @@ static void test_P12_P14_P22_solicitation_is_the_octets_of_the_draft(void **stat
 	end();
 }
 
-/* A Neighbour Advertisement of the peer with @qkey, from queue pair @qpn of port @lid */
+/*
+ * Let a Neighbour Advertisement of the peer with @qkey arrive, sent by queue pair @qpn of port @lid
+ */
 static void advertises(uint32_t qkey, unsigned int lid, uint32_t qpn)
 {
 	struct nd_port a = port_of(ER_PEER, ER_PEER_QPN, qkey);
@@ -522,8 +560,9 @@ static void send6(void)
 }
 
 /*
- * Clause P15: unicasts have QPN and Q_Key of the option. As soon as the path is known, other ports cannot change the
- * Q_Key, but the peer's port can, from any of its queue pairs.
+ * Unicasts must have the QPN and the Q_Key of the option (clause P15). While the path to the peer
+ * is known, an advertisement from another port must not change the Q_Key, but one from the peer's
+ * port may, whichever queue pair sent it.
  */
 static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -546,8 +585,9 @@ static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **sta
 }
 
 /*
- * A Q_Key with bit 31 in a send means the Q_Key of the sending queue pair. So no packet can have such a Q_Key of a
- * peer, unless the link has the same Q_Key.
+ * Bit 31 of a send's Q_Key makes the CA send the Q_Key of the sending queue pair. So packets to a
+ * peer cannot have a Q_Key with bit 31, unless it is the Q_Key of the link, and other such Q_Keys
+ * must be refused.
  */
 static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **state)
 {
@@ -576,7 +616,7 @@ static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 	lines++;
 }
 
-/* A router advertisement with an MTU option of @mtu */
+/* Let a router advertisement arrive that has an MTU option with @mtu */
 static void advertises_mtu(uint32_t mtu)
 {
 	static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
@@ -614,7 +654,10 @@ static void test_P10_larger_mtu_in_an_advertisement_is_logged(void **state)
 	er_log = NULL;
 }
 
-/* A station has its own queue pair, whose number is in the station's IBARP. */
+/*
+ * A station has its own queue pair. The IBARP request of a station must have the QPN of this queue
+ * pair.
+ */
 static void test_P20_request_of_a_station_has_its_qpn(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
@@ -637,7 +680,10 @@ static void test_P20_request_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
-/* An answer to another host, and an answer about an address that no host can have, create no neighbour entry. */
+/*
+ * A reply to another host, and a reply about an address that no port can have, must not create a
+ * neighbour entry.
+ */
 static void test_P27_reply_with_impossible_addresses(void **state)
 {
 	struct ibarp_pkt answer = message(ARP_OP_REPLY);
@@ -656,7 +702,10 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	rx_ibarp(&answer, false);
 	assert_int_equal(er.ngot, 1);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 2);
-	/* The kernel answers a host for which the link has no neighbour entry. */
+	/*
+	 * The kernel replies to a MAC for which the link has no neighbour entry, so the reply is
+	 * dropped.
+	 */
 	tx_arp(er_bcast_mac, ARP_OP_REPLY, (uint8_t[6]){ 6, 1, 2, 3, 4, 5 }, er_ip_peer);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 1);
 	end();
@@ -675,7 +724,7 @@ static void change_qkey(uint32_t qkey)
 	er_clear();
 }
 
-/* Sends to the peer, and returns the Q_Key of the packet. */
+/* Send a packet to the peer, and return its Q_Key. */
 static uint32_t qkey_to_peer(void)
 {
 	er_clear();
@@ -698,9 +747,9 @@ static void peer_asks_with(uint32_t qkey)
 }
 
 /*
- * The Q_Key of the group changes. A peer that advertised its own Q_Key keeps it. A peer that advertised the group's
- * Q_Key gets the new Q_Key, whether this Q_Key is controlled (with bit 31, which is only possible in the group's
- * Q_Key, see P14) or not.
+ * The Q_Key of the broadcast group changes. A peer that advertised its own Q_Key must keep it. A
+ * peer that advertised the group's Q_Key must get the new Q_Key, with or without bit 31 (Q_Keys
+ * with bit 31 are possible only as the group's Q_Key, see P14).
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 {
@@ -723,7 +772,10 @@ static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 	end();
 }
 
-/* The octets of the reply to a request with these values, without its encapsulation */
+/*
+ * Let the request @ask arrive, and let the kernel reply. @ret gets the octets of the reply on the
+ * link, without the encapsulation
+ */
 static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 {
 	struct arp_pkt a;
@@ -737,7 +789,10 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 	memcpy(ret, er.sent[0].data + 4, IBARP_LEN);
 }
 
-/* The reply to each request repeats the sender's values from this request, even if another port sent the request. */
+/*
+ * The peer's requests advertise other values each time. Each reply must repeat the values from its
+ * own request, even if another port sent this request.
+ */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {
 	static const uint32_t qkeys[] = { PEER_QKEY, 0x666, 0x80000b1b, 0x777 };
@@ -749,8 +804,8 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 		ask.sender.qkey = qkeys[i];
 		ask.sender.eui64 = 0x1122334455667700 + i;
 		/*
-		 * The second half of the requests is forwarded by a third port. The path to their sender is known by
-		 * then.
+		 * The first two requests come from the peer. The others are forwarded by another
+		 * port, when the path to the peer is already known.
 		 */
 		if (i < 2) {
 			reply_to(&ask, b);
@@ -766,7 +821,10 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 			tx_arp(a.sha, ARP_OP_REPLY, a.sha, er_ip_peer);
 			assert_int_equal(er.nsent, 1);
 			memcpy(b, er.sent[0].data + 4, IBARP_LEN);
-			/* A message from a third port does not change how packets are sent to the peer. */
+			/*
+			 * The reply goes to the Q_Key that the peer itself advertised last, because
+			 * another port must not change it.
+			 */
 			assert_int_equal(er.sent[0].qkey, qkeys[1]);
 		}
 		assert_int_equal(ibarp_decode(&got, b, sizeof(b)), 0);
@@ -778,7 +836,9 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 	end();
 }
 
-/* The headers of the reply come from the SA's path from us to SenderGID, from SenderQPN and from SenderQKey. */
+/*
+ * The reply must be sent on the SA's path from us to SenderGID, and to SenderQPN with SenderQKey.
+ */
 static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -789,7 +849,7 @@ static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 	begin();
 	rig_peer(&er.r, 9)->sl = 6; /* the sender of the packet */
 	sa_path_find(sa, &ask.sender.lladdr.gid)->sl = 4;
-	/* the peer receives at another queue pair than the queue pair from which it sends */
+	/* the peer asks for replies to another queue pair than the one from which it sends */
 	ask.sender.lladdr.qpn = 0x1234;
 	rx_ibarp(&ask, true);
 	got_arp(&a);
@@ -841,8 +901,9 @@ static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
 }
 
 /*
- * After a restart of the SA, SIDR's answer is a group of another scope, so that all IP groups have other MGIDs. A
- * report of one of these groups leaves when the group is joined again, and does not wait for its time-out.
+ * The SA restarts, and SIDR then gives the link a broadcast group of another scope, so all IP
+ * groups have other MGIDs. The report of an IP group must be sent as soon as the group is joined
+ * with its new MGID, and not only after the report's time-out.
  */
 static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
 {

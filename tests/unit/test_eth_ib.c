@@ -6,7 +6,11 @@
 #include "wire/dhcp.h"
 #include "wire/inet.h"
 
-/* The InfiniBand shape: frames of a device of type 32, in both directions. ARP and ND are in test_eth_ib_addr.c. */
+/*
+ * The InfiniBand shape of an interface: frames of a device of ARP hardware type 32, from the TAP to
+ * the link and from the link to the TAP. ARP and Neighbour Discovery are tested in
+ * test_eth_ib_addr.c.
+ */
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 static const uint8_t all_ones[20] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -33,7 +37,10 @@ static void tx6(const char *dst, const uint8_t ip[16])
 
 /* --- from the kernel */
 
-/* Clauses H21 and R29: the encapsulation replaces source and destination, and the destination chooses the path. */
+/*
+ * On the link the encapsulation takes the place of the two addresses in the frame (clauses R29 and
+ * H21). The destination address determines QPN and path.
+ */
 static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
 {
 	uint8_t b[100];
@@ -52,7 +59,10 @@ static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
 	ib_end();
 }
 
-/* RFC 4391 §9.1.1: the first octet of an address is reserved, and ignored on receipt. */
+/*
+ * The first octet of an address is reserved (RFC 4391 §9.1.1). It must be ignored in frames from
+ * the kernel.
+ */
 static void test_R46_reserved_octets_from_the_kernel_are_ignored(void **state)
 {
 	uint8_t b[100], src[20], dst[20];
@@ -146,7 +156,7 @@ static void test_source_that_is_not_our_own_address(void **state)
 	ib_end();
 }
 
-/* Until the queue pair is made, the interface has no address. */
+/* Frames come from the TAP before the interface's queue pair is made, when it has no address. */
 static void test_source_before_there_is_an_address(void **state)
 {
 	struct eth_if_cfg cfg = { .shape = ETH_SHAPE_INFINIBAND };
@@ -215,7 +225,10 @@ static void test_own_address_as_the_destination(void **state)
 	ib_end();
 }
 
-/* Another queue pair of our own port is another interface. */
+/*
+ * An address of our own port with another QPN is another interface of this port, to which packets
+ * must be sent as to any neighbour.
+ */
 static void test_another_interface_of_the_port_is_a_neighbour(void **state)
 {
 	begin();
@@ -264,7 +277,10 @@ static void test_R25_groups(void **state)
 	ib_end();
 }
 
-/* The group is taken from the IP destination, because the kernel maps groups as RFC 4391 does on every link. */
+/*
+ * On every link the kernel writes the MGIDs of RFC 4391 into frames, whatever the profile is. So
+ * the group must be taken from the IP destination, not from the frame.
+ */
 static void test_group_is_taken_from_the_ip_destination(void **state)
 {
 	static const uint8_t ones[4] = { 255, 255, 255, 255 };
@@ -289,7 +305,7 @@ static void test_group_is_taken_from_the_ip_destination(void **state)
 	ib_end();
 }
 
-/* HLD §2.1.1: the broadcast address of all ones is mapped to the broadcast group. */
+/* A frame to the address of all ones must be sent to the broadcast group (HLD of 2002, §2.1.1). */
 static void test_H16_all_ones_are_the_broadcast_group(void **state)
 {
 	static const uint8_t directed[4] = { 10, 4, 0, 255 };
@@ -316,7 +332,10 @@ static void test_unicast_ip_to_a_group(void **state)
 	ib_end();
 }
 
-/* RFC 6085: a unicast hardware address means one receiver. */
+/*
+ * A frame with a multicast IP packet has a unicast hardware address, so it must be sent to this one
+ * receiver (RFC 6085).
+ */
 static void test_multicast_ip_to_one_receiver(void **state)
 {
 	begin();
@@ -376,7 +395,7 @@ static void test_H21_multicast_to_the_kernel_has_the_address_of_the_group(void *
 	ib_end();
 }
 
-/* With another profile the same groups have the MGIDs of that profile. */
+/* On a link of profile v6ib00, frames for the kernel must have the MGIDs of this profile. */
 static void test_multicast_of_another_map(void **state)
 {
 	static const char mine[] = "\0\xff\xff\xff\xff\x1e\x33\x33\0\0\0\0\0\0\0\0\0\0\0\x09";
@@ -388,13 +407,17 @@ static void test_multicast_of_another_map(void **state)
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, group6, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(mine), ETH_P_IPV6_);
 	er_clear();
-	/* A unicast IP packet that is sent to the link's own group */
+	/* A unicast IP packet that was sent to a multicast group */
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, v6_own, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(hosts), ETH_P_IPV6_);
 	ib_end();
 }
 
-/* In a packet without a GRH, only the LID identifies the sender. This is enough if there is a path to the sender. */
+/*
+ * A packet without a GRH identifies its sender only by LID and QPN. Without a path to the sender,
+ * the frame must have a source of zeros; after the path has been resolved, it must have the
+ * sender's address.
+ */
 static void test_unknown_sender_is_zero(void **state)
 {
 	uint8_t b[100];
@@ -475,7 +498,7 @@ static void test_super_frames_are_segmented(void **state)
 	ib_end();
 }
 
-/* While the path to its peer is not known, a super-frame waits as one packet. */
+/* While the path to the destination is being resolved, a super-frame must be held as one packet. */
 static void test_super_frame_waits_for_the_path(void **state)
 {
 	begin();
@@ -486,7 +509,10 @@ static void test_super_frame_waits_for_the_path(void **state)
 	ib_end();
 }
 
-/* Segments that arrive in one batch become the super-frame again, after the link header of 44 octets. */
+/*
+ * TCP segments that arrive in one batch must be coalesced into one super-frame, behind the link
+ * header of 44 octets.
+ */
 static void test_packets_are_coalesced(void **state)
 {
 	struct ipoib_rx v[3] = { 0 };
@@ -513,7 +539,10 @@ static void test_packets_are_coalesced(void **state)
 	ib_end();
 }
 
-/* The longest headers that are coalesced: IPv6, and TCP with 40 octets of options */
+/*
+ * Tests segments with the longest headers that are coalesced: IPv6, and TCP with 40 octets of
+ * options
+ */
 static void test_packets_with_long_headers_are_coalesced(void **state)
 {
 	struct ipoib_rx v[2] = { 0 };
@@ -566,8 +595,8 @@ static void test_M19_report_waits_for_the_join(void **state)
 }
 
 /*
- * The kernel's lists contain all groups that the host receives. So no station is queried, and the device gets no
- * queries of ours.
+ * The kernel's lists contain all groups that the host receives, and an InfiniBand device has no
+ * stations, so the interface must send no queries for group members.
  */
 static void test_no_queries_are_sent(void **state)
 {
@@ -606,7 +635,10 @@ static void test_there_are_no_stations(void **state)
 	ib_end();
 }
 
-/* The address in the kernel's entry stays right when the link forgets the neighbour, so nothing is reported. */
+/*
+ * The link forgets an idle neighbour. The kernel's entry for the neighbour is still right, so
+ * nothing may be reported, and a later packet must reach the neighbour.
+ */
 static void test_idle_neighbour_is_forgotten_and_found_again(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);

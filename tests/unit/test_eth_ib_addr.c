@@ -7,9 +7,10 @@
 #include "wire/ibarp.h"
 
 /*
- * The InfiniBand shape: ARP, RARP and Neighbour Discovery. On a device of type 32 they have the form of RFC 4391, so
- * they pass unchanged on links of that profile, and are rewritten for other profiles. The packets on the link do not
- * depend on the shape; the octets of each profile are in the tests of the Ethernet shape.
+ * The InfiniBand shape of an interface: ARP, RARP and Neighbour Discovery. On a device of ARP
+ * hardware type 32 the kernel uses the forms of RFC 4391. So the messages pass unchanged on links
+ * of profile rfc4391, and are rewritten on links of other profiles. The octets on the link do not
+ * depend on the shape; they are in the tests of the Ethernet shape.
  */
 
 #define FLAG_PEER "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
@@ -41,7 +42,7 @@ static void begin(void)
 	ib_begin("rfc4391");
 }
 
-/* --- ARP and RARP on the wire of RFC 4391 */
+/* --- ARP and RARP on links of profile rfc4391 */
 
 static void check_sent(uint16_t type, uint32_t qpn, const void *msg, size_t n)
 {
@@ -62,10 +63,13 @@ static void test_R56_arp_passes_to_the_link(void **state)
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, BCAST_HW, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ALL_ONES, ETH_P_ARP4 },
-		/* the kernel sends this to one neighbour, to find out whether the neighbour still exists */
+		/*
+		 * request to one neighbour, by which the kernel probes whether the neighbour is
+		 * still there
+		 */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		{ ARP(REPLY, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
-		/* a target with no meaning */
+		/* request whose target address has no meaning */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, QP1, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		/* announcements, RFC 5227 §3 */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, OWN_IP), BCAST_HW, ETH_P_ARP4 },
@@ -88,8 +92,8 @@ static void test_R56_arp_passes_to_the_link(void **state)
 }
 
 /*
- * RFC 4391 §9.1.1: we send the reserved octet as 0. The reply to a peer repeats the octet that the peer sent (RFC
- * 826).
+ * In our messages the reserved octet of an address must be 0 (RFC 4391 §9.1.1). In a reply, the
+ * octet in the peer's address must be as the peer sent it (RFC 826).
  */
 static void test_R46_reserved_octets_of_arp(void **state)
 {
@@ -209,9 +213,12 @@ static void test_R50_only_an_arp_reply_to_us_asks_for_the_path(void **state)
 	ib_end();
 }
 
-/* --- Neighbour Discovery on the wire of RFC 4391 */
+/* --- Neighbour Discovery on links of profile rfc4391 */
 
-/* Write a message with an option of 24 octets. @pad: position of the two zero octets, before or after the address */
+/*
+ * Write a message with an address option of 24 octets. @pad is the offset of the two zero octets in
+ * the option, which are before or after the address
+ */
 static size_t nd(uint8_t *m, uint8_t type, uint8_t opt, const char *lladdr, unsigned int pad)
 {
 	size_t fixed = nd_fixed_len(type);
@@ -258,7 +265,10 @@ static void test_R58_nd_passes_to_the_link(void **state)
 		ib_tx(hw(ALL_NODES_HW), ETH_P_IPV6_, want, n);
 		er_run(NS_SEC(1));
 		check_sent(ETH_P_IPV6_, 0xffffff, want, n);
-		/* R46: the reserved octet is sent as 0. */
+		/*
+		 * The kernel's address has flags in its reserved octet. On the link this octet must
+		 * be 0 (clause R46).
+		 */
 		n = nd(m, messages[i].type, messages[i].opt, flags, 2);
 		n = er_icmp6(b, er_ll_own, all_nodes, m, n);
 		ib_tx(hw(ALL_NODES_HW), ETH_P_IPV6_, b, n);
@@ -317,8 +327,8 @@ static void test_R58_nd_that_is_refused(void **state)
 }
 
 /*
- * dnsmasq writes the two octets of zero after the address, in this message and in others. A kernel would read the
- * address of no port.
+ * dnsmasq writes the two zero octets of the option after the address instead of before it. The
+ * option must be corrected, because a kernel would otherwise read an address that no port has.
  */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
@@ -383,7 +393,10 @@ static void test_R36_mtu_option_larger_than_the_link_is_logged(void **state)
 
 /* --- all profiles */
 
-/* A message of the kernel, with addresses of either shape, gives the same octets on the link. */
+/*
+ * The packets on the link that a message of the kernel causes, for the Ethernet shape and for the
+ * InfiniBand shape. Both must have the same octets.
+ */
 struct wire {
 	uint8_t data[2][300];
 	size_t len[2];
@@ -423,7 +436,10 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 	return er_icmp6(b, er_ll_own, dst, m, n);
 }
 
-/* The peer sends a request of the profile, so that its other values are known. */
+/*
+ * Let the peer send an address request of the link's profile, so that its Q_Key, LID and EUI-64 are
+ * known.
+ */
 static void peer_asks(void)
 {
 	struct nd_port port = { .lladdr = er_peer_addr(ER_PEER, ER_PEER_QPN),
@@ -537,13 +553,16 @@ static void test_wire_of_every_profile_does_not_depend_on_the_shape(void **state
 			if (w.len[0] != w.len[1] || w.qpn[0] != w.qpn[1] ||
 			    memcmp(w.data[0], w.data[1], w.len[0]) != 0)
 				fail_msg("%s: message %d differs", p->name, k);
-			/* A link without ARP drops ARP messages; all other messages are sent. */
+			/* A message may be dropped only if it is ARP and the profile has no ARP. */
 			if (!w.len[0] && !(p->resolve == IPOIB_RESOLVE_ND && k < SOLICIT))
 				fail_msg("%s: message %d was not sent", p->name, k);
 		}
 }
 
-/* P17, V14: packets to the peer have the Q_Key that it advertised. */
+/*
+ * Check that packets to the peer have the Q_Key @qkey, which the peer advertised (clauses P17 and
+ * V14).
+ */
 static void check_qkey(uint32_t qkey)
 {
 	uint8_t b[100];
@@ -621,7 +640,10 @@ static void test_P16_ibarp_that_is_refused(void **state)
 	ib_end();
 }
 
-/* A Q_Key with bit 31 that is not the link's cannot be in any packet of ours */
+/*
+ * The peer advertises a Q_Key with bit 31 that is not the link's Q_Key. Our packets cannot have
+ * such a Q_Key
+ */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
 	struct ibarp_pkt a = { .op = ARP_OP_REQUEST,
@@ -639,8 +661,9 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * When a peer was idle for long, its values other than the address are dropped. The kernel still has the address, so
- * the owner makes the kernel send a request again. Without this, packets to the peer would have a wrong Q_Key.
+ * A peer has been idle for long, so that its Q_Key and other advertised values are forgotten. The
+ * kernel still has the peer's address, so the interface must report the peer: the owner then makes
+ * the kernel resolve the address again. Otherwise packets to the peer would have a wrong Q_Key.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {
@@ -679,7 +702,8 @@ static void check_option_from_link(const struct ipoib_profile *p, unsigned int u
 	p->nd.encode(m + 24, ND_OPT_TLLA, &port);
 	m[25] = (uint8_t)units;
 	if (p->nd.has_lid)
-		m[28] = ND_CAP_RC; /* capability flags, which are not the reserved octet */
+		/* flags of v6ib00, which are in the octet that RFC 4391 reserves */
+		m[28] = ND_CAP_RC;
 	ib_rx(ETH_P_IPV6_, b, er_icmp6(b, ll_peer, er_ll_own, m, 24 + 8 * units), NULL);
 	n = nd(m, ICMP6_NA, ND_OPT_TLLA, PEER_HW, 2);
 	m[4] = 0x60;

@@ -62,8 +62,8 @@ static void test_parse_mld_v1(void **state)
 }
 
 /*
- * RFC 3376 §4.2.12: the meaning of each record type, with and without sources (1: join, 0: leave,
- * -1: nothing)
+ * What a record of each type means for its group, without sources and with sources (RFC 3376
+ * §4.2.12). 1: join, 0: leave, -1: nothing
  */
 static const struct {
 	uint8_t type;
@@ -124,8 +124,8 @@ static void test_parse_walks_sources_and_auxiliary_data(void **state)
 }
 
 /*
- * A message may claim more records, or a record more sources, than it has. Only the complete
- * records are used.
+ * A report may claim more records than it has, or a record more sources than it has. Only the
+ * complete records may be used.
  */
 static void test_parse_truncated_records(void **state)
 {
@@ -187,7 +187,7 @@ static void test_parse_refuses_what_is_none(void **state)
 	assert_false(parse(&t, b, n));
 	b[n - 1] ^= 1;
 	assert_true(parse(&t, b, n));
-	b[41] = 9; /* hop-by-hop header longer than the packet */
+	b[41] = 9; /* the hop-by-hop header is longer than the packet */
 	assert_false(parse(&t, b, n));
 	b[41] = 0;
 	b[40] = 17;

@@ -2,8 +2,8 @@
 #include "unit/eth_rig.h"
 
 /*
- * Neighbour Discovery messages (RFC 4861) in both forms: link-layer options of 8 octets on Ethernet
- * (RFC 2464 §6) and of 24 on InfiniBand (RFC 4391 §9.3).
+ * Neighbour Discovery messages (RFC 4861) in two forms: with link-layer address options of 8 octets
+ * on Ethernet (RFC 2464 §6), and of 24 octets on InfiniBand (RFC 4391 §9.3).
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -28,7 +28,7 @@ static const uint8_t mac_sol_peer[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
 
 static uint8_t peer_mac[6];
 
-/* One message, in the form on Ethernet and in the form on InfiniBand */
+/* One message in two forms: as it is in the TAP, and as it is on the link */
 struct msg {
 	uint8_t ether[600], link[600];
 	size_t ne, nl;
@@ -88,7 +88,7 @@ static void tx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, siz
 	uint8_t b[700];
 
 	er_tx(mac_of(dst), 0x86dd, b, er_icmp6(b, src, dst, m, n));
-	er_run(NS_SEC(1)); /* time for the path query, or for the join of the group */
+	er_run(NS_SEC(1)); /* time in which the path query, or the join of the group, ends */
 }
 
 static void rx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, size_t n)
@@ -197,7 +197,10 @@ static void test_R57_router_solicitation(void **state)
 	er_fini();
 }
 
-/* The MTU option is not changed, because the TAP and the IPoIB link have the same IP MTU. */
+/*
+ * The MTU option of a router advertisement must not be changed, because the TAP and the IPoIB link
+ * have the same IP MTU.
+ */
 static void test_R57_router_advertisement_among_other_options(void **state)
 {
 	struct msg m = msg(RA, 16), in = m;
@@ -217,7 +220,10 @@ static void test_R57_router_advertisement_among_other_options(void **state)
 	er_fini();
 }
 
-/* The quoted packet of a redirect is not changed, even if its octets look like an option. */
+/*
+ * A redirect quotes a packet, whose octets look like an option. The quoted packet must not be
+ * changed.
+ */
 static void test_R57_redirect(void **state)
 {
 	struct msg m = msg(REDIRECT, 40), in = m;
@@ -257,8 +263,8 @@ static void test_both_options_and_a_repeated_one(void **state)
 }
 
 /*
- * RFC 4862 §5.4.2: the solicitation comes from ::, without an address option. A router solicitation
- * from :: has no address option either.
+ * In duplicate address detection the solicitation comes from ::, without an address option (RFC
+ * 4862 §5.4.2), and so does a router solicitation from ::. Both must pass unchanged.
  */
 static void test_duplicate_address_detection_passes(void **state)
 {
@@ -288,8 +294,8 @@ static void test_R47_R58_reserved_octets_are_ignored_on_receive(void **state)
 }
 
 /*
- * dnsmasq's router advertisements have the two zero octets after the address (80000040 fe80.. 0000)
- * instead of before it.
+ * The address options in dnsmasq's router advertisements have the two zero octets after the address
+ * (80000040 fe80.. 0000) instead of before it. They must be understood.
  */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
@@ -302,7 +308,9 @@ static void test_R58_two_zero_octets_behind_the_address_are_understood(void **st
 	check_from_link(&m, ll_peer, all_nodes);
 	m.link[16 + 2] = 0x80; /* flag of RFC 4755 */
 	check_from_link(&m, ll_peer, all_nodes);
-	/* If these two octets are not zero, the option is read by the standard layout. */
+	/*
+	 * If the last two octets are not zero, the option must be read in the layout of RFC 4391.
+	 */
 	odd = m;
 	odd.link[16 + 23] = 1;
 	er_clear();
@@ -385,10 +393,11 @@ static void test_malformed_options_are_refused(void **state)
 		uint8_t n, octets[32];
 	} tail[] = {
 		{ 8, { 14, 0 } }, /* length zero, with which a parser would never end */
-		{ 8, { 14, 2 } }, /* length past the end */
+		{ 8, { 14, 2 } }, /* the length reaches beyond the end of the message */
 		{ 1, { 14 } },
 		{ 7, { ND_OPT_MTU, 1 } },
-		{ 16, { ND_OPT_SLLA, 2 } }, /* an option length that neither side uses */
+		/* neither an option of Ethernet (8 octets) nor one of InfiniBand (24 octets) */
+		{ 16, { ND_OPT_SLLA, 2 } },
 		{ 32, { ND_OPT_TLLA, 4 } },
 	};
 
@@ -406,7 +415,10 @@ static void test_malformed_options_are_refused(void **state)
 	er_fini();
 }
 
-/* Option lengths of the wrong side: an Ethernet form on InfiniBand and the reverse. */
+/*
+ * An option with the length of Ethernet comes from the link, and one with the length of InfiniBand
+ * from the TAP. Both messages must be dropped.
+ */
 static void test_R57_option_length_is_the_links(void **state)
 {
 	struct msg m = msg(NS, 24);
@@ -440,8 +452,8 @@ static void test_unknown_and_impossible_addresses_are_refused(void **state)
 }
 
 /*
- * Messages cut short at every length, with the IP header adapted. None is translated unless the
- * rest is still a complete message.
+ * A message is cut at every length, and the IP header is adapted. It may be translated only if the
+ * part that is left is a complete message.
  */
 static void test_truncated_at_every_length(void **state)
 {
@@ -467,7 +479,7 @@ static void test_truncated_at_every_length(void **state)
 	er_fini();
 }
 
-/* The IP header claims more payload than there is. */
+/* The packet is one octet shorter than its IP header says, so it is dropped. */
 static void test_short_ip_payload(void **state)
 {
 	struct msg m = msg(NS, 24);
@@ -496,8 +508,8 @@ static void test_message_above_the_bound(void **state)
 }
 
 /*
- * Packets that are not Neighbour Discovery pass unchanged: those with a hop limit other than 255,
- * which came through a router (RFC 4861), and other ICMPv6.
+ * Packets that are not Neighbour Discovery must pass unchanged: messages with a hop limit other
+ * than 255, which came through a router (RFC 4861), and other ICMPv6.
  */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {
@@ -524,7 +536,10 @@ static void test_what_is_not_nd_passes_as_it_is(void **state)
 	er_fini();
 }
 
-/* R46: a link-layer address is the same 20 octets in ARP and in ND, so both name one neighbour. */
+/*
+ * A neighbour is first seen in ARP and then in Neighbour Discovery. Both have the same 20 octets of
+ * address (R46), so there must be one neighbour entry, not two.
+ */
 static void test_R46_nd_and_arp_name_the_same_neighbour(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);

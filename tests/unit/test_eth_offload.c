@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
-/* Work that the kernel leaves to the device: completing checksums and cutting super-frames. */
+/*
+ * Tests the work that the kernel leaves to the device: completing checksums, and cutting
+ * super-frames into segments.
+ */
 
 static const uint8_t v6_own[16] = { 0xfd, [15] = 5 }, v6_peer[16] = { 0xfd, [15] = 7 };
 
 /*
- * Make a frame whose L4 checksum field contains only the sum of the pseudo-header, as in frames
- * from the kernel.
+ * Make a frame whose checksum field of TCP, UDP or ICMPv6 contains only the sum of the
+ * pseudo-header, as in frames from the kernel with a partial checksum.
  */
 static struct pkt *partial(uint16_t type, uint8_t *ip, size_t n, unsigned int l4, unsigned int at,
 			   uint8_t proto)
@@ -42,7 +45,8 @@ static void test_partial_checksum_is_completed(void **state)
 }
 
 /*
- * RFC 768: a UDP checksum of zero is sent as all ones. In TCP, zero is a checksum like any other.
+ * A UDP checksum that is computed as zero must be sent as all ones (RFC 768). A TCP checksum of
+ * zero must be sent as zero.
  */
 static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 {
@@ -58,7 +62,7 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(be16_at(er.sent[0].data + 4 + 26), 0xffff);
 
-	/* the same octets with the checksum field where TCP has it */
+	/* a TCP packet whose checksum is zero, too */
 	n = er_ip4(b, er_ip_own, er_ip_peer, 6, (const uint8_t[24]){ 0 }, 24);
 	be16_put(b + 40, (uint16_t)~er_sum(b + 12, 8, 6 + 24));
 	er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 16, 6));
@@ -68,8 +72,8 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 }
 
 /*
- * Extension headers of several lengths: short ones are before the payload buffer, and long ones do
- * not fit before it.
+ * The headers before UDP have several lengths: short ones fit into the head of the packet, before
+ * the payload buffer, and long ones do not.
  */
 static void test_partial_checksum_behind_extension_headers(void **state)
 {
@@ -181,7 +185,10 @@ static void test_super_frame_is_segmented(void **state)
 	er_fini();
 }
 
-/* A super-frame with more segments than the queues have room for is sent in parts, in order. */
+/*
+ * A super-frame has more segments than the send queue has room for. It must be sent in parts and in
+ * order, whenever there is room.
+ */
 static void test_super_frame_waits_for_room(void **state)
 {
 	er_init_peer();
@@ -205,8 +212,8 @@ static void test_super_frame_waits_for_room(void **state)
 }
 
 /*
- * Before the link destroys an address handle, all segments that wait for room and need this handle
- * are sent, even though the queue is full.
+ * Segments of a super-frame wait for room, and the link is about to destroy the address handle that
+ * they use. They must be sent before that, although the queue is full.
  */
 static void test_super_frame_that_waits_outlives_its_address_handle(void **state)
 {
@@ -315,7 +322,8 @@ static void test_out_of_packets(void **state)
 	p = super_tcp(10000, 2000);
 	take_all(&q, 2);
 	/*
-	 * There are descriptors for only some of the 5 packets: these are sent, and 3 are dropped.
+	 * There are descriptors for 2 of the 5 segments. These 2 are sent, and the other 3 are
+	 * dropped.
 	 */
 	er_tx_pkt(p);
 	assert_int_equal(er.nsent, 2);

@@ -3,7 +3,7 @@
 
 #include "eth/token.h"
 
-/* Packets of the TAP have these octets on links whose profile is not the default. */
+/* Tests the octets of packets on links whose profile is not the default, such as v6ib00. */
 
 /*
  * profile = v6ib00: a Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7. By
@@ -62,8 +62,12 @@ static struct pkt *plain(const void *data, size_t n)
 	return p;
 }
 
-/* Write a Neighbour Advertisement of the peer, with @lid and @flags, and with an option of @units times 8 octets */
+/* Q_Key in the option that advertisement() writes */
 static uint32_t said_qkey = PEER_QKEY;
+/*
+ * Write a Neighbour Advertisement of the peer. Its option has @units times 8 octets, and contains
+ * @lid and @flags
+ */
 static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_t flags)
 {
 	struct nd_port a = { .lladdr = er_peer_addr(ER_PEER, ER_PEER_QPN),
@@ -78,7 +82,10 @@ static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_
 	return er_icmp6(b, ll_peer, er_ll_own, m, 24 + units * 8);
 }
 
-/* The peer answers with @units, @lid and @flags. Afterwards er_peer_mac is the peer's MAC. */
+/*
+ * Let the peer's advertisement arrive with @units, @lid and @flags. Afterwards er_peer_mac is the
+ * peer's MAC in the TAP.
+ */
 static void peer_answers(unsigned int units, uint16_t lid, uint8_t flags)
 {
 	uint8_t b[200];
@@ -127,8 +134,8 @@ static void test_V10_V20_V22_solicitation_is_the_octets_of_the_draft(void **stat
 }
 
 /*
- * The LID of the option is only a hint, because the PathRecord decides. Flags may be ignored (clause V13), and the
- * default QPN is used.
+ * The option has a wrong LID and flags. The LID is only a hint, so the LID of the PathRecord must
+ * be used; flags may be ignored (clause V13), so the default QPN must be used.
  */
 static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -145,8 +152,8 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 }
 
 /*
- * Another node advertises a wrong Q_Key for the peer, once before the peer advertises its own Q_Key, and once
- * afterwards.
+ * Another node advertises a wrong Q_Key for the peer, first before and then after the peer has
+ * advertised its own. Packets to the peer must have the peer's own Q_Key.
  */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
@@ -187,7 +194,7 @@ static void test_V10_other_options_are_refused(void **state)
 	end();
 }
 
-/* V2, V21: a unicast may have a GRH or not. V13: it is accepted on the default QPN. */
+/* A unicast with a GRH and one without (clauses V2, V21) must arrive on the default QPN (V13). */
 static void test_V2_V13_V21_unicasts_arrive_with_and_without_a_grh(void **state)
 {
 	uint8_t b[100];
@@ -216,7 +223,10 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	er_tx(er_bcast_mac, ETH_P_ARP4, arp, sizeof(arp));
 	assert_int_equal(er_drops(ETH_DROP_TYPE), 2);
 	assert_int_equal(er.nsent, 0);
-	/* Three packets arrive from the link: IPv4, a packet with RFC 4391's header, and an empty packet. */
+	/*
+	 * From the link come an IPv4 packet, a packet with the header of RFC 4391, and an empty
+	 * packet.
+	 */
 	er_rx_pkt(plain(v4, sizeof(v4)), ER_PEER, ER_PEER_QPN, true, NULL);
 	er_rx(ETH_P_IPV6_, b, er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4));
 	er_rx_pkt(plain("", 0), ER_PEER, ER_PEER_QPN, true, NULL);
@@ -226,7 +236,10 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	end();
 }
 
-/* A station has its own queue pair, which its option contains. */
+/*
+ * A station has its own queue pair. The option in the station's solicitation must have the QPN of
+ * this queue pair.
+ */
 static void test_V14_option_of_a_station_has_its_qpn(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 0x51 };
@@ -252,7 +265,10 @@ static void test_V14_option_of_a_station_has_its_qpn(void **state)
 	end();
 }
 
-/* A Redirect to the peer: LID 9 is the better way to a destination. Return the octets of its option on the link. */
+/*
+ * Send the peer a Redirect that names the node with @mac as the better next hop. Returns the length
+ * of the option on the link, which is copied to @option
+ */
 static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 {
 	uint8_t m[40 + ND_OPT_LLADDR_ETHER] = { ICMP6_REDIRECT, [40] = ND_OPT_TLLA, [41] = 1 },
@@ -276,8 +292,9 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 }
 
 /*
- * The option contains a LID. The LID of another node is known only with the path to the node. RFC 4861 §4.5: a
- * Redirect has the option "if known". Without the option, the receiver sends a solicitation.
+ * The option of v6ib00 contains a LID, and the LID of another node is known only when the path to
+ * the node is known. Until then the Redirect must have no option, which RFC 4861 §4.5 allows; the
+ * receiver then sends a solicitation.
  */
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {

@@ -27,7 +27,10 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 	er_init();
 	er_rx(ETH_P_IPV4, b, n);
 	check_frame(0, er.mac, PEER_MAC, 0x0800, b, n);
-	/* A sender that was once seen with a GRH is recognized by SLID and QPN. */
+	/*
+	 * The packet before had a GRH and the same SLID and QPN, so this sender is known although
+	 * this packet has no GRH.
+	 */
 	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
 	check_frame(1, er.mac, PEER_MAC, 0x0800, b, n);
 	assert_int_equal(eth_if_stats(er.e)->rx_packets, 2);
@@ -36,8 +39,8 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 }
 
 /*
- * A sender without a neighbour entry: its packet is delivered with a source MAC that belongs to no
- * host.
+ * The sender has no neighbour entry, and its packet has no GRH. The packet must be delivered with a
+ * source MAC that belongs to no host.
  */
 static void test_sender_without_name(void **state)
 {
@@ -51,7 +54,10 @@ static void test_sender_without_name(void **state)
 	er_fini();
 }
 
-/* A path that we resolved also identifies the sender by SLID and QPN. */
+/*
+ * We have resolved the path to a neighbour. Its packets have no GRH, but must be recognized by SLID
+ * and QPN.
+ */
 static void test_path_names_the_sender(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(9, 0x99);
@@ -132,8 +138,8 @@ static void test_R25_broadcasts_get_the_broadcast_mac(void **state)
 }
 
 /*
- * A packet with a group's IP address that came by unicast is delivered to our MAC, because the
- * kernel must not treat it as multicast.
+ * A packet to the IP address of a group came as a unicast. It must be delivered to our own MAC,
+ * because the kernel must not treat it as multicast.
  */
 static void test_multicast_ip_by_unicast_has_our_mac(void **state)
 {
@@ -227,7 +233,10 @@ static void test_out_of_packets_for_a_rewritten_one(void **state)
 	er_fini();
 }
 
-/* The received descriptor itself is delivered, and its payload was not copied. */
+/*
+ * The received descriptor itself must be delivered, with its payload at the same address, so
+ * nothing was copied.
+ */
 static void test_payload_is_not_copied(void **state)
 {
 	uint8_t b[2100];
@@ -263,8 +272,8 @@ static struct ipoib_rx tcp_in(uint32_t seq, size_t n, const uint8_t *grh)
 }
 
 /*
- * TCP segments of one batch are coalesced, an ARP packet between them keeps its place, and no
- * segment waits for the next batch.
+ * A batch has TCP segments and an ARP packet between them. The segments must be coalesced, the ARP
+ * packet must keep its place, and no segment may wait for the next batch.
  */
 static void test_batch_is_coalesced(void **state)
 {
@@ -296,7 +305,7 @@ static void test_batch_is_coalesced(void **state)
 	er_fini();
 }
 
-/* Malformed IP is delivered, so that the kernel counts it. */
+/* Packets of random octets must be delivered, so that the kernel counts invalid IP. */
 static void test_garbage_is_delivered_as_it_is(void **state)
 {
 	uint8_t b[300];
@@ -313,8 +322,8 @@ static void test_garbage_is_delivered_as_it_is(void **state)
 }
 
 /*
- * Anyone on the fabric can cause neighbour entries, so the table is bounded. Packets are delivered
- * even when it is full.
+ * Anyone on the fabric can cause neighbour entries, so their table is bounded. Packets must be
+ * delivered even when the table is full.
  */
 static void test_more_senders_than_room(void **state)
 {

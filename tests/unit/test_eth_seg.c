@@ -16,7 +16,7 @@ static const struct eth_head infiniband = { .len = 44, .type_at = 40 };
 static struct eth_head head = { .len = 14, .type_at = 12 }; /* link header of packets to coalesce */
 static unsigned int encap = 4; /* octets of encapsulation before the IP header, 4 or 0 */
 
-/* RFC 1071 checksum one octet pair at a time, independent of wire/inet */
+/* Checksum of RFC 1071, computed one octet pair at a time without code of src/wire/inet */
 static uint16_t plain_sum(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -77,7 +77,7 @@ static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags
 }
 
 /*
- * Make a super-frame in the form in which it comes from the TAP: partial checksum, encapsulation in
+ * Make a super-frame as the TAP delivers it: with a partial checksum, and with the encapsulation in
  * hdr[].
  */
 static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n, uint16_t mss,
@@ -101,7 +101,7 @@ static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n
 	return p;
 }
 
-/* Takes the next packet of a train; if it is the last packet, *@t becomes NULL. */
+/* Take the next packet out of the train *@t. When it is the last packet, *@t becomes NULL. */
 static struct pkt *next_packet(struct pkt **t)
 {
 	struct pkt *p = *t;
@@ -200,8 +200,8 @@ static void test_seg_refuses_what_does_not_fit(void **state)
 }
 
 /*
- * Linux makes at most 128 datagrams from a UDP super-frame, and TCP segments of at least 8 octets;
- * we do the same.
+ * Linux cuts a UDP super-frame into at most 128 datagrams, and a TCP super-frame into segments of
+ * at least 8 octets. eth_seg must have the same limits.
  */
 static void test_seg_makes_no_more_segments_than_linux_does(void **state)
 {
@@ -250,7 +250,7 @@ static void test_csum_complete_small_and_large(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A packet without an encapsulation may be in slices only, with no octet in hdr[]. */
+/* Without an encapsulation, a packet may have all its octets in slices and none in hdr[]. */
 static void test_seg_and_csum_without_an_encapsulation(void **state)
 {
 	encap = 0;
@@ -306,7 +306,7 @@ static void sink_emit(void *ctx, struct eth_frame *f)
 
 static struct sink sink;
 
-/* Give a packet the link header that eth/ would. */
+/* Give a packet the link header that src/eth gives to received packets. */
 static struct pkt *put_head(struct pkt *p, bool v6)
 {
 	uint8_t *h = pkt_push(p, head.len);
@@ -323,7 +323,10 @@ static struct pkt *to_frame(struct pkt *p, bool v6)
 	return put_head(p, v6);
 }
 
-/* Coalescing the segments of a super-frame gives one frame with the super-frame's octets. */
+/*
+ * Super-frames are cut into segments, and the segments are coalesced again. The result must be one
+ * frame with the octets of the super-frame.
+ */
 static void test_gro_is_the_inverse_of_seg(void **state)
 {
 	for (int kind = 0; kind < 4; kind++) {
@@ -397,7 +400,9 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	eth_gro_add(&g, bad);
 	eth_gro_add(&g, tcp(pool, 1020, 0x10, 1000));
 	eth_gro_flush(&g);
-	/* the segment with a bad checksum is not coalesced, so that the kernel counts it */
+	/*
+	 * the segment with a wrong checksum must be delivered alone, so that the kernel counts it
+	 */
 	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
 	assert_int_equal(sink.len[1], head.len + 52 + 20);
@@ -416,12 +421,12 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.data[0][head.len + 20 + 13], 0x18);
-	/* a short segment is the last of a frame */
+	/* a segment that is shorter than the others ends its frame */
 	gro_sequence((uint32_t[]){ 0, 100, 150 }, (uint8_t[]){ 0x10, 0x10, 0x10 },
 		     (size_t[]){ 100, 50, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
 	assert_int_equal(sink.n[0], 2);
-	/* a FIN is not coalesced, and is delivered after the segments before it */
+	/* a FIN must not be coalesced, and must be delivered after the segments before it */
 	gro_sequence((uint32_t[]){ 0, 100, 200 }, (uint8_t[]){ 0x10, 0x10, 0x11 },
 		     (size_t[]){ 100, 100, 100 }, 3);
 	assert_int_equal(sink.frames, 2);
@@ -433,7 +438,10 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 	assert_int_equal(sink.frames, 3);
 }
 
-/* A packet to a group and one to us, or packets from two senders, may look like one flow. */
+/*
+ * Two segments look like one flow, but differ in one octet of the link header: one went to a group
+ * and the other to us, or they have different senders. They must not be coalesced.
+ */
 static void test_gro_joins_no_packets_with_different_link_headers(void **state)
 {
 	for (unsigned int at = 0; at < head.len; at++) {
@@ -465,7 +473,7 @@ static void test_gro_off_passes_packets_as_they_are(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Packets of random octets and lengths come out with the same octets. */
+/* Packets of random octets and lengths must come out with the same octets. */
 static void test_gro_survives_garbage(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 64);
@@ -493,7 +501,9 @@ static void test_gro_survives_garbage(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A device of type 32 has a link header of 44 octets. */
+/*
+ * Repeat the tests with the link header of a device of ARP hardware type 32, which has 44 octets.
+ */
 static void test_gro_behind_a_header_of_44_octets(void **state)
 {
 	head = infiniband;

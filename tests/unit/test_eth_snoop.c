@@ -52,7 +52,10 @@ static void sync4(const uint8_t (*v4)[4], unsigned int n)
 	er_run(NS_MSEC(10));
 }
 
-/* Make the rig. The groups to which reports are sent have members, so that the reports are sent. */
+/*
+ * Make the rig. The groups 224.0.0.2 and 224.0.0.22, to which reports are sent, exist, so that the
+ * reports can be sent.
+ */
 static void begin(void)
 {
 	er_init();
@@ -67,7 +70,7 @@ static void test_I30_all_systems_are_joined_unasked(void **state)
 	er_init();
 	assert_true(member(all4, false));
 	assert_true(member(all_nodes6, true));
-	sync4(NULL, 0); /* the membership stays, although the kernel's list lacks the group */
+	sync4(NULL, 0); /* we must stay members, although the kernel's list lacks the group */
 	report(V2_LEAVE, all4);
 	er_run(NS_SEC(300));
 	sync4(NULL, 0);
@@ -87,7 +90,7 @@ static void test_M19_report_waits_for_the_join(void **state)
 	assert_int_equal(er.nsent, 1);
 	assert_int_equal(er.sent[0].data[4 + 20], V2_REPORT);
 	assert_int_equal(eth_if_stats(er.e)->igmp, 1);
-	/* a repeated report is not held, because the group is joined */
+	/* the group is joined already, so the repeated report is sent at once */
 	report(V2_REPORT, g1);
 	assert_int_equal(er.nsent, 2);
 	er_fini();
@@ -133,7 +136,8 @@ static void test_report_goes_out_after_two_seconds_anyway(void **state)
 	er.no_ready = true;
 	report3(TO_EX, 0, g1);
 	er_run(NS_MSEC(1000));
-	report3(TO_EX, 0, g2); /* each report waits for up to two seconds */
+	/* each of the two reports is sent two seconds after it came, if its join has not ended */
+	report3(TO_EX, 0, g2);
 	er_run(NS_MSEC(999));
 	assert_int_equal(er.nsent, 0);
 	er_run(NS_MSEC(2));
@@ -146,11 +150,11 @@ static void test_report_goes_out_after_two_seconds_anyway(void **state)
 	er_fini();
 }
 
-/* With an SA that does not answer, a report is sent when the join has failed. */
+/* The SA does not answer the join. The report must be sent when the join has failed. */
 static void test_unanswered_join_lets_the_report_go(void **state)
 {
 	begin();
-	report3(TO_EX, 0, g2); /* so that 224.0.0.22 has been joined */
+	report3(TO_EX, 0, g2); /* makes the interface join 224.0.0.22, to which reports are sent */
 	er_run(NS_MSEC(10));
 	er_clear();
 	er.r.s.sa.deaf = true;
@@ -171,14 +175,15 @@ static void test_refused_join_lets_the_report_go(void **state)
 	er_fini();
 }
 
-/* A leave must not overtake the join that was reported before it. */
+/* A leave must not be sent before the join that the host reported earlier. */
 static void test_reports_keep_their_order(void **state)
 {
 	static const uint8_t want[] = { TO_EX, TO_IN, TO_EX, IS_EX };
 
 	begin();
 	report3(TO_EX, 0, g2);
-	er_run(NS_MSEC(10)); /* the group is joined by now, so a report would be sent at once */
+	/* the group is joined now, so a report of it alone would be sent at once */
+	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
 	er_clear();
 	report3(TO_EX, 0, g1);
@@ -273,7 +278,7 @@ static void test_groups_that_never_appear_on_a_link_are_not_joined(void **state)
 	er_groups_sync(&uni4, 1, &node, 1);
 	er_run(NS_MSEC(10));
 	ipoib_link_info(er.r.link, &b);
-	/* Only the groups to which reports are sent, 224.0.0.22 and ff02::16, were joined. */
+	/* The only new groups are those to which the reports were sent, 224.0.0.22 and ff02::16. */
 	assert_int_equal(b.groups, a.groups + 2);
 	er_fini();
 }
@@ -299,8 +304,8 @@ static void test_I30_sync_joins_what_snooping_missed_and_leaves_what_is_gone(voi
 }
 
 /*
- * A reported group may not be in the kernel's list (yet). We stay a member as long as the group is
- * reported.
+ * A host may report a group that is not in the kernel's list (yet). We must stay a member as long
+ * as the group is reported, which is for 260 s after each report.
  */
 static void test_I30_reported_group_outlives_the_list(void **state)
 {
@@ -320,8 +325,8 @@ static void test_I30_reported_group_outlives_the_list(void **state)
 }
 
 /*
- * A group that was in the kernel's list and is missing from it later is left, even if the leave
- * report was lost.
+ * A group was in the kernel's list and is now missing from it. It must be left, although no leave
+ * was reported.
  */
 static void test_I30_list_is_the_last_word_on_what_it_had(void **state)
 {
@@ -335,7 +340,10 @@ static void test_I30_list_is_the_last_word_on_what_it_had(void **state)
 	er_fini();
 }
 
-/* A leave of a group in the kernel's list takes effect when the list confirms it. */
+/*
+ * A leave is reported for a group that is in the kernel's list. We must stay a member until the
+ * list lacks the group.
+ */
 static void test_leave_of_a_listed_group_waits_for_the_list(void **state)
 {
 	begin();
@@ -362,11 +370,13 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	assert_int_equal(er.r.natt, 5);
 	eth_if_set_up(er.e, false, er.r.s.now);
 	er_run(NS_MSEC(10));
-	assert_int_equal(er.r.natt, 1); /* the broadcast group, which the link itself joined */
+	/* only the broadcast group, which the link itself has joined, is left */
+	assert_int_equal(er.r.natt, 1);
 	assert_false(member(all4, false) || member(all_nodes6, true) || member(g1, false) ||
 		     member(g2, false));
 	/*
-	 * neither a frame that was still in the TAP's queue nor a late list makes us join a group
+	 * neither a report that was still in the TAP's queue nor a list that comes late may make us
+	 * join a group
 	 */
 	tx4(b, report_igmp(b, V2_REPORT, g1));
 	sync4(&g2, 1);
@@ -381,7 +391,10 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	er_fini();
 }
 
-/* After the link was down all groups are joined again, and reports wait for these joins. */
+/*
+ * The link was down, so all groups are joined again. A report must wait for the join of its group,
+ * as at the first join.
+ */
 static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 {
 	uint64_t held;
@@ -397,7 +410,7 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	ipoib_link_port_update(er.r.link, &er.r.port, er.r.s.now);
 	er_run(NS_MSEC(10));
 	assert_false(er.r.carrier);
-	report3(TO_EX, 0, g1); /* dropped by the link, because it is down */
+	report3(TO_EX, 0, g1); /* the link is down, so the link drops the report */
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_LINK_DOWN], 1);
 
 	er.r.port.state = er.r.s.port.state = IB_PORT_ACTIVE;
@@ -408,7 +421,7 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	held = ipoib_link_stats(er.r.link)->tx_held;
 	report3(TO_EX, 0, g1);
 	assert_int_equal(er.nsent, 0);
-	/* the report is not held by the link */
+	/* the report waits in the interface until the join ends, and not as a packet of the link */
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, held);
 	er_run(NS_MSEC(100));
 	assert_int_equal(er.nsent, 1);
@@ -416,7 +429,10 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	er_fini();
 }
 
-/* Groups that differ only in scope share an MGID, so one MCAST_READY applies to both groups. */
+/*
+ * Two groups that differ only in their scope have one MGID on the link. When this MGID is joined,
+ * the reports of both groups must be sent.
+ */
 static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 {
 	static const uint8_t narrow[16] = { 0xff, 2, [15] = 9 };
@@ -438,8 +454,8 @@ static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 }
 
 /*
- * Above the bound groups are not joined. Their reports are sent, and room that becomes free is
- * used.
+ * The kernel's list has more groups than the bound. The groups above the bound must not be joined,
+ * but their reports must be sent, and room that becomes free must be used.
  */
 static void test_groups_are_bounded(void **state)
 {
@@ -449,7 +465,7 @@ static void test_groups_are_bounded(void **state)
 	begin();
 	for (unsigned int k = 0; k < ARRAY_SIZE(list); k++)
 		be32_put(list[k], 0xef000000 + k);
-	er.r.s.sa.deaf = true; /* the fake SA has no room for so many groups */
+	er.r.s.sa.deaf = true; /* the fake SA cannot store so many groups, so it answers no join */
 	er_groups_sync(list, ARRAY_SIZE(list), NULL, 0);
 	ipoib_link_info(er.r.link, &i);
 	assert_true(i.groups <= IPOIB_MAX_GROUPS);
@@ -464,8 +480,8 @@ static void test_groups_are_bounded(void **state)
 }
 
 /*
- * While a long list is read in pieces, entries that are added and removed can hide others, so a
- * group counts as left only when it is missing in two lists.
+ * A long list is read in pieces, and entries that are added or removed meanwhile can hide other
+ * entries. So a group must be left only when two lists in a row lack it.
  */
 static void test_I30_a_list_in_pieces_must_miss_a_group_twice(void **state)
 {
@@ -498,7 +514,10 @@ static bool carries_ipv6_only(uint16_t ethertype)
 	return ethertype == ETH_P_IPV6_;
 }
 
-/* If the link's profile carries no IPv4, the kernel's IPv4 groups are ignored without an error. */
+/*
+ * The link's profile carries no IPv4. The IPv4 groups in the kernel's list must be ignored without
+ * an error.
+ */
 static void test_groups_of_ip_that_the_link_does_not_carry_are_ignored(void **state)
 {
 	static const uint8_t v4[4] = { 239, 1, 1, 1 }, v6[16] = { 0xff, 0x05, [15] = 9 };
@@ -512,7 +531,8 @@ static void test_groups_of_ip_that_the_link_does_not_carry_are_ignored(void **st
 	assert_false(member((const uint8_t[]){ 224, 0, 0, 1 }, false));
 	assert_false(member(v4, false));
 	assert_true(member(v6, true));
-	assert_int_equal(er.r.s.sa.joins, 3); /* the broadcast group, ff02::1 and ff05::9 */
+	/* the joins are those of the broadcast group, ff02::1 and ff05::9 */
+	assert_int_equal(er.r.s.sa.joins, 3);
 	er_fini();
 	er_profile = NULL;
 }

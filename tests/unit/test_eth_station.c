@@ -36,7 +36,7 @@ static unsigned int count(void)
 	return ninfo;
 }
 
-/* Send a datagram from a station to the peer. */
+/* Send a datagram from the station with @mac to the peer. */
 static void talk(const uint8_t mac[6])
 {
 	uint8_t d[100];
@@ -62,7 +62,7 @@ static size_t arp(uint8_t *p, uint16_t hrd, uint16_t op, const void *sha, const 
 	return arp_encode(p, &x);
 }
 
-/* --- each station has its own queue pair and address */
+/* --- each station has its own queue pair, and so its own address */
 
 static void test_station_sends_by_its_own_queue_pair(void **state)
 {
@@ -112,8 +112,8 @@ static void test_what_comes_by_its_queue_pair_goes_to_its_mac(void **state)
 }
 
 /*
- * R46, R48: ARP messages of a station contain the address of its own QP, and answers to this
- * address reach the station.
+ * ARP messages of a station must contain the address of the station's queue pair (R46), and packets
+ * to this address must reach the station (R48).
  */
 static void test_R46_R48_arp_of_a_station(void **state)
 {
@@ -154,8 +154,8 @@ static void on_neigh(void *ctx, const struct ipoib_neigh_info *i)
 }
 
 /*
- * Clause R50: after an answer to a station, as after an answer to the interface itself, the path to
- * its sender is resolved, because the station will send to it.
+ * A station gets an answer. The path to the sender of the answer must be resolved at once, as for
+ * an answer to the interface itself (clause R50), because the station will send to this sender.
  */
 static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
@@ -199,7 +199,7 @@ static void test_R57_nd_of_a_station(void **state)
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
 	own = address(a);
-	/* the station's QPN, although the packet was held until the group was joined */
+	/* the packet was held until the group was joined, but still has the station's QPN */
 	assert_int_equal(er.sent[0].src_qpn, own.qpn);
 	ipoib_lladdr_encode(out, &own);
 	er_check_ip(er.sent[0].data + ENCAP, er.sent[0].len - ENCAP);
@@ -209,8 +209,8 @@ static void test_R57_nd_of_a_station(void **state)
 }
 
 /*
- * The RARP that QEMU sends when a virtual machine has been moved to this host; its station is not
- * known yet.
+ * QEMU sends this RARP when a virtual machine has been moved to this host. The machine's MAC is not
+ * known as a station yet, so the RARP must create the station.
  */
 static void test_I29_rarp_announcement_of_a_station(void **state)
 {
@@ -230,7 +230,10 @@ static void test_I29_rarp_announcement_of_a_station(void **state)
 	er_fini();
 }
 
-/* When the SM changes the subnet prefix, the stations' GID changes with the interface's. */
+/*
+ * The SM changes the subnet prefix, and so the GID of the interface. The addresses of the stations
+ * must get the new GID.
+ */
 static void test_address_follows_the_interfaces_gid(void **state)
 {
 	struct ipoib_lladdr moved;
@@ -246,8 +249,8 @@ static void test_address_follows_the_interfaces_gid(void **state)
 }
 
 /*
- * An HCA delivers a multicast packet to other QPs of the sending port too, so a copy of a station's
- * packet returns; it is recognized and dropped.
+ * An HCA delivers a multicast packet also to other queue pairs of the port that sends it. So a copy
+ * of a station's packet comes back, and must be recognized and dropped.
  */
 static void test_I27_own_echo_of_a_station(void **state)
 {
@@ -324,8 +327,8 @@ static void test_sources_that_are_none(void **state)
 }
 
 /*
- * No station is made for a token: neither for a peer's frame that was sent back into the TAP, nor
- * for the MAC that stands for unknown senders.
+ * No station may be created for the MAC that stands for a peer (a token), when a peer's frame was
+ * sent back into the TAP, nor for the MAC that stands for unknown senders.
  */
 static void test_tokens_of_peers_are_not_learnt(void **state)
 {
@@ -339,8 +342,8 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	assert_int_equal(er_drops_sum(), 2);
 	assert_int_equal(er.nstation, 0);
 	/*
-	 * A MAC that begins with 0x06 need not be a token, because Linux makes such a MAC for one
-	 * random interface in 64.
+	 * A MAC that begins with 0x06 need not be a token: Linux chooses such a MAC for one in 64
+	 * interfaces with a random MAC.
 	 */
 	talk(chance);
 	assert_int_equal(er.nsent, 1);
@@ -348,7 +351,7 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	er_fini();
 }
 
-/* If a station already has the MAC that would be a peer's token, the peer gets another token. */
+/* A station has the MAC that would be the token of a peer. The peer must get another token. */
 static void test_token_that_a_station_has_is_salted(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99);
@@ -377,7 +380,7 @@ static void test_what_a_bridge_floods_to_its_own_stations(void **state)
 	er_tx_from(a, er.mac, ETH_P_IPV4, d, n);
 	assert_int_equal(er_drops(ETH_DROP_LOCAL), 2);
 	assert_int_equal(er_drops_sum(), 2);
-	/* the neighbour entry for the station is right, so it is not withdrawn */
+	/* the neighbour entry for the other station is right, so it must not be reported as gone */
 	assert_int_equal(er.ngone, 0);
 	er_fini();
 }
@@ -404,7 +407,10 @@ static void test_limit_and_who_gives_way(void **state)
 	er_run(NS_SEC(1));
 	talk(b);
 	er_run(NS_SEC(8));
-	talk(c); /* station a has been idle for 9 s, too short to be replaced */
+	/*
+	 * station a has been idle for 9 s, and only stations that were idle for 10 s are replaced
+	 */
+	talk(c);
 	assert_int_equal(er_drops(ETH_DROP_STATION_LIMIT), 1);
 	er_run(NS_SEC(1));
 	talk(c);
@@ -453,7 +459,10 @@ static void test_none_while_the_link_is_down(void **state)
 	er_clear();
 	talk(a);
 	assert_int_equal(er_drops(ETH_DROP_STATION_QP), 1);
-	/* station b has a QP, so its packet reaches the link, which is down and drops it */
+	/*
+	 * station b has a queue pair, so its packet is given to the link, which is down and drops
+	 * it
+	 */
 	talk(b);
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_LINK_DOWN], 1);
 	assert_int_equal(er.nsent, 0);
@@ -473,7 +482,7 @@ static void test_idle_station_ages_out(void **state)
 	assert_null(er_station(a));
 	assert_int_equal(count(), 0);
 	assert_int_equal(eth_if_stats(er.e)->stations_aged, 1);
-	/* The QPN of the closed station does not count as our own any more. */
+	/* The QPN of the closed station is free, so it can be registered as our own again. */
 	assert_int_equal(ipoib_link_own_qp_add(er.r.link, er.station[0].qpn), 0);
 	ipoib_link_own_qp_del(er.r.link, er.station[0].qpn);
 	er_run(NS_SEC(3600));
@@ -503,8 +512,9 @@ static void test_either_direction_keeps_it(void **state)
 }
 
 /*
- * A packet that was held back for a station that has been removed must not be sent by another
- * station's queue pair.
+ * A packet of a station is held back, and meanwhile the station is removed and another station gets
+ * its place in the table. The packet must be dropped, not sent by the queue pair of the other
+ * station.
  */
 static void test_packet_of_a_station_that_went(void **state)
 {
@@ -604,7 +614,8 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 	report(b, V2_REPORT, g2);
 	report(a, V2_REPORT, g1);
 	report(a, V2_REPORT, g2);
-	for (unsigned int i = 0; i < 4; i++) { /* station b sends reports, so it is alive */
+	/* station b sends reports, so it is not idle, and station a is */
+	for (unsigned int i = 0; i < 4; i++) {
 		er_run(NS_SEC(100));
 		report(b, V2_REPORT, g2);
 		er_clear();
@@ -617,7 +628,10 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 
 /* --- queries of our own */
 
-/* Two queries were sent to one MAC, with the content that RFC 3376 and RFC 3810 require. */
+/*
+ * Check that two queries (IGMP and MLD) were sent to @mac, with the content that RFC 3376 and RFC
+ * 3810 require.
+ */
 static void check_queries(unsigned int at, const uint8_t mac[6])
 {
 	static const uint8_t nobody[6] = { 0x06 };
@@ -660,7 +674,7 @@ static void test_I30_a_new_station_is_asked_soon_and_then_again(void **state)
 	assert_int_equal(er.ngot, 0);
 	er_run(NS_MSEC(200));
 	assert_int_equal(er.ngot, 2);
-	/* sent to all, because other silent stations may be behind the TAP */
+	/* sent to all MACs, because stations that have sent nothing may be behind the TAP */
 	check_queries(0, er_bcast_mac);
 	er_run(NS_MSEC(123800));
 	assert_int_equal(er.ngot, 2);
@@ -700,7 +714,10 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 	er_fini();
 }
 
-/* The interface's own MAC is queried only for groups that the kernel's list does not contain. */
+/*
+ * The interface's own MAC must be queried only for groups that were reported but are not in the
+ * kernel's list.
+ */
 static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(void **state)
 {
 	begin(MAX);
@@ -708,7 +725,8 @@ static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(v
 	sync4(&g1, 1);
 	er_run(NS_SEC(1000));
 	assert_int_equal(er.ngot, 0);
-	report(er.mac, V2_REPORT, g2); /* a report of a bridge that uses the interface's MAC */
+	/* a bridge reports this group with the interface's MAC, so the kernel's list lacks it */
+	report(er.mac, V2_REPORT, g2);
 	sync4(&g1, 1);
 	er_run(NS_SEC(124));
 	assert_int_equal(er.ngot, 0);

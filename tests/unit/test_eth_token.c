@@ -12,7 +12,10 @@ static void send_ip(const uint8_t mac[6])
 	er_tx(mac, ETH_P_IPV4, b, er_udp4(b, ip_a, ip_b, 32));
 }
 
-/* Expected value: SipHash-2-4 of the 20 octets and the P_Key, by an independent implementation. */
+/*
+ * The expected MAC is the SipHash-2-4 of the 20 octets of the address and the P_Key, computed by
+ * another implementation.
+ */
 static void test_token_golden(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
@@ -37,7 +40,10 @@ static void test_own_mac_golden(void **state)
 	assert_memory_equal(mac, "\x02\x84\x82\xf7\x54\x79", 6);
 }
 
-/* The token depends neither on the membership bit of the P_Key nor on the flags of RFC 4755. */
+/*
+ * The MAC that stands for a neighbour (its token) must depend neither on the membership bit of the
+ * P_Key nor on the flags of RFC 4755.
+ */
 static void test_R47_token_knows_no_flags_and_no_membership(void **state)
 {
 	struct ipoib_lladdr a = er_peer_addr(ER_PEER, ER_PEER_QPN);
@@ -69,7 +75,7 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	uint8_t mac[6];
 
 	er_init();
-	eth_token(er.mac, &a, RIG_PKEY); /* makes our own MAC equal to the peer's token */
+	eth_token(er.mac, &a, RIG_PKEY); /* makes our own MAC equal to the token of the peer */
 	eth_if_set_addr(er.e, er.mac, &er.own);
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
 	assert_memory_equal(mac, "\x06\xf8\x37\x40\x2a\xb6", 6);
@@ -83,7 +89,7 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	er_fini();
 }
 
-/* A lookup compares all 48 bits of a token. */
+/* A MAC that differs from a token in any one bit must not be found as this token. */
 static void test_token_lookup_compares_all_bits(void **state)
 {
 	uint8_t mac[6];
@@ -148,8 +154,8 @@ static void test_void_tokens_of_many_macs_are_limited_together(void **state)
 }
 
 /*
- * When an idle neighbour is removed, the kernel's entry for it is removed too; later the neighbour
- * gets the same token.
+ * An idle neighbour is removed. The kernel's entry for its token must then be reported as gone, and
+ * the neighbour must get the same token when it is learnt again.
  */
 static void test_idle_neighbour_takes_its_token_along(void **state)
 {

@@ -62,8 +62,8 @@ static void test_frame_shorter_than_its_header(void **state)
 }
 
 /*
- * IP packets whose header claims more octets than the packet has, for every length, and packets of
- * a wrong IP version
+ * IP packets whose header claims more octets than the packet has, for every length, and packets
+ * whose IP version does not fit their ethertype, must be dropped
  */
 static void test_ip_shorter_than_it_says(void **state)
 {
@@ -97,8 +97,8 @@ static void test_ip_shorter_than_it_says(void **state)
 }
 
 /*
- * Without stations, other source MACs are dropped; test_eth_station.c tests interfaces with
- * stations.
+ * An interface without stations must drop frames with another source MAC than its own. Interfaces
+ * with stations are tested in test_eth_station.c.
  */
 static void test_other_source_mac_without_stations(void **state)
 {
@@ -185,8 +185,8 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 }
 
 /*
- * Limited and directed broadcasts. Only the kernel knows which addresses are directed broadcasts,
- * so the broadcast MAC decides.
+ * Limited and directed broadcasts must go to the broadcast group. Only the kernel knows which IP
+ * addresses are directed broadcasts, so the broadcast MAC decides.
  */
 static void test_R25_broadcasts(void **state)
 {
@@ -199,15 +199,18 @@ static void test_R25_broadcasts(void **state)
 	check_to_group(&bcast);
 	er_tx(er_bcast_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, directed, 10));
 	check_to_group(&bcast);
-	/* Clause R13: the limited broadcast address maps to the broadcast group, with any MAC */
+	/*
+	 * the limited broadcast address maps to the broadcast group whatever the MAC is (clause
+	 * R13)
+	 */
 	er_tx(group_mac, ETH_P_IPV4, b, er_udp4(b, er_ip_own, limited, 10));
 	check_to_group(&bcast);
 	er_fini();
 }
 
 /*
- * The group is found by the IP destination, because 32 IPv4 groups share each MAC (RFC 1112), and
- * 2^80 IPv6 groups (RFC 2464).
+ * The group must be found by the IP destination, because 32 IPv4 groups share each MAC (RFC 1112),
+ * and 2^80 IPv6 groups (RFC 2464).
  */
 static void test_I28_group_is_the_ip_destinations(void **state)
 {
@@ -238,8 +241,8 @@ static void test_I28_group_is_the_ip_destinations(void **state)
 }
 
 /*
- * A group's IP address under a unicast MAC is for one receiver only, as with RFC 6085 and with
- * bridges that turn multicast into unicast.
+ * A frame to a unicast MAC has the IP address of a group. It must be sent to the one receiver that
+ * the MAC names, as RFC 6085 requires and as bridges that turn multicast into unicast expect.
  */
 static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 {
@@ -277,7 +280,10 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	er_fini();
 }
 
-/* The packet is sent in the descriptor and buffer that came from the TAP; nothing is copied. */
+/*
+ * The packet must be sent in the descriptor and in the buffer in which it came from the TAP, so
+ * nothing was copied.
+ */
 static void test_payload_is_not_copied(void **state)
 {
 	unsigned int pkts, bufs;
@@ -299,7 +305,7 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* The second fragment has no L4 header, so the code must not look for one. */
+/* The second fragment of a packet has no L4 header, so no header may be read there. */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];
@@ -317,7 +323,7 @@ static void test_fragments_pass_as_they_are(void **state)
 	er_fini();
 }
 
-/* One bad frame in a batch does not harm the others. */
+/* One invalid frame in a batch must not affect the other frames. */
 static void test_batch_of_good_and_bad(void **state)
 {
 	static const uint8_t void_mac[6] = { 6, 9 };
@@ -342,7 +348,7 @@ static void test_batch_of_good_and_bad(void **state)
 	er_fini();
 }
 
-/* After the SM has changed the subnet prefix, the next message carries the new address. */
+/* The SM has changed the subnet prefix. The next ARP message must have the new address. */
 static void test_own_address_follows_the_port(void **state)
 {
 	struct ipoib_lladdr moved;

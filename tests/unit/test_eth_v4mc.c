@@ -116,8 +116,9 @@ static void test_M9_M17_M21_multicast_goes_to_its_group(void **state)
 }
 
 /*
- * The group of the datagram does not exist. The kernel is always a member of 224.0.0.1, so this group exists, and the
- * datagram is sent to its MLID. The MGID in the GRH is still that of the datagram's group.
+ * The group of the datagram does not exist. The datagram must be sent to the MLID of 224.0.0.1,
+ * which always exists because the kernel is always a member. The MGID in the GRH must still be that
+ * of the datagram's group.
  */
 static void test_M22_multicast_to_an_absent_group(void **state)
 {
@@ -135,7 +136,7 @@ static void test_M24_the_link_is_in_all_systems(void **state)
 	end();
 }
 
-/* A unicast within the subnet has no GRH, and the format of RFC 4391. */
+/* A unicast within the subnet has no GRH, and the encapsulation of RFC 4391. */
 static void test_M1_unicast_octets(void **state)
 {
 	uint8_t b[64] = { 8, 0 };
@@ -157,7 +158,10 @@ static void test_M1_unicast_octets(void **state)
 	end();
 }
 
-/* A membership report of IGMPv2 is sent after the group was created, and is sent to the group itself. */
+/*
+ * A report of IGMPv2 must be sent to the group that it reports, and only after this group has been
+ * created at the SA.
+ */
 static void test_M19_group_is_joined_before_its_igmp_report_leaves(void **state)
 {
 	uint8_t igmp[8] = { 0x16, [4] = 225, 1, 1, 1 }, b[64] = { 8, 0 };
