@@ -595,8 +595,8 @@ static void test_M19_report_waits_for_the_join(void **state)
 }
 
 /*
- * The kernel's lists contain all groups that the host receives, and an InfiniBand device has no
- * stations, so the interface must send no queries for group members.
+ * The kernel's lists contain all groups that the host receives, so the interface must not send
+ * queries for group members into the TAP.
  */
 static void test_no_queries_are_sent(void **state)
 {

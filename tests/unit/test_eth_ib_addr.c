@@ -437,8 +437,8 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 }
 
 /*
- * Let the peer send an address request of the link's profile, so that its Q_Key, LID and EUI-64 are
- * known.
+ * Let the peer send an address request of the link's profile, so that the Q_Key and the other
+ * values of the peer are known.
  */
 static void peer_asks(void)
 {

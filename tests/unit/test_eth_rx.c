@@ -305,7 +305,7 @@ static void test_batch_is_coalesced(void **state)
 	er_fini();
 }
 
-/* Packets of random octets must be delivered, so that the kernel counts invalid IP. */
+/* Packets of octets that are no valid IP must be delivered, so that the kernel counts them. */
 static void test_garbage_is_delivered_as_it_is(void **state)
 {
 	uint8_t b[300];

@@ -13,8 +13,8 @@ static void send_ip(const uint8_t mac[6])
 }
 
 /*
- * The expected MAC is the SipHash-2-4 of the 20 octets of the address and the P_Key, computed by
- * another implementation.
+ * The expected MAC is made from the SipHash-2-4 of the 20 octets of the address and the P_Key, as
+ * another implementation computed it.
  */
 static void test_token_golden(void **state)
 {

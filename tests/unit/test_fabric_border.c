@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets that enter at external ends: forged source LIDs, and loops that lead through other
- * fabrics.
+ * Tests packets that enter the fabric at external ends: packets with forged source LIDs, and loops
+ * that lead through other fabrics.
  */
 #include "check.h"
 
@@ -14,8 +14,8 @@
 static struct rig r;
 
 /*
- * An external end, like that of a link over UDP. Its packets are passed to another port of the same
- * fabric, or are stored.
+ * An external end, like that of a link over UDP. Packets that leave here enter at the external end
+ * .other; if .other is NULL, they are stored in .got.
  */
 struct outside {
 	struct fabric_port *end;
@@ -40,7 +40,8 @@ static void on_tx(void *ctx, struct pkt **v, unsigned int n, ns_t now)
 		assert_int_equal(crc_pkt_check(v[i]), CRC_OK);
 		if (x->other) {
 			/*
-			 * As on a real link, only the octets cross; nothing of the descriptor does.
+			 * Pass on only the octets of the packet, as a real link does, and nothing
+			 * of its descriptor.
 			 */
 			assert_int_equal(pkt_from_wire(&copy, r.pool, wire, len), 0);
 			fabric_ext_rx(x->other->end, &copy, 1, now);
@@ -61,7 +62,8 @@ static void attach(struct outside *x, const char *port)
 }
 
 /*
- * A fabric of two switches with a CA each; external ends are at two ports of s1 and at one of s2.
+ * Make a fabric of two switches, s1 and s2, with a CA each. External ends are at the ports s1/5,
+ * s1/6 and s2/5.
  */
 static int setup(void **state)
 {
@@ -84,9 +86,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define LID_5 20 /* LID of an end port behind s1/5 */
-#define LID_6 21 /* LID of an end port behind s1/6 */
-#define LID_S2 22 /* LID of an end port behind s2/5 */
+#define LID_5 20 /* LID of an end port in another fabric, reached by s1/5 */
+#define LID_6 21 /* LID of an end port in another fabric, reached by s1/6 */
+#define LID_S2 22 /* LID of an end port in another fabric, reached by s2/5 */
 
 static void route(const char *sw, uint16_t lid, uint8_t port)
 {
@@ -114,8 +116,8 @@ static void enter(struct outside *x, const struct rig_pkt *s)
 }
 
 /*
- * Tell whether a packet with this SLID that enters at @from leaves at s1/6 (at s1/5 if it entered
- * at s1/6).
+ * Tell whether a packet with the source LID @slid that enters at @from is forwarded and not
+ * dropped. It leaves at s1/6, or at s1/5 if it enters at s1/6.
  */
 static bool passes(struct outside *from, uint16_t slid)
 {
@@ -146,8 +148,8 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 }
 
 /*
- * If partitions are enforced at the port, a single end port is behind the link, so only this end
- * port's LIDs may enter.
+ * The port s1/5 enforces partitions, so the link there leads to a single end port. Only the LIDs of
+ * this end port may enter by this link.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {
@@ -157,14 +159,14 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 	assert_true(passes(&o[0], LID_5));
 	assert_false(passes(&o[0], LID_6));
 	assert_false(passes(&o[0], LID_S2));
-	/* The LID of that end port may not enter by another link. */
+	/* The LID of the end port behind s1/5 must not enter by another link. */
 	assert_false(passes(&o[1], LID_5));
 	assert_true(passes(&o[1], LID_6));
 }
 
 /*
- * If two fabrics are joined by several links, a packet may enter by another link than the link that
- * leads to its sender.
+ * Two fabrics are joined by several links. A packet may enter by another of these links than the
+ * one by which its sender is reached.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
 {
@@ -172,7 +174,11 @@ static void test_switches_outside_may_use_another_of_their_links(void **state)
 	assert_true(passes(&o[0], LID_6));
 	assert_true(passes(&o[0], LID_S2));
 	route("s1", 19, 2);
-	route("s2", 19, 2); /* the LFTs route LID 19 in a loop, so no port has this LID */
+	/*
+	 * the LFTs route LID 19 in a loop, so no port has this LID, and it must not enter as a
+	 * source LID
+	 */
+	route("s2", 19, 2);
 	assert_false(passes(&o[0], 19));
 }
 
@@ -197,8 +203,8 @@ static unsigned int transits(const struct pkt *p)
 }
 
 /*
- * The LFTs make a loop over the two links of s1: packets that leave by s1/5 come in by s1/6 and
- * leave by s1/5 again.
+ * The LFTs make a loop over two links of s1: packets that leave by s1/5 come in again by s1/6. The
+ * loop must end after FABRIC_TRANSITS_MAX rounds.
  */
 static void test_a_loop_through_the_outside_ends(void **state)
 {
@@ -209,7 +215,10 @@ static void test_a_loop_through_the_outside_ends(void **state)
 	enter(&o[1], &s);
 	assert_int_equal(o[0].n, FABRIC_TRANSITS_MAX);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 1);
-	/* For a packet that starts inside, rounds are counted from its first return on. */
+	/*
+	 * A packet that starts inside the fabric may make one more round, because its rounds are
+	 * counted from its first return on.
+	 */
 	o[0].n = 0;
 	s.slid = LID_6;
 	rig_send_pkt(rig_attach(&r, "s1/7"), rig_make(&r, &s));
@@ -233,8 +242,8 @@ static void test_a_transit_counts_and_keeps_the_crcs_right(void **state)
 }
 
 /*
- * Identical packets are no loop, however many there are, because a sender need not increase its
- * PSN.
+ * Many identical packets enter. They must not be taken for one packet in a loop, because a sender
+ * need not increase its PSN.
  */
 static void test_packets_that_are_all_the_same_pass(void **state)
 {

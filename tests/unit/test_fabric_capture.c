@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Captures. With CAPTURE_DIR set, the files are written to that folder too, and
- * tests/system/capture_tshark.sh reads them with tshark.
+ * Tests captures of the packets in a fabric. If the environment has CAPTURE_DIR, the files are also
+ * written to that folder, and tests/system/capture_tshark.sh reads them with tshark.
  */
 #include "check.h"
 
@@ -25,7 +25,7 @@ static struct rig_end *in, *out;
 struct sink {
 	uint8_t data[1 << 20];
 	size_t len;
-	size_t room; /* octets after which writes fail, as on a full disk */
+	size_t room; /* number of octets after which writes fail, as on a full disk */
 };
 static struct sink file;
 
@@ -90,7 +90,10 @@ static struct capture *capture(enum capture_format format, uint64_t max)
 	return c;
 }
 
-/* The specification's sample packet with its ICRC: 34 octets of LRH .. DETH and payload */
+/*
+ * The sample packet of IBTA volume 1, 7.8.3 with its ICRC. The first 34 octets are the LRH, the
+ * other headers and the payload
+ */
 static const uint8_t sample[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
 	0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01, 0x5d, 0x40, 0x02, 0x38, 0xf2,
@@ -98,7 +101,10 @@ static const uint8_t sample[] = {
 	0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7, 0x5a, 0x45, 0xfa,
 };
 
-/* The fields of pcap and pcapng are in the byte order of the host, and those of ERF are not. */
+/*
+ * Read a 16-bit field in the byte order of the host, as pcap and pcapng have them. (The fields of
+ * ERF are in network byte order.)
+ */
 static uint16_t host16(const uint8_t *p)
 {
 	uint16_t v;
@@ -130,7 +136,8 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 	crc_pkt_pad(p); /* no CRCs, as on a link whose packets have none */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
-	assert_false(p->flags & PKT_CRC); /* the packet itself is unchanged */
+	/* the packet itself was not changed by fabric_pkt_to_wire() */
+	assert_false(p->flags & PKT_CRC);
 	pkt_free(p);
 }
 
@@ -142,7 +149,7 @@ static void send_sample(unsigned int n)
 		rig_send(in, &s);
 }
 
-/* Check the octets of the file, field by field. */
+/* Check the octets of a pcap file, field by field. */
 static void test_pcap_octets(void **state)
 {
 	struct capture *c = capture(CAPTURE_PCAP, 0);
@@ -217,8 +224,9 @@ static void test_pcapng_names_the_ports(void **state)
 			idb++;
 		} else if (host32(p) == 6) {
 			/*
-			 * interfaces of the four packets: two packets from the switch to the end, a
-			 * request from the end, and its answer
+			 * indices of the interfaces of the four packets: two packets leave by s/2
+			 * (index 2), a request comes from the end at s/2 (3), and its answer leaves
+			 * by s/2 (2)
 			 */
 			static const unsigned int ifs[] = { 2, 2, 3, 2 };
 
@@ -241,8 +249,8 @@ static void on_answer(void *ctx, int status, const struct mad_addr *from, const 
 }
 
 /*
- * A capture of end ports has each packet once: at the port of the CA that sends it, or at the
- * switch's own port 0.
+ * A capture of all end ports must have each packet once: at the port of the CA that sends it, at
+ * the external end by which it enters, or at port 0 of the switch that sends it.
  */
 static void test_end_ports_see_each_packet_once(void **state)
 {
@@ -254,10 +262,10 @@ static void test_end_ports_see_each_packet_once(void **state)
 	struct mad_req req = { .to = mad_addr_smp_dr(), .mad = mad, .len = 256, .timeout_ms = 100 };
 
 	assert_int_equal(capture_add_end_ports(c), 0);
-	/* from an external end to an external end: recorded where the packets enter */
+	/* a packet from an external end to an external end is recorded where it enters */
 	send_sample(2);
 	assert_int_equal(capture_stats(c)->packets, 2);
-	/* an SM on the switch asks the CA: its request and the answer */
+	/* an SM on the switch sends a request to the CA: the request and the answer are recorded */
 	req.done = on_answer;
 	assert_int_equal(mad_agent_add(rig_np(&r, "s/0")->ep, &cfg, &a), 0);
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, there, 1, NULL);
@@ -265,8 +273,8 @@ static void test_end_ports_see_each_packet_once(void **state)
 	rig_settle(&r);
 	assert_int_equal(capture_stats(c)->packets, 4);
 	/*
-	 * a neighbour's SMP that is only forwarded is recorded where it enters, not at port 0 of
-	 * the switch
+	 * an SMP of a neighbour that the switch only forwards is recorded where it enters, not at
+	 * port 0 of the switch
 	 */
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, through, 2, NULL);
 	mad[SMP_OFF_HOP_PTR] = 1;
@@ -278,7 +286,10 @@ static void test_end_ports_see_each_packet_once(void **state)
 	capture_destroy(c);
 }
 
-/* A mixture for tshark: IPoIB ARP and IPv4 with and without GRH, with CRCs on and off. */
+/*
+ * Write a mixture of packets for tshark: ARP and IPv4 over IPoIB with and without GRH, with and
+ * without CRCs.
+ */
 static void test_mixture(void **state)
 {
 	static const uint8_t arp[] = { 0x08, 0x06, 0, 0, 0, 0x20, 0x08, 0, 20, 4, 0, 1 };
@@ -329,7 +340,10 @@ static void test_full_disk_stops_the_capture_only(void **state)
 	file.room = file.len + 10;
 	send_sample(5);
 	file.room = sizeof(file.data);
-	/* missed: after a failed write the capture has ended, so the file has no hole */
+	/*
+	 * the capture has ended after the failed write, so further packets count as missed, and the
+	 * file has no gap
+	 */
 	send_sample(2);
 	assert_int_equal(capture_stats(c)->packets, 3);
 	assert_int_equal(capture_stats(c)->missed, 7);
@@ -361,7 +375,7 @@ static void test_limit_of_octets(void **state)
 	capture_destroy(c);
 }
 
-/* A packet with CRCs is recorded unchanged, so that damage stays visible. */
+/* A packet with CRCs must be recorded unchanged, so that damage stays visible in the capture. */
 static void test_corrupted_packet_is_recorded_as_it_is(void **state)
 {
 	struct capture *c = capture(CAPTURE_PCAP, 0);
@@ -382,7 +396,10 @@ static int discard(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-/* Processor seconds to tap the end ports of @n CAs @rounds times */
+/*
+ * Return the CPU time, in seconds, that it takes to add the end ports of @n CAs to a capture,
+ * @rounds times
+ */
 static double cpu_of_end_ports(unsigned int n, unsigned int rounds)
 {
 	const struct capture_cfg cfg = { .format = CAPTURE_PCAP, .write = discard };
@@ -411,10 +428,10 @@ static double least(double a, double b)
 }
 
 /*
- * The cost per port must not depend on the number of ports; with a search among all taps the ratio
- * would be 8. Both numbers stand for 400,000 ports, because some kernels count processor time in
- * steps of 4 ms. The smallest of several measurements is used, because other programs also use the
- * processor's caches.
+ * The cost for each port must not depend on the number of ports; if all ports were searched for
+ * each port, the ratio would be 8. Both measurements are about 400,000 ports, because some kernels
+ * count CPU time in steps of 4 ms. The smallest of several measurements is used, because other
+ * programs compete for the CPU's caches.
  */
 static void test_tapping_end_ports_costs_the_same_for_each(void **state)
 {

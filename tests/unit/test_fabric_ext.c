@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * External ends: how they learn whether they should have carrier, and packets that are in shared
- * buffers.
+ * Tests external ends of a fabric: how they get to know whether they should have carrier, and
+ * packets that are in shared buffers.
  */
 #include "check.h"
 
@@ -16,12 +16,15 @@
 static struct rig r;
 
 /*
- * An external end that acts as a link over UDP: it drops carrier as soon as it must not have
- * carrier, and raises it some time later.
+ * An external end that acts as a link over UDP: it loses carrier as soon as it should have none,
+ * and gets carrier some time after it should have it.
  */
 struct outside {
 	struct fabric_port *end;
-	char said[32]; /* one character for each call of on_want(): "+" on, "-" off */
+	/*
+	 * one character for each call of on_want(): "+" if the end should have carrier, "-" if not
+	 */
+	char said[32];
 	ns_t at;
 	bool drops;
 };
@@ -65,7 +68,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Set PortInfo of that port by an SMP that comes in at another port */
+/* Set PortInfo of port s1/5 by an SMP that enters at the end @from of another port */
 static void set_port_info(struct rig_end *from, uint8_t state, uint8_t phys)
 {
 	uint8_t data[64];
@@ -92,7 +95,10 @@ static void test_a_link_that_is_set_down_is_not_wanted(void **state)
 	assert_string_equal(o.said, "-");
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), true, r.now), 0);
 	assert_string_equal(o.said, "-+");
-	/* Set(PortInfo) does not bring the link up; only the end's carrier does. */
+	/*
+	 * Set(PortInfo) alone does not bring the link up. The link comes up when the end gets
+	 * carrier.
+	 */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	fabric_ext_carrier(o.end, true, r.now);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_UP);
@@ -181,7 +187,9 @@ static const struct rig_pkt shape = {
 	.slid = 1, .dlid = 2, .dest_qp = 5, .src_qp = 6, .len = 2044
 };
 
-/* Many packets are in one buffer, one after the other. */
+/*
+ * Many packets are in one buffer, one after the other. They must stay there, so nothing is copied.
+ */
 static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 {
 	struct pkt *p = rig_make(&r, &shape), *q[8];
@@ -209,7 +217,7 @@ static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 	}
 	pkt_free_batch(q, 8);
 	assert_int_equal(b->refs, 1);
-	/* A malformed packet takes no reference to the buffer. */
+	/* A malformed packet is refused, and must take no reference to the buffer. */
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, len - 1), -EBADMSG);
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, 13), -EBADMSG);
 	assert_int_equal(b->refs, 1);
@@ -245,7 +253,7 @@ static void test_a_seal_is_made_once(void **state)
 	fabric_pkt_seal(p);
 	assert_int_equal(crc_pkt_check(p), CRC_OK);
 	assert_true(p->flags & PKT_CRC);
-	/* A packet that was damaged on purpose is not repaired. */
+	/* The CRC of the packet is damaged on purpose, and fabric_pkt_seal() must not repair it. */
 	tail = p->tail[0] ^= 1;
 	fabric_pkt_seal(p);
 	assert_int_equal(p->tail[0], tail);
@@ -274,8 +282,8 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	assert_int_equal(capture_stats(c)->packets, 1);
 
 	/*
-	 * An end that was attached later is captured after another capture_add_end_ports(), and
-	 * packets of the first end are still recorded once.
+	 * An end that is attached later is captured only after another capture_add_end_ports().
+	 * This call must not make packets of the first end be recorded twice.
 	 */
 	late = rig_attach(&r, "s1/6");
 	rig_configure(&r);
@@ -329,8 +337,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end may declare that it accepts trains. But if a device on the way examines each packet,
- * trains are cut before the device.
+ * An end may declare that it accepts trains, and then gets them. If a device on the way examines
+ * each packet, trains must be cut before this device.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {
@@ -361,7 +369,8 @@ static void test_an_end_gets_trains_if_it_takes_them(void **state)
 }
 
 /*
- * 16.1.3.5: bad datagrams of the link are counted in the errors of its port, each under its reason.
+ * Bad datagrams of a link over UDP must be counted in the error counters of the port (IBTA volume
+ * 1, 16.1.3.5), each under its reason.
  */
 static void test_a_bad_datagram_is_an_error_of_the_port(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults: their text form, their effect on packets (with fixed seeds), and the counting of every lost packet. */
+/*
+ * Tests faults on links: their text form, what they do to packets (with fixed seeds), and that
+ * every lost packet is counted.
+ */
 #include "check.h"
 
 #include <errno.h>
@@ -96,7 +99,7 @@ static void test_bad_text_says_what_was_expected(void **state)
 	}
 }
 
-/* --- faults on the link from the switch's port 2 to the external end */
+/* --- faults on the link that connects port 2 of the switch to the external end @out */
 
 static struct rig r;
 static struct rig_end *in, *out;
@@ -140,7 +143,7 @@ static struct fault_info info(void)
 	return i;
 }
 
-/* Send @n packets, numbered by their PSN, with @step of time between them */
+/* Send @n packets, whose PSNs are 0, 1, 2, ..., and let the time @step pass after each */
 static void send_n(unsigned int n, ns_t step)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
@@ -218,8 +221,8 @@ static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
 }
 
 /*
- * A packet from a link over UDP arrived with verified CRCs. If a fault then damages the packet, its CRCs are verified
- * again.
+ * A packet came from a link over UDP, with flags that say that its CRCs were verified. If a fault
+ * then damages the packet, its CRCs must be verified again.
  */
 static void test_damage_is_found_though_the_crcs_were_right_before(void **state)
 {
@@ -242,7 +245,10 @@ static void test_damage_is_found_though_the_crcs_were_right_before(void **state)
 	}
 }
 
-/* A fault "corrupt" flips exactly one bit, and over time it hits every part of the packet. */
+/*
+ * A fault "corrupt" must flip exactly one bit of a packet. Over many packets it must hit the
+ * headers, the payload and the CRCs.
+ */
 static void test_corrupt_hits_headers_payload_and_tail(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
@@ -275,7 +281,7 @@ static void test_corrupt_hits_headers_payload_and_tail(void **state)
 	assert_true(hdr > 20 && data > 300 && tail > 2);
 }
 
-/* The sender's buffer may be shared with other packets, which must not be changed. */
+/* A clone of the packet shares its buffer. The fault must not change the clone. */
 static void test_corrupt_does_not_touch_shared_payload(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 2000 };
@@ -291,7 +297,10 @@ static void test_corrupt_does_not_touch_shared_payload(void **state)
 	pkt_free(keep);
 }
 
-/* A packet without CRCs gets CRCs before it is corrupted, because the damage would not be noticed otherwise. */
+/*
+ * A packet has no CRCs. It must get CRCs before it is corrupted, because otherwise the damage would
+ * not be noticed.
+ */
 static void test_corrupt_seals_packets_without_crcs(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -306,8 +315,8 @@ static void test_corrupt_seals_packets_without_crcs(void **state)
 }
 
 /*
- * The fault "damage" leaves the VCRC right and the ICRC wrong, and does not change the headers that determine the
- * packet's destination.
+ * The fault "damage" must leave the VCRC right and the ICRC wrong, and must not change the headers
+ * that determine the packet's way.
  */
 static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 {
@@ -324,7 +333,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 		p = rig_make(&r, &s);
 		n = fabric_pkt_to_wire(p, a, sizeof(a));
 		if (i & 2)
-			crc_pkt_pad(p); /* the fault adds CRCs to a packet that has none */
+			crc_pkt_pad(p); /* this packet has no CRCs, so the fault has to add them */
 		rig_send_pkt(in, p);
 		assert_int_equal(out->n, 1);
 		assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
@@ -337,7 +346,7 @@ static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 	assert_int_equal(rig_np(&r, "s/2")->cnt.symbol_errors, 0);
 }
 
-/* Raw packets have no ICRC, so they are not changed. */
+/* Raw packets have no ICRC that could show the damage, so they must not be changed. */
 static void test_damage_spares_raw_packets(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -353,7 +362,10 @@ static void test_damage_spares_raw_packets(void **state)
 	assert_int_equal(crc_pkt_check_vcrc(out->got[0]), CRC_OK);
 }
 
-/* At least one octet is missing at the end, but none of the LRH. The remaining octets are unchanged. */
+/*
+ * At least one octet must be missing at the end, but none of the LRH. The other octets must be
+ * unchanged.
+ */
 static void test_truncate_cuts_the_end_off(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 33 };
@@ -385,7 +397,8 @@ static void test_truncate_cuts_the_end_off(void **state)
 }
 
 /*
- * PktLen of the LRH does not match the packet any more, so the next hop drops the packet and counts a receive error.
+ * PktLen in the LRH no longer fits the packet, so the next hop must drop the packet and count a
+ * receive error.
  */
 static void test_truncated_packets_end_at_the_next_hop(void **state)
 {
@@ -407,7 +420,10 @@ static void send_smps(unsigned int n)
 		rig_send_smp(out, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL);
 }
 
-/* Other faults on the way can be applied to truncated packets, and no header is read beyond their end. */
+/*
+ * Truncated packets meet other faults on their way. No fault may read a header beyond the end of
+ * the packet.
+ */
 static void test_truncated_packets_meet_other_faults(void **state)
 {
 	fault("truncate 100%");
@@ -432,7 +448,7 @@ static void test_duplicate(void **state)
 		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
 }
 
-/* More packets leave the fault than fit into one batch. */
+/* The fault duplicates a full batch, so more packets leave it than fit into one batch. */
 static void test_duplicate_of_a_full_batch(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 8 };
@@ -519,7 +535,10 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
 	assert_int_equal(fabric_send_queue(p).sent, 0);
-	/* Packets that a fault holds back are not counted as queued, because senders should not wait for them. */
+	/*
+	 * Packets that a fault holds back must not be counted as queued, because senders would wait
+	 * for them.
+	 */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;
 	fault("stall");
@@ -554,7 +573,7 @@ static void test_stalled_packets_are_discarded_by_a_flush_and_by_the_link(void *
 
 static void test_classes(void **state)
 {
-	fault("cut mad"); /* the answers to SMPs leave by s/2, where the fault is */
+	fault("cut mad"); /* the answers to the SMPs leave by port s/2, where the fault is */
 	send_smps(3);
 	send_n(2, 0);
 	assert_int_equal(out->n, 2);
@@ -620,7 +639,10 @@ static void test_add_refuses(void **state)
 	assert_int_equal(fabric_fault_add(rig_port(&r, "s/2"), &s, NULL), -EINVAL);
 }
 
-/* rig_fini() checks that the packets that were held back have been freed. */
+/*
+ * The fabric is destroyed while a fault holds packets back. rig_fini() checks that they have been
+ * freed.
+ */
 static void test_destroy_while_holding(void **state)
 {
 	fault("delay 50ms");

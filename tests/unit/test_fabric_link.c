@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of links, egress queues and the loop that moves packets. */
+/* Tests links, egress queues, and the loop that moves packets. */
 #include "check.h"
 
 #include <errno.h>
@@ -88,7 +88,10 @@ static void test_I13_links_come_up_with_their_rates(void **state)
 	rig_fini(&r2);
 }
 
-/* As with ibsim, a LID in the topology file is the port's LID at the start; an SM may change it. */
+/*
+ * A LID in the topology file is the LID of the port at the start, as with ibsim; an SM may change
+ * it.
+ */
 static void test_lids_of_the_file(void **state)
 {
 	struct rig r2;
@@ -134,7 +137,7 @@ static void test_link_set_down_and_up_trains(void **state)
 	assert_int_equal(state_of("h1/1"), FABRIC_LINK_UP);
 	assert_int_equal(rig_np(&r, "h1/1")->pi.port_state, IB_PORT_INIT);
 	assert_int_equal(rig_np(&r, "s1/3")->cnt.link_downed, 1);
-	/* a link can be disabled again while it trains */
+	/* a link that trains can be disabled again */
 	fabric_link_set(rig_port(&r, "h1/1"), false, r.now);
 	fabric_link_set(rig_port(&r, "h1/1"), true, r.now);
 	fabric_link_set(rig_port(&r, "h1/1"), false, r.now);
@@ -143,7 +146,10 @@ static void test_link_set_down_and_up_trains(void **state)
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/8"), true, r.now), -ENOTCONN);
 }
 
-/* Set(PortInfo) for the switch's port by its neighbour, with this state and physical state. */
+/*
+ * Let the neighbour of s1/5 send a Set(PortInfo) for this port, with this port state and physical
+ * state.
+ */
 static void set_port_info(struct rig_end *e, uint8_t state, uint8_t phys)
 {
 	uint8_t data[64];
@@ -188,7 +194,10 @@ static void enable_width(struct rig_end *e, uint8_t width, uint8_t state)
 	rig_pass(&r, NS_MSEC(2) + FABRIC_RETRAIN);
 }
 
-/* A link retrains to a width that both ends have enabled, and stays down if there is none. */
+/*
+ * A link must retrain to a width that both ends have enabled, and must stay down if there is no
+ * such width.
+ */
 static void test_I13_links_train_to_a_common_width(void **state)
 {
 	struct rig_end *e = rig_attach(&r, "s1/5");
@@ -202,12 +211,15 @@ static void test_I13_links_train_to_a_common_width(void **state)
 	assert_int_equal(b->pi.width_active, 1);
 	assert_int_equal(b->pi.speed_active, 1); /* SDR at the switch */
 	node_port_rate(b->node, 1, (struct node_rate){ 2, 7, 0 });
-	/* a new rate takes effect only when the link retrains */
+	/* a changed set of widths takes effect only when the link retrains */
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
 	enable_width(e, 1, IB_PORT_DOWN);
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_DOWN);
 	assert_int_equal(a->pi.phys_state, IB_PHYS_POLLING);
-	enable_width(e, 3, IB_PORT_NOP); /* the port polls, so the link retrains by itself */
+	/*
+	 * the port is in Polling, so the link retrains by itself as soon as there is a common width
+	 */
+	enable_width(e, 3, IB_PORT_NOP);
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
 	assert_int_equal(b->pi.width_active, 2);
 }
@@ -223,10 +235,10 @@ static void test_I5_phys_disabled_stays_down_until_polling(void **state)
 	assert_int_equal(e->state, FABRIC_LINK_DOWN);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.phys_state, IB_PHYS_DISABLED);
 	assert_int_equal(rig_np(&r, "s1/5")->pi.port_state, IB_PORT_DOWN);
-	/* `fabric link set up` does not overrule a port that an SMP has disabled */
+	/* `fabric link set up` must not bring up a port that an SMP has disabled */
 	assert_int_equal(fabric_link_set(e->end, true, r.now), 0);
 	assert_int_equal(e->state, FABRIC_LINK_DOWN);
-	/* an SMP that arrives at another port sets Polling again */
+	/* an SMP that arrives at another port sets the disabled port to Polling */
 	pi = rig_np(&r, "s1/5")->pi;
 	pi.port_state = 0;
 	pi.phys_state = IB_PHYS_POLLING;
@@ -312,7 +324,10 @@ static void test_queue_is_bounded(void **state)
 	rig_fini(&r2);
 }
 
-/* fabric_queued() returns the number of queued packets to senders that can wait. */
+/*
+ * fabric_queued() must return the number of packets that are queued on their way through the
+ * fabric.
+ */
 static void test_queued_packets_are_counted_until_they_leave(void **state)
 {
 	struct rig r2;
@@ -341,7 +356,10 @@ static void test_queued_packets_are_counted_until_they_leave(void **state)
 	rig_fini(&r2);
 }
 
-/* Packets for which an egress queue has no room are counted in PortXmitDiscards of its port. */
+/*
+ * Packets that find the egress queue of a port full must be counted in PortXmitDiscards of this
+ * port.
+ */
 static void test_queue_overflow_is_xmit_discards(void **state)
 {
 	struct rig r2;
@@ -396,7 +414,7 @@ static void test_vl15_goes_first(void **state)
 
 /* --- the run loop */
 
-/* Set the LFTs so that packets to LID 0x90 circle round the triangle for ever. */
+/* Change the LFTs so that packets to LID 0x90 go round the triangle of the switches for ever. */
 static void make_loop(void)
 {
 	rig_configure(&r);
@@ -419,8 +437,8 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 
 	make_loop();
 	/*
-	 * a packet gets the whole budget of hops when it enters this fabric, even if its descriptor
-	 * has a lower budget
+	 * the packet enters this fabric, so it gets the whole budget of hops, although its
+	 * descriptor has only one hop left
 	 */
 	p->hops = 1;
 	rig_send_pkt(in, p);
@@ -433,11 +451,11 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 				 rig_np(&r, "s2/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
 				 rig_np(&r, "s3/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME],
 			 1);
-	/* 63 hops on the ring, a third of them at each switch */
+	/* 63 of the hops are on the triangle, a third of them at each switch */
 	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_pkts, 21);
 }
 
-/* In a multicast tree with a cycle, a packet makes no more hops than the budget allows. */
+/* A multicast tree has a cycle. A packet must make no more hops than its budget allows. */
 static void test_multicast_loop_ends(void **state)
 {
 	struct rig_end *in = rig_attach(&r, "s1/5");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SMPs with a directed route that leads through one switch or ends at it. An SMP that only passes leaves the switch
- * in the packet in which it came, and so does the switch's own answer, if that packet has no CRCs. Otherwise the
- * switch makes a new packet. Two switches get the same random SMPs, one of them in packets with CRCs. The test checks
- * that no difference is seen at any of their ports.
+ * Tests SMPs whose directed route leads through a switch or ends at it. If such a packet has no
+ * CRCs, the switch sends the SMP on, or its own answer, in the same packet; otherwise the switch
+ * makes a new packet. Two equal switches get the same random SMPs, one of them in packets with
+ * CRCs. No difference may be seen at any of their ports.
  */
 #include "check.h"
 
@@ -61,7 +61,10 @@ static uint8_t one_of(struct prng *rnd, const uint8_t *v, unsigned int n)
 	return v[prng_below(rnd, n)];
 }
 
-/* Most hop pointers are inside the route, and most ports exist; but all other values occur, too. */
+/*
+ * Write an SMP in which most hop pointers are inside the route and most ports exist, but all other
+ * values occur, too.
+ */
 static void random_smp(struct prng *rnd, uint8_t mad[256])
 {
 	static const uint8_t ports[] = { 1, 1, 2, 2, 3, 3, 4, 5, 0, 6, 255 };
@@ -121,7 +124,10 @@ static void same_counters(void)
 		assert_memory_equal(&a->port[i].cnt, &b->port[i].cnt, sizeof(a->port[i].cnt));
 }
 
-/* Return the number of packets that came out, and free them. */
+/*
+ * Check that the same packets have left both switches, and free them. Returns their number at one
+ * switch.
+ */
 static unsigned int same_output(void)
 {
 	unsigned int n = 0;
@@ -152,7 +158,11 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 
 		random_smp(&rnd, mad);
 		if (!prng_below(&rnd, 10))
-			d.pkey = 0x7fff; /* a field that the switch does not keep */
+			/*
+			 * the P_Key is a header field that the switch does not copy into the packet
+			 * it sends
+			 */
+			d.pkey = 0x7fff;
 		if (!prng_below(&rnd, 10))
 			d.slid = 3;
 		give(&with_crc, port, &d, true);
@@ -164,7 +174,7 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 	assert_in_range(rig_sw(&without.r, "s")->dropped, 500, 4000);
 }
 
-/* Data of a Set: the data that the switch has now, in which an octet or two may be changed */
+/* Write the data of a Set: the data that the switch has at present, with up to two random octets */
 static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned int mod)
 {
 	struct node *n = rig_sw(&without.r, "s");
@@ -178,8 +188,8 @@ static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned
 }
 
 /*
- * A request that arrives by the last of its hops, for an attribute that may not exist, with an M_Key that may be wrong. Its route
- * back is right in most cases.
+ * Write a request that has arrived by the last hop of its route. The attribute may not exist, and
+ * the M_Key may be wrong. In most cases the way back is right.
  */
 static void random_request(struct prng *rnd, unsigned int port, uint8_t mad[256])
 {
@@ -246,7 +256,7 @@ static void test_I1_an_SMP_that_the_SMA_answers_is_as_if_made_anew(void **state)
 	assert_in_range(out, 1500, 4900);
 }
 
-/* A packet without CRCs, whose SMP goes through the switch from port 1 to port 2 */
+/* Return a packet without CRCs whose SMP passes through the switch, from port 1 to port 2 */
 static struct pkt *passing(uint8_t mad[256])
 {
 	static const uint8_t path[] = { 1, 2, 1 };
@@ -261,7 +271,7 @@ static struct pkt *passing(uint8_t mad[256])
 	return p;
 }
 
-/* If another packet shares the octets of a packet, they are not changed. */
+/* A clone shares the octets of the packet. The switch must not change the clone. */
 static void test_I1_octets_that_are_shared_stay(void **state)
 {
 	uint8_t mad[256], then[256];
@@ -277,7 +287,7 @@ static void test_I1_octets_that_are_shared_stay(void **state)
 	pkt_free(held);
 }
 
-/* --- the number of packets that the switch makes */
+/* --- the number of packets that the switch takes from the pool */
 
 static void test_I1_an_SMP_that_passes_keeps_its_packet(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One switch with four external ends: the ports by which a packet leaves, for each port of entry,
- * and the counters.
+ * Tests one switch with four external ends: by which ports a packet leaves, depending on the port
+ * by which it enters, and what the counters count.
  */
 #include "check.h"
 
@@ -53,7 +53,7 @@ static struct node_counters *cnt(unsigned int port)
 	return &rig_sw(&r, "s")->port[port].cnt;
 }
 
-/* A packet from LID 0x101 (at port 1) to the LID at port @to */
+/* A packet from LID(1), which is at port 1, to the LID at port @to */
 static struct rig_pkt to_port(unsigned int to)
 {
 	return (struct rig_pkt){ .slid = LID(1),
@@ -79,7 +79,10 @@ static void test_I10_unicast_follows_the_LFT(void **state)
 	assert_int_equal(e4->n, 1);
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e2->got[0]->hops, PKT_HOPS - 2);
-	/* PortRcvData is in words: 2 * (28 + 100 + 4) / 4 */
+	/*
+	 * PortRcvData counts words of 4 octets: 2 packets * (28 octets of headers + 100 + 4 of
+	 * ICRC) / 4
+	 */
 	assert_int_equal(cnt(1)->rcv_pkts, 2);
 	assert_int_equal(cnt(1)->rcv_data, 66);
 	assert_int_equal(cnt(1)->ucast_rcv, 2);
@@ -124,7 +127,7 @@ static void test_I10_not_back_to_the_ingress_port(void **state)
 
 /* --- trains */
 
-/* A train of 5 datagrams with both CRCs, from LID 0x101 to @to */
+/* Return a train of 5 datagrams with both CRCs, from LID(1) to LID(@to) */
 static struct pkt *sealed_train(unsigned int to)
 {
 	const struct ib_ud_hdr h = {
@@ -140,7 +143,10 @@ static struct pkt *sealed_train(unsigned int to)
 	return t;
 }
 
-/* The switch verifies the VCRC of each packet. The port behind it is external, where trains are cut. */
+/*
+ * The switch must verify the VCRC of each packet of a train. Trains are cut at external ends, so
+ * the packets arrive one by one.
+ */
 static void test_I10_packets_of_a_train_with_CRCs(void **state)
 {
 	node_sltovl_own(rig_sw(&r, "s"))[1 * 71 + 2][0] = 1;
@@ -208,7 +214,10 @@ static void test_I10_multicast_not_back_and_not_to_inactive_ports(void **state)
 	assert_int_equal(cnt(1)->mcast_rcv, 1);
 	assert_int_equal(cnt(1)->ucast_rcv, 0);
 	assert_int_equal(cnt(2)->mcast_xmit, 1);
-	/* port 9 has no link; it is skipped, and nothing is counted */
+	/*
+	 * port 9 is in the MFT entry but has no link: no packet is sent there, and nothing is
+	 * counted
+	 */
 	assert_int_equal(cnt(9)->xmit_discards, 0);
 	rig_set_state(&r, "s/3", IB_PORT_ARMED);
 	send1(to_group(0xc003));
@@ -248,10 +257,13 @@ static void test_I11_port_0_counts_its_groups(void **state)
 	assert_int_equal(cnt(0)->rcv_pkts, 1);
 }
 
-/* Ports on both sides of a word boundary of the MFT each get one copy. */
+/*
+ * A group has members at ports on both sides of a boundary between two blocks of the MFT. Each of
+ * the ports must send one copy.
+ */
 static void test_I11_every_member_gets_one_copy(void **state)
 {
-	set_mft(0xc002, ~0ull, ~0ull); /* bits of ports that do not exist, too */
+	set_mft(0xc002, ~0ull, ~0ull); /* all bits are set, also those of ports that do not exist */
 	for (unsigned int i = 0; i < 3; i++)
 		send1(to_group(0xc002));
 	assert_int_equal(e1->n, 0);
@@ -331,7 +343,8 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });
-	assert_int_equal(e1->n, 1); /* the LFT leads to port 0, which answered */
+	/* the LFT entry leads to port 0 of the switch, whose agent has answered */
+	assert_int_equal(e1->n, 1);
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
 	assert_int_equal(be16_at(e1->got[0]->hdr + e1->got[0]->head + 2), LID(1));
@@ -378,7 +391,7 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	send1(p);
 	assert_int_equal(e2->got[0]->vl, 3);
 	assert_int_equal(e2->got[0]->hdr[e2->got[0]->head] >> 4, 3);
-	/* the VCRC is recomputed for the new VL */
+	/* the VL was changed, so the VCRC must have been computed again */
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e3->got[0]->vl, 1);
 	assert_int_equal(crc_pkt_check(e3->got[0]), CRC_OK);
@@ -411,7 +424,7 @@ static void test_I12_no_vl_above_those_in_operation(void **state)
 			assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 		}
 	}
-	map[1 * 71 + 2][6] = IB_VL15; /* VL 15 in the SLtoVL table means discard */
+	map[1 * 71 + 2][6] = IB_VL15; /* VL 15 in the SLtoVL table means that packets are dropped */
 	rig_end_clear(e2);
 	send1((struct rig_pkt){
 		.slid = to_port(2).slid, .dlid = LID(2), .sl = 6, .dest_qp = 0x48 });
@@ -426,7 +439,7 @@ static void test_I13_neighbor_mtu_limits_the_payload(void **state)
 	rig_np(&r, "s/2")->pi.neighbor_mtu = IB_MTU_512;
 	p.len = 512;
 	send1(p);
-	p.dgid = &mgid; /* the GRH does not count against the MTU */
+	p.dgid = &mgid; /* with a GRH the packet is longer, but the MTU is for the payload only */
 	send1(p);
 	assert_int_equal(e2->n, 2);
 	p.len = 513;
@@ -460,7 +473,7 @@ static void test_I7_enforcement_in(void **state)
 	send1(p);
 	assert_int_equal(e2->n, 1); /* enforcement is off */
 	rig_np(&r, "s/1")->pi.part_enforce_in = true;
-	send1(p); /* a P_Key that is not in the table */
+	send1(p); /* the P_Key is not in the table of port 1, so the packet is dropped */
 	p.pkey = 0x0007;
 	send1(p);
 	assert_int_equal(e2->n, 1);
@@ -472,7 +485,7 @@ static void test_I7_enforcement_in(void **state)
 	p.pkey = 0x0001;
 	send1(p);
 	p.pkey = 0x0002;
-	send1(p); /* a limited member sends with its limited P_Key */
+	send1(p); /* the sender is a limited member, and this P_Key is a limited one */
 	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
 }
@@ -539,7 +552,7 @@ static void test_raw_packets_and_their_filter(void **state)
 
 /* --- damaged packets */
 
-/* Give the packet a bad ICRC under a good VCRC */
+/* Change the packet so that its ICRC is wrong but its VCRC is right */
 static void spoil_icrc(struct pkt *p)
 {
 	uint8_t buf[512];
@@ -564,7 +577,7 @@ static void test_vcrc_is_verified_icrc_is_not(void **state)
 	assert_int_equal(drops(FABRIC_DROP_VCRC), 1);
 	assert_int_equal(cnt(1)->rcv_errors, 1);
 
-	/* A bad ICRC is left for the end node to find. */
+	/* A switch does not check the ICRC, so the packet is forwarded with its wrong ICRC. */
 	p = rig_make(&r, &s);
 	spoil_icrc(p);
 	rig_send_pkt(e1, p);
@@ -651,7 +664,8 @@ static void test_port_0_checks_keys(void **state)
 	p.pkey = 0x8003;
 	send1(p);
 	assert_int_equal(pi->pkey_violations, 1);
-	p.pkey = 0x8002; /* QP1 accepts any P_Key of the table */
+	/* this P_Key is in the table, which is enough for QP1, but the Q_Key is wrong */
+	p.pkey = 0x8002;
 	p.qkey = 0x11;
 	send1(p);
 	assert_int_equal(pi->qkey_violations, 1);
@@ -671,11 +685,12 @@ static void test_port_0_has_no_other_qps(void **state)
 	p.dlid = 0x42;
 	send1(p);
 	p.dest_qp = 1;
-	p.qkey = IB_QP1_QKEY; /* addressed to QP1, but not 256 octets long */
+	/* the packet is for QP1, but is no MAD, because it has not 256 octets */
+	p.qkey = IB_QP1_QKEY;
 	send1(p);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	p.mad = mad;
-	p.dlid = 0x43; /* the LFT has port 0 for a LID that the switch does not have */
+	p.dlid = 0x43; /* the LFT leads to port 0, but the switch has another LID */
 	rig_sw(&r, "s")->sw->lft[0x43] = 0;
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_PORT0), 3);
@@ -702,8 +717,7 @@ static void test_port_0_checks_the_icrc(void **state)
 }
 
 /*
- * --- a MAD to the node's own LID, made by mad_pkt_build(), which arrives although no LFT was
- * written yet
+ * --- a request from the switch to its own LID, which must arrive although the LFT has no entry yet
  */
 static unsigned int answers;
 
@@ -728,7 +742,7 @@ static void test_port_0_reaches_itself(void **state)
 			       .done = on_answer };
 
 	answers = 0;
-	rig_np(&r, "s/0")->pi.lid = 0x42; /* a LID for which the LFT has no entry */
+	rig_np(&r, "s/0")->pi.lid = 0x42; /* the LFT has no entry for this LID */
 	assert_int_equal(mad_agent_add(ep, &cfg, &a), 0);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(mad_request(a, &req, NULL, r.now), 0);

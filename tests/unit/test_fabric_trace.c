@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The events by which a trace describes a packet's way; other packets are not traced. */
+/*
+ * Tests the events by which a trace describes the way of a packet. Packets that do not match the
+ * filter must not be traced.
+ */
 #include "check.h"
 
 #include <string.h>
@@ -22,7 +25,7 @@ struct seen {
 };
 static struct seen seen[64];
 static unsigned int nseen;
-/* LIDs that the packets of the trace must have; 0: any */
+/* LIDs of the packets to trace; 0: any LID */
 static uint16_t want_slid, want_dlid;
 
 static bool match(void *ctx, const struct pkt *p)

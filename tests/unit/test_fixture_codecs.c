@@ -12,9 +12,9 @@
 #include "wire/records_sm.h"
 
 /*
- * The layouts of the fixtures, compared with the decoders of wire/, which use other tables. With
- * all bits of one field set, the decoder must find ones in the member for this field, and zeros in
- * all others.
+ * The layouts of the fixtures are compared with the decoders of src/wire, which have other tables
+ * of the same formats. One field at a time has all bits set. The decoder must then find ones in the
+ * member of this field, and zeros in all other members.
  */
 
 struct member {
@@ -58,7 +58,10 @@ static const struct member *member(const struct codec *c, const char *field)
 	return NULL;
 }
 
-/* Tell whether a member has the value that @bits ones decode to; @bits 0: zero */
+/*
+ * Tell whether a member has the value that a field of @bits ones gives; with @bits 0 tell whether
+ * it is zero
+ */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {
 	uint64_t want = bits ? ~0ull >> (64 - (bits > 64 ? 64 : bits)) : 0, v = 0;
@@ -164,7 +167,10 @@ static void test_headers(void **state)
 
 /* --- headers of MADs */
 
-/* The header of a MAD, and the fields that mad_hdr_decode() decodes into one common member */
+/*
+ * The header of a MAD with separate members for those fields that mad_hdr_decode() puts into one
+ * member
+ */
 struct mad_view {
 	struct mad_hdr h;
 	uint8_t r, method, d, hop_ptr, hop_cnt;
@@ -193,7 +199,7 @@ static int mad(void *ret, const uint8_t *p)
 		M(struct mad_view, "AttributeID", h.attr_id),                                     \
 		M(struct mad_view, "AttributeModifier", h.attr_mod)
 
-/* Decode an SMP with a directed route. Only the fields behind the common header are compared */
+/* Decode the fields of a directed-route SMP that follow the common MAD header */
 static int smp(struct smp_dr *ret, const uint8_t *hdr, const uint8_t *paths)
 {
 	uint8_t p[MAD_LEN] = { [MAD_OFF_CLASS] = MAD_CLASS_SM_DR };
@@ -445,8 +451,8 @@ static void test_attributes_of_the_sm(void **state)
 }
 
 /*
- * Tables with elements that are not whole octets, or that contain two fields. Each element gets a
- * value of its own
+ * Tables whose elements are not whole octets, or have two fields. Each element gets another value,
+ * so that a wrong position is noticed
  */
 static void test_tables_of_the_sm(void **state)
 {

@@ -16,8 +16,8 @@
 #include "world/ip.h"
 
 /*
- * Whole packets. Tests the kind that is found, the offsets of the fields, and the description that
- * is written
+ * Tests whole packets: the kind as which a packet is recognized, the offsets of its fields, and the
+ * description that is written
  */
 
 #define PEER_QPN 0x112233
@@ -112,8 +112,12 @@ static void is_kind(const struct seen *s, const char *name, bool timed)
 struct asked {
 	const struct seen *s;
 	const char *layout, *field;
-	unsigned int n, found; /* number of the field among those of this name, from 0 */
-	size_t end; /* end of the pieces so far, in bits */
+	/*
+	 * .n: which of the fields with this name is wanted, counted from 0; .found: number of such
+	 * fields so far
+	 */
+	unsigned int n, found;
+	size_t end; /* end of the fields so far, in bits from the start of the packet */
 	uint64_t value;
 	size_t octet;
 };
@@ -183,7 +187,7 @@ static void test_headers_and_crcs(void **state)
 	assert_true(crc_vcrc_follows(s->raw, end + IB_ICRC_LEN));
 }
 
-/* --- ARP, IBARP and the options, as wire/ encodes them */
+/* --- ARP, IBARP and Neighbour Discovery options, in the encoding of src/wire */
 
 static void test_arp(void **state)
 {
@@ -254,7 +258,7 @@ static void test_ibarp(void **state)
 	IS_OCTETS(s, "IBARP", "TargetProtocolAddress", 0, IP_B, 4);
 }
 
-/* Return a Neighbour Solicitation with this option, if there is one */
+/* Return a packet with a Neighbour Solicitation, and with the option @opt if @opt_len is not 0 */
 static const struct seen *solicitation(struct rig *r, const uint8_t *src, const uint8_t *dst,
 				       const void *opt, size_t opt_len)
 {
@@ -480,7 +484,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* The DUT sends these messages when its timers fire */
+/* A device under test sends these messages when its timers fire, not as answers */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

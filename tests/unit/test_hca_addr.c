@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_rx(): tests the checks whether a packet is for this port, this QP and this partition (LIDs,
- * GIDs, QPNs, keys).
+ * Tests the checks of hca_rx() whether a packet is for this port, queue pair and partition (LIDs,
+ * GIDs, QPNs, P_Keys, Q_Keys).
  */
 
 #include "unit/hca_rig.h"
@@ -23,11 +23,11 @@ static void test_foreign_dlids_are_dropped(void **state)
 		h.lrh.dlid = dlids[i];
 		rig_expect_drop(r, 1, rig_pkt(r, &h, 4), HCA_DROP_DLID);
 	}
-	/* A packet to the LID of one port is dropped at the other port, in both directions. */
+	/* A packet with the LID of one port arrives at the other port, and must be dropped. */
 	struct ib_ud_hdr h = rig_hdr(QPN);
 
 	rig_expect_drop(r, 2, rig_pkt(r, &h, 4), HCA_DROP_DLID);
-	/* LID 0 is never a destination, not even at a port without a LID. */
+	/* DLID 0 is never valid, not even at a port without a LID. */
 	rig_port(r, 1)->pi.lid = 0;
 	h.lrh.dlid = 0;
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 4), HCA_DROP_DLID);
@@ -77,9 +77,10 @@ static void test_I8_dgid_is_one_of_the_ports(void **state)
 	expect_dgid(r, qp, ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, RIG_GUID1), true);
 	expect_dgid(r, qp, ib_gid_of(RIG_PREFIX + 1, RIG_GUID1), false);
 	expect_dgid(r, qp, ib_gid_of(RIG_PREFIX, RIG_GUID2), false); /* GID of the other port */
-	/* GUID 0: an empty entry of the GUID table */
+	/* GUID 0 marks an empty entry of the GUID table */
 	expect_dgid(r, qp, ib_gid_of(RIG_PREFIX, 0), false);
-	expect_dgid(r, qp, rig_mgid(1), false); /* an MGID under a unicast DLID */
+	/* the DLID is a unicast LID, but the DGID is an MGID */
+	expect_dgid(r, qp, rig_mgid(1), false);
 	expect_dgid(r, qp, ib_gid_of(RIG_PREFIX, extra), false);
 	rig_port(r, 1)->guids[1] = extra;
 	expect_dgid(r, qp, ib_gid_of(RIG_PREFIX, extra), true);
@@ -110,7 +111,10 @@ static void test_a_qp_of_another_port_is_not_reached(void **state)
 
 /* --- keys */
 
-/* P_Key table of both sides: index 0 full, 1 limited, 2 another partition, 3 an empty entry. */
+/*
+ * Pairs of the packet's P_Key and the P_Key of the receiver. P_Keys: 0 full member, 1 limited
+ * member, 2 another partition, 3 and 4 empty entries.
+ */
 static void test_I7_R44_pkey_full_and_limited_matrix(void **state)
 {
 	static const uint16_t pkeys[] = { 0x8005, 0x0005, 0x8006, 0x0000, 0x8000 };
@@ -141,7 +145,10 @@ static void test_I7_R44_pkey_full_and_limited_matrix(void **state)
 	}
 }
 
-/* The port's table has the packet's P_Key, but not at the index of the QP. */
+/*
+ * The P_Key table of the port has the packet's P_Key, but not at the index that the queue pair
+ * uses.
+ */
 static void test_R44_pkey_is_compared_with_the_qps_entry(void **state)
 {
 	struct rig *r = *state;

@@ -54,8 +54,8 @@ static void test_I9_each_attached_qp_gets_one_copy(void **state)
 }
 
 /*
- * If one attached QP refuses a packet and another accepts it, the packet is delivered. If all
- * refuse, it is dropped and counted once.
+ * Two queue pairs are attached to a group. If one refuses a packet because of its keys, the other
+ * must still get it. If both refuse, the packet must be dropped and counted once.
  */
 static void test_I9_keys_are_checked_per_attached_qp(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * QP0 and QP1 of a soft HCA. Tests which packets reach the agents of the node, and which packets
+ * Tests QP0 and QP1 of a soft HCA: which packets reach the agents of the node, and which packets
  * the agents send.
  */
 
@@ -60,7 +60,10 @@ static struct pkt *mad_pkt(struct rig *r, const struct ib_ud_hdr *h, const void 
 	return p;
 }
 
-/* Check the form of the only packet that went out; return its headers, and its MAD in @mad. */
+/*
+ * Check the headers of the only packet that the HCA sent. Returns these headers; @mad gets the MAD
+ * in the packet.
+ */
 static struct ib_ud_hdr answer(struct rig *r, uint8_t mad[MAD_LEN])
 {
 	struct ib_ud_hdr h;
@@ -98,7 +101,10 @@ static void test_I3_smps_pass_in_init_armed_and_active(void **state)
 		rig_forget(r);
 		rig_rx(r, 1, mad_pkt(r, &h, mad, MAD_LEN));
 		a = answer(r, mad);
-		/* 290 octets, PktLen 0x48, VL15, P_Key 0xffff, Q_Key 0 (from a trace of OpenSM) */
+		/*
+		 * length and fields as in a trace of OpenSM: 290 octets, PktLen 0x48, VL15, P_Key
+		 * 0xffff, Q_Key 0
+		 */
 		assert_int_equal(r->out[0]->len + r->out[0]->tail_len, 290);
 		assert_int_equal(a.lrh.pkt_len, 0x48);
 		assert_int_equal(a.lrh.vl, IB_VL15);
@@ -113,7 +119,10 @@ static void test_I3_smps_pass_in_init_armed_and_active(void **state)
 		assert_int_equal(info.local_port, 1);
 		assert_int_equal(info.node_type, IB_NODE_CA);
 		assert_int_equal(info.nports, 2);
-		/* A packet on VL15 does not make an Armed port Active. */
+		/*
+		 * Only a packet on a data VL makes an Armed port Active, and this packet was on
+		 * VL15.
+		 */
 		assert_int_equal(rig_port(r, 1)->pi.port_state, states[i]);
 	}
 	assert_int_equal(rig_drops(r), 0);
@@ -144,7 +153,8 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 		.mgmt_class = MAD_CLASS_SM_DR,
 		.class_version = 1,
 		.method = MAD_METHOD_GET,
-		.class_specific = 0x0101, /* hop pointer 1 of 1: the last hop is done */
+		/* hop pointer 1 and hop count 1: the request has made its last hop */
+		.class_specific = 0x0101,
 		.tid = 7,
 		.attr_id = SMP_ATTR_PORT_INFO,
 		.attr_mod = 1,
@@ -165,7 +175,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
-/* The link goes down only after the answer was sent. */
+/* A Set takes the link down. The answer must be sent before. */
 static void test_I5_the_answer_to_link_down_leaves(void **state)
 {
 	struct rig *r = *state;
@@ -287,7 +297,7 @@ static void test_I34_ibping_is_answered(void **state)
 	assert_int_equal(mad_tid(mad), 0x1122334455667788ull);
 }
 
-/* The reply to a request with a GRH has a GRH with the GIDs exchanged. */
+/* The request has a GRH. The answer must have one, too, with the two GIDs exchanged. */
 static void test_I18_gmp_with_grh_is_answered_with_grh(void **state)
 {
 	struct rig *r = *state;
@@ -349,7 +359,10 @@ static void request(struct rig *r, struct mad_agent *agent, uint16_t lid, struct
 	assert_int_equal(mad_request(agent, &q, NULL, r->now), 0);
 }
 
-/* The answer to a MAD to an own LID arrives later, and never inside mad_request(). */
+/*
+ * A request goes to a LID of the HCA itself. The answer must come later, and not before
+ * mad_request() has returned.
+ */
 static void test_I8_mads_to_an_own_lid_stay_inside(void **state)
 {
 	struct rig *r = *state;
@@ -389,7 +402,10 @@ static void own_sa_recv(void *ctx, const struct mad_addr *from, const void *mad,
 	assert_int_equal(mad_reply(sa->agent, from, table, sizeof(table), now), 0);
 }
 
-/* An SA answers an interface of its own port with 1000 segments. Other timers run in between. */
+/*
+ * An SA sends 1000 segments to an interface of its own port. This must take many runs of the
+ * timers, so that other timers run in between.
+ */
 static void test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers(void **state)
 {
 	struct rig *r = *state;
@@ -423,7 +439,8 @@ static void test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers(void **state)
 	assert_int_equal(sa.asked, 1);
 	assert_int_equal(re.n, 1);
 	assert_int_equal(re.status, 0);
-	assert_true(runs > 1000 / 64); /* each run sends one window of segments at most */
+	/* each run of the timers sends at most one window of segments */
+	assert_true(runs > 1000 / 64);
 	assert_int_equal(r->nout, 0);
 	mad_agent_del(sa.agent);
 }
@@ -450,7 +467,10 @@ static void test_mads_to_others_go_out_and_are_counted(void **state)
 	assert_int_equal(re.status, -ECANCELED);
 }
 
-/* The packet has the P_Key in the form that is in the table. The sender may name either form. */
+/*
+ * The port is a limited member. The packet must have the limited P_Key, which is in the table,
+ * whether the sender names this P_Key or the full one.
+ */
 static void test_I7_limited_members_send_gmps(void **state)
 {
 	static const uint16_t pkeys[] = { 0xffff, 0x7fff };
@@ -469,7 +489,7 @@ static void test_I7_limited_members_send_gmps(void **state)
 		assert_int_equal(mad_reply(a, &to, mad, MAD_LEN, r->now), 0);
 		assert_int_equal(answer(r, mad).bth.pkey, 0x7fff);
 	}
-	to.pkey = 0x8123; /* a P_Key that is not in the table */
+	to.pkey = 0x8123; /* this P_Key is not in the table, so nothing is sent */
 	rig_forget(r);
 	mad_reply(a, &to, mad, MAD_LEN, r->now);
 	assert_int_equal(r->nout, 0);
@@ -487,7 +507,7 @@ static void test_I4_gmps_need_an_active_port(void **state)
 	timers_run(&r->timers, r->now);
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 1);
-	/* The port is Active by the time that the request is repeated. */
+	/* When the request is repeated, the port is Active, and the request is sent. */
 	rig_port(r, 1)->pi.port_state = IB_PORT_ACTIVE;
 	r->now += NS_MSEC(150);
 	timers_run(&r->timers, r->now);

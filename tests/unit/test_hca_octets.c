@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The octets that hca_post_send() puts on the link, under all three CRC settings. */
+/* Tests the octets that hca_post_send() sends to the link, under each of the three CRC settings. */
 
 #include "unit/hca_rig.h"
 
 #define QPN 0x48
 
 /*
- * The bitwise CRC routines of this test give the ICRC and VCRC of the specification's sample
- * packet.
+ * Check that the bitwise CRC routines of the rig give the ICRC and the VCRC of the sample packet in
+ * IBTA volume 1, 7.8.3.
  */
 static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 {
@@ -23,7 +23,7 @@ static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 	rig_check_crcs(sample, sizeof(sample));
 }
 
-/* IBTA 7.7, 9.2, 9.3.3: every field is computed by hand. */
+/* The octets of a unicast, computed by hand (IBTA volume 1, 7.7, 9.2 and 9.3.3). */
 static void test_I7_unicast_octets(void **state)
 {
 	/* clang-format off: each line is one header */
@@ -73,10 +73,16 @@ static void test_I7_unicast_octets(void **state)
 	struct pkt *p;
 	unsigned int n;
 
-	/* A limited member sends the P_Key in the form that is in its table. */
+	/*
+	 * The QP is a limited member now, so the packet must have the limited P_Key of the table.
+	 */
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
-	p->hops = 1; /* a packet that was received before may have such a value */
+	/*
+	 * a packet that was received before may have few hops left in its descriptor, which must
+	 * not matter here
+	 */
+	p->hops = 1;
 	rig_send(r, qp, ah, p, RIG_FAR_QPN);
 	assert_int_equal(r->nout, 1);
 	n = rig_flatten(p, buf, sizeof(buf));
@@ -157,7 +163,7 @@ static void test_I9_multicast_octets(void **state)
 		0x00,
 		0x00,
 		0x00,
-		/* DETH: the QP's own Q_Key, because the Q_Key of the send has bit 31 */
+		/* DETH: Q_Key of the QP, because the Q_Key in the send has bit 31 */
 		0x00,
 		0x00,
 		0x0b,
@@ -189,7 +195,8 @@ static void test_I9_multicast_octets(void **state)
 	s.ah = rig_ah(r, &(struct hca_ah_attr){
 				 .port = 1,
 				 .sl = 5,
-				 .src_path_bits = 3, /* with LMC 1 only the lowest bit is used */
+				 /* with LMC 1 only the lowest of these bits is used */
+				 .src_path_bits = 3,
 				 .dlid = RIG_MLID,
 				 .has_grh = true,
 				 .tclass = 0xa5,
@@ -250,7 +257,7 @@ static void test_icrc_only_is_verified(void **state)
 {
 	struct rig *r = *state;
 	struct hca_qp *qp = rig_qp(r, 1, QPN, 0);
-	/* the packet is sent over the link to the other port */
+	/* packets from port 1 to port 2 of the same HCA, over the link */
 	struct hca_ah *ah = rig_ucast_ah(r, RIG_LID2);
 	struct hca_qp *peer = rig_qp(r, 2, QPN + 1, 0);
 
@@ -265,8 +272,8 @@ static void test_icrc_only_is_verified(void **state)
 		bad->tail[bad->tail_len - 3] ^= 0x10;
 		rig_expect_drop(r, 2, bad, HCA_DROP_ICRC);
 		/*
-		 * The VL may change on the way (it is a variant field), so the ICRC does not cover
-		 * it.
+		 * The VL, which links may change, is a variant field. The ICRC does not cover it,
+		 * so the packet is accepted.
 		 */
 		pkt_hdr(good)[0] ^= 0x20;
 		pkt_free(rig_expect_rx(r, 2, good, peer).pkt);
@@ -284,7 +291,10 @@ static void test_crc_off(void **state)
 	assert_int_equal(rig_header_of(p).lrh.pkt_len * 4, p->len + 1 + 4);
 }
 
-/* When upper headers fill hdr[], the packet is sent nevertheless, with its payload unchanged. */
+/*
+ * Upper headers fill hdr[], so there is no room for the IB headers. The packet must be sent all the
+ * same, with its payload unchanged.
+ */
 static void test_payload_without_head_room(void **state)
 {
 	struct rig *r = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Queue pairs, address handles and attachments as objects. */
+/* Tests the objects of an HCA: queue pairs, address handles, and attachments to groups. */
 
 #include <errno.h>
 
@@ -65,8 +65,8 @@ static void test_qpn_is_never_a_reserved_one(void **state)
 }
 
 /*
- * The QPN of a destroyed QP is not assigned to the next QP, because late packets would reach the
- * wrong owner.
+ * The QPN of a destroyed QP must not be given to the next QP, because that QP would get packets
+ * that arrive late for the old one.
  */
 static void test_qpn_is_not_reused_at_once(void **state)
 {
@@ -182,7 +182,10 @@ static void drain_all(struct rig *r, struct hca_qp *qp)
 	assert_int_equal(drain(qp), 5);
 }
 
-/* The receiver is notified once per batch, after the whole batch has been queued. */
+/*
+ * A batch of packets arrives. The receiver must be notified once, after all packets of the batch
+ * have been queued.
+ */
 static void test_ready_comes_after_the_batch(void **state)
 {
 	struct rig *r = *state;
@@ -240,7 +243,10 @@ static void destroy_both(struct rig *r, struct hca_qp *qp)
 	hca_qp_destroy(qp);
 }
 
-/* The other QP was in the list of QPs to notify, too. */
+/*
+ * Two QPs get a packet. When the first of them is notified, both are destroyed, although the second
+ * is still in the list of QPs to notify.
+ */
 static void test_ready_may_destroy_qps(void **state)
 {
 	struct rig *r = *state;
@@ -295,7 +301,7 @@ static void test_I9_attaching_twice_needs_detaching_twice(void **state)
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), -ENOENT);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
-	/* one copy, although the QP was attached twice */
+	/* the QP is attached twice, but gets one copy */
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
@@ -330,7 +336,7 @@ static void test_many_groups_are_told_apart(void **state)
 
 		assert_int_equal(hca_attach(qp[g & 3], &mgid, RIG_MLID), 0);
 	}
-	/* Destroying one QP removes its attachments to groups and no others. */
+	/* Destroying one QP must remove its attachments to groups, and no others. */
 	hca_qp_destroy(qp[2]);
 	for (unsigned int g = 0; g < 200; g++) {
 		ib_gid mgid = rig_mgid((uint8_t)g);

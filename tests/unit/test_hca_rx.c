@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_rx(): reasons for drops, each tested with a packet that has only one fault (without the fault
- * it is delivered), and the packets that a receiver gets.
+ * Tests hca_rx(): the reasons for which it drops a packet, each with a packet that has only this
+ * one fault, and the packets that a receiver gets.
  */
 
 #include "unit/hca_rig.h"
@@ -53,7 +53,8 @@ static void test_I8_grh_is_handed_over(void **state)
 }
 
 /*
- * Move the whole packet into one buffer, as in a received datagram; @in_hdr octets stay in hdr[].
+ * Move the octets of the packet into one buffer, as in a datagram that was received from a socket,
+ * except the first @in_hdr octets, which stay in hdr[].
  */
 static struct pkt *in_one_slice(struct rig *r, struct pkt *p, unsigned int in_hdr)
 {
@@ -96,8 +97,8 @@ static void test_headers_in_a_slice_are_gathered(void **state)
 }
 
 /*
- * IBTA 16.1.3.5: a ping of 1000 octets is 1028 octets of IP, 4 of IPoIB header, 28 of IB headers
- * and 4 of ICRC.
+ * A ping of 1000 octets has 1028 octets of IP, 4 of IPoIB header, 28 of IB headers and 4 of ICRC,
+ * which are 266 words of 4 octets (IBTA volume 1, 16.1.3.5).
  */
 static void test_counters_count_266_words_for_1032_octets(void **state)
 {
@@ -160,7 +161,10 @@ static void test_lengths_that_disagree_are_dropped(void **state)
 	rig_expect_drop(r, 1, p, HCA_DROP_LEN);
 }
 
-/* Set the octet at @off to @val in a packet with GRH and right CRCs, and expect a drop for @why. */
+/*
+ * Set the octet at @off of a packet with a GRH to @val, compute the CRCs again, and check that the
+ * packet is dropped for the reason @why.
+ */
 static void expect_drop_if(struct rig *r, unsigned int off, uint8_t val, enum hca_drop why)
 {
 	struct ib_ud_hdr h = rig_hdr_grh(QPN);
@@ -206,7 +210,7 @@ static void test_bad_crcs_are_dropped(void **state)
 	p = rig_pkt(r, &h, 5);
 	p->tail[pad + 5] ^= 0x80;
 	rig_expect_drop(r, 1, p, HCA_DROP_VCRC);
-	/* A bad ICRC under a right VCRC means that a switch damaged the packet. */
+	/* The ICRC is wrong and the VCRC is right, as after damage inside a switch. */
 	p = rig_pkt(r, &h, 5);
 	pkt_hdr(p)[ib_ud_hdr_len(false)] ^= 0x01;
 	uint8_t whole[64];
@@ -276,9 +280,9 @@ static void test_I3_vl15_is_for_qp0_alone(void **state)
 	h.bth.dest_qp = IB_QP1;
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 256), HCA_DROP_VL15);
 	h.bth.dest_qp = IB_QP0;
-	h.lrh.vl = 0; /* a packet for QP0, on a data VL */
+	h.lrh.vl = 0; /* a packet for QP0 that is on a data VL and not on VL15 */
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 256), HCA_DROP_VL15);
-	g.lrh.vl = IB_VL15; /* for QP0, with a GRH */
+	g.lrh.vl = IB_VL15; /* a packet for QP0 that has a GRH */
 	rig_expect_drop(r, 1, rig_pkt(r, &g, 256), HCA_DROP_VL15);
 	h.lrh.vl = IB_VL15;
 	h.lrh.dlid = RIG_MLID; /* a packet for QP0, to a multicast LID */

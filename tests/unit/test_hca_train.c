@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Trains at a soft HCA. Tests which trains pass as trains and which are cut, and that all their
- * packets are counted.
+ * Tests trains of packets at a soft HCA: which trains are sent as trains and which are cut into
+ * packets, and that all their packets are counted.
  */
 
 #include "train/train.h"
@@ -22,7 +22,7 @@ static struct pkt *train(struct rig *r, unsigned int n, unsigned int size)
 	return udp_train(r->pool, n, size, LAST);
 }
 
-/* Words from LRH to ICRC of a packet without GRH */
+/* Return the length of a packet without GRH from LRH to ICRC, in words of 4 octets */
 static unsigned int words(unsigned int payload)
 {
 	return (28 + ENCAP + IP_UDP + payload + 3 + 4) / 4;
@@ -50,7 +50,7 @@ static void test_a_train_leaves_whole_and_counts_as_packets(void **state)
 	assert_int_equal(psn_of(rig_sent(r, qp, ah, 4)), 5);
 }
 
-/* Check that @n single packets were sent, with ascending PSNs */
+/* Check that @n single packets were sent, with ascending PSNs from @first_psn on */
 static void check_cut(struct rig *r, unsigned int n, unsigned int first_psn)
 {
 	assert_int_equal(r->nout, n);
@@ -73,7 +73,7 @@ static void test_a_train_to_a_group_or_to_qp1_is_cut(void **state)
 	check_cut(r, 3, 3);
 }
 
-/* Removes the sent packets from a train one by one, and checks their CRCs. */
+/* Take the packets out of train @t one by one, and check their CRCs. */
 static void check_crcs(struct rig *r, struct pkt *t, unsigned int n, uint32_t flag)
 {
 	static uint8_t b[4096];
@@ -115,7 +115,10 @@ static void test_icrcs_of_a_train(void **state)
 	whole_with_crcs(*state, PKT_ICRC);
 }
 
-/* A pool has one small buffer for four descriptors. */
+/*
+ * All small buffers of the pool, of which there is one for four descriptors, are in use. A train
+ * has no memory for its CRCs then, and must be cut.
+ */
 static void test_without_memory_for_crcs_a_train_is_cut(void **state)
 {
 	struct rig *r = *state;
@@ -132,7 +135,7 @@ static void test_without_memory_for_crcs_a_train_is_cut(void **state)
 		pkt_buf_put(b[i]);
 }
 
-/* The third of five packets is damaged; the others arrive. */
+/* The third of five packets of a train is damaged. The other four must arrive. */
 static void test_a_damaged_packet_of_a_train(void **state)
 {
 	struct rig *r = *state;
@@ -154,7 +157,7 @@ static void test_a_damaged_packet_of_a_train(void **state)
 		pkt_free(wc[i].pkt);
 }
 
-/* An undamaged train arrives as a train, after its CRCs have been verified and removed. */
+/* An undamaged train must arrive as a train, after its CRCs have been verified and removed. */
 static void test_a_sealed_train_arrives_whole(void **state)
 {
 	struct rig *r = *state;
@@ -171,7 +174,10 @@ static void test_a_sealed_train_arrives_whole(void **state)
 	pkt_free(wc[0].pkt);
 }
 
-/* The full packets exceed the MTU; the last one does not. */
+/*
+ * The MTU of the port is too small for four packets of the train, but not for the last one. Only
+ * the four must be dropped.
+ */
 static void test_mtu_of_the_port(void **state)
 {
 	struct rig *r = *state;
@@ -207,8 +213,8 @@ static void test_a_port_that_is_not_active_drops_packets(void **state)
 }
 
 /*
- * Two trains of 5 packets are sent to a queue pair whose receive ring has 8 places. The test
- * empties the ring two packets at a time.
+ * Two trains of 5 packets are sent to a queue pair whose receive ring has 8 places. The test takes
+ * two packets at a time out of the ring.
  */
 static void test_receive_ring_holds_packets(void **state)
 {
@@ -246,7 +252,10 @@ static void test_receive_ring_holds_packets(void **state)
 	assert_int_equal(hca_poll(peer, wc, 8), 0);
 }
 
-/* If there are no descriptors for the packets of a train, the remaining packets are lost. */
+/*
+ * There are not enough descriptors to cut the whole train. The packets without a descriptor must be
+ * lost and counted.
+ */
 static void test_no_descriptors(void **state)
 {
 	struct rig *r = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * hca_post_send(): the attributes from which the headers are made, the packets that do not leave
- * the HCA, and the packets that are refused.
+ * Tests hca_post_send(): how the attributes of a send become headers, which packets do not leave
+ * the HCA, and which packets are refused.
  */
 
 #include "unit/hca_rig.h"
@@ -11,7 +11,8 @@
 #define QPN 0x48
 
 /*
- * The HCA passes the flag for a partial checksum on to the receiver, which completes the checksum.
+ * A packet has the flag for a partial checksum. The HCA must keep the flag, because the receiver
+ * then completes the checksum.
  */
 static void test_partial_checksum_flag_is_kept(void **state)
 {
@@ -95,7 +96,10 @@ static void test_headers_follow_the_port(void **state)
 	rig_port(r, 1)->guids[1] = 0x5678;
 	h = rig_header_of(rig_sent(r, qp, ah, 4));
 	assert_int_equal(ib_gid_guid(&h.grh.sgid), 0x5678);
-	/* SL 5 is mapped to VL5 where VL5 is operational, else to a lower one. */
+	/*
+	 * SL 5 is mapped to VL5 if VL5 is operational, otherwise to a lower VL, depending on
+	 * OperationalVLs.
+	 */
 	for (unsigned int vls = 1; vls <= 5; vls++) {
 		static const uint8_t vl[] = { 0, 0, 1, 1, 5, 5 };
 
@@ -252,8 +256,8 @@ static void test_I8_looped_packets_are_checked(void **state)
 	assert_int_equal(hca_poll(b, &wc, 1), 0);
 	assert_int_equal(r->nout, 0);
 	/*
-	 * PortInfo's violation counters and traps are about packets from the link, so they do not
-	 * change.
+	 * The violation counters and traps of PortInfo are for packets from the link. This packet
+	 * came from the HCA itself, so they must not change.
 	 */
 	assert_int_equal(rig_port(r, 1)->pi.qkey_violations, 0);
 	assert_int_equal(rig_port(r, 1)->pi.pkey_violations, 0);
@@ -283,7 +287,7 @@ static void test_I9_multicast_returns_to_attached_own_qps(void **state)
 	}
 	assert_int_equal(hca_poll(other, &wc, 1), 0);
 	assert_int_equal(hca_poll(idle, &wc, 1), 0);
-	/* The packet was also sent over the link, with its CRCs. */
+	/* The packet must also be sent to the link, with its CRCs. */
 	assert_int_equal(r->nout, 1);
 	assert_int_equal(crc_pkt_check(r->out[0]), CRC_OK);
 	assert_int_equal(r->out[0]->flags & PKT_CRC, PKT_CRC);
