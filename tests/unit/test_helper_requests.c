@@ -43,7 +43,10 @@ static struct rtnl_ip v6(const char *text)
 	return ip;
 }
 
-/* A helper process, an anonymous namespace that it has opened, and a TAP in this namespace. */
+/*
+ * A helper process, an unnamed network namespace that the helper has opened, and a TAP in this
+ * namespace.
+ */
 struct host {
 	struct netdev_helper *h;
 	uint32_t ns;
@@ -152,7 +155,7 @@ static void test_helper_tap_is_as_asked_for(void **state)
 	assert_memory_equal(l.mac, mac, 6);
 	assert_int_equal(l.flags & IFF_UP, 0);
 	assert_int_equal(l.carrier, 0);
-	/* the interface is not in the test's own namespace */
+	/* the interface must not be in the namespace of the test itself */
 	assert_int_equal(if_nametoindex("uib0"), 0);
 
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), -EBUSY);
@@ -194,7 +197,9 @@ static void on_event(const struct rtnl_event *ev, void *arg)
 	s->addr += ev->type == RTNL_ADDR_NEW;
 }
 
-/* Read the helper's events until *@counter is no longer 0. */
+/*
+ * Read the kernel's events, for which the helper has passed a descriptor, until *@counter is not 0.
+ */
 static void await(struct host *t, struct seen *s, const unsigned int *counter)
 {
 	while (!*counter) {
@@ -260,8 +265,8 @@ static void test_helper_addresses(void **state)
 	assert_int_equal(tap_set_carrier(&t.tap, true), 0);
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), 0);
 	/*
-	 * RFC 4391 §8: the only link-local address is the one made from the GUID, because the kernel was told to make
-	 * none from the MAC.
+	 * The only link-local address must be the one that is made from the GUID (RFC 4391 §8), so
+	 * the kernel must have been told to make none from the MAC.
 	 */
 	assert_int_equal(kernel_addr_dump(&t.nl, t.ifindex, link_local, NULL), 0);
 	assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ll.ip, 64), 0);
@@ -338,7 +343,10 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 	host_free(&t);
 }
 
-/* Entries that the administrator made permanent are not learnt, and stay. */
+/*
+ * The kernel has learnt two neighbours, and the administrator has made a third one permanent. Only
+ * the two must be deleted.
+ */
 static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
 {
 	struct rtnl_ip a = v4("10.4.0.2"), b = v4("10.4.0.3"), c = v6("fd00::3");
@@ -373,8 +381,8 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 		a.addr[2] = (uint8_t)(i >> 8);
 		a.addr[3] = (uint8_t)i;
 		/*
-		 * The table may be full before, because the kernel limits the entries of all
-		 * namespaces together.
+		 * the table may be full earlier, because the kernel limits the neighbours of all
+		 * namespaces together
 		 */
 		if (kernel_neigh_add(&t.nl, t.ifindex, &a, peer_mac))
 			break;
@@ -387,7 +395,7 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 
 struct order {
 	struct done *log;
-	unsigned int at; /* number of answers that had arrived before this one */
+	unsigned int at; /* number of answers that had arrived before the answer to this job */
 	int err;
 };
 
@@ -529,7 +537,10 @@ static void test_helper_touches_only_its_own(void **state)
 
 	(void)state;
 	host_make(&t);
-	/* lo of the namespace, and an index that no interface has there */
+	/*
+	 * Interface 1 of the namespace is lo, which is not a TAP of the helper. In the namespace of
+	 * the test no interface has the index of the TAP.
+	 */
 	assert_int_equal(netdev_link_up(t.h, t.ns, 1, false), -ENODEV);
 	assert_int_equal(netdev_helper_refused(t.h), NETDEV_REFUSED_REQUEST);
 	assert_int_equal(netdev_ns_open(t.h, NULL, &own, NULL), 0);
@@ -667,7 +678,10 @@ static void test_helper_named_ns_goes_with_the_helper(void **state)
 	assert_int_equal(access(info.path, F_OK), 0);
 	assert_int_equal(netdev_ns_open(h, name, &b, NULL), 0);
 	assert_int_equal(a, b);
-	/* Another helper opens the namespace, which exists, and does not remove it when it stops. */
+	/*
+	 * A second helper opens the same namespace, which exists already. When this helper stops,
+	 * it must not remove the namespace, because it did not create it.
+	 */
 	assert_int_equal(netdev_ns_open(h2, name, &b, &again), 0);
 	assert_false(again.created);
 	netdev_helper_stop(h2);
@@ -676,7 +690,7 @@ static void test_helper_named_ns_goes_with_the_helper(void **state)
 	assert_int_equal(access(info.path, F_OK), -1);
 }
 
-/* ----- a namespace that is deleted and made again after the seal */
+/* ----- a namespace that is deleted and created again after netdev_helper_seal() */
 
 static int open_uib0(void *arg)
 {
@@ -746,7 +760,10 @@ static struct done follow_ask(struct follow *t)
 	return d;
 }
 
-/* Send the request of a daemon that knows that the namespace is gone, and has closed its files. */
+/*
+ * Ask as a daemon does that knows that the namespace is gone: first close its files, then ask for
+ * those of the new namespace.
+ */
 static struct done follow_ask_new(struct follow *t)
 {
 	struct done d = follow_ask(t);
@@ -776,7 +793,10 @@ static void remove_name(const struct follow *t)
 	close(fd);
 }
 
-/* Deletes the namespace and makes another one of the same name. Returns a descriptor of the new namespace. */
+/*
+ * Delete the namespace and create another one of the same name. Returns a descriptor of the new
+ * namespace.
+ */
 static int make_again(const struct follow *t)
 {
 	int fd = -1;
@@ -793,7 +813,10 @@ static void close_files(const struct done *d)
 		     6);
 }
 
-/* The TAP is in namespace @d->fd with the name and index of the request, and can be changed there. */
+/*
+ * Check that the TAP is in the namespace @d->fd with the name and the index that were requested,
+ * and that the helper can change it there.
+ */
 static void check_returned(struct follow *t, const struct done *d)
 {
 	struct rtnl_ip ip = v4("10.4.0.1");
@@ -844,7 +867,10 @@ static void test_helper_namespace_that_is_made_again_is_opened_by_its_name(void 
 		close_files(&d);
 	}
 	follow_free(&t);
-	/* The helper did not make the last namespace, so it does not remove its name. */
+	/*
+	 * The helper did not create the last namespace, so it has not removed the namespace's name,
+	 * and the test does so.
+	 */
 	remove_name(&t);
 }
 
@@ -861,7 +887,10 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	d = follow_ask_new(&t);
 	assert_true(netns_same(d.fd, fd));
 	close_files(&d);
-	/* Another host in the same namespace asks later with the old number, and gets the new namespace, too. */
+	/*
+	 * Another host in the same namespace asks later, and still has the number of the old
+	 * namespace. This host must get the new namespace, too.
+	 */
 	t.gen = 1;
 	d = follow_ask_new(&t);
 	assert_true(netns_same(d.fd, fd));
@@ -872,8 +901,8 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 }
 
 /*
- * The name is a link into /proc. After netdev_helper_seal() the helper may not follow such a link, so it could not see
- * whether the namespace of that name exists.
+ * The name of the namespace is a link into /proc. After netdev_helper_seal() the helper cannot
+ * follow such a link, so it must say before that it cannot follow this namespace.
  */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
@@ -898,8 +927,8 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 }
 
 /*
- * The helper leaves a namespace for all hosts that opened it. So it may leave the namespace only if each of these
- * hosts opened it in a way that can be followed.
+ * When a namespace is replaced, the helper leaves it for all hosts that opened it. So the helper
+ * may leave it only if each of these hosts opened it by a name that can be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
@@ -954,7 +983,7 @@ static void test_helper_lets_go_of_nothing_when_it_cannot_look(void **state)
 	follow_free(&t);
 }
 
-/* A TAP of somebody else in a namespace */
+/* A TAP of another program in a namespace */
 struct stranger {
 	const char *name;
 	int ifindex; /* interface index to request; 0: the kernel chooses one */
@@ -981,7 +1010,7 @@ static int count_strangers(void *arg)
 	       !!if_nametoindex("mine");
 }
 
-/* Replaces the namespace by another one. @ret_fd: the new namespace */
+/* Replace the namespace by another one; @ret_fd gets a descriptor of the new namespace */
 static void replace(struct follow *t, int *ret_fd)
 {
 	struct done d;
@@ -1005,7 +1034,10 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	follow_make(&t);
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
-	/* without the descriptor, the helper cannot move the TAP to its own namespace */
+	/*
+	 * without the descriptor of the TAP, the helper cannot move it back to the helper's own
+	 * namespace
+	 */
 	tap_close(&t.tap);
 	replace(&t, &first);
 	assert_int_equal(netdev_post_tap_return(t.h, t.ns, &conf, on_done, &d), 0);
@@ -1048,7 +1080,10 @@ static void test_helper_moves_no_link_that_has_the_index_of_a_tap(void **state)
 	netdev_helper_stop(t.h);
 }
 
-/* Requests for a TAP that was deleted do not change the link that got its index. */
+/*
+ * A TAP was deleted, and another program's link has got its index. Requests for the TAP must not
+ * change this link.
+ */
 static void test_helper_changes_no_link_that_has_the_index_of_a_tap(void **state)
 {
 	struct rtnl_link_conf down = { .set = RTNL_SET_MTU | RTNL_SET_UP, .mtu = 1280 };
@@ -1093,7 +1128,9 @@ static int set_mac_of_uib0(void *arg)
 	return err;
 }
 
-/* An administrator may change the name or the MAC of our TAP, and the helper still recognizes it. */
+/*
+ * An administrator has changed the name or the MAC of the TAP. The helper must still recognize it.
+ */
 static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
 {
 	int (*const change[])(void *arg) = { rename_uib0, set_mac_of_uib0 };
@@ -1183,7 +1220,7 @@ static void test_helper_tap_whose_name_is_taken_returns_later(void **state)
 	follow_free(&t);
 }
 
-/* The lowest limit of open files that keeps all files open, but allows no more */
+/* Return a limit of open files that is just high enough for the files that are open now */
 static struct rlimit no_more_files(void)
 {
 	struct rlimit lim;
@@ -1210,7 +1247,7 @@ static void test_helper_files_that_find_no_room_are_asked_for_again(void **state
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &saved), 0);
 	low = no_more_files();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-	/* The old files have to be closed first. No new files are needed for that. */
+	/* Closing the files of the old namespace needs no new file, so it must succeed. */
 	d = follow_ask(&t);
 	assert_int_equal(d.err, 0);
 	assert_int_equal(d.value, 0);
@@ -1260,7 +1297,7 @@ static void test_helper_sealed_follows_only_what_was_named_before(void **state)
 
 static void test_helper_many_namespaces(void **state)
 {
-	enum { N = 100 }; /* no more than 100, because the kernel takes 16 ms to close a TAP */
+	enum { N = 100 }; /* not more than 100, because the kernel takes 16 ms to close a TAP */
 	static struct tap tap[N];
 	struct netdev_helper *h;
 	struct rtnl_ip ip = v4("10.4.0.1");
@@ -1301,7 +1338,10 @@ static void test_helper_userns_needs_no_privileges(void **state)
 	}
 	assert_int_equal(err, 0);
 	assert_true(netdev_helper_in_userns(h));
-	/* For a user without privileges, the helper has its own names; /run/netns is not changed. */
+	/*
+	 * The user has no privileges, so the helper has names of its own and must not change
+	 * /run/netns.
+	 */
 	assert_int_equal(netdev_ns_open(h, "uipoib-test-user", &a, &info), 0);
 	assert_true(info.created && !info.named);
 	assert_int_equal(access("/run/netns/uipoib-test-user", F_OK), -1);
@@ -1318,7 +1358,10 @@ static void test_helper_userns_needs_no_privileges(void **state)
 		assert_int_equal(err, 0);
 		close(fd);
 	}
-	/* The helper has no privileges in the namespace in which it was started. */
+	/*
+	 * The helper has no privileges in the namespace in which it was started, so it cannot make
+	 * a TAP there.
+	 */
 	assert_int_equal(netdev_ns_open(h, NULL, &own, NULL), 0);
 	err = netdev_tap_create(h, own, &conf, &fd, &ifindex);
 	assert_true(err == -EPERM);
@@ -1326,7 +1369,7 @@ static void test_helper_userns_needs_no_privileges(void **state)
 	netdev_helper_stop(h);
 }
 
-/* ----- the helper and its client ending, in either order */
+/* ----- the helper ends before its client, or the client before the helper */
 
 static void test_helper_works_after_privileges_are_gone(void **state)
 {
@@ -1344,7 +1387,10 @@ static void test_helper_works_after_privileges_are_gone(void **state)
 		host_make(&t);
 		if (privs_drop_caps(0) || (privs_seccomp(0) && privs_seccomp(0) != -EOPNOTSUPP))
 			_exit(1);
-		/* Dumps and the TAP's own calls work without the helper, but changes do not. */
+		/*
+		 * Without privileges, reading from the kernel and calls on the TAP still work, but
+		 * changes work only through the helper.
+		 */
 		if (rtnl_link_get(&t.nl, t.ifindex, NULL, &l) || tap_set_carrier(&t.tap, true))
 			_exit(2);
 		if (rtnl_addr_add(&t.nl, t.ifindex, &ip, 24) != -EPERM)
@@ -1378,15 +1424,18 @@ static void test_helper_dies_with_the_main_process(void **state)
 	if (!pid) {
 		if (netdev_helper_start(0, &h) || netdev_ns_open(h, name, &ns, NULL))
 			_exit(1);
-		/* After kill -9 of the client only the helper is left to clean up. */
+		/*
+		 * The client is killed (kill -9), so that only the helper can remove the
+		 * namespace's name.
+		 */
 		raise(SIGKILL);
 	}
 	close(p[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	/*
-	 * The pipe ends when the client is dead. The helper, which does not have the pipe, removes the namespace's
-	 * name some time later.
+	 * The pipe ends as soon as the client is dead, because the helper does not have it. The
+	 * helper removes the name of the namespace some time later.
 	 */
 	assert_int_equal(read(p[0], &c, 1), 0);
 	close(p[0]);
@@ -1423,7 +1472,7 @@ static void test_helper_gone_is_an_error_not_a_signal(void **state)
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
 	assert_int_equal(netdev_helper_refused(h), NETDEV_REFUSED_HELPER);
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
-	/* A job that was refused does not stay in the queue. */
+	/* A job that was refused must not stay in the queue, so the queue does not become full. */
 	for (int k = 0; k < 2 * NETDEV_JOBS_MAX; k++)
 		assert_int_equal(netdev_post_ns_follow(h, 1, 1, on_done, &d), -EPIPE);
 	assert_int_equal(d.n, 0);

@@ -9,7 +9,10 @@
 #include "unit/helper_answer.h"
 #include "os/fdpass.h"
 
-/* TAPs that wait in a namespace that only the helper uses, until a sealed helper places them. */
+/*
+ * Tests spare TAPs: they wait in a namespace that only the helper uses, until the helper places
+ * them into the namespace of a host. The helper does this after netdev_helper_seal(), too.
+ */
 
 #define SPARES 3
 
@@ -147,8 +150,8 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 }
 
 /*
- * A second request finds the TAP in its place already. A host that learns late that its namespace was made again
- * sends such a request.
+ * A host learns late that its namespace was created again, and asks a second time to place a TAP.
+ * The TAP is there already, and must stay.
  */
 static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 {
@@ -169,7 +172,10 @@ static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 	rig_free(r);
 }
 
-/* An attacker who controls the main process must not get a device whose name has a meaning for other programs. */
+/*
+ * The helper must refuse names that have a meaning for other programs, because an attacker may
+ * control the main process and ask for such a name.
+ */
 static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state)
 {
 	static const char *const no[] = { "eth0",	 "lo",	      "ib0_1_",	    "ib0_1_0",
@@ -188,7 +194,9 @@ static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state
 	rig_free(r);
 }
 
-/* The TAP of a configured interface has a number, too, but must not be moved. */
+/*
+ * The TAP of a configured interface has a number, too, but is no spare TAP. It must not be moved.
+ */
 static void test_spare_requests_are_for_spare_taps_only(void **state)
 {
 	struct netdev_tap_conf c = { .ifname = "uib0" };
@@ -220,7 +228,10 @@ static void test_spare_requests_are_for_spare_taps_only(void **state)
 	netdev_helper_stop(r.h);
 }
 
-/* A TAP that the administrator has deleted, here by closing its descriptor, is dropped when it is to be parked. */
+/*
+ * The administrator has deleted a TAP; here its descriptor is closed. When it is to be parked as a
+ * spare TAP, it must be forgotten.
+ */
 static void test_spare_tap_that_was_deleted_is_lost(void **state)
 {
 	struct rig *r = rig();
@@ -235,8 +246,8 @@ static void test_spare_tap_that_was_deleted_is_lost(void **state)
 }
 
 /*
- * The namespace is deleted and made again: placed TAPs are placed again, and a TAP that was parked meanwhile is a
- * spare TAP.
+ * The namespace is deleted and created again. TAPs that were placed must be placed again, and a TAP
+ * that was parked meanwhile must stay a spare TAP.
  */
 static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 {

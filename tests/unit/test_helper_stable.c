@@ -14,8 +14,9 @@
 #include "unit/helper_answer.h"
 
 /*
- * Secrets of stable interface identifiers. Tests for which interfaces a sealed helper sets a secret when a main
- * process asks that an attacker may control, and tests the process that writes the secrets.
+ * Tests the secrets of stable interface identifiers (RFC 7217): for which interfaces a helper sets
+ * a secret after netdev_helper_seal(), when a main process that an attacker may control asks for
+ * it. Also tests the writer, which is the process that writes the secrets.
  */
 
 static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
@@ -79,7 +80,10 @@ static int place(struct rig *r, uint32_t number, const char *name, bool stable)
 	return helper_await(r->h, &d);
 }
 
-/* On a busy machine the writer may take longer than the helper waits, so the request is repeated. */
+/*
+ * Place a TAP. On a busy machine the writer may take longer than the helper waits, so the request
+ * is repeated.
+ */
 static int place_at_last(struct rig *r, uint32_t number, const char *name)
 {
 	int res;
@@ -116,7 +120,9 @@ static int read_secret(void *arg)
 	return got > 0;
 }
 
-/* For an interface without a secret, reading the file gives an error. */
+/*
+ * Tell whether an interface has a secret. If it has none, reading the kernel's file gives an error.
+ */
 static bool has_secret(struct rig *r, const char *name)
 {
 	int res = netns_call(r->net_fd, read_secret, (void *)name);
@@ -167,7 +173,10 @@ static pid_t parent_of(const char *pid, char ret_name[32])
 	return parent;
 }
 
-/* Return the pid of the process's child with this name (NULL: of any child); 0 if there is none */
+/*
+ * Return the pid of a child of process @parent with the name @name (NULL: any child); 0 if there is
+ * none
+ */
 static pid_t child_of(pid_t parent, const char *name)
 {
 	DIR *d = opendir("/proc");
@@ -190,10 +199,14 @@ static pid_t writer(void)
 	pid_t helper = child_of(getpid(), "uipoib-helper");
 
 	assert_true(helper > 0);
-	return child_of(helper, NULL); /* the child may not have its name yet */
+	/* of any name, because the child may not have its own name yet */
+	return child_of(helper, NULL);
 }
 
-/* Not 0, which would be the test's own process group for kill() */
+/*
+ * Return the pid of the writer. It must not be 0, because kill() with 0 would hit the test's own
+ * process group
+ */
 static pid_t writer_that_is_there(void)
 {
 	pid_t pid = writer();
@@ -240,7 +253,10 @@ static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void *
 	end(&r);
 }
 
-/* A request contains a name, and the interface with this name may belong to another program. */
+/*
+ * A request names an interface by its name, which may be the name of another program's interface.
+ * No secret may be set there.
+ */
 static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 {
 	uint32_t number;
@@ -258,8 +274,8 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	assert_true(place_at_last(&r, number, "ib0_1_14") > 0);
 	assert_true(place(&r, number, "mine", true) < 0);
 	/*
-	 * The helper recognizes its TAP under any name that the TAP gets in the namespace. The helper also recognizes
-	 * that a foreign interface with the TAP's name is not the TAP.
+	 * The TAP has another name now, and another program's interface has the TAP's old name. The
+	 * helper must recognize its TAP, and must not take the other interface for it.
 	 */
 	do
 		res = give_back(&r, "uib0", true);
@@ -276,7 +292,10 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	end(&r);
 }
 
-/* A TAP needs no writer if its secret is set before the seal and the TAP stays in its namespace. */
+/*
+ * No writer may exist if every TAP got its secret before netdev_helper_seal() and stays in its
+ * namespace.
+ */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
 	static const struct {
@@ -299,8 +318,8 @@ static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(voi
 }
 
 /*
- * If a namespace was also opened in a way that cannot be followed, the helper does not leave it, so the TAPs stay in
- * it.
+ * A namespace was also opened by a name that cannot be followed. The helper then never leaves the
+ * namespace, so its TAPs stay there, and no writer is needed.
  */
 static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
 {
@@ -335,7 +354,10 @@ static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(
 	}
 }
 
-/* A writer that is stopped, as by a debugger or a kernel that is busy, does not stop the helper. */
+/*
+ * The writer is stopped, as by a debugger or by a busy kernel. The helper must not wait for it for
+ * ever.
+ */
 static void test_stable_writer_that_does_not_answer_holds_up_nobody(void **state)
 {
 	uint32_t number[2];
@@ -362,7 +384,10 @@ static void test_stable_writer_that_does_not_answer_holds_up_nobody(void **state
 	end(&r);
 }
 
-/* A writer that has a request and is killed will not answer. */
+/*
+ * A writer is killed while it has a request. The request must end with an error, because no answer
+ * will come.
+ */
 static void test_stable_writer_that_was_killed_while_it_worked_is_an_error(void **state)
 {
 	uint32_t number;
@@ -387,7 +412,7 @@ static void test_stable_writer_that_was_killed_while_it_worked_is_an_error(void 
 	end(&r);
 }
 
-/* A writer that was killed is an error, and nothing to wait for. */
+/* The writer was killed before the request. The request must end with an error, and at once. */
 static void test_stable_writer_that_was_killed_is_an_error(void **state)
 {
 	uint32_t number;

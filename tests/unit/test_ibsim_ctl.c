@@ -28,8 +28,8 @@ static void say(struct ibsim_rig *r, const struct ibsim_peer *from, const uint8_
 }
 
 /*
- * Replay the messages that libumad2sim sent to ibsim, and compare those parts of the answers that
- * libumad2sim reads.
+ * Send the messages that libumad2sim sent to ibsim, and compare the answers with those of ibsim, as
+ * far as libumad2sim reads them.
  */
 static void test_ibsim_dialogue_of_libumad2sim(void **state)
 {
@@ -78,8 +78,8 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 }
 
 /*
- * libumad2sim computes a port's GUID as NodeGUID + port, so NodeInfo must make this sum right,
- * whatever port GUIDs the fabric has.
+ * libumad2sim computes the GUID of a port as NodeGUID + port number. So the NodeInfo that it gets
+ * must have a NodeGUID for which this gives the right GUID, whatever GUIDs the fabric has.
  */
 static void test_ibsim_node_guid_gives_the_port_guid(void **state)
 {
@@ -125,7 +125,10 @@ static void test_ibsim_port_info_of_other_ports(void **state)
 {
 	struct ibsim_rig *r = *state;
 	unsigned int id = ibsim_rig_connect(r, 7);
-	/* port 0 and ports that do not exist give the client's own port */
+	/*
+	 * port numbers 0 to 4: for port 0 and ports that do not exist, the answer is about the
+	 * client's own port 1
+	 */
 	static const uint8_t want[] = { 1, 1, 2, 1, 1 };
 	struct ibsim_peer from = ibsim_rig_peer(r, 0, 7);
 
@@ -142,7 +145,7 @@ static void test_ibsim_port_info_of_other_ports(void **state)
 	}
 }
 
-/* Malformed datagrams get no answer, because their sender address may be forged. */
+/* Malformed datagrams must get no answer, because their sender address may be forged. */
 static void test_ibsim_ctl_garbage_is_counted(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -203,7 +206,9 @@ static void test_ibsim_connect_by_name(void **state)
 	assert_false(ibsim_srv_client(r->srv, IBSIM_CLIENTS_MAX, &s));
 }
 
-/* A client whose input socket the owner cannot open is not registered. */
+/*
+ * The server cannot open the socket on which a client receives. The client must not be registered.
+ */
 static void test_ibsim_connect_without_a_way_back(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -230,8 +235,8 @@ static void test_ibsim_clients_of_a_port_are_limited(void **state)
 }
 
 /*
- * A process with another pid, or from another namespace, is refused although it knows the client's
- * id.
+ * A process with another pid, or in another namespace, knows the id of a client. It must be refused
+ * all the same.
  */
 static void test_ibsim_strangers_are_refused(void **state)
 {
@@ -251,7 +256,10 @@ static void test_ibsim_strangers_are_refused(void **state)
 	assert_int_equal(ibsim_rig_set_issm(r, UINT32_MAX, 7, true), IBSIM_CTL_ERROR);
 }
 
-/* The sockets of the second connection have the same names as the sockets of the first. */
+/*
+ * One process connects twice. Its sockets have the same names both times, so the first client must
+ * be removed.
+ */
 static void test_ibsim_a_process_that_connects_again_is_one_client(void **state)
 {
 	struct ibsim_rig *r = *state;

@@ -36,7 +36,8 @@ static const struct ibsim_stats *stats(const struct ibsim_rig *r)
 /* --- requests */
 
 /*
- * As with ibsim, an answer has the low 48 bits of the request's TID; bits 63-48 are the client id.
+ * An answer for a client must have the low 48 bits of the request's TID, and the id of the client
+ * in bits 63-48, as with ibsim.
  */
 static void test_ibsim_response_has_the_clients_tid(void **state)
 {
@@ -108,8 +109,8 @@ static void test_ibsim_a_repeated_request_is_open_already(void **state)
 }
 
 /*
- * Requests are repeated as the kernel would do (libumad2sim does not), and time out within the
- * second that libibmad waits.
+ * The server must repeat requests, as the kernel does and libumad2sim does not. They must time out
+ * within the second for which libibmad waits.
  */
 static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 {
@@ -133,8 +134,8 @@ static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 }
 
 /*
- * The MAD that is returned after a time-out equals the MAD that ibsim returns, octet for octet
- * except for the padding.
+ * The MAD that a client gets back after a time-out must have the octets that ibsim sends, except
+ * for the padding.
  */
 static void test_ibsim_lost_golden(void **state)
 {
@@ -235,7 +236,10 @@ static void test_ibsim_garbage_is_counted(void **state)
 	struct ibsim_pkt k = { .dlid = PEER, .len = MAD_LEN };
 	uint8_t raw[400] = { 0 };
 
-	/* in a datagram of 288 octets the MAD is all zeros, so it is malformed too */
+	/*
+	 * one of these datagrams has the valid length of 288 octets, but its MAD is all zeros,
+	 * which is malformed
+	 */
 	for (size_t n = 0; n < sizeof(raw); n++)
 		ibsim_srv_recv(r->srv, id, raw, n, r->n.now);
 	assert_int_equal(stats(r)->drop_malformed, sizeof(raw));
@@ -281,8 +285,8 @@ static void test_ibsim_responses_go_out_as_they_are(void **state)
 }
 
 /*
- * A TrapRepress reaches the client that sent the trap. An OpenSM in standby does nothing else until
- * the TrapRepress arrives.
+ * A client has sent a trap. The TrapRepress must reach this client, because an OpenSM in standby
+ * does nothing else until it arrives.
  */
 static void test_ibsim_a_trap_is_answered_by_its_repress(void **state)
 {
@@ -342,7 +346,7 @@ static void test_ibsim_requests_for_an_sm(void **state)
 	sm_info_arrives(r);
 	k = ibsim_rig_got(r, id);
 	assert_int_equal(mad_attr(k->mad), SMP_ATTR_SM_INFO);
-	/* all 64 bits of the TID, because the answer needs them */
+	/* the client must get all 64 bits of the TID, because its answer must have the same TID */
 	assert_true(mad_tid(k->mad) == RIG_TID);
 	assert_int_equal(k->slid, RIG_SM_LID);
 	assert_int_equal(k->dlid, RIG_LID);
@@ -376,8 +380,8 @@ static void test_ibsim_requests_without_an_sm(void **state)
 }
 
 /*
- * libumad2sim aborts on a MAD of a class that its program has not registered, so an SM gets no MADs
- * before its first SMP.
+ * libumad2sim aborts when it gets a MAD of a class that its program has not registered. So an SM
+ * must get no MADs before it has sent an SMP.
  */
 static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 {
@@ -395,7 +399,7 @@ static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 	assert_int_equal(r->nout, 1);
 }
 
-/* MADs of classes for which no SM registers are dropped. */
+/* MADs of classes for which no SM registers must be dropped. */
 static void test_ibsim_other_classes_are_nobodys(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -430,7 +434,7 @@ static void test_ibsim_the_first_sm_of_a_port_gets_them(void **state)
 	assert_int_equal(r->out[1].id, b);
 }
 
-/* --- clients that do not read, and clients that die */
+/* --- clients that do not read their socket, and clients that have died */
 
 static void test_ibsim_a_slow_client_gets_all_in_order(void **state)
 {
@@ -474,7 +478,10 @@ static void test_ibsim_the_queue_of_who_never_reads_is_bounded(void **state)
 	assert_int_equal(s.queued, 0);
 }
 
-/* There is always room for an answer, because OpenSM waits for ever for an answer that was lost. */
+/*
+ * An answer must always find room in the queue of a client, because OpenSM waits for ever for an
+ * answer that was lost.
+ */
 static void test_ibsim_answers_have_room_whatever_else_waits(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -499,7 +506,10 @@ static void test_ibsim_answers_have_room_whatever_else_waits(void **state)
 		assert_int_equal(mad_tid(r->out[IBSIM_UNSOLICITED_MAX + i].k.mad), 8 - i);
 }
 
-/* The client was killed (kill -9), so its socket refuses datagrams. */
+/*
+ * The process of the client was killed, so its socket refuses datagrams. The client must be
+ * removed.
+ */
 static void test_ibsim_a_client_that_refuses_is_dead(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -514,7 +524,7 @@ static void test_ibsim_a_client_that_refuses_is_dead(void **state)
 	assert_false(r->is_open[id]);
 	r->send_err = 0;
 	r->n.nsent = 0;
-	sm_info_arrives(r); /* SMInfo requests are no longer given to any client */
+	sm_info_arrives(r); /* no client is an SM any more, so no client gets the SMInfo request */
 	assert_int_equal(r->n.nsent, 1);
 	assert_int_equal(r->nout, 0);
 }
@@ -564,8 +574,8 @@ static struct rmpp_hdr rmpp_sent(const struct ibsim_rig *r)
 }
 
 /*
- * The client gets an RMPP answer as one MAD, because saquery computes the number of records from
- * the length. The sender gets the ACK for which it waits.
+ * A client must get an answer that came by RMPP in one MAD, because saquery computes the number of
+ * records from the length. The sender of the answer must get the ACK for which it waits.
  */
 static void test_ibsim_a_whole_rmpp_message(void **state)
 {
@@ -624,8 +634,8 @@ static void test_ibsim_impossible_payload_lengths(void **state)
 }
 
 /*
- * OpenSM's answer to saquery has RMPP flag Active and its length, and leaves the other fields to
- * the kernel. So the server fills in the header of a whole segment.
+ * OpenSM's answer to saquery has the RMPP flag Active and its length, and leaves the other RMPP
+ * fields to the kernel. So the server must write the header of a complete segment.
  */
 static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 {
@@ -645,8 +655,8 @@ static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 }
 
 /*
- * A table that had to be cut has no segment marked Last, so that no program takes a part of a table
- * for the whole.
+ * A table was too long and has been cut. Its segment must not be marked Last, so that no program
+ * takes a part of the table for the whole table.
  */
 static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 {
@@ -661,8 +671,8 @@ static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 }
 
 /*
- * OpenSM would treat an ACK as a repetition of the query, and its answer would be acknowledged
- * again. So it gets no ACKs.
+ * An SM must get no ACKs, because OpenSM would take an ACK for a repeated query and answer it
+ * again, and so on.
  */
 static void test_ibsim_an_sm_gets_no_acks(void **state)
 {

@@ -35,7 +35,10 @@ static void test_ibsim_pkt_golden(void **state)
 	}
 }
 
-/* Compares all octets except the padding, which has random contents of the sender's stack. */
+/*
+ * Compare the encoded packets with packets of ibsim. The padding is not compared, because it is
+ * memory that the sender did not set.
+ */
 static void test_ibsim_pkt_encode_golden(void **state)
 {
 	const uint8_t *const v[] = { golden_get_node_info, golden_got_node_info, golden_lost,
@@ -53,7 +56,10 @@ static void test_ibsim_pkt_encode_golden(void **state)
 	}
 }
 
-/* The octets after a short MAD, which the client did not clear, are replaced by zeros. */
+/*
+ * A MAD is shorter than its field in the packet. The octets after it, which the client did not
+ * clear, must be read as zeros.
+ */
 static void test_ibsim_pkt_behind_its_length_is_zero(void **state)
 {
 	static const uint8_t zero[MAD_LEN];

@@ -6,7 +6,10 @@
 
 #include "check.h"
 
-/* A port whose P_Key table the test writes, and a log of the calls of .came and .gone. */
+/*
+ * Tests ifc_pkeys with a port whose P_Key table the test writes. The calls of .came and .gone,
+ * which report P_Keys that appear in the table or disappear, are logged.
+ */
 
 #define TABLE 100
 #define LOG 2000
@@ -85,7 +88,10 @@ static void update(struct ifc_pkeys *k)
 	update_at(k, 0);
 }
 
-/* Let time pass, and update whenever the timer fires; the table does not change. */
+/*
+ * Let time pass until @until, and call ifc_pkeys_update() whenever its timer fires. The table does
+ * not change.
+ */
 static void pass(struct ifc_pkeys *k, ns_t until)
 {
 	ns_t next;
@@ -123,8 +129,8 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	assert_int_equal(log_pkey[0], 0x8014);
 	assert_int_equal(log_pkey[1], 0xffff);
 	/*
-	 * A P_Key that has moved in the table, or has another membership bit, is still the same
-	 * link.
+	 * A P_Key has moved in the table, and then gets another membership bit. It is still the
+	 * same link, so nothing may be reported.
 	 */
 	table[3] = 0;
 	table[5] = 0x8014;
@@ -133,7 +139,10 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	table[6] = 0x0014;
 	update(&k);
 	assert_int_equal(nlog, 0);
-	/* A P_Key that leaves the table is reported first. */
+	/*
+	 * One P_Key leaves the table and another one is new. The one that leaves must be reported
+	 * first.
+	 */
 	table[5] = 0x8001;
 	table[6] = 0;
 	update(&k);
@@ -201,11 +210,15 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	assert_int_equal(timers_next(&timers), NS_NEVER);
 	memset(table, 0, sizeof(table));
 	update(&k);
-	assert_int_equal(nlog, TABLE); /* P_Keys that leave the table are reported at once */
+	/* P_Keys that disappear are reported at once, without the limit on those that appear */
+	assert_int_equal(nlog, TABLE);
 	ifc_pkeys_stop(&k);
 }
 
-/* An SM, or an attacker in its place, writes the table a thousand times a second. */
+/*
+ * An SM, or an attacker in its place, writes the table a thousand times a second. The number of
+ * reports must stay bounded.
+ */
 static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 {
 	struct ifc_pkeys k;
@@ -216,8 +229,8 @@ static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 	for (ns_t ms = 0; ms < 10000; ms++) {
 		fill(ms % 2 ? 40 : 0);
 		/*
-		 * This P_Key is in the table all the time. It must get its interface although the
-		 * other P_Keys change.
+		 * P_Key 0x9000 is in the table all the time. It must be reported once, although the
+		 * others change.
 		 */
 		table[TABLE - 1] = 0x9000;
 		update_at(&k, NS_MSEC(ms));
@@ -269,7 +282,10 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	update(&k);
 	assert_int_equal(nlog, 3);
 	assert_int_equal(k.n, 2);
-	/* Other changes of the port and other P_Keys neither make the call earlier, nor delay it. */
+	/*
+	 * The call of came() for 0x8002 failed. Updates and other P_Keys must neither make the next
+	 * call come earlier, nor delay it.
+	 */
 	for (ns_t ms = 1; ms < 500; ms++)
 		update_at(&k, NS_MSEC(ms));
 	fill(4);
@@ -279,13 +295,15 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	pass(&k, NS_SEC(1));
 	assert_int_equal(times_told(0x8002), 2);
 	pass(&k, NS_SEC(600));
-	/* After each failure came() is called again after 1, 2, 4, ... 64 s, and then every 64 s */
+	/*
+	 * After each failure came() is called again: after 1, 2, 4, ... 64 s, and then every 64 s.
+	 */
 	assert_int_equal(times_told(0x8002), 1 + 7 + (600 - 127) / 64);
 	refused = 0;
 	pass(&k, NS_SEC(700));
 	assert_int_equal(k.n, 4);
 	assert_int_equal(timers_next(&timers), NS_NEVER);
-	/* gone() is not called for a P_Key for which came() did not succeed. */
+	/* came() for 0x8005 never succeeded, so gone() must not be called for it. */
 	refused = 0x8005;
 	fill(5);
 	update_at(&k, NS_SEC(701));

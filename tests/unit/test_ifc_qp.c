@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* Queue pairs of an interface, on a fake CA whose results the test sets. */
+/* Tests the queue pairs of an interface, on a fake CA whose results the test sets. */
 
 #define QPS 8
 
@@ -87,7 +87,7 @@ static const struct ca_ops ops = {
 	.post_send = fake_post,
 };
 
-/* --- a fake CA, and an interface of which only the port exists */
+/* --- a fake CA, and an interface that has only those parts that ifc_qp uses */
 
 static struct ca ca = { .ops = &ops };
 static struct timers timers;
@@ -135,7 +135,10 @@ static void *open_station(const uint8_t mac[6])
 	return qp;
 }
 
-/* rq_depth of the HLD of 2002, section 4.2; the ring itself is the CA's */
+/*
+ * The setting rq_depth (HLD of 2002, section 4.2) must be the depth of the queue pair's receive
+ * ring, which the CA makes.
+ */
 static void test_H34_rq_depth_is_the_ring_of_the_queue_pair(void **state)
 {
 	begin();
@@ -151,8 +154,8 @@ static void test_H34_rq_depth_is_the_ring_of_the_queue_pair(void **state)
 }
 
 /*
- * A QPN is a hash of the names and must not change between runs, because other nodes have it in
- * their caches.
+ * A QPN is a hash of the port's GUID, the P_Key, the name and the MAC. It must be the same in every
+ * run, because other nodes keep it in their caches.
  */
 static void test_qpn_is_the_same_every_time_and_its_own_for_each_mac(void **state)
 {
@@ -174,7 +177,7 @@ static void test_qpn_is_the_same_every_time_and_its_own_for_each_mac(void **stat
 	iface.name[3] = '0';
 	port.guid = 0x200;
 	assert_int_not_equal(ifc_qpn_hint(&iface, a), of_a);
-	/* A configured QPN is for the interface itself, not for its stations. */
+	/* A QPN from the configuration is for the interface itself, and not for its stations. */
 	iface.qpn = 0x123456;
 	assert_int_equal(ifc_qpn_hint(&iface, NULL), 0x123456);
 	assert_int_not_equal(ifc_qpn_hint(&iface, a), 0x123456);
@@ -189,14 +192,15 @@ static void test_reset_and_new_keys_are_for_all_queue_pairs(void **state)
 	assert_int_equal(ifc_qp_create(&iface, 1, 0), 0);
 	sa = open_station(a);
 	assert_int_equal(ifc_qp_modify(&iface, 2, 0x80000b1b), 0);
-	/* a queue pair that is made later gets the current P_Key index and Q_Key */
+	/* a queue pair that is made after the change must get the current P_Key index and Q_Key */
 	sb = open_station(b);
 	for (unsigned int i = 0; i < nqps; i++) {
 		assert_int_equal(qps[i].pkey_index, 2);
 		assert_int_equal(qps[i].qkey, 0x80000b1b);
 	}
 	/*
-	 * If one queue pair refuses, the error is returned, so that the link tries again for all.
+	 * One queue pair refuses the change. The others must be changed, and the error must be
+	 * returned, so that the link tries all of them again.
 	 */
 	qps[1].modify_err = -EINVAL;
 	assert_int_equal(ifc_qp_modify(&iface, 3, 7), -EINVAL);
@@ -211,8 +215,8 @@ static void test_reset_and_new_keys_are_for_all_queue_pairs(void **state)
 }
 
 /*
- * If a packet arrives before a queue pair is armed, the queue pair is put into a list for polling.
- * Closing the queue pair removes it from the list.
+ * A packet arrives before a queue pair is armed, so the queue pair is put into a list for polling.
+ * Closing the queue pair must remove it from this list.
  */
 static void test_ready_queue_pairs_are_noted_and_forgotten(void **state)
 {
@@ -245,7 +249,10 @@ static void test_no_queue_pair_for_a_station(void **state)
 	end();
 }
 
-/* In a batch from several senders, each packet is posted to the queue pair of its sender. */
+/*
+ * A batch has packets of the interface and of stations. Each packet must be posted to the queue
+ * pair of its sender.
+ */
 static void test_batch_goes_to_the_queue_pairs_it_names(void **state)
 {
 	struct eth_send v[PKT_BATCH] = { 0 };

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* The transmit watchdog. The test sets the length of the send queue, and time is virtual. */
+/* Tests the transmit watchdog. The test sets the length of the send queue, and time is virtual. */
 
 static struct ca_send_queue queue;
 static unsigned int flushes;
@@ -94,13 +94,13 @@ static void test_H15_packets_that_do_not_leave_in_time_are_a_timeout(void **stat
 	assert_string_equal(last_line,
 			    "uib0@h1: transmit timeout: no packet left the port for 100 ms; 3 "
 			    "that waited were discarded");
-	/* The queue is empty, so there is nothing to watch. */
+	/* The time-out has emptied the send queue, so no further time-out may follow. */
 	pass(NS_SEC(1));
 	assert_int_equal(iface.watchdog.timeouts, 1);
 	assert_true(timers_next(&timers) == NS_NEVER);
 	/*
-	 * Packets that are posted later have the whole time-out again. The log gets one line until
-	 * a packet leaves.
+	 * A packet that is posted later must have the whole time-out again. The log may get no
+	 * second line until a packet has been sent.
 	 */
 	last_line[0] = '\0';
 	queue.waiting = 1;
@@ -126,7 +126,9 @@ static void test_H15_a_slow_queue_is_no_timeout(void **state)
 		pass(NS_MSEC(90));
 	}
 	assert_int_equal(iface.watchdog.timeouts, 0);
-	/* Packets are posted all the time, but none is sent. */
+	/*
+	 * Packets are posted all the time, but none is sent. The time-out must come all the same.
+	 */
 	for (unsigned int n = 0; n < 30; n++) {
 		ifc_watchdog_posted(&iface, now);
 		pass(NS_MSEC(10));
@@ -173,7 +175,7 @@ static void test_a_full_queue_that_moves_is_not_stalled(void **state)
 	assert_true(timers_next(&timers) == NS_NEVER);
 }
 
-/* If a CA reports the end of a stall, it need not be polled. */
+/* The CA reports that a stall has ended. The TAP must be read again without a poll of the CA. */
 static void test_a_report_of_room_lets_the_tap_go_on(void **state)
 {
 	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };

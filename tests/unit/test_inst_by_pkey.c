@@ -14,8 +14,8 @@
 #include "inst/iface.h"
 
 /*
- * TAPs of a section that has an interface for each P_Key. The test plays the helper, at the other end of a socket
- * pair, and the kernel behind the TAP.
+ * Tests the TAPs of a configuration section that has an interface for each P_Key. The test acts as
+ * the helper, at the other end of a socket pair, and as the kernel, which puts frames into a TAP.
  */
 
 #define PKTS 8
@@ -84,7 +84,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A frame that the host sends waits in the TAP: a virtio-net header, and an Ethernet frame. */
+/*
+ * Put @frames frames of the host into the TAP: a virtio-net header and an Ethernet frame each. They
+ * wait there.
+ */
 static void host_sends(struct rig *r, unsigned int frames)
 {
 	static const uint8_t frame[10 + 60];
@@ -114,7 +117,7 @@ static void park(struct rig *r, int err)
 	assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
 }
 
-/* Runs the loop until a timer has fired. Returns false if there is no timer. */
+/* Run the loop until a timer has fired. Returns false if there is no timer. */
 static bool turn(struct rig *r)
 {
 	struct timers *t = &r->in.loop.timers;
@@ -127,8 +130,8 @@ static bool turn(struct rig *r)
 }
 
 /*
- * Frames that were sent with one P_Key are never sent with another P_Key, because a TAP is not free before it is
- * empty.
+ * Frames that the host sent to one P_Key's interface must never be sent with another P_Key. So a
+ * TAP must not become free for another P_Key before it is empty.
  */
 static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 {
@@ -194,7 +197,10 @@ static void test_H30_a_tap_that_the_helper_lost_is_lost(void **state)
 	assert_false(turn(r));
 }
 
-/* If an interface got a TAP now, it would join its group while the instance is leaving all groups. */
+/*
+ * The instance is stopping, and so leaving all groups. No interface may get a TAP now, because it
+ * would join its group.
+ */
 static void test_H30_no_interface_gets_a_tap_after_a_stop_began(void **state)
 {
 	struct rig *r = *state;

@@ -5,7 +5,10 @@
 
 #include "check.h"
 
-/* Answer the questions of @f from @now on at once, with @gen, until no question is due before @until. */
+/*
+ * Answer each question that @f asks from @now on with the namespace number @gen, until no question
+ * is due before @until. Returns the number of questions.
+ */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
 	unsigned int n = 0;
@@ -46,7 +49,10 @@ static void test_follow_has_one_question_at_a_time(void **state)
 	follow_asked(&f);
 	follow_event(&f);
 	assert_true(follow_next(&f) == NS_NEVER);
-	/* The event came after the helper was asked, so the helper's answer may be older than the event. */
+	/*
+	 * An event came after the question was sent, so the answer may be older than the event. The
+	 * question must be asked again.
+	 */
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
 }
@@ -62,8 +68,8 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
 	/*
-	 * `ip netns add` makes the file and mounts the namespace on it later, which raises no inotify event. So the
-	 * helper is asked again without an event.
+	 * `ip netns add` makes a file, and mounts the namespace on it later, which raises no
+	 * inotify event. So the question must be asked again without an event.
 	 */
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);
@@ -75,7 +81,10 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_next(&f), NS_SEC(13));
 }
 
-/* The helper passes the files of the new namespace only after the daemon has closed the files of the old one. */
+/*
+ * The namespace is replaced, and the first answer is that it is lost. The daemon then closes its
+ * files, and only a second question brings the files of the new namespace.
+ */
 static void test_follow_namespace_is_replaced_between_two_questions(void **state)
 {
 	struct follow f;
@@ -86,7 +95,7 @@ static void test_follow_namespace_is_replaced_between_two_questions(void **state
 	assert_int_equal(follow_asked(&f), 1);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
-	/* The second question is sent before the regular interval ends. */
+	/* the second question is sent soon, not only after the regular interval */
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_MSEC(1500));
 	assert_int_equal(follow_asked(&f), 0);
 	assert_int_equal(follow_answered(&f, 2, NS_SEC(2)), FOLLOW_CAME);
@@ -120,7 +129,10 @@ static void test_follow_while_gone_is_asked_once_a_second(void **state)
 	assert_in_range(ask_until(&f, 0, NS_SEC(100), 0), 95, 105);
 }
 
-/* Each question finds another namespace, and names are added and removed all the time. */
+/*
+ * Each question finds another namespace, and names are added and removed all the time. The
+ * questions must become rarer.
+ */
 static void
 test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(void **state)
 {
@@ -143,7 +155,10 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 		}
 	}
 	assert_in_range(n, 10, 20);
-	/* After a minute of presence a loss counts as the first loss again. */
+	/*
+	 * The namespace was present for a minute. The next loss must be handled as the first one,
+	 * without a delay.
+	 */
 	now += NS_SEC(60);
 	follow_event(&f);
 	follow_asked(&f);

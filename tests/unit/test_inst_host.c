@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* A host with the kernel's events from @ret_kernel, the kernel's end of a socket */
+/* Make a host that gets the kernel's events from a socket; @ret_kernel is the kernel's end of it */
 static void host_of_kernel(struct inst *in, struct inst_host *h, int *ret_kernel)
 {
 	struct netdev_ns_files files = { .igmp = -1, .igmp6 = -1, .rtnl = -1, .dump = -1 };
@@ -25,7 +25,7 @@ static void host_of_kernel(struct inst *in, struct inst_host *h, int *ret_kernel
 	*ret_kernel = s[1];
 }
 
-/* Runs the loop once, and the timers that are due at @now */
+/* Run the loop once, and run the timers that are due at @now */
 static void turn(struct inst *in, ns_t now)
 {
 	bool busy = false;
@@ -52,7 +52,10 @@ static unsigned int asked_for(int kernel)
 	return recv(kernel, nlh, sizeof(nlh), 0) > 0 ? nlh->nlmsg_type : 0;
 }
 
-/* The kernel refuses the list of links after a loss of events, for want of memory. */
+/*
+ * Events were lost, and the kernel refuses the list of links for want of memory. The host must ask
+ * for the list again.
+ */
 static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 {
 	struct inst in;
@@ -80,8 +83,8 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 }
 
 /*
- * A stop begins before the kernel's events are read again. These events would set interfaces up
- * that are just leaving their groups.
+ * Events of the kernel are waiting when a stop begins. The host must not read them, because they
+ * would set interfaces up that are leaving their groups.
  */
 static void test_host_reads_no_events_after_a_stop_began(void **state)
 {

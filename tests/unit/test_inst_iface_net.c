@@ -13,7 +13,10 @@
 #include "inst/iface.h"
 #include "util/be.h"
 
-/* The helper is played by the test, at the other end of a socket pair. */
+/*
+ * Tests the settings of an interface that the helper makes. The test acts as the helper, at the
+ * other end of a socket pair.
+ */
 
 struct rig {
 	struct inst in;
@@ -61,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Fill or empty the helper's queue of jobs. While it is full, jobs are refused. */
+/* Make the helper's queue of jobs full, so that jobs are refused, or no longer full. */
 static void queue_full(struct rig *r, bool full)
 {
 	if (full)
@@ -113,9 +116,9 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 }
 
 /*
- * More addresses are removed during a search than can be stored. The kernel is then asked to delete all neighbours
- * that it has learnt, even those with other addresses. Addresses that are removed after that are deleted one by one
- * again.
+ * While the helper searches the kernel's neighbours, more addresses are removed than can be stored.
+ * The helper must then be asked to delete all neighbours that the kernel has learnt. Addresses that
+ * are removed later must be deleted one by one again.
  */
 static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
 {
@@ -152,8 +155,9 @@ static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void 
 }
 
 /*
- * The helper searches the whole table of neighbours for each job, so a table of 150,000 entries would keep it busy.
- * After a search, the next search waits ten times as long as this search took; other settings do not wait.
+ * The helper searches the whole table of neighbours for each job, which for 150,000 entries would
+ * keep it busy all the time. After a search, the next one must wait ten times as long as this
+ * search took. Other settings must not wait.
  */
 static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 {
@@ -183,8 +187,8 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 }
 
 /*
- * The namespace exists again. The addresses are sent in their order, each as soon as the helper has accepted the one
- * before.
+ * The namespace exists again, so its addresses have to be set. They must be sent in their order,
+ * each only when the helper has accepted the one before.
  */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
@@ -212,7 +216,10 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 	assert_int_equal(r->req.link.set, RTNL_SET_UP);
 }
 
-/* The LID has changed. The address made of the old LID is deleted, and then the other settings are sent. */
+/*
+ * The LID has changed, and with it a link-local address. The old address must be deleted first, and
+ * then the other settings must be sent.
+ */
 static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
 {
 	struct rig *r = *state;
@@ -239,7 +246,7 @@ static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_l
 	assert_int_equal(timers_next(&r->in.loop.timers), NS_NEVER);
 }
 
-/* The same case, but the queue is full when the old address is to be deleted */
+/* As in the test before, but the queue is full when the old address is to be deleted */
 static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
 {
 	struct rig *r = *state;
@@ -259,8 +266,8 @@ static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(v
 }
 
 /*
- * If a stable identifier cannot be written, the TAP would appear and disappear with each attempt, so attempts become
- * rare.
+ * A stable identifier cannot be written, so the helper refuses the TAP each time. The requests must
+ * become rarer, because the TAP appears and disappears with each.
  */
 static void test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often(void **state)
 {

@@ -16,7 +16,10 @@
 #include "inst/inst.h"
 #include "netdev/rtnl_msg.h"
 
-/* The kernel is played by the test, at the other end of a socket pair. */
+/*
+ * Tests dumps of the kernel's neighbour table. The test acts as the kernel, at the other end of a
+ * socket pair.
+ */
 
 #define HOSTS 2
 
@@ -32,7 +35,7 @@ struct rig {
 	struct inst_host host[HOSTS];
 	int kernel[HOSTS]; /* the kernel's end of host[i].dump */
 	uint32_t seq[HOSTS]; /* number of the last request */
-	int always; /* descriptor that is always readable, for the watch .other */
+	int always; /* descriptor that is always readable; the loop watches it with .other */
 	struct loop_fd other;
 	unsigned int others; /* calls of .other */
 	struct owner o[3];
@@ -86,7 +89,7 @@ static int teardown(void **state)
 
 /* ----- the kernel */
 
-/* The kernel receives a request for the table of @family, AF_INET or AF_INET6. */
+/* Check that the kernel has got a request for the table of @family (AF_INET or AF_INET6). */
 static void asked(struct rig *r, unsigned int host, uint8_t family)
 {
 	char buf[256] __attribute__((aligned(4)));
@@ -115,7 +118,7 @@ static void answer(struct rig *r, unsigned int host, struct nlmsghdr *nlh)
 	assert_int_equal(send(r->kernel[host], nlh, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 }
 
-/* A piece with one entry, of interface 7 */
+/* Send a part of a dump with one entry, which is of interface 7 */
 static void piece(struct rig *r, unsigned int host, uint8_t last, uint16_t flags)
 {
 	char buf[256] __attribute__((aligned(4)));
@@ -244,7 +247,10 @@ static void test_neigh_dump_of_a_table_that_changed_says_so(void **state)
 	struct rig *r = *state;
 	struct owner *o = r->o;
 
-	/* The mark may be on any message of the dump; it has no effect on later messages. */
+	/*
+	 * Any message of a dump may have the mark NLM_F_DUMP_INTR. The dump must then end with
+	 * -EAGAIN, and the mark must not affect later dumps.
+	 */
 	for (unsigned int marked = 0; marked < 3; marked++) {
 		start(r, o, 0);
 		asked(r, 0, AF_INET);
@@ -269,7 +275,7 @@ static void test_neigh_dump_refused_by_the_kernel_ends(void **state)
 	turn(r);
 	assert_int_equal(o->done, 1);
 	assert_int_equal(o->err, -EBUSY);
-	/* A request that cannot be sent is refused at once. */
+	/* The request cannot be sent, so neigh_dump_start() must return the error. */
 	close(r->kernel[0]);
 	r->kernel[0] = -1;
 	signal(SIGPIPE, SIG_IGN);
@@ -322,7 +328,10 @@ static void test_neigh_dump_cancelled_is_read_to_its_end_for_nobody(void **state
 	assert_int_equal(o[0].entries, 1);
 	neigh_dump_cancel(&o[0].dump);
 	neigh_dump_cancel(&o[1].dump); /* this dump waits for its turn */
-	/* overwrite both structs, as if their owners had freed them */
+	/*
+	 * overwrite two of the structs, as if their owners had freed them; they must not be used
+	 * any more
+	 */
 	memset(o, 0xa5, 2 * sizeof(*o));
 	turns(r, 2);
 	end_both_families(r, 0);

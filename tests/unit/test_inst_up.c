@@ -18,9 +18,10 @@
 #include "inst/port.h"
 
 /*
- * A port has an interface for each of its P_Keys. Tests when these interfaces count as up, for `uipoib wait` and `run
- * -- CMD`. The fabric is real; P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper receives
- * requests and never answers, so the test sets the carrier. Time is virtual.
+ * Tests when the interfaces of a section that has one for each P_Key count as up, for which `uipoib
+ * wait` and `run -- CMD` wait. The fabric is real: the P_Keys 0x7fff and 0x14 have a broadcast
+ * group, and 0x18 has none. The helper gets requests and never answers, so the test sets the
+ * carrier. Time is virtual.
  */
 
 #define DEVICES 3
@@ -86,7 +87,10 @@ static int setup(void **state)
 	if (loop_init(&r->in.loop))
 		return -1;
 	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* This time is later than any uptime, because inst_work() reads the real clock after its first round. */
+	/*
+	 * inst_work() reads the real clock after its first round. The virtual time begins later
+	 * than any uptime, so that it never goes back.
+	 */
 	r->now = r->in.loop.now = NS_SEC(1000000000);
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->helper.sock = s[0];
@@ -145,7 +149,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The interface of a P_Key, with the @k-th TAP, or none if @k is DEVICES */
+/* Add the interface of a P_Key. It gets TAP number @k, or no TAP if @k is DEVICES */
 static struct inst_iface *add(struct rig *r, uint16_t pkey, unsigned int k)
 {
 	struct conf_iface c = r->b.conf;
@@ -192,7 +196,10 @@ static unsigned int fault(struct rig *r, const char *text)
 	return id;
 }
 
-/* A join that got no answer says nothing about the group. */
+/*
+ * The first join of a partition got no answer, which does not mean that the group is missing. So
+ * its interface must be waited for.
+ */
 static void test_by_pkey_waits_for_a_partition_whose_first_join_was_lost(void **state)
 {
 	struct rig *r = *state;
@@ -223,7 +230,10 @@ static void test_by_pkey_does_not_wait_for_a_partition_without_a_group(void **st
 	assert_true(waited_for(r, i)); /* the SA has not answered yet */
 	run_for(r, NS_SEC(2));
 	assert_true(by_pkey_up(&r->b, NULL));
-	/* The SA is silent, so it is not known whether the group exists. */
+	/*
+	 * Now the SA does not answer, so it is not known whether the group exists. The interface
+	 * must be waited for.
+	 */
 	fault(r, "cut mad");
 	run_for(r, NS_SEC(60));
 	assert_true(waited_for(r, i));

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* Clauses of RFC 4391 that other tests cover only in passing; each has a test of its own here. */
+/*
+ * Clauses of RFC 4391 that other tests check only besides something else. Each has a test of its
+ * own here.
+ */
 
 static struct ipoib_rig r;
 
@@ -12,7 +15,7 @@ static struct sa_group *bcast_at_sa(void)
 	return sa_group_find(&r.s.sa, &g);
 }
 
-/* Receive a packet from LID 9 and QPN 0x77, without a GRH. */
+/* Let a packet of LID 9 and QPN 0x77 without a GRH arrive. */
 static enum ipoib_drop rx(const void *data, size_t len, struct ipoib_rx *v)
 {
 	*v = (struct ipoib_rx){
@@ -46,7 +49,8 @@ static void test_R13_limited_broadcast_leaves_by_the_broadcast_group(void **stat
 	assert_memory_equal(&r.sent[0].attr.dgid, &g, sizeof(g));
 	assert_memory_equal(g.raw + 6, "\0\0\0\0\0\0\xff\xff\xff\xff", 10); /* 48 zeros, 32 ones */
 	assert_int_equal(r.sent[0].attr.dlid, bcast_at_sa()->rec.mlid);
-	assert_int_equal(r.s.sa.asks, 0); /* the link itself is a member, so no join is sent */
+	/* the link is a member of the group already, so no join is sent */
+	assert_int_equal(r.s.sa.asks, 0);
 	rig_fini(&r);
 }
 
@@ -76,7 +80,7 @@ static void test_R30_reserved_octets_do_not_matter(void **state)
 		assert_int_equal(rx(b, sizeof(b), &v), IPOIB_DROP_NONE);
 		assert_int_equal(v.ethertype, 0x0800);
 	}
-	/* rig_record() checks that the reserved octets are zero */
+	/* rig_record(), which stores each sent packet, checks that the reserved octets are zero */
 	assert_int_equal(tx_bcast(0x0800, 40), IPOIB_SEND);
 	rig_fini(&r);
 }
@@ -106,7 +110,7 @@ static void test_R35_2044_octets_pass_and_2045_do_not(void **state)
 	assert_int_equal(bcast_at_sa()->rec.mtu_code, IB_MTU_2048);
 	assert_int_equal(r.mtu, 2044);
 	assert_int_equal(tx_bcast(0x0800, 2044), IPOIB_SEND);
-	/* with the encapsulation, the packet is as long as the whole IB MTU */
+	/* with the encapsulation the packet has 2048 octets, which is the whole IB MTU */
 	assert_int_equal(r.sent[0].len, 2048);
 	assert_int_equal(tx_bcast(0x0800, 2045), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_TOO_BIG), 1);
@@ -137,15 +141,15 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 		rig_up(&r);
 		assert_int_equal(r.mtu, octets[k] - 4);
 		assert_int_equal(tx_bcast(0x0800, octets[k] - 4), IPOIB_SEND);
-		/* an MTU below IPv6's minimum of 1280 is reported */
+		/* the log must warn of an MTU below 1280, the minimum of IPv6 */
 		assert_int_equal(too_small, octets[k] - 4 < 1280);
 		rig_fini(&r);
 	}
 }
 
 /*
- * Clauses R43 and R52: the QP gets the link's Q_Key, and a new Q_Key when the link's changes.
- * test_hca_addr.c tests that the HCA compares Q_Keys.
+ * The QP must get the Q_Key of the broadcast group, and a new Q_Key when that of the group changes
+ * (clauses R43 and R52). That an HCA compares Q_Keys is tested in test_hca_addr.c.
  */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)
@@ -159,8 +163,8 @@ test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	for (uint32_t qkey = 0x80000b1b; qkey <= 0x80000b1c; qkey++) {
 		/*
-		 * The SA changes the Q_Key of all groups of the link; the answer to the next join
-		 * contains the new Q_Key.
+		 * The SA changes the Q_Key of all groups of the link. The link gets to know this by
+		 * the answer to its next join.
 		 */
 		bcast_at_sa()->rec.qkey = rig_sa_group(&r, 0xefabcdef)->rec.qkey = qkey;
 		sac_reregister(r.s.sac, r.s.now);
@@ -217,7 +221,7 @@ static void test_R49_gid_is_subnet_prefix_and_port_guid(void **state)
 	ipoib_link_info(r.link, &i);
 	assert_true(ib_gid_prefix(&i.lladdr.gid) == ib_gid_prefix(&r.port.gid));
 	assert_true(ib_gid_guid(&i.lladdr.gid) == 0x0002c90300000005ull);
-	/* A new subnet prefix gives the interface a new address. */
+	/* A new subnet prefix must give the interface a new address. */
 	r.port.gid = ib_gid_of(0xfec0000000000001ull, 0x0002c90300000005ull);
 	rig_port(&r);
 	rig_run(&r, NS_SEC(1));
@@ -242,8 +246,8 @@ static void test_R51_multicast_from_a_peer_proves_no_path_to_it(void **state)
 	assert_non_null(v.src);
 	pkt_free(v.pkt);
 	/*
-	 * The packet contains its sender's LID, but the SA is asked for the path, and only the SA's
-	 * answer is used.
+	 * The LID of a received packet's sender must not be used: the SA must be asked for the
+	 * path, and only its answer is used.
 	 */
 	assert_int_equal(rig_tx_neigh(&r, v.src, 1), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
@@ -273,8 +277,8 @@ static void test_R53_pkey_is_the_configured_one_whatever_a_group_says(void **sta
 }
 
 /*
- * RFC 4755 uses these bits for connected mode. We ignore them in received addresses, and send
- * zeros.
+ * RFC 4755 uses reserved bits of the address for connected mode. They must be ignored in received
+ * addresses, and sent as zeros.
  */
 static void test_R74_reserved_bits_of_a_peers_address_change_nothing(void **state)
 {

@@ -3,15 +3,14 @@
 #include "util/frame.h"
 
 /*
- * The data path packet by packet: encapsulation, sizes, types, own echoes, and how the sender is
- * found.
+ * Tests the data path of a link packet by packet: encapsulation, sizes, ethertypes, copies of its
+ * own packets, and how the sender of a packet is found.
  */
 
 static struct ipoib_rig r;
 
 /*
- * Return a GRH from @src to @dgid, in the form in which a receive buffer contains it before the
- * payload.
+ * Return a GRH from @src to @dgid, in the form in which a receive buffer has it before the payload.
  */
 static const uint8_t *grh_of(unsigned int src, const ib_gid *dgid)
 {
@@ -116,13 +115,14 @@ static void test_R34_with_and_without_grh(void **state)
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
 	/*
-	 * The GRH of the packet before made the LID known, so LID and QPN are now enough to find
-	 * the sender.
+	 * The packet before had a GRH, which made the sender's LID known. So the sender must be
+	 * found by LID and QPN, although this packet has no GRH.
 	 */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
-	v = rx_of(0x0800, 9, 0x78, 20); /* the same LID with another QPN is another neighbour */
+	/* the same LID with another QPN is another neighbour, which is not known */
+	v = rx_of(0x0800, 9, 0x78, 20);
 	rx(&v);
 	assert_null(v.src);
 	rig_fini(&r);
@@ -160,8 +160,8 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
 	/*
-	 * When the neighbour appears at another LID, the old LID and QPN lead to no neighbour; an
-	 * earlier owner of the LID is not found again.
+	 * A packet shows that the neighbour is at another LID. No neighbour may be found by the old
+	 * LID and QPN any more, also not the one that was there before.
 	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
 	v.grh = grh_of(10, &own);
@@ -196,10 +196,10 @@ static void test_I27_own_echo_is_dropped(void **state)
 		enum ipoib_drop want;
 	} t[] = {
 		{ RIG_LID, RIG_QPN, RIG_LID, IPOIB_DROP_OWN_ECHO },
-		/* the packet is from another interface of this port */
+		/* sent by another interface of this port */
 		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE },
 		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN at another port */
-		/* a GRH whose source GID is not ours, so the packet came through a router */
+		/* the source GID of the GRH is not ours, so the packet came through a router */
 		{ RIG_LID, RIG_QPN, 9, IPOIB_DROP_NONE },
 	};
 
@@ -251,7 +251,7 @@ static void test_R37_packets_above_the_mtu_are_dropped(void **state)
 	v.pkt = rig_pkt(&r, 1, 2045);
 	assert_int_equal(rig_tx(&r, &v), IPOIB_DROP);
 	assert_int_equal(v.reason, IPOIB_DROP_TOO_BIG);
-	/* A super-frame gets one encapsulation header; it is segmented later. */
+	/* A super-frame gets one encapsulation header, because it is cut into segments later. */
 	v.pkt = rig_pkt(&r, 1, 30000);
 	frame_info(v.pkt)->gso = FRAME_GSO_TCP4;
 	frame_info(v.pkt)->gso_size = 2004;
@@ -286,7 +286,8 @@ static void test_a_batch_gets_a_verdict_each(void **state)
 	v[1].dst = IPOIB_DST_NEIGH;
 	v[1].neigh = rig_neigh(&r, 9, 0x77);
 	v[2].dst = 99;
-	v[3].dst = IPOIB_DST_MCAST4; /* the destination is 0.0.0.0, which is no multicast address */
+	/* the destination is 0.0.0.0, which is no multicast address, so the packet is dropped */
+	v[3].dst = IPOIB_DST_MCAST4;
 	ipoib_tx(r.link, v, 4, r.s.now);
 	assert_int_equal(v[0].verdict, IPOIB_SEND);
 	assert_int_equal(v[1].verdict, IPOIB_HELD);

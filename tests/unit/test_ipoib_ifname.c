@@ -12,11 +12,15 @@ static void test_H11_interfaces_are_named_by_ca_port_and_pkey_in_hexadecimal(voi
 		unsigned int ca, port;
 		uint16_t pkey;
 	} v[] = {
-		{ "ib0_1_14", 0, 1, 0x0014 }, /* the document's own example: CA 0, port 1, partition 20 */
-		{ "ib0_1_14", 0, 1, 0x8014 }, /* a full member is on the same link */
-		{ "ib0_1_7fff", 0, 1, 0xffff },	     { "ib0_2_1", 0, 2, 0x8001 },
+		/* the example in the HLD of 2002: CA 0, port 1, partition 20 */
+		{ "ib0_1_14", 0, 1, 0x0014 },
+		/* the P_Key of a full member names the same link, so the name is the same */
+		{ "ib0_1_14", 0, 1, 0x8014 },
+		{ "ib0_1_7fff", 0, 1, 0xffff },
+		{ "ib0_2_1", 0, 2, 0x8001 },
 		{ "ib3f_fe_7ffe", 63, 254, 0xfffe }, /* the largest numbers */
-		{ "ib3f_fe_", 63, 254, 0 }, /* the beginning of the names for all P_Keys */
+		/* P_Key 0: the beginning that the names for all P_Keys of the port have */
+		{ "ib3f_fe_", 63, 254, 0 },
 	};
 	const struct ipoib_profile *p = ipoib_profile_find("hld2002");
 	char name[IPOIB_IFNAME_LEN];

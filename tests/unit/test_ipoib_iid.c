@@ -7,7 +7,7 @@
 
 static void test_R38_R40_u_bit_is_set_whatever_the_guid_had(void **state)
 {
-	/* The u bit of a GUID is toggled if it is 0. If it is 1, it stays 1. */
+	/* The u bit of this GUID is 0, so it must be set to 1. (If it is 1, it stays 1.) */
 	static const uint8_t want[8] = { 0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x12, 0x34 };
 	uint8_t iid[8];
 
@@ -40,8 +40,9 @@ static void test_R39_R42_link_local_address(void **state)
 }
 
 /*
- * RFC 7217 section 5: the identifier depends on the secret, the interface, the link and the prefix. The kernel adds the
- * prefix; the octets here were computed by a separate implementation of SipHash-2-4 in Python.
+ * RFC 7217 section 5: the identifier depends on the secret, the interface, the link and the prefix.
+ * The kernel adds the prefix. The octets here were computed by another implementation of
+ * SipHash-2-4, in Python.
  */
 static void test_S1_secret_of_an_interface(void **state)
 {
@@ -52,7 +53,10 @@ static void test_S1_secret_of_an_interface(void **state)
 
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0xffff, "uib0@h1");
 	assert_memory_equal(got, want, 16);
-	/* A limited member of the same partition is the same interface. */
+	/*
+	 * A P_Key with another membership bit is the same partition, so the identifier must be the
+	 * same.
+	 */
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0x7fff, "uib0@h1");
 	assert_memory_equal(got, want, 16);
 	ipoib_stable_secret(other, key2, 0x0002c90300001234ull, 0xffff, "uib0@h1");
@@ -87,13 +91,14 @@ static void test_profile_rfc4391_is_the_default_row(void **state)
 	assert_ptr_equal(ipoib_profile_find("rfc4391"), p);
 	assert_null(ipoib_profile_find("rfc439"));
 	assert_int_equal(p->scope, 2); /* R20: link-local scope */
-	/* Clause R37: the IP MTU is the IB MTU less 4 octets */
+	/* Clause R37: the IP MTU is the IB MTU minus the 4 octets of the encapsulation. */
 	assert_int_equal(p->ip_mtu(2048), 2044);
 	assert_int_equal(p->ip_mtu(4096), 4092);
-	assert_int_equal(p->sender.join_state, MCM_JOIN_SEND_ONLY_NON); /* R62: sender's join */
+	/* clause R62: join state of senders that are not members */
+	assert_int_equal(p->sender.join_state, MCM_JOIN_SEND_ONLY_NON);
 	assert_int_equal(p->encap.len, 4);
 	p->encap.write(hdr, 0x86dd);
-	/* Clauses R29 and R30: the ethertype, and zeros */
+	/* The encapsulation is the ethertype (clause R29) and 16 bits of zero (clause R30). */
 	assert_memory_equal(hdr, "\x86\xdd\x00\x00", 4);
 	assert_int_equal(p->encap.read(hdr, 4), 0x86dd);
 	assert_true(p->encap.read(hdr, 3) < 0);

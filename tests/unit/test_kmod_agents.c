@@ -3,11 +3,14 @@
 #include "unit/kmod_rig.h"
 
 /*
- * The two SMAs and PMAs of this project, src/node and kmod, get the same requests. Their answers are compared octet
- * for octet. Two attributes are not compared, because they differ on purpose:
+ * The project has two implementations of the SMA and the PMA: src/node and kmod. Both get the same
+ * requests here, and their answers must have the same octets. Two things are not compared, because
+ * they differ on purpose:
  *
- *	SMInfo			src/node answers for this project's managers, and ib_core for managers that use umad
- *	writing a counter	kmod has no storage for counters that it never counts. They stay 0, whatever is written
+ *	SMInfo			src/node answers for this project's SMs, and ib_core for SMs
+ *				that use umad
+ *	writing a counter	kmod has no storage for counters that it never counts. They stay 0,
+ *				whatever is written
  */
 
 #define PORT 1
@@ -60,8 +63,8 @@ static void both_pass(unsigned int ms)
 }
 
 /*
- * Bring both links up. kmod's own link needs its silence and then a datagram. The other node is told directly that
- * its link is up.
+ * Bring both links up. The link of kmod needs a time of silence and then a datagram of its peer.
+ * src/node is told that its link is up.
  */
 static void both_up(void)
 {
@@ -110,7 +113,7 @@ static void encode(uint8_t mad[MAD_LEN], const struct request *q)
 	       q->class == MAD_CLASS_PERF ? sizeof(q->data) : SMP_DATA_LEN);
 }
 
-/* Return the answer of src/node, or NULL if there is none */
+/* Send the request @in to src/node. Returns the answer, or NULL if there is none */
 static const uint8_t *ask_node(const uint8_t in[MAD_LEN])
 {
 	bool smp = mad_class(in) == MAD_CLASS_SM_LID;
@@ -141,7 +144,10 @@ static void show(const char *who, const uint8_t *mad)
 	print_message("\n");
 }
 
-/* Asynchronous events that both implementations raise, with the numbers of the kernel's enum ib_event_type */
+/*
+ * Asynchronous events that both implementations raise: the event of src/node, and the number of the
+ * kernel's enum ib_event_type for kmod
+ */
 static const struct {
 	enum node_event node;
 	unsigned int kmod;
@@ -151,7 +157,10 @@ static const struct {
 	{ NODE_EV_GID_CHANGE, 18 },
 };
 
-/* Events that the last request raised, as a mask of the rows of the table */
+/*
+ * Return the events that src/node raised for the last request, as a mask of rows of the table
+ * events[]
+ */
 static unsigned int events_of_node(void)
 {
 	unsigned int mask = 0;
@@ -177,8 +186,8 @@ static unsigned int events_of_kmod(unsigned int before[ARRAY_SIZE(events)])
 }
 
 /*
- * Send the request to both implementations, and check that both raise the same events and give the same answer.
- * Return the answer, or NULL if neither answers.
+ * Send the request to both implementations, and check that they raise the same events and give the
+ * same answer. Returns the answer, or NULL if neither answers.
  */
 static const uint8_t *both(const struct request *q)
 {
@@ -240,7 +249,7 @@ static struct smp_port_info port_info(void)
 	return pi;
 }
 
-/* PortInfo in the form in which an SM writes it back without changing anything */
+/* Return the present PortInfo in the form in which an SM writes it to change nothing */
 static struct smp_port_info nop(void)
 {
 	struct smp_port_info pi = port_info();
@@ -352,7 +361,8 @@ static void test_mkey_protects_and_its_lease_ends(void **state)
 		assert_true((both(&q) != NULL) == (protect < 2));
 		q.method = MAD_METHOD_SET;
 		assert_null(both(&q));
-		both_pass(2100); /* the link of kmod needs a datagram each 3 s */
+		/* the link of kmod goes down without a datagram of its peer every 3 s */
+		both_pass(2100);
 		kmod_rig_hears(kmod);
 		q.method = MAD_METHOD_GET;
 		assert_non_null(both(&q));
@@ -373,7 +383,7 @@ static void test_pma_a_measurement(void **state)
 	struct request result = pma(MAD_METHOD_GET, PMA_ATTR_PORT_SAMPLES_RESULT);
 	struct pma_samples_result r;
 
-	/* start and interval of one second each, in ticks of 4 ns */
+	/* the sampling begins after one second and lasts one second; both are in ticks of 4 ns */
 	c.start = c.interval = 250000000;
 	c.select[0] = PMA_SAMPLE_RCV_PKTS;
 	c.select[1] = PMA_SAMPLE_XMIT_DATA;
@@ -385,7 +395,7 @@ static void test_pma_a_measurement(void **state)
 		both_count(KMOD_RIG_XMIT_DATA, 1ull << 31);
 		both_pass(600);
 		assert_int_equal(status_of(&result), 0);
-		/* another request has no effect until the first sampling has finished */
+		/* a further request must have no effect until the sampling has finished */
 		status_of(&control);
 	}
 	pma_samples_result_decode(&r, both(&result) + PMA_DATA_OFF, PMA_SAMPLES_RESULT_LEN);
@@ -458,7 +468,10 @@ static struct request random_request(void)
 	return q;
 }
 
-/* kmod takes its link down by itself 100 ms after a Set(PortInfo). The test does that for the other node. */
+/*
+ * The link of kmod goes down 100 ms after a Set(PortInfo) that demands it. Bring the link of
+ * src/node into the same state.
+ */
 static void follow(void)
 {
 	bool up;

@@ -4,7 +4,7 @@
 #include "unit/kmod_rig.h"
 
 /*
- * The state machines of kmod's link and port, and its traps, tested without a kernel
+ * Tests the state machines of kmod's link and port, and its traps, in user space
  * (tests/kernel/kernel.h).
  */
 
@@ -42,8 +42,8 @@ static void smp(u8 method, __be16 attr, const void *data)
 }
 
 /*
- * Send a Set(PortInfo) with these states; the other members are unchanged, as when an SM writes
- * them back.
+ * Send a Set(PortInfo) with these states. All other fields have their present values, as when an SM
+ * writes them back.
  */
 static void set_port(u8 state, u8 phys, u16 sm_lid)
 {
@@ -55,7 +55,7 @@ static void set_port(u8 state, u8 phys, u16 sm_lid)
 	i->sm_lid = cpu_to_be16(sm_lid);
 	i->linkspeed_portstate = state;
 	i->portphysstate_linkdown = phys << 4;
-	/* SubnetTimeOut 18, so a trap is repeated after 1.07 s */
+	/* SubnetTimeOut 18: a trap without a TrapRepress is repeated after 1.07 s */
 	i->clientrereg_resv_subnetto = 18;
 	smp(IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO, data);
 }
@@ -90,8 +90,8 @@ static void test_link_is_up_from_the_first_datagram_until_3_s_of_silence(void **
 }
 
 /*
- * After Set(Disabled) the link stays up for 100 ms so that the answer can be sent. The peer's first
- * datagram may arrive in this time.
+ * After Set(Disabled) the link stays in use for 100 ms, so that the answer can be sent. The first
+ * datagram of the peer arrives in this time, and must not bring the link up.
  */
 static void test_set_disabled_while_polling_is_kept_when_the_peer_speaks(void **state)
 {
@@ -125,8 +125,8 @@ static void test_set_disabled_while_up_is_kept_until_set_polling(void **state)
 }
 
 /*
- * ib_modify_port() writes the state first and then stops the link; a datagram of the peer arrives
- * in between.
+ * A datagram of the peer arrives while ib_modify_port() has written the new state but has not yet
+ * stopped the link. It must not bring the link up.
  */
 static void test_shutdown_is_kept_when_the_peer_speaks_meanwhile(void **state)
 {
@@ -172,8 +172,8 @@ static void test_a_notice_that_waits_is_sent_after_the_repress(void **state)
 }
 
 /*
- * The first notice was sent and the second one waits for its TrapRepress. When the port loses its
- * SM, both are dropped, so the next SM gets only notices of later events.
+ * One notice was sent, and a second one waits for the TrapRepress of the first. The port loses its
+ * SM. Both notices must be dropped, so that the next SM gets only notices of later events.
  */
 static void test_a_notice_that_waits_is_forgotten_with_its_sm(void **state)
 {

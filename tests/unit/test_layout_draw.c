@@ -8,7 +8,10 @@
 #include "check.h"
 #include "util/list.h"
 
-/* Pictures made from rows of the control protocol, with names that contain quotes and markup */
+/*
+ * Tests pictures (SVG and DOT) that are made from rows of the control protocol, with names that
+ * contain quotes and markup
+ */
 
 struct rig {
 	json_t *nodes, *ports;
@@ -51,7 +54,7 @@ static void add_node(struct rig *r, const char *fabric, const char *name, const 
 	json_array_append_new(r->nodes, row);
 }
 
-/* Both ends of a cable, each in a row */
+/* Add the two rows of a cable, one for each end */
 static void add_cable(struct rig *r, const char *fabric, const char *a, const char *b,
 		      const char *link)
 {
@@ -94,8 +97,8 @@ static unsigned int count(const char *text, const char *part)
 /* --- checkers */
 
 /*
- * Check the XML that layout_svg() may write: elements are nested, attributes are quoted, '&' begins
- * a character reference.
+ * Check that @p is XML of the kind that layout_svg() may write: elements are nested, attributes are
+ * quoted, and '&' only begins a character reference.
  */
 static void check_xml(const char *p)
 {
@@ -138,7 +141,7 @@ static void check_xml(const char *p)
 }
 
 /*
- * Check that each line of the DOT text is one statement, and that text of names is only inside
+ * Check that each line of the DOT text @p is one statement, and that names occur only inside
  * quotes.
  */
 static void check_dot(const char *p)
@@ -190,7 +193,7 @@ static void test_demo_fabric(void **state)
 	check_dot(dot);
 	assert_int_equal(count(dot, " -- "), 2);
 	assert_non_null(strstr(dot, "label=\"Switch2\\nLID 7\""));
-	/* from the lower level to the higher one */
+	/* the edge goes from the lower level to the higher one */
 	assert_non_null(
 		strstr(dot, "n2 -- n0 [taillabel=\"1\", headlabel=\"1\", tooltip=\"4xEDR\"];"));
 	assert_non_null(strstr(dot, "style=dashed"));

@@ -10,7 +10,10 @@
 #include "util/list.h"
 #include "util/prng.h"
 
-/* Levels, order and places of nodes, on fabrics for which a good picture is known and on random fabrics */
+/*
+ * Tests the levels, the order and the places of nodes in a picture, for fabrics with a known good
+ * picture and for random fabrics
+ */
 
 struct rig {
 	struct layout l;
@@ -31,7 +34,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Make room for one more element. The array is full whenever its length is a power of two, and then doubles. */
+/*
+ * Make room for one more element in an array of @n elements. Whenever @n is a power of two, the
+ * array is full, and its size is doubled.
+ */
 static void *grown(void *v, size_t n, size_t size)
 {
 	if (n & (n - 1))
@@ -57,7 +63,10 @@ static void cable(struct layout *l, unsigned int a, unsigned int b)
 	l->link[l->nlinks++] = (struct layout_link){ .a = a, .b = b, .up = true };
 }
 
-/* Place the nodes, and check what must be true of every picture: no nodes overlap, and all are inside it. */
+/*
+ * Place the nodes, and check what must hold for every picture: no two nodes overlap, and all nodes
+ * are inside the picture.
+ */
 static void place(struct layout *l)
 {
 	assert_int_equal(layout_place(l), 0);
@@ -81,7 +90,7 @@ static void place(struct layout *l)
 	}
 }
 
-/* Return the number of crossings between cables of two levels of switches */
+/* Return the number of crossings between cables that connect switches of two levels */
 static unsigned int crossings(const struct layout *l)
 {
 	unsigned int n = 0;
@@ -125,7 +134,7 @@ static void test_two_cas_back_to_back(void **state)
 	assert_int_equal(r->l.rows, 1);
 }
 
-/* The switches of a ring that all have CAs are side by side. */
+/* All switches of the ring have a CA. They must be side by side on one level. */
 static void test_ring_is_one_level(void **state)
 {
 	struct rig *r = *state;
@@ -141,11 +150,14 @@ static void test_ring_is_one_level(void **state)
 	for (unsigned int k = 0; k < 4; k++) {
 		assert_int_equal(r->l.node[k].level, 1);
 		assert_true(fabs(r->l.node[k].x - r->l.node[k + 4].x) <
-			    1e-9); /* the CA of the switch is below it */
+			    1e-9); /* the switch's CA is directly below the switch */
 	}
 }
 
-/* A chain S0 - S1 - S2 - S3 with CAs at both ends: levels are counted from the nearer end. */
+/*
+ * A chain S0 - S1 - S2 - S3 - S4 of switches with CAs at both ends. The level of a switch must be
+ * its distance from the nearer end.
+ */
 static void test_levels_count_from_the_nearest_ca(void **state)
 {
 	static const unsigned int levels[] = { 1, 2, 3, 2, 1 };
@@ -175,8 +187,9 @@ static void test_switches_without_any_ca_are_the_lowest(void **state)
 }
 
 /*
- * Pods of two leaves and two spines, in which each leaf has a cable to each spine of its pod. The nodes come in an order that mixes
- * the pods. A good picture has the pods beside each other, and one crossing in each.
+ * Each pod has two leaves and two spines, and each leaf has a cable to each spine of its pod. The
+ * nodes are added in an order that mixes the pods. The picture must have the pods beside each
+ * other, with one crossing in each pod.
  */
 static void test_pods_stand_beside_each_other(void **state)
 {
@@ -201,7 +214,7 @@ static void test_pods_stand_beside_each_other(void **state)
 	assert_int_equal(crossings(&r->l), PODS);
 }
 
-/* A switch above other switches is placed over their middle, if there is room. */
+/* A switch above other switches must be placed over their middle, if there is room. */
 static void test_switch_stands_over_the_middle(void **state)
 {
 	struct rig *r = *state;
@@ -242,7 +255,8 @@ static void test_parallel_cables_are_counted(void **state)
 }
 
 /*
- * Large numbers of CAs are folded. A CA with two cables is not folded, because it shows how switches are connected.
+ * Many CAs of a switch must be folded into one node. A CA with two cables must not be folded,
+ * because it shows how switches are connected.
  */
 static void test_many_cas_are_folded(void **state)
 {
@@ -289,7 +303,10 @@ static void test_random_fabrics_do_not_overlap(void **state)
 	}
 }
 
-/* 10,000 CAs at 278 leaves of 36, and 36 spines. A step with quadratic cost would take minutes. */
+/*
+ * A fat tree of 10,000 CAs, at 278 leaves of 36 CAs, and 36 spines. A step with quadratic cost
+ * would take minutes here.
+ */
 static void test_large_fat_tree(void **state)
 {
 	enum { LEAVES = 278, SPINES = 36, CAS = 36 };

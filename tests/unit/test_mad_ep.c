@@ -65,7 +65,7 @@ static struct mad_tx *request(struct mad_agent *a, uint8_t method, unsigned int 
 	return tx;
 }
 
-/* Send the peer's answer to the request in @heard */
+/* Send the peer's answer to the request that is stored in @heard */
 static void answer(struct mad_agent *b, uint8_t method)
 {
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -139,8 +139,8 @@ static void test_tids_are_unique_and_name_their_agent(void **state)
 }
 
 /*
- * TIDs are consecutive numbers, so another node could guess them. A response is therefore accepted
- * only from the address to which the request was sent.
+ * TIDs are consecutive numbers, so any node could guess the TID of a request. A response must be
+ * accepted only from the address to which the request was sent.
  */
 static void test_response_must_come_from_where_the_request_went(void **state)
 {
@@ -272,7 +272,10 @@ static void test_done_is_never_called_inside_request(void **state)
 	struct mad_req req = request_of(mad, 0);
 
 	(void)state;
-	/* A request to an own LID arrives at the same endpoint inside ops->send. */
+	/*
+	 * A request to the port's own LID arrives at the same endpoint before ops->send returns.
+	 * The callbacks must be called later all the same.
+	 */
 	rig.direct = true;
 	req.to.lid = 1;
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET, 0);
@@ -344,7 +347,10 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 	mad_agent_del(NULL);
 }
 
-/* Completion function that removes its own agent; a new request inside it is refused. */
+/*
+ * Completion function that deletes its own agent, which is @suicidal. A new request inside the
+ * function must be refused.
+ */
 static struct mad_agent *suicidal;
 
 static void done_removes_agent(void *ctx, int status, const struct mad_addr *from, const void *mad,
@@ -462,8 +468,9 @@ static void test_shared_methods_reach_everybody(void **state)
 }
 
 /*
- * As in the kernel's ib_umad, the TID on the wire is the agent's id in the high half and the
- * application's TID in the low half
+ * The TID on the wire must have the id of the agent in its high half and the TID of the application
+ * in its low half, as in the kernel's ib_umad. So an agent cannot have two requests with the same
+ * low half.
  */
 static void test_kept_tid_is_the_low_half_once_per_agent(void **state)
 {
@@ -530,7 +537,7 @@ static void test_smp_classes_are_one_registration(void **state)
 	rig_mad_hdr(mad, MAD_CLASS_SM_DR, 1, MAD_METHOD_TRAP, 5);
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
 	assert_int_equal(heard.calls, 2);
-	/* The class is for QP0 only, so it is refused on QP1. */
+	/* The class is for QP0 only, so a MAD of it on QP1 must be refused. */
 	from.qp = 1;
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), -EBADMSG);
 	from.qp = 0;
@@ -543,8 +550,8 @@ static void test_smp_classes_are_one_registration(void **state)
 }
 
 /*
- * As in the kernel's ib_mad, the SMP classes 0x01 and 0x81 have separate tables of agents, because
- * OpenSM registers an agent for each of them.
+ * An agent may be registered for each of the two SMP classes 0x01 and 0x81, as in the kernel's
+ * ib_mad, because OpenSM registers two agents.
  */
 static void test_smp_classes_may_be_two_registrations(void **state)
 {
@@ -582,8 +589,8 @@ static void test_smp_classes_may_be_two_registrations(void **state)
 }
 
 /*
- * As in the kernel's ib_mad, an agent need not be registered for a class, and any agent may send
- * any class
+ * An agent need not be registered for any class, and an agent may send MADs of any class, as in the
+ * kernel's ib_mad.
  */
 static void test_agent_sends_any_class_of_its_qp(void **state)
 {

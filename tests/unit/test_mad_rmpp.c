@@ -78,7 +78,7 @@ static struct mad_tx *ask_len(uint8_t method, size_t len, unsigned int timeout_m
 	return tx;
 }
 
-/* Send a GetTable and deliver it to the server */
+/* Send a GetTable from the client, and deliver it to the server */
 static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 {
 	struct mad_tx *tx = ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, timeout_ms, retries);
@@ -88,7 +88,10 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 	return tx;
 }
 
-/* Write the headers of a table response with RMPP flag Active, as an SA makes it */
+/*
+ * Write the headers of a GetTableResp into @table. The RMPP flags are only Active, as an SA writes
+ * them
+ */
 static void table_headers(void)
 {
 	rig_mad_hdr(table, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE_RESP, mad_tid(heard.msg));
@@ -127,7 +130,9 @@ static struct rmpp_hdr seen(unsigned int i)
 	return rmpp_of(rig.seen[i].mad);
 }
 
-/* Check that the last MAD on the wire is a STOP or ABORT with @status, to LID @to */
+/*
+ * Check that the last MAD on the wire is a STOP or an ABORT (@type) with @status, sent to LID @to
+ */
 static void check_refused(uint16_t to, enum rmpp_type type, enum rmpp_status status)
 {
 	struct rmpp_hdr h = seen(rig.n - 1);
@@ -185,8 +190,8 @@ static void test_I20_payload_length_counts_20_a_segment(void **state)
 	rig_run(&rig, NS_SEC(1));
 	check_answered(data);
 	/*
-	 * MADs on the wire: 1 is the first segment, 2 its ACK, 3 and 4 the other segments, 5 their
-	 * ACK
+	 * The MADs that the wire saw, by their index: 0 the request, 1 the first segment, 2 its
+	 * ACK, 3 and 4 the other segments, 5 their ACK
 	 */
 	assert_int_equal(rig.n, 6);
 	assert_int_equal(seen(1).flags, RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST);
@@ -216,7 +221,7 @@ static void test_I20_every_size_around_the_segment_boundaries(void **state)
 static unsigned int in_flight, most_in_flight;
 static uint32_t win_last;
 
-/* Fails if a segment is sent beyond the window of the last ACK. */
+/* Filter of the wire: fail if a segment is beyond the window of the last ACK. */
 static bool watch_window(struct rig *r, uint16_t to, uint8_t *mad)
 {
 	struct rmpp_hdr h = rmpp_of(mad);
@@ -255,8 +260,8 @@ static void test_I20_request_waits_while_segments_come(void **state)
 {
 	(void)state;
 	/*
-	 * The time-out limits the time without progress, so sixteen windows together may take far
-	 * longer.
+	 * The time-out of 5 ms limits the time without progress, and not the whole transfer. So
+	 * sixteen windows must arrive, although they take longer.
 	 */
 	ask(5, 0);
 	answer(1000 * SA_DATA_LEN);
@@ -341,7 +346,10 @@ static void test_I20_silent_receiver_is_given_up(void **state)
 	rig.filter = deaf;
 	answer(500 * SA_DATA_LEN);
 	rig_run(&rig, NS_SEC(60));
-	/* The first segment is sent once and repeated five times, and then an ABORT is sent */
+	/*
+	 * The first segment must be sent once and repeated five times, and then an ABORT must be
+	 * sent.
+	 */
 	assert_int_equal(rig.n - before, 7);
 	for (unsigned int i = 0; i < 6; i++)
 		assert_int_equal(seen(before + i).data1, 1);
@@ -397,7 +405,7 @@ static void test_I20_repeated_request_gets_no_second_transfer(void **state)
 	assert_int_equal(rig.n, n);
 	rig_run(&rig, NS_SEC(1));
 	check_answered(10 * SA_DATA_LEN);
-	/* After the first transfer has ended, the same answer may be sent again. */
+	/* The first transfer has ended, so the same answer may be sent again. */
 	n = rig.n;
 	answer(10 * SA_DATA_LEN);
 	assert_int_equal(rig.n, n + 1);
@@ -421,8 +429,8 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	mad_agent_del(server);
 	rig_run(&rig, NS_SEC(5) + NS_MSEC(10));
 	/*
-	 * The reception ends with an ABORT (unanswered, because the server is gone); then the
-	 * request is repeated
+	 * The client must end its reception with an ABORT, which nobody answers because the server
+	 * is gone, and then repeat the request.
 	 */
 	assert_int_equal(seen(rig.n - 2).type, RMPP_TYPE_ABORT);
 	assert_int_equal(seen(rig.n - 2).status, RMPP_STATUS_T2L);
@@ -434,7 +442,10 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	assert_int_equal(got.status, -ETIMEDOUT);
 }
 
-/* Deliver a segment that the test has made, from the server's address to the client's endpoint */
+/*
+ * Deliver a segment that the test has made to the client's endpoint, with the server's address as
+ * sender.
+ */
 static uint8_t segment[MAD_LEN];
 
 static int segment_recv(struct rmpp_hdr h)
@@ -532,7 +543,7 @@ static void test_I20_segments_beyond_the_window_or_the_last_are_refused(void **s
 	data_recv(4, 0, 0);
 	check_refused(2, RMPP_TYPE_ABORT, RMPP_STATUS_BAD_LEN);
 	assert_int_equal(got.status, -ECONNABORTED);
-	/* a segment marked Last arrives when a segment with a higher number is already there */
+	/* a segment marked Last has a lower number than a segment that has arrived already */
 	ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, TIMEOUT_MS, 0);
 	memcpy(rig.seen[0].mad, rig.seen[rig.n - 1].mad, MAD_LEN);
 	data_recv(1, RMPP_FLAG_FIRST, 0);
@@ -581,8 +592,8 @@ static int multi_recv(uint64_t tid, uint32_t seg)
 }
 
 /*
- * A sender that begins many messages and does not continue them uses up neither the room for
- * messages of other senders nor the room for answers.
+ * A sender begins many messages and does not continue them. There must still be room for messages
+ * of other senders, and for answers.
  */
 static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **state)
 {
@@ -605,7 +616,10 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	data_recv(1, RMPP_FLAG_FIRST | RMPP_FLAG_LAST, 20 + SA_DATA_LEN);
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
-	/* After some silence the receptions have ended, so a new one is accepted. */
+	/*
+	 * After some seconds without a segment these receptions have ended, so a new one must be
+	 * accepted.
+	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
 }
@@ -622,13 +636,16 @@ static void test_I20_receptions_are_limited(void **state)
 	assert_int_equal(multi_recv(4, 1), -ENOENT);
 	check_refused(1, RMPP_TYPE_STOP, RMPP_STATUS_RESX);
 	/*
-	 * The receiver has not asked for these messages, so their limit is far below that of a
+	 * Nobody asked for these messages, so the limit of their length is far below the limit of a
 	 * response.
 	 */
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
-	/* After some silence the receptions have ended, so a new one is accepted. */
+	/*
+	 * After some seconds without a segment these receptions have ended, so a new one must be
+	 * accepted.
+	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv(5, 1), 0);
 }
@@ -648,13 +665,16 @@ static void test_I20_stop_and_abort_end_a_request(void **state)
 				 0);
 		assert_int_equal(got.calls, i + 1);
 		assert_int_equal(got.status, -ECONNABORTED);
-		/* A STOP or ABORT is not answered, and a second one finds no transfer. */
+		/* a STOP or ABORT is not answered, and a second one finds no transfer to end */
 		assert_int_not_equal(seen(rig.n - 1).type, RMPP_TYPE_ABORT);
 		assert_int_equal(segment_recv((struct rmpp_hdr){ .type = types[i % 2] }), -ENOENT);
 	}
 }
 
-/* Deliver an ACK, STOP or ABORT from the client for the answer that is being sent */
+/*
+ * Deliver an ACK, STOP or ABORT from the client at @lid, about the answer that the server is
+ * sending
+ */
 static int control_recv(struct rmpp_hdr h, uint16_t lid)
 {
 	struct mad_addr from = mad_addr_gmp(lid, 0);
@@ -701,7 +721,7 @@ static void test_I20_stop_and_abort_end_the_sender(void **state)
 	rig.filter = deaf;
 	answer(5 * SA_DATA_LEN);
 	n = rig.n;
-	/* a STOP from another LID does not end the transfer */
+	/* a STOP from another LID must not end the transfer */
 	assert_int_equal(control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_STOP }, 3), -ENOENT);
 	assert_int_equal(control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_STOP, .status = 1 }, 1),
 			 0);
@@ -736,8 +756,8 @@ static void test_I20_old_acks_change_nothing(void **state)
 }
 
 /*
- * A receiver that claims to accept 2^32 segments at once does not get a table of 500 segments in
- * one burst.
+ * The receiver claims in its ACK that it accepts 2^32 segments at once. The sender must not send a
+ * table of 500 segments in one burst.
  */
 static void test_I20_window_of_an_ack_is_capped(void **state)
 {
@@ -755,7 +775,10 @@ static void test_I20_window_of_an_ack_is_capped(void **state)
 			1);
 		assert_int_equal(rig.n - before, i ? 0 : RMPP_TX_WINDOW);
 	}
-	/* The window moves on by the segments that such an ACK confirms. */
+	/*
+	 * An ACK with such a claim confirms 100 more segments. The window must move on by 100
+	 * segments, and not more.
+	 */
 	before = rig.n;
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 101, .data2 = 0xffffffff },
 		     1);
@@ -787,7 +810,7 @@ static void test_I20_request_of_many_segments(void **state)
 	assert_int_equal(heard.len, SA_DATA_OFF + 900);
 	assert_memory_equal(heard.msg + MAD_LEN, table + MAD_LEN, 900 - SA_DATA_LEN);
 	assert_int_equal(got.calls, 0);
-	/* The answer to an RMPP request may be a single MAD. */
+	/* The answer to a request that was sent by RMPP may be a single MAD. */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_MULTI_RESP, mad_tid(heard.msg));
 	assert_int_equal(mad_reply(server, &heard.from, mad, MAD_LEN, rig.now), 0);
 	rig_run(&rig, NS_SEC(1));
@@ -827,7 +850,10 @@ static void test_without_rmpp_an_agent_gets_single_mads(void **state)
 	mad_agent_del(a);
 }
 
-/* As the kernel's ib_umad with IB_USER_MAD_USER_RMPP */
+/*
+ * An agent with .user_rmpp handles RMPP itself, as with IB_USER_MAD_USER_RMPP in the kernel's
+ * ib_umad. It must get every segment.
+ */
 static void test_user_rmpp_gets_every_segment(void **state)
 {
 	struct mad_agent_cfg c = {
@@ -861,7 +887,8 @@ static void test_user_rmpp_gets_every_segment(void **state)
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), 0);
 	assert_int_equal(heard.calls, 2);
 	assert_int_equal(heard.len, MAD_LEN);
-	assert_int_equal(rig.n, 1); /* no ACK, because the user sends the ACKs */
+	/* no ACK was sent, because the user of the agent has to send ACKs */
+	assert_int_equal(rig.n, 1);
 	mad_agent_del(a);
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), -ENOENT);
 }
@@ -881,7 +908,10 @@ static void test_segments_go_to_the_agent_that_asked(void **state)
 	struct mad_agent *raw = agent(0, MAD_CLASS_SA, false, false);
 
 	(void)state;
-	/* One agent of the class uses RMPP, but the agent that asks does not. */
+	/*
+	 * One agent of the class uses RMPP, but the agent that sends the request does not. It must
+	 * get the segment as it is.
+	 */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
 	assert_int_equal(mad_request(raw, &req, NULL, rig.now), 0);
 	assert_int_equal(data_recv(1, RMPP_FLAG_FIRST, 500), 0);
@@ -906,7 +936,10 @@ static void test_I20_peers_with_the_same_tid_are_told_apart(void **state)
 	n = rig.n;
 	assert_int_equal(seen(n - 1).data1, 1);
 	assert_int_equal(seen(n - 2).data1, 1);
-	/* An ACK concerns only the transfer to its sender. */
+	/*
+	 * Two receivers get an answer with the same TID. An ACK of one of them must continue only
+	 * the transfer to this receiver.
+	 */
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 1, .data2 = 2 }, 1);
 	assert_int_equal(rig.n, n + 1);
 	assert_int_equal(seen(n).data1, 2);

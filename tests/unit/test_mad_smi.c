@@ -7,7 +7,10 @@
 
 #define NPORTS 4
 
-/* A directed-route SMP at one node, and the port to which the SMI sends it */
+/*
+ * A directed-route SMP at one node, and the port to which the subnet management interface (SMI)
+ * forwards it
+ */
 struct at {
 	uint8_t mad[MAD_LEN];
 	uint8_t port; /* port that the SMI chose */
@@ -216,8 +219,8 @@ static void test_I2_no_hops_is_local_both_ways(void **state)
 }
 
 /*
- * A combined route: LID 5 to the switch with LID 7 by LID, two directed hops, then by LID to 9; and
- * back.
+ * An SMP with a combined route, and back: from LID 5 to the switch with LID 7 by LID, then two
+ * directed hops, then to LID 9 by LID.
  */
 static struct at combined(bool returning, uint8_t ptr)
 {
@@ -235,13 +238,13 @@ static void test_I2_combined_route_outward(void **state)
 	(void)state;
 	assert_int_equal(send_at(&a, false), SMI_LID_ROUTE);
 	assert_int_equal(ptr_of(&a), 0);
-	/* At the switch where the directed part begins */
+	/* at the switch with LID 7, where the directed part of the route begins */
 	assert_int_equal(recv_at(&a, true, 3), SMI_FORWARD);
 	assert_int_equal(ptr_of(&a), 1);
 	assert_int_equal(a.port, 1 + 1 % NPORTS);
 	assert_int_equal(recv_at(&a, true, 2), SMI_FORWARD);
 	assert_int_equal(ptr_of(&a), 2);
-	/* At the switch where the directed part ends */
+	/* at the switch where the directed part of the route ends */
 	assert_int_equal(recv_at(&a, true, 4), SMI_LID_ROUTE);
 	assert_int_equal(ptr_of(&a), 3);
 	assert_int_equal(a.mad[SMP_OFF_RETURN_PATH + 1], 2);

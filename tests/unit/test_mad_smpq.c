@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pipelines of SMPs: how many are open, and when their sources are asked. */
+/*
+ * Tests the pipeline of SMPs (smpq): how many SMPs are open at a time, and when the sources of SMPs
+ * are asked for more.
+ */
 #include "check.h"
 
 #include <string.h>
@@ -137,7 +140,9 @@ static void test_sources_follow_each_other_and_those_that_wait(void **state)
 		answer();
 	assert_int_equal(ndone, 13);
 	assert_int_equal(nidle, 1);
-	/* an SMP that was added alone goes before those of sources */
+	/*
+	 * SMP number 100 was added alone. It must be sent before those SMPs that come from sources.
+	 */
 	for (uint32_t i = 0; i < 13; i++)
 		assert_int_equal(be32_at(sent[i] + 20), i < 5 ? i : i == 5 ? 100 : i - 1);
 }
