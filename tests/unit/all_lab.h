@@ -100,12 +100,12 @@ struct lab_cfg {
 	bool sidr; /* true: the SM's node tells hosts the broadcast group of a partition by SIDR */
 	unsigned int sidr_servers; /* number of hosts, from the first on, that have a SIDR server */
 	/*
-	 * Called before each host is opened. It may change the host's .pkey, .profile, .shape, .scope, .router,
-	 * .no_tso and .no_uso. NULL: nothing is changed
+	 * Called with each host before the host is opened. The function may change the host's
+	 * .pkey, .profile, .shape, .scope, .router, .no_tso and .no_uso. NULL: nothing is changed
 	 */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
-	const char *partitions; /* text; NULL: the default partition */
+	const char *partitions; /* text of a partitions.conf; NULL: only the default partition */
 	const struct sm_cfg *sm; /* NULL: the default */
 	bool verbose;
 };
@@ -159,12 +159,14 @@ void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
 size_t lab_ip_len(const struct lab_host *h);
 
 /*
- * lab_frame() - Put a frame, which begins with the link header of the host's shape, into the host's TAP; takes @p
+ * lab_frame() - Put the frame @p into the host's TAP, and take @p over. The frame begins with the
+ * link header of the host's shape
  */
 void lab_frame(struct lab_host *from, struct pkt *p);
 /*
- * The link header of frames in the host's shape. lab_head_len() returns its length, lab_head_type() the ethertype in
- * it, and the third function writes a header to @dst with the host's own address as source
+ * The link header of frames in the host's shape: lab_head_len() returns its length, and
+ * lab_head_type() returns the ethertype of the header @b. lab_put_head() writes a header with the
+ * destination @dst and the host's own address as source
  */
 size_t lab_head_len(const struct lab_host *h);
 uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);

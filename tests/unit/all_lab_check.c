@@ -66,7 +66,7 @@ static void flood(struct lab *l, bool *node_seen, struct fabric_node *from)
 		return;
 	node_seen[i] = true;
 	if (fabric_node_hca(from))
-		return; /* a CA does not forward */
+		return; /* a CA forwards no packets, so the search ends here */
 	for (unsigned int p = 1; p <= fabric_node_node(from)->info.nports; p++) {
 		struct fabric_port *port = fabric_node_port(from, p),
 				   *peer = fabric_port_peer(port);

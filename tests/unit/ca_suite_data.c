@@ -85,7 +85,10 @@ void test_ca_up_to_the_mtu(void **state)
 	pkt_free(wc.pkt);
 	if (mtu == 4096)
 		return;
-	/* A packet above the MTU is accepted and dropped; the QP still works afterwards. */
+	/*
+	 * A packet that is longer than the MTU is accepted and then dropped. The QP must still work
+	 * afterwards.
+	 */
 	suite_send(s, a, ah, suite_payload(s, mtu + 1, 0), ca_qp_num(b), QKEY);
 	suite_backend->run(&s->e);
 	assert_int_equal(suite_drain(b), 0);
@@ -321,7 +324,7 @@ void test_ca_flushed_sends_do_not_arrive(void **state)
 	assert_int_equal(ca_send_queue(s->e.ca[0]).waiting, 0);
 	suite_backend->run(&s->e);
 	assert_int_equal(suite_drain(b), 5 - n);
-	/* The queue pair goes on. */
+	/* The queue pair still sends packets. */
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 }
 

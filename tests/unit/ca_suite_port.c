@@ -192,8 +192,8 @@ void test_ca_pkey_change_is_told(void **state)
 	assert_int_equal(pkey, 0x8009);
 	assert_false(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 	/*
-	 * If the table has a full and a limited entry with the same key, the full entry is found,
-	 * whichever of the two comes first.
+	 * The P_Key table gets a limited entry and then a full entry with the same key.
+	 * ca_pkey_find() must find the full entry, whichever comes first in the table.
 	 */
 	suite_backend->set_pkey(&s->e, 1, 1, CA_SUITE_PKEY & 0x7fff);
 	suite_backend->run(&s->e);

@@ -29,7 +29,7 @@ static void on_ready(void *ctx, struct hca_qp *qp)
 
 static const struct hca_ops ops = { on_xmit, on_event, on_ready };
 
-/* Bring the port into the state that it has after configuration by an SM. */
+/* Bring port 1 into the state that it has after an SM has configured it: LID @lid, Active. */
 static void activate(struct wire_end *e, uint16_t lid, ns_t now)
 {
 	struct node_port *np = &hca_node(e->hca)->port[1];

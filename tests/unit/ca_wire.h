@@ -17,7 +17,7 @@
 struct wire_end {
 	struct hca *hca;
 	struct pkt_queue out;
-	uint64_t sent; /* packets that have left .out */
+	uint64_t sent; /* number of packets that were taken from .out */
 	struct wire_end *peer;
 	/* called for events of the HCA; the backend sets this pointer before an event can occur */
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);

@@ -19,7 +19,7 @@
 enum dut_flaw {
 	FLAW_NONE,
 	FLAW_SILENT, /* the DUT sends no datagram */
-	FLAW_NO_D_BIT, /* answers to SMPs with directed routes lack the D bit */
+	FLAW_NO_D_BIT, /* answers to directed-route SMPs lack the D bit (direction) */
 	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
 	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
 	/*

@@ -30,7 +30,7 @@ struct rig_agent {
 struct rig_fault {
 	uint8_t mgmt_class; /* 0: any */
 	uint16_t attr; /* 0: any */
-	uint16_t dlid; /* 0: any. All 0: no request fails */
+	uint16_t dlid; /* 0: any; if all fields are 0, no request fails */
 	uint16_t status; /* 0: no answer */
 	bool with_port; /* number of MCMemberRecords that name a port */
 };

@@ -51,7 +51,10 @@ void net_fini(struct net *net)
 {
 	for (unsigned int i = 0; i < net->n; i++)
 		mad_ep_destroy(net->node[i]->ep);
-	/* After the endpoints are destroyed, all remaining timers belong to flights. */
+	/*
+	 * The endpoints have been destroyed, so all timers that are left are those of MADs on their
+	 * way.
+	 */
 	while (net->timers.n) {
 		struct timer *t = net->timers.heap[1];
 

@@ -40,7 +40,7 @@ struct net_node {
 	uint8_t (*sltovl)[16]; /* indexed by [in * (nports + 1) + out] */
 	unsigned int sltovl_sets;
 	uint64_t (*mft)[4]; /* [NET_MLIDS] */
-	bool dead; /* true: the node answers nothing and forwards nothing */
+	bool dead; /* true: the node neither answers nor forwards any SMP */
 	/*
 	 * true: the node refuses to set a port Armed, changes nothing, and answers with the
 	 * PortInfo of the request
@@ -147,7 +147,10 @@ int net_walk(const struct net_port *src, const struct net_port *dst, uint16_t dl
 int net_flood(const struct net_port *src, uint16_t mlid, void (*hit)(void *, struct net_port *),
 	      void *ctx);
 
-/* Assert that every live end port reaches every other live end port by all its LIDs. */
+/*
+ * Check by the LFTs that every end port that answers reaches every other such end port by each of
+ * its LIDs.
+ */
 void net_assert_connected(struct net *net);
 
 #endif

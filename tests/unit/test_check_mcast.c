@@ -71,7 +71,7 @@ static void test_circle_of_links(void **state)
 
 static void test_parallel_links(void **state)
 {
-	struct chk_fabric *f = rig_ring(2); /* s1 and s2 have two links */
+	struct chk_fabric *f = rig_ring(2); /* s1 and s2 are connected by two links */
 
 	(void)state;
 	mask(f, "s1", 1 << 1 | 1 << 2 | 1 << 3);
@@ -147,7 +147,8 @@ static void test_dead_ends(void **state)
 
 	f = line();
 	rig_node(f, "s3")->port[3].pi.port_state = IB_PORT_ARMED;
-	rig_node(f, "h3")->port[1].lid = 0; /* so that no unicast route ends there */
+	/* without a LID of h3 no unicast route ends at this port */
+	rig_node(f, "h3")->port[1].lid = 0;
 	rig_node(f, "h3")->port[1].pi.port_state = IB_PORT_DOWN;
 	f->node[rig_node(f, "s3")->index]->port[3].pi.port_state = IB_PORT_DOWN;
 	rig_finds(f, CHK_MFT_DEAD_END, "s3: sends MLID 0xc003 to port 3, which is not Active");

@@ -53,7 +53,8 @@ static void test_no_entry(void **state)
 	rig_finds(f, CHK_LFT_HOLE, "s1: has no route to 1 LID: 6 (h3/1)");
 
 	f = rig_ring(3);
-	rig_node(f, "s2")->sw->lft_len = 4; /* of LIDs 1 to 6 */
+	/* the LFT ends before LID 4; the fabric has LIDs 1 to 6 */
+	rig_node(f, "s2")->sw->lft_len = 4;
 	rig_finds(f, CHK_LFT_HOLE, "s2: has no route to 3 LIDs: 4 (h1/1), 5 (h2/1), 6 (h3/1)");
 }
 
@@ -125,7 +126,7 @@ static void test_dead_ends(void **state)
 	dead_end(0, "port 0, the switch itself, which has another LID");
 	dead_end(3, "port 3, where a CA is that has another LID");
 
-	/* The last switch, s3, sends packets for h3 to the wrong port. */
+	/* s3, the last switch on the way to h3, sends packets for h3 to a wrong port. */
 	rig_route(f, "s3", "h3", 4);
 	rig_finds(f, CHK_LFT_DEAD_END, "s3: sends packets to 1 LID");
 }

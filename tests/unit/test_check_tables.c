@@ -8,7 +8,7 @@ static const char topo[] = "switchguid=0x200000\nSwitch 5 \"s1\"\n[1] \"s2\"[2]\
 			   "switchguid=0x200001\nSwitch 5 \"s2\"\n[5] \"h2\"[1]\n\n"
 			   "Hca 1 \"h1\"\n\nHca 1 \"h2\"\n";
 
-/* The fabric with LIDs and without tables */
+/* Return the fabric of topo[] with LIDs, and without LFTs */
 static struct chk_fabric *bare(void)
 {
 	struct chk_fabric *f = rig_fabric(topo);

@@ -411,7 +411,10 @@ static void test_conf_unknown_key_among_many_long_ones(void **state)
 	static char name[KEYS][CONF_LINE_MAX + 1];
 	struct conf_key keys[KEYS] = { 0 };
 	const struct conf_section kind = { .word = "fabric", .keys = keys, .nkeys = KEYS };
-	/* the buffer is a heap block of its own, so that the sanitizer notices writes beyond its end */
+	/*
+	 * the error buffer is a heap block of its own, so that the sanitizer notices writes beyond
+	 * its end
+	 */
 	char *err = malloc(CONF_ERR_MAX);
 	struct conf_parser p = { .file = "/etc/lab/lab.conf",
 				 .line = 3,
@@ -782,8 +785,8 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
 	conf_free(&c);
 	/*
-	 * An interface of the same host must not have a name that the interfaces of P_Keys get, but an interface of
-	 * another host may.
+	 * The interfaces of P_Keys on host h1 get names that begin with ib0_1_. Another interface
+	 * of h1 must not have such a name, but an interface of host h2 may.
 	 */
 	assert_int_equal(parse(&c,
 			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"

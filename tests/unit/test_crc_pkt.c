@@ -67,7 +67,10 @@ static void test_icrc_random_packets(void **state)
 	}
 }
 
-/* For each bit of the headers: flipping the bit changes the ICRC if and only if it is not in a variant field. */
+/*
+ * Flip each bit of the headers. The ICRC must change if the bit is not in a variant field, and must
+ * not change if it is.
+ */
 static void test_icrc_covers_all_but_the_variant_fields(void **state)
 {
 	for (int grh = 0; grh < 2; grh++) {

@@ -1050,7 +1050,7 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 	json_t *rows = json_array();
 	int p[2];
 
-	signal(SIGPIPE, SIG_IGN); /* the daemon ignores it, too */
+	signal(SIGPIPE, SIG_IGN); /* the daemon ignores SIGPIPE, too */
 	assert_int_equal(writer_pair(&p[1], &p[0]), 0);
 	assert_int_equal(proto_send_fd(&c, "capture start", NULL, p[1]), 0);
 	close(p[1]);

@@ -61,7 +61,10 @@ static void serve(struct rig *r)
 	fail_msg("the instance does not come to rest");
 }
 
-/* Serve all, packets too, for @span. */
+/*
+ * Serve the descriptors and timers and move the packets of the fabric, until the time @span has
+ * passed.
+ */
 static void run_for(struct rig *r, ns_t span)
 {
 	ns_t end = r->now + span;
@@ -272,7 +275,7 @@ static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **st
 	r->now += NS_MSEC(20);
 	serve(r);
 	assert_string_equal(heard(r->peer),
-			    ""); /* the SA has been asked, but the answer has not arrived */
+			    ""); /* the SA has got the query, but its answer has not arrived */
 	helper_answers(r, -ENODEV, "resolving: No such device");
 	run_for(r, NS_SEC(1));
 	ends(r, r->peer, "\"record\":");

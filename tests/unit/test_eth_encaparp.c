@@ -437,7 +437,8 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		from_peer(types[i], i % 2 ? body : arp, i % 2 ? sizeof(body) : sizeof(arp), false);
 	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types));
-	er_rx(ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4); /* the encapsulation of RFC 4391 */
+	/* this packet has the encapsulation of RFC 4391 */
+	er_rx(ETH_P_IPV4, unicast + 4, sizeof(unicast) - 4);
 	assert_int_equal(drops[IPOIB_DROP_RX_TYPE], ARRAY_SIZE(types) + 1);
 	for (size_t n = 0; n <= 4; n++)
 		er_rx_pkt(plain(unicast, n), ER_PEER, ER_PEER_QPN, true, NULL);

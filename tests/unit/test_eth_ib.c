@@ -112,7 +112,7 @@ static void test_short_frames(void **state)
 	      n - 1); /* the IP header claims more octets than the frame has */
 	check_dropped(ETH_DROP_SHORT);
 	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b,
-	      40); /* the ethertype is that of IPv6, but the header is IPv4's */
+	      40); /* the ethertype says IPv6, but the IP header is that of IPv4 */
 	check_dropped(ETH_DROP_SHORT);
 	ib_end();
 }

@@ -674,7 +674,7 @@ static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 		ib_begin(profiles[i]);
 		peer_asks();
 		er_run(NS_SEC(550));
-		check_qkey(PEER_QKEY); /* the peer is used, so it stays */
+		check_qkey(PEER_QKEY); /* the peer is in use, so it is not forgotten */
 		er_run(NS_SEC(550));
 		assert_int_equal(er.nlladdr_gone, 0);
 		check_qkey(PEER_QKEY);

@@ -145,7 +145,8 @@ static void begin(void)
 	er_learn(ER_PEER, ER_PEER_QPN, peer_mac);
 	assert_memory_equal(er.mac, OWN_MAC, 6);
 	assert_memory_equal(peer_mac, PEER_MAC, 6);
-	for (int i = 0; i < 3; i++) { /* other listeners make these groups exist */
+	/* other hosts have joined these groups, so the groups exist */
+	for (int i = 0; i < 3; i++) {
 		static const uint8_t *const g[] = { sol_peer, sol_node, all_nodes };
 		ib_gid mgid;
 
@@ -392,7 +393,8 @@ static void test_malformed_options_are_refused(void **state)
 	static const struct {
 		uint8_t n, octets[32];
 	} tail[] = {
-		{ 8, { 14, 0 } }, /* length zero, with which a parser would never end */
+		/* an option of length zero, with which a parser could loop for ever */
+		{ 8, { 14, 0 } },
 		{ 8, { 14, 2 } }, /* the length reaches beyond the end of the message */
 		{ 1, { 14 } },
 		{ 7, { ND_OPT_MTU, 1 } },

@@ -196,7 +196,7 @@ static void test_super_frame_waits_for_room(void **state)
 	er_tx_pkt(super_tcp(60000, 2004)); /* 30 segments */
 	assert_int_equal(er.nsent, 7);
 	assert_int_equal(eth_tx_waiting(er.e), 1);
-	er_tx_pkt(super_udp(3000, 1000)); /* waits behind the first super-frame */
+	er_tx_pkt(super_udp(3000, 1000)); /* this super-frame waits behind the first one */
 	assert_int_equal(er.nsent, 7);
 	assert_int_equal(eth_tx_more(er.e, er.r.s.now), 2); /* no room yet */
 	eth_set_room(er.e, 20);

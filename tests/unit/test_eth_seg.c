@@ -34,7 +34,7 @@ static uint32_t plain_pseudo(const uint8_t *ip, uint8_t proto, uint32_t l4_len)
 			 proto + (l4_len >> 16) + (l4_len & 0xffff));
 }
 
-/* Write an IP packet with TCP or UDP headers and @n payload octets; returns its length. */
+/* Write an IP packet with a TCP or UDP header and @n octets of payload; returns its length. */
 static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags, size_t n)
 {
 	size_t l3 = v6 ? 40 : 20, l4 = udp ? 8 : 32;

@@ -526,7 +526,7 @@ static void test_packet_of_a_station_that_went(void **state)
 	talk(a);
 	id = eth_station_by_mac(er.e, a)->id;
 	er_run(NS_SEC(20));
-	talk(b); /* gets the table slot that a had */
+	talk(b); /* station b gets the place in the table that station a had */
 	assert_int_equal(eth_if_stats(er.e)->stations_aged, 1);
 	assert_int_equal(eth_station_by_mac(er.e, b)->id % ETH_STATIONS_MAX, id % ETH_STATIONS_MAX);
 	er_clear();
@@ -584,7 +584,7 @@ static void test_I30_a_group_lasts_while_a_station_is_in_it(void **state)
 	report(a, V2_LEAVE, g1);
 	assert_true(member(g1));
 	assert_int_equal(groups_of(a), 0);
-	report(a, V2_LEAVE, g2); /* a was never in g2 */
+	report(a, V2_LEAVE, g2); /* station a has never joined g2 */
 	assert_true(member(g2));
 	report(b, V2_LEAVE, g1);
 	assert_false(member(g1));
@@ -599,7 +599,7 @@ static void test_I30_the_kernels_list_is_about_itself_alone(void **state)
 	report(er.mac, V2_REPORT, g1);
 	sync4(&g1, 1);
 	report(a, V2_LEAVE, g1);
-	assert_true(member(g1)); /* the kernel's list still has it */
+	assert_true(member(g1)); /* the kernel's list still has this group */
 	report(a, V2_REPORT, g1);
 	sync4(NULL, 0);
 	assert_true(member(g1)); /* the station still reports it */

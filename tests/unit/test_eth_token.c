@@ -166,7 +166,7 @@ static void test_idle_neighbour_takes_its_token_along(void **state)
 	er_run(NS_SEC(500));
 	assert_int_equal(er.ngone, 0);
 	send_ip(mac);
-	er_run(NS_SEC(500)); /* in use, so it stays */
+	er_run(NS_SEC(500)); /* the neighbour was in use, so it is not forgotten */
 	assert_int_equal(er.ngone, 0);
 	er_run(NS_SEC(200));
 	assert_int_equal(er.ngone, 1);

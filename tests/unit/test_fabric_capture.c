@@ -133,7 +133,7 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 
 	assert_int_equal(pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
 	assert_int_equal(p->tail_len, 8); /* two octets of pad */
-	crc_pkt_pad(p); /* no CRCs, as on a link whose packets have none */
+	crc_pkt_pad(p); /* the packet has no CRCs, as on a link without CRCs */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
 	/* the packet itself was not changed by fabric_pkt_to_wire() */

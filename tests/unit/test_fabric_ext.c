@@ -115,7 +115,7 @@ static void test_I5_a_port_told_down_retrains_what_is_outside(void **state)
 	before = r.now;
 	set_port_info(other, IB_PORT_DOWN, IB_PHYS_NOP);
 	assert_string_equal(o.said, "-+");
-	assert_true(o.at > before); /* the answer had been sent before that */
+	assert_true(o.at > before); /* the answer to the SMP was sent before the link went down */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	rig_pass(&r, FABRIC_RETRAIN * 2);
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);

@@ -339,7 +339,7 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL, 0, NULL);
 	mad[1] = MAD_CLASS_SM_LID;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = LID(2), .vl = 15, .mad = mad });
-	assert_int_equal(e2->n, 1); /* The packet has passed through the switch. */
+	assert_int_equal(e2->n, 1); /* The SMP has passed through the switch. */
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });

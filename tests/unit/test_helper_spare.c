@@ -143,7 +143,7 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 	assert_int_equal(park(r, 0), -ENODEV);
 	assert_int_equal(place(r, r->number[0], "a/b"), -EINVAL);
 	assert_int_equal(place(r, r->number[0], ""), -EINVAL);
-	/* A sealed helper makes none. */
+	/* After netdev_helper_seal() the helper makes no more spare TAPs. */
 	assert_int_equal(netdev_tap_spare(r->h, r->ns, TAP_ETHERNET, "ib0_1_", false, &fd, &number),
 			 -EPERM);
 	rig_free(r);

@@ -449,7 +449,7 @@ static void test_ibsim_a_slow_client_gets_all_in_order(void **state)
 	for (unsigned int i = 1; i < 10; i++)
 		ibsim_rig_answer(r, 19 - i);
 	r->send_err = 0;
-	ibsim_rig_answer(r, 9); /* does not overtake the queued ones */
+	ibsim_rig_answer(r, 9); /* this MAD must not overtake those in the queue */
 	for (unsigned int i = 11; i < 20; i++)
 		ibsim_rig_answer(r, 19 - i);
 	assert_int_equal(r->nout, 1);
@@ -545,7 +545,7 @@ static void test_ibsim_requests_of_the_dead_end(void **state)
 	ibsim_srv_writable(r->srv, a, r->n.now);
 	ibsim_rig_run(r, NS_SEC(2));
 	assert_int_equal(r->n.nsent, 1); /* the request was not repeated */
-	b = ibsim_rig_connect(r, 2); /* gets the id of the dead client */
+	b = ibsim_rig_connect(r, 2); /* the new client gets the id of the one that died */
 	assert_int_equal(a, b);
 	ibsim_rig_answer(r, 0);
 	assert_int_equal(r->nout, 0);

@@ -181,7 +181,7 @@ static void test_a_report_of_room_lets_the_tap_go_on(void **state)
 	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };
 	assert_true(ifc_watchdog_block(&iface, now));
 	ifc_watchdog_room(&iface);
-	assert_true(list_empty(&iface.tx_link)); /* the queue is as full as before */
+	assert_true(list_empty(&iface.tx_link)); /* the send queue is as full as before */
 	queue = (struct ca_send_queue){ .waiting = 4, .sent = 4 };
 	ifc_watchdog_room(&iface);
 	assert_false(list_empty(&iface.tx_link));

@@ -215,7 +215,8 @@ static void test_by_pkey_waits_for_a_partition_whose_first_join_was_lost(void **
 	assert_int_equal(fabric_fault_del(r->in.fab[0]->fabric, id, r->now), 0);
 	run_for(r, NS_SEC(60));
 	assert_true(ipoib_link_is_up(i->ifc.ipoib));
-	assert_true(waited_for(r, i)); /* ... and until the device exists */
+	/* the interface must also be waited for until its device has carrier */
+	assert_true(waited_for(r, i));
 	i->carrier = true;
 	assert_true(by_pkey_up(&r->b, NULL));
 }

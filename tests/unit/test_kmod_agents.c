@@ -461,7 +461,7 @@ static struct request random_request(void)
 		q.data[1] = PORT;
 	if (is_pma && q.attr >= PMA_ATTR_PORT_COUNTERS)
 		memset(q.data + 4, 0,
-		       /* the answer to a Set of counters shows them as cleared */
+		       /* zeros, because the answer to a Set of counters shows them as zero */
 		       sizeof(q.data) - 4);
 	if (!is_pma && q.attr == SMP_ATTR_PORT_INFO)
 		random_port_info(&q);

@@ -319,7 +319,7 @@ static void test_request_refuses_nonsense(void **state)
 	req = ok;
 	req.len = MAD_LEN - 1;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EINVAL);
-	req.len = 2 * MAD_LEN; /* the agent has no RMPP */
+	req.len = 2 * MAD_LEN; /* the agent does not use RMPP */
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EINVAL);
 	req = ok;
 	req.timeout_ms = 0;

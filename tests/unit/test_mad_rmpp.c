@@ -382,7 +382,7 @@ static void test_I20_silent_receivers_cost_bounded_memory(void **state)
 	}
 	rig_run(&rig, NS_SEC(60));
 	assert_int_equal(mad_reply(server, &to, table, TABLE_MAX, rig.now), 0);
-	/* the number of transfers is limited too */
+	/* the number of simultaneous transfers is limited, too */
 	lim.max_tx = 2;
 	mad_ep_set_limits(rig.end[1].ep, &lim);
 	be64_put(table + 8, 100);

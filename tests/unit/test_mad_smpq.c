@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Answer the oldest SMP that is open. */
+/* Answer the oldest SMP that has no answer yet. */
 static void answer(void)
 {
 	struct mad_addr from = mad_addr_smp_dr();
