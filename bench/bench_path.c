@@ -44,7 +44,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* --- encode and decode: a single HCA, whose port the program brings up itself */
+/* --- encode and decode are measured on a single HCA, whose port this program brings up itself */
 
 static struct pkt *caught;
 static bool catch_one;
@@ -102,7 +102,10 @@ static struct hca_ah *make_ah(struct hca *h, uint16_t dlid)
 	return ah;
 }
 
-/* Make a packet whose payload is a slice of one shared buffer, as in packets from segmentation. */
+/*
+ * Make a packet whose payload is a slice of one shared buffer, as in the packets that are cut from
+ * a super-frame (segmentation).
+ */
 static struct pkt *make_payload(struct pkt_buf *buf, unsigned int size)
 {
 	struct pkt *p = pkt_alloc(pool);
@@ -159,7 +162,9 @@ static double decode(unsigned int size, unsigned long n)
 	return seconds() - start;
 }
 
-/* --- hop: a line of switches between two HCAs, with LFTs that the program writes itself */
+/*
+ * --- hop is measured on a line of switches between two HCAs; this program writes the LFTs itself
+ */
 
 static struct hca_qp *rx_qp;
 

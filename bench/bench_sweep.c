@@ -44,7 +44,10 @@ struct bench {
 	bool up;
 	struct sm_sweep sweep;
 	struct sm_listener listener;
-	/* CPU seconds at the start of the stage, and CPU seconds of each stage */
+	/*
+	 * CPU seconds at the start of the current stage of the sweep, and CPU seconds that each
+	 * stage took
+	 */
 	double stage_at, stage[SM_STAGE_LIGHT + 1];
 	/* queries */
 	struct mad_agent *agent;
@@ -73,7 +76,7 @@ static long peak_kib(void)
 	return r.ru_maxrss;
 }
 
-/* Returns the CPU seconds since the last call with the same @since */
+/* Returns the CPU seconds since the last call with the same @since. */
 static double lap(double *since)
 {
 	double now = cpu_seconds(), took = now - *since;
@@ -196,7 +199,10 @@ static void on_done(void *ctx, int status, const struct mad_addr *from, const vo
 		ask(b);
 }
 
-/* Ask for one path, or for a table of the paths from one port to all other ports */
+/*
+ * Send one request: for a single path, or for a table of the paths from one port to all other
+ * ports.
+ */
 static void ask(struct bench *b)
 {
 	struct ib_path_rec rec = {
@@ -237,7 +243,10 @@ static void pass(struct bench *b)
 	b->now += 1000;
 }
 
-/* Returns the number of PathRecords that the SA answers in a second of CPU time, each for a request of its own */
+/*
+ * Returns the number of PathRecords per second of CPU time that the SA answers if each PathRecord
+ * is asked for by a request of its own.
+ */
 static double query_rate(struct bench *b)
 {
 	double start = cpu_seconds(), rate;
@@ -255,8 +264,9 @@ static double query_rate(struct bench *b)
 }
 
 /*
- * Returns the number of PathRecords that the SA answers in tables in a second of CPU time. Virtual time passes
- * between the requests, so that the SA's rate limit for the port does not refuse them
+ * Returns the number of PathRecords per second of CPU time that the SA answers if each request asks
+ * for a table. Virtual time passes between the requests, so that the SA's rate limit for the port
+ * refuses none of them.
  */
 static double table_rate(struct bench *b)
 {
@@ -280,7 +290,10 @@ static double table_rate(struct bench *b)
 	return (double)b->answered / took;
 }
 
-/* Let the sweep end that follows the first one, so that the queries are measured alone. */
+/*
+ * A second sweep follows the first one. Let this second sweep end, so that the queries are measured
+ * alone.
+ */
 static void settle(struct bench *b)
 {
 	ns_t until = b->now + NS_SEC(5);
@@ -301,7 +314,10 @@ static void client_open(struct bench *b)
 		exit(1);
 }
 
-/* Not inlined, so that `valgrind --tool=callgrind --toggle-collect=until_up` counts the sweeps only */
+/*
+ * Not inlined, so that `valgrind --tool=callgrind --toggle-collect=until_up` counts only the
+ * sweeps.
+ */
 static __attribute__((noinline)) double until_up(struct bench *b)
 {
 	double start = cpu_seconds();
@@ -346,7 +362,7 @@ static void joins(struct bench *b)
 	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
 }
 
-/* Measure a sweep that finds no change, such as one after a trap without a cause. */
+/* Measure a sweep that finds no change, as after a trap that was sent although nothing changed. */
 static void again(struct bench *b)
 {
 	double took;
@@ -374,8 +390,8 @@ static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
 }
 
 /*
- * Returns the CPU seconds from the change of a cable until its sweep is over; @ret gets the numbers of SMPs of this
- * sweep.
+ * Returns the CPU seconds from the change of a cable until the sweep that it causes is over; @ret
+ * gets the numbers of SMPs of this sweep.
  */
 static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
 {
@@ -409,7 +425,10 @@ static void cables(struct bench *b)
 			most_smps = sw.smps > most_smps ? sw.smps : most_smps;
 			most_lft = sw.lft_blocks > most_lft ? sw.lft_blocks : most_lft;
 			partial += sw.partial;
-			/* if the trap of the other end was lost, the end repeats it within SubnetTimeOut */
+			/*
+			 * If the trap of the switch at one end of the cable was lost, this switch
+			 * repeats its trap within SubnetTimeOut.
+			 */
 			while (timers_next(&b->timers) < until)
 				step(b);
 		}
@@ -455,7 +474,7 @@ static void one(const char *what, const struct sm_engine *engine, enum part part
 	built = lap(&since);
 	sm_start(b.sm, b.now);
 	sweep = until_up(&b);
-	if (file) { /* measured before the queries, because it starts further sweeps */
+	if (file) { /* before the queries, because one_cable() starts further sweeps */
 		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
 		print_stages(&b);
 	}
@@ -502,7 +521,10 @@ int main(int argc, char **argv)
 		n = argc - optind;
 	}
 	for (int i = 0; i < n; i++) {
-		/* a process for each measurement, because the kernel reports only the largest memory of a process */
+		/*
+		 * Each measurement has a process of its own, because the kernel reports only the
+		 * largest memory size that a process ever had.
+		 */
 		pid_t pid = fork();
 		int status;
 

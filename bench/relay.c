@@ -144,7 +144,10 @@ static int loop_open(struct relay *r)
 	sigset_t set;
 	int err = 0;
 
-	/* A shell starts programs in the background with SIGINT ignored, and a signalfd does not report ignored signals. */
+	/*
+	 * A shell starts background programs with SIGINT ignored, and a signalfd does not report
+	 * ignored signals, so restore the default action.
+	 */
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -159,7 +162,7 @@ static int loop_open(struct relay *r)
 	return err ? err : watch(r, r->sigfd, SIGNALS);
 }
 
-/* Returns 0 when a signal has come, or -errno. */
+/* Returns 0 after SIGTERM or SIGINT, or -errno. */
 static int run(struct relay *r)
 {
 	for (;;) {

@@ -3,8 +3,10 @@
 #define TESTS_CHECK_RIG_H
 
 /*
- * Fabrics for the tests of src/check and src/survey: links from a topology file, all ports Active, LIDs in the order
- * of the file, and LFTs that the rig computes by a breadth-first search. rig_finds() expects one finding.
+ * Fabrics for the tests of src/check and src/survey. The links come from a topology file, all ports
+ * are Active, LIDs are assigned in the order of the file, and the rig computes the LFTs by a
+ * breadth-first search. With rig_finds() a test expects that the checks of the fabric report
+ * exactly one finding.
  */
 
 #include "check.h"
@@ -26,7 +28,7 @@ static inline struct chk_node *rig_node(const struct chk_fabric *f, const char *
 	return NULL;
 }
 
-/* rig_lid() - LID of a CA's port 1 or of a switch */
+/* rig_lid() - LID of port 1 of a CA, or of port 0 of a switch */
 static inline unsigned int rig_lid(const struct chk_fabric *f, const char *name)
 {
 	const struct chk_node *n = rig_node(f, name);
@@ -117,7 +119,7 @@ static inline void rig_bring_up(struct chk_fabric *f)
 				rig_route_to(f, f->node[i], &f->node[i]->port[p]);
 }
 
-/* rig_fabric() - A healthy fabric as @text describes it */
+/* rig_fabric() - Make a fabric without faults from @text, a topology file */
 static inline struct chk_fabric *rig_fabric(const char *text)
 {
 	struct chk_fabric *f;
@@ -133,8 +135,8 @@ static inline struct chk_fabric *rig_fabric(const char *text)
 }
 
 /*
- * rig_ring() - Make a ring of @switches switches, cabled by their ports 1 and 2. Port 3 of the Nth switch leads to the
- * CA hN
+ * rig_ring() - Make a ring of @switches switches, whose ports 1 and 2 are cabled to their
+ * neighbours. Port 3 of the Nth switch is cabled to the CA hN.
  */
 static inline struct chk_fabric *rig_ring(unsigned int switches)
 {
@@ -172,7 +174,10 @@ static inline void rig_healthy(struct chk_fabric *f)
 	chk_fabric_free(f);
 }
 
-/* rig_finds_with() - Expect one finding of this kind, whose text "WHERE: WHAT" contains @words; frees @f */
+/*
+ * rig_finds_with() - Check that the checks of @f report one finding, which is of @kind and whose
+ * text "WHERE: WHAT" contains @words; free @f
+ */
 static inline void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o,
 				  enum chk_kind kind, const char *words)
 {

@@ -3,9 +3,10 @@
 #define TESTS_FAKE_SA_H
 
 /*
- * A fake SA behind the send function of a MAD endpoint, for one client port, on virtual time. It
- * has groups with the port's membership, paths by GID, and subscriptions. It can be slow, ignore
- * requests, lose answers, and refuse. It can also offer a service, for which it answers SIDR_REQs.
+ * A fake SA for one client port, on virtual time. A MAD endpoint sends its requests to this SA in
+ * place of a network. The SA has groups with the port's membership, paths by GID, and
+ * subscriptions. It can be slow, ignore requests, lose answers, and refuse. It can also offer a
+ * service of SIDR, for which it answers SIDR_REQs.
  */
 
 #include <stdlib.h>
@@ -23,12 +24,12 @@
 
 struct sa_group {
 	bool used;
-	bool others; /* true: other ports are members, so the group exists without us */
+	bool others; /* true: other ports are members, so the group exists by itself */
 	uint8_t have; /* JoinState of our port */
-	uint16_t refuse; /* status with which joins are refused, 0: granted */
+	uint16_t refuse; /* status with which joins are refused; 0: joins are granted */
 	/*
-	 * if not 0, only joins with one of these JoinState bits are refused; 0: all joins are
-	 * refused
+	 * If not 0, only joins that have one of these JoinState bits are refused; if 0, all joins
+	 * are.
 	 */
 	uint8_t refuse_bits;
 	struct ib_mcmember_rec rec;
@@ -46,9 +47,9 @@ struct sa_path {
 
 struct sa_reply;
 
-/* The service of SIDR, which is on the SA's port. */
+/* The SIDR service, whose server is on the same port as the SA. */
 struct sa_sidr {
-	bool offered; /* the SA has a ServiceRecord of this service */
+	bool offered; /* true: the SA has a ServiceRecord of this service */
 	bool deaf; /* SIDR_REQs stay unanswered */
 	uint8_t status; /* Status of the SIDR_REP */
 	ib_gid gid;
@@ -63,16 +64,19 @@ struct fake_sa {
 	struct prng prng;
 	ns_t now, delay;
 	bool deaf;
-	/* status with which the SM's host answers while no SA runs on it; 0: an SA runs */
+	/*
+	 * Status with which the port answers requests to the SA while no SA runs there; 0: an SA
+	 * runs.
+	 */
 	uint16_t absent;
-	unsigned int loss_ppm; /* share of requests, and of answers, that get lost */
+	unsigned int loss_ppm; /* share of the requests, and of the answers, that are lost */
 	uint16_t next_mlid;
-	uint32_t qkey; /* Q_Key of groups that are made without one */
+	uint32_t qkey; /* Q_Key of new groups whose creator gave none */
 	struct sa_group group[SA_GROUPS];
 	struct sa_path path[SA_PATHS];
-	bool subscribed[4]; /* [i]: the port has subscribed to trap 64 + i */
+	bool subscribed[4]; /* [i]: the client has subscribed to trap 64 + i */
 	uint16_t inform_refuse;
-	uint64_t seen_tid[4096]; /* TIDs seen; a repeated request is answered, but not counted */
+	uint64_t seen_tid[4096]; /* TIDs seen; a repeated request counts only once */
 	unsigned int nseen;
 	unsigned int requests, retries, open, max_open;
 	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
@@ -84,7 +88,7 @@ struct fake_sa {
 	struct mad_addr last_to;
 	struct sa_reply *replies; /* answers under way */
 	struct sa_sidr sidr;
-	/* If set, changes an answer before it is sent. */
+	/* If not NULL, this function may change each answer before it is sent. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
 };
 
@@ -121,7 +125,7 @@ static inline void sa_send_later(struct fake_sa *sa, const uint8_t *mad, ns_t no
 	struct sa_reply *r = calloc(1, sizeof(*r));
 
 	r->sa = sa;
-	r->from = mad_addr_gmp(sa->last_to.lid, 0); /* the LID that the request was sent to */
+	r->from = mad_addr_gmp(sa->last_to.lid, 0); /* LID to which the request was sent */
 	memcpy(r->mad, mad, MAD_LEN);
 	r->next = sa->replies;
 	sa->replies = r;
@@ -149,7 +153,9 @@ static inline struct sa_group *sa_group_find(struct fake_sa *sa, const ib_gid *m
 	return NULL;
 }
 
-/* Return a slot for @mgid; the group need not exist. */
+/*
+ * Return the entry of sa->group for @mgid. It may be the entry of a group that does not exist yet.
+ */
 static inline struct sa_group *sa_group_slot(struct fake_sa *sa, const ib_gid *mgid)
 {
 	struct sa_group *g = sa_group_find(sa, mgid);
@@ -205,7 +211,7 @@ static inline struct sa_path *sa_path_find(struct fake_sa *sa, const ib_gid *gid
 	return NULL;
 }
 
-/* True the first time a TID is seen. */
+/* Returns true only for the first request with this TID. */
 static inline bool sa_first(struct fake_sa *sa, uint64_t tid)
 {
 	for (unsigned int i = 0; i < sa->nseen; i++)
@@ -351,7 +357,7 @@ static inline uint16_t sa_do_service(struct fake_sa *sa, const struct sa_mad *rq
 	return 0;
 }
 
-/* Offer the group @g as the link's, with the values of its record. */
+/* Offer the group @g by SIDR as the broadcast group of the link, with the values of its record. */
 static inline void sa_sidr_offer(struct fake_sa *sa, const struct ib_mcmember_rec *g)
 {
 	sa->sidr.offered = true;
@@ -451,7 +457,7 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 
 static const struct mad_ep_ops sa_ep_ops = { .send = sa_ep_send };
 
-/* Send a Report of trap @trap about @gid from @from, which is the SA or another port. */
+/* Send a Report of trap @trap about the group @gid. The sender @from is the SA or another port. */
 static inline void sa_report_from(struct fake_sa *sa, const struct mad_addr *from, uint16_t trap,
 				  const ib_gid *gid, ns_t now)
 {
@@ -486,7 +492,10 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 	sa_report_from(sa, &from, trap, gid, now);
 }
 
-/* The SM has restarted, so it has no members and no subscriptions, and assigns new MLIDs. */
+/*
+ * Do what a restart of the SM does: memberships and subscriptions are forgotten, and groups get new
+ * MLIDs.
+ */
 static inline void sa_forget(struct fake_sa *sa)
 {
 	for (int i = 0; i < SA_GROUPS; i++) {

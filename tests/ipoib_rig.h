@@ -3,7 +3,8 @@
 #define TESTS_IPOIB_RIG_H
 
 /*
- * One link over the fake SA. Its owner carries out the link's actions and stores them for the test.
+ * One IPoIB link over the fake SA. The rig is the owner of the link: it carries out the link's
+ * actions, and records them for the test.
  */
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct rig_sent {
 	uint16_t type;
 	uint32_t len, dest_qpn, qkey;
 	const struct rig_ah *ah;
-	struct ipoib_ah_attr attr; /* address handle's attributes when the packet was sent */
+	struct ipoib_ah_attr attr; /* address handle's attributes at the time of sending */
 };
 
 struct ipoib_rig {
@@ -36,7 +37,10 @@ struct ipoib_rig {
 	struct ipoib_link *link;
 	struct ipoib_port port;
 	struct pkt_pool *pool;
-	/* Counts of the actions that the owner has carried out, and the values that they set. */
+	/*
+	 * Numbers of actions that the owner has carried out, by kind, and the values that the
+	 * actions set last.
+	 */
 	unsigned int acts[16];
 	bool carrier;
 	unsigned int mtu;
@@ -55,7 +59,7 @@ struct ipoib_rig {
 	int ready_status; /* status in the last MCAST_READY */
 	/* Errors that the owner returns, and delays. */
 	int qp_err, ah_err, attach_err, modify_err;
-	bool ah_slow; /* true: answers to requests for address handles are delayed */
+	bool ah_slow; /* true: the owner answers requests for address handles later */
 	uint64_t slow_cookie[64];
 	struct ipoib_ah_attr slow_attr[64];
 	unsigned int nslow;
@@ -98,7 +102,7 @@ static inline void rig_record(struct ipoib_rig *r, struct pkt *pkt, const struct
 	assert_true(ah->live);
 	pkt_copy_out(pkt, 0, b, sizeof(b));
 	s->type = encap ? be16_at(b) | be16_at(b + 2) : 0;
-	if (encap) /* Clauses R30 and P3: the reserved field, which is one of the two words, is 0 */
+	if (encap) /* Clauses R30 and P3: one of the two words is reserved and must be 0 */
 		assert_true(!be16_at(b) != !be16_at(b + 2));
 	s->tag = be32_at(b + encap);
 	s->len = pkt->len;
@@ -219,7 +223,10 @@ static inline void rig_run(struct ipoib_rig *r, ns_t dt)
 	r->s.now = end;
 }
 
-/* Report the port's state to the SA client and then to the link, as the CA would. */
+/*
+ * Report the port's state to the SA client and then to the link, in the order in which a channel
+ * adapter reports it.
+ */
 static inline void rig_port(struct ipoib_rig *r)
 {
 	r->s.port.state = r->port.state;
@@ -262,7 +269,7 @@ static inline struct sa_group *rig_sa_make(struct ipoib_rig *r, uint32_t addr)
 	return sa_group_make(&r->s.sa, &g, RIG_PKEY, IB_MTU_2048);
 }
 
-/* Make the CM agent; the SA offers @g by SIDR. */
+/* Make the CM agent of the port, and let the SA offer the group @g by SIDR. */
 static inline void rig_cm(struct ipoib_rig *r, const struct sa_group *g)
 {
 	struct cm_cfg cfg = { .ep = r->s.sa.ep, .timers = &r->s.timers, .seed = 1 };
@@ -272,7 +279,8 @@ static inline void rig_cm(struct ipoib_rig *r, const struct sa_group *g)
 }
 
 /*
- * Make a link that is administratively down, on an Active port, with the broadcast group at the SA.
+ * Make a link that is administratively down, on an Active port; the broadcast group exists at the
+ * SA.
  */
 static inline void rig_init_cfg(struct ipoib_rig *r, struct ipoib_link_cfg *cfg, uint64_t seed)
 {
@@ -373,8 +381,9 @@ static inline struct pkt *rig_pkt(struct ipoib_rig *r, uint32_t tag, size_t len)
 }
 
 /*
- * Send one packet as the owner of a link does: carry out actions, ask for the verdict, post, carry
- * out actions. Returns the verdict.
+ * Send one packet as the owner of a link does: carry out pending actions, ask the link for its
+ * verdict, post the packet if the verdict allows it, and carry out the new actions. Returns the
+ * verdict.
  */
 static inline enum ipoib_verdict rig_tx(struct ipoib_rig *r, struct ipoib_tx *v)
 {
@@ -420,7 +429,7 @@ static inline struct ipoib_neigh *rig_neigh(struct ipoib_rig *r, unsigned int pe
 	return n;
 }
 
-/* Add a peer to the SA; its LID is the number @peer. */
+/* Add a path to peer number @peer to the SA; the LID of the peer is this number. */
 static inline struct sa_path *rig_peer(struct ipoib_rig *r, unsigned int peer)
 {
 	ib_gid g = peer_gid(peer);

@@ -2,7 +2,10 @@
 #ifndef TESTS_KERNEL_TABLES_H
 #define TESTS_KERNEL_TABLES_H
 
-/* Requests to the kernel's tables of addresses and neighbours that only tests make, and the program does not. */
+/*
+ * Requests to the kernel's tables of addresses and neighbours which only tests need, so that
+ * src/netdev does not have them.
+ */
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -10,7 +13,10 @@
 
 #include "netdev/rtnl_msg.h"
 
-/* kernel_neigh_put() - Add an entry of this state (NUD_...), or replace the one that exists. 0 or -errno */
+/*
+ * kernel_neigh_put() - Add a neighbour in this state (NUD_...), or replace the entry that exists.
+ * Return: 0 or -errno
+ */
 static inline int kernel_neigh_put(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip,
 				   const uint8_t mac[6], uint16_t state)
 {
@@ -53,9 +59,8 @@ static inline int kernel_on_addr(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * kernel_addr_dump() - Call @cb for the addresses of a link
- *
- * Return: 0; a value of @cb other than 0, which ends the calls; -errno
+ * kernel_addr_dump() - Call @cb for each address of a link. Return: 0; -errno; or the value other
+ * than 0 by which @cb ended the calls
  */
 static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 				   int (*cb)(const struct rtnl_addr *a, void *arg), void *arg)

@@ -3,9 +3,9 @@
 #define TESTS_LAYOUT_H
 
 /*
- * Check a pair of codecs against the table of bits that a specification prints. Each field is
- * checked alone, so that a wrong offset or width is found even if encoder and decoder have the same
- * error. Reserved bits, every truncated length and the written size are checked, too.
+ * Check a decoder and an encoder against the table of bits that a specification prints. Each field
+ * is checked alone, so that a wrong offset or width is found even if decoder and encoder have the
+ * same error. Reserved bits, every truncated length and the written size are checked, too.
  */
 
 #include <errno.h>
@@ -40,7 +40,7 @@ struct layout {
 
 #define LAYOUT_MAX 512
 
-/* Define NAME, a struct layout, from a pair of codecs and a table of fields. */
+/* Define NAME, a struct layout, from a decoder, an encoder and a table of fields. */
 #define LAYOUT(name, type, dec, enc, len, min, table)             \
 	static int name##_dec(void *ret, const void *p, size_t n) \
 	{                                                         \
@@ -65,8 +65,8 @@ static inline void layout_ones(uint8_t *p, const struct field *f)
 }
 
 /*
- * Tell whether a host field is zero; with @ones, whether it has the value that @width ones decode
- * to
+ * Tell whether a decoded field is zero, or, with @ones, whether it has the value that a field of
+ * all ones decodes to.
  */
 static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
 {
@@ -114,7 +114,10 @@ static inline void layout_check_fields(const struct layout *l)
 	}
 }
 
-/* Decode and encode all ones: reserved bits must be ignored on receive and be zero on send. */
+/*
+ * Decode a message of all ones and encode the result: the decoder must ignore reserved bits, and
+ * the encoder must write zeros in them.
+ */
 static inline void layout_check_reserved(const struct layout *l)
 {
 	_Alignas(16) uint8_t host[LAYOUT_MAX];
@@ -128,7 +131,10 @@ static inline void layout_check_reserved(const struct layout *l)
 	assert_memory_equal(out, want, l->wire_len);
 }
 
-/* Copies of the exact size, so that the sanitizer notices reads beyond the end. */
+/*
+ * Decode and encode in buffers of the exact size, so that the sanitizer notices accesses beyond the
+ * end.
+ */
 static inline void layout_check_lengths(const struct layout *l)
 {
 	_Alignas(16) uint8_t host[LAYOUT_MAX], before[LAYOUT_MAX];

@@ -3,8 +3,8 @@
 #define TESTS_MAD_RIG_H
 
 /*
- * Two endpoints, with LIDs 1 and 2, on a wire with virtual time. Each MAD takes a millisecond and
- * passes a filter, which may lose or change it.
+ * Two MAD endpoints, with LIDs 1 and 2, joined by a wire on virtual time. Each MAD takes a
+ * millisecond, and passes a filter, which may lose or change it.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct rig {
 	ns_t now;
 	struct rig_end end[2];
 	/*
-	 * Filter that may change @mad, or return true so that the MAD is lost; NULL: all MADs pass.
+	 * This filter may change @mad, or return true so that the MAD is lost. NULL: all MADs pass.
 	 */
 	bool (*filter)(struct rig *r, uint16_t to, uint8_t *mad);
 	unsigned int n; /* number of MADs that were sent so far */
@@ -51,7 +51,7 @@ struct rig {
 		uint8_t mad[MAD_LEN];
 	} seen[WIRE_LOG];
 	int send_err; /* value that ops->send returns */
-	bool direct; /* true: MADs are delivered inside the call that sends them */
+	bool direct; /* true: each MAD is delivered within the call that sends it */
 	bool mute; /* true: no MAD arrives */
 };
 
@@ -141,8 +141,8 @@ static inline void rig_run(struct rig *r, ns_t for_ns)
 }
 
 /*
- * Destroy both endpoints; a MAD that is still on the wire, or a timer that is still armed, is a
- * leak.
+ * Destroy both endpoints, and check for leaks: no MAD may be on the wire, and no timer may be
+ * armed.
  */
 static inline void rig_fini(struct rig *r)
 {
@@ -156,7 +156,7 @@ static inline void rig_fini(struct rig *r)
 	timers_fini(&r->timers);
 }
 
-/* Arguments of the callback of a request or an agent. */
+/* Arguments that the callback of a request or of an agent got last. */
 struct rig_got {
 	unsigned int calls;
 	int status;

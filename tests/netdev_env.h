@@ -3,8 +3,8 @@
 #define TESTS_NETDEV_ENV_H
 
 /*
- * Network namespaces and TAPs of the kernel for tests, as root or in a user namespace; tests are
- * skipped if the kernel allows neither.
+ * Network namespaces and TAPs of the real kernel, for tests that run as root or in a user
+ * namespace. Tests are skipped if the kernel allows neither.
  */
 
 #include <errno.h>
@@ -23,7 +23,10 @@
 
 static int env_netns_err, env_tun_err;
 
-/* Group set-up: get the right to make namespaces, and find out which features the machine lacks. */
+/*
+ * Set-up of a test group: enter a user namespace if the right to make network namespaces needs one,
+ * and find out which features the machine lacks.
+ */
 static int env_setup(void **state)
 {
 	int fd;
@@ -58,7 +61,7 @@ static inline void env_need_tap(void)
 	skip();
 }
 
-/* Wait until @fd has @events; the test fails if they do not occur for a long time. */
+/* Wait until @fd has one of @events. The test fails if none occurs for a long time. */
 static inline void env_wait(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -70,7 +73,10 @@ static inline void env_wait(int fd, short events)
 	assert_int_equal(n, 1);
 }
 
-/* Enter the namespace @fd for good, because each test has a namespace of its own. */
+/*
+ * Enter the network namespace @fd for the rest of the process. The caller gives each test a
+ * namespace of its own.
+ */
 static inline void env_enter(int fd)
 {
 	assert_int_equal(setns(fd, CLONE_NEWNET), 0);

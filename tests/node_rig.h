@@ -3,8 +3,8 @@
 #define TESTS_NODE_RIG_H
 
 /*
- * One node, whose owner is the test: the rig stores the MADs that the node sends and the events
- * that it raises.
+ * One node (CA or switch), whose owner is the rig: it stores the MADs that the node sends and the
+ * events that the node raises.
  */
 
 #include <errno.h>
@@ -144,7 +144,9 @@ static inline void node_rig_smp(struct node_rig *r, uint8_t in_port, uint8_t met
 	node_mad_rx(&r->n, in_port, &from, mad, r->now);
 }
 
-/* Send an SMP and take its answer. Returns the MAD status; r->data has the attribute */
+/*
+ * Send an SMP to the node and take its answer. Returns the MAD status; r->data gets the attribute.
+ */
 static inline uint16_t node_rig_ask(struct node_rig *r, uint8_t in_port, uint8_t method,
 				    uint16_t attr, uint32_t mod, const void *data)
 {
@@ -188,8 +190,8 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 }
 
 /*
- * PortInfo in the form in which an SM writes it back: the values that the SM has read, without a
- * change of state
+ * Returns the port's PortInfo in the form in which an SM writes it back to change nothing: the
+ * values that were read, with both state fields 0 (no change).
  */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {
@@ -224,7 +226,7 @@ static inline uint16_t node_rig_state(struct node_rig *r, uint8_t in_port, uint3
 	return node_rig_set_port_info(r, in_port, mod, &pi);
 }
 
-/* Assign LIDs as an SM does: 5 to the end port, RIG_SM_LID to the SM. */
+/* Assign LIDs as an SM does: 5 to the end port, RIG_SM_LID as the LID of the SM. */
 static inline void node_rig_lids(struct node_rig *r, uint8_t in_port)
 {
 	struct smp_port_info pi = node_rig_nop(r, in_port, 0);

@@ -11,7 +11,7 @@
 #define RIG_LID 5
 #define RIG_PKEY 0x8001
 
-static const struct log_sink *sac_rig_log; /* log of the rigs that are made from now on */
+static const struct log_sink *sac_rig_log; /* log sink of the rigs that are created from now on */
 
 struct sac_rig {
 	struct timers timers;

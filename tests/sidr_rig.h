@@ -3,9 +3,9 @@
 #define TESTS_SIDR_RIG_H
 
 /*
- * A client port (LID 1, with an SA client and a CM agent) and a port that is SA and SIDR server at once (LID 2), on
- * the wire of mad_rig.h. The SA knows up to SIDR_RIG_SERVICES ServiceRecords, and every path leads to the second
- * port.
+ * Two ports on the wire of mad_rig.h: a client (LID 1) with an SA client and a CM agent, and a
+ * server (LID 2), which is the SA and a SIDR server. The SA knows up to SIDR_RIG_SERVICES
+ * ServiceRecords, and every path in its answers leads to LID 2.
  */
 
 #include "cm/cm.h"
@@ -26,18 +26,24 @@ struct sidr_rig {
 	struct sac *sac;
 	struct sac_port port;
 	struct mad_agent *sa;
-	/* Records of the SA, and counts of requests to the SA. */
+	/*
+	 * ServiceRecords of the SA, statuses of its answers, and numbers of requests that it
+	 * received.
+	 */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
-	uint16_t service_status, path_status; /* statuses of the SA's refusals; 0: the SA answers */
-	/* the only P_Key for which the SA has a path; 0: it has paths for all P_Keys */
+	uint16_t service_status, path_status; /* status of refusals; 0: the SA answers */
+	/* The only P_Key for which the SA has a path; 0: the SA has a path for every P_Key. */
 	uint16_t path_pkey;
 	unsigned int service_asks, path_asks, registers, deletes;
 	struct ib_service_rec registered; /* record of the last Set */
 	uint64_t delete_mask; /* component mask of the last Delete */
 	struct ib_service_rec deleted; /* record of the last Delete */
-	bool has_record; /* true if a Set was granted, and no Delete came after it */
-	/* Answer of the SIDR server, and counts of requests to the server. */
+	bool has_record; /* true after a granted Set of a record, false after its Delete */
+	/*
+	 * Group and Status in the answers of the SIDR server, and the number of requests that it
+	 * received.
+	 */
 	struct sidr_group group;
 	uint8_t status;
 	unsigned int asked;
@@ -152,7 +158,7 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 	sac_port_update(r->sac, &r->port, r->net.now);
 }
 
-/* secret of SA clients that are created after the test has set it */
+/* Secret of the SA clients that are created from now on; a test may set it. */
 static struct hash_key sidr_rig_secret;
 
 static inline void sidr_rig_agents(struct sidr_rig *r)

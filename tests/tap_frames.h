@@ -7,8 +7,8 @@
 #include "netdev/tap.h"
 
 /*
- * read_frames() - Read up to @max frames. Return: number of frames; the error of tap_read() if there was no frame
- * before it, but 0 if the TAP is empty
+ * read_frames() - Read up to @max frames. Return: number of frames. Before the first frame: the
+ * error of tap_read(), but 0 if the TAP is empty
  */
 static inline int read_frames(struct tap *t, struct tap_rx *rx, struct tap_frame *ret,
 			      unsigned int max)

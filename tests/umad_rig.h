@@ -3,9 +3,9 @@
 #define TESTS_UMAD_RIG_H
 
 /*
- * Two CAs, A with LID 1 and B with LID 2, on a cable with virtual time (a packet takes a
- * millisecond), and a umad server over them. Host "a" has A, host "b" has B, host "ab" has both;
- * node "S" is a switch without a cable.
+ * Two CAs, A (LID 1) and B (LID 2), on a cable with virtual time, where a packet takes a
+ * millisecond; and a umad server over both. Host "a" has A, host "b" has B, and host "ab" has both.
+ * Node "S" is a switch without a cable.
  */
 
 #include <errno.h>
@@ -177,7 +177,10 @@ static inline void umad_rig_run(struct umad_rig *r, ns_t for_ns)
 	r->now = end;
 }
 
-/* Destroy the rig. All connections must be closed; a timer that is still armed is a leak. */
+/*
+ * Destroy the rig. All connections must be closed before. A timer that is still armed is reported
+ * as a leak.
+ */
 static inline void umad_rig_fini(struct umad_rig *r)
 {
 	umad_srv_destroy(r->srv);
@@ -220,7 +223,7 @@ static inline struct umad_result umad_rig_result(const struct umad_rig *r, enum 
 	return res;
 }
 
-/* Send a hello; returns the error in its answer */
+/* Send a hello message for @conn. Returns the error in the server's answer. */
 static inline int umad_rig_hello(struct umad_rig *r, struct umad_conn *c, uint32_t kind,
 				 const char *host, const char *node, uint32_t dev)
 {
@@ -260,7 +263,7 @@ static inline struct umad_register umad_rig_reg(uint8_t mgmt_class, uint8_t vers
 	};
 }
 
-/* Register an agent; returns its id, or -errno */
+/* Register an agent. Returns the number of the agent, or -errno. */
 static inline int umad_rig_register(struct umad_rig *r, struct umad_conn *c,
 				    const struct umad_register *reg)
 {
@@ -271,7 +274,7 @@ static inline int umad_rig_register(struct umad_rig *r, struct umad_conn *c,
 	return res.err ? res.err : (int)res.id;
 }
 
-/* Register an agent for one unsolicited method (0: none); returns its id */
+/* Register an agent for requests of one method (0: none). Returns the number of the agent. */
 static inline uint32_t umad_rig_agent(struct umad_rig *r, struct umad_conn *c, uint8_t mgmt_class,
 				      uint8_t version, uint8_t rmpp, uint8_t method)
 {
@@ -295,7 +298,8 @@ static inline struct umad_mad umad_rig_hdr(uint32_t id, uint16_t lid, uint32_t q
 }
 
 /*
- * Write a MAD as write() does: within the message if it is short enough, and otherwise in a memfd
+ * Write a MAD as write() of libibumad's file does: within the message if the MAD is short enough,
+ * otherwise in a memfd.
  */
 static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const struct umad_mad *m,
 				 const void *data, size_t len)
@@ -318,7 +322,8 @@ static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const 
 }
 
 /*
- * Return the octets that read() would return, or NULL if there are none. Valid until the next call.
+ * Return the octets that read() of libibumad's file would return, valid until the next call; NULL
+ * if there are none.
  */
 static inline const uint8_t *umad_rig_read(struct umad_conn *c, struct umad_mad *ret)
 {

@@ -7,15 +7,15 @@
 
 enum count_drop {
 	DROP_NONE,
-	/* the virtio-net header contradicts the frame, which is counted as one packet */
+	/* the virtio-net header contradicts its frame; such a frame is counted as one packet */
 	DROP_HEADER,
 	DROP_TOO_LONG, /* the packet is longer than the MTU */
 	DROP_MEMORY, /* the pool is exhausted */
 	DROP_VCRC,
 	DROP_ICRC,
-	DROP_DOWN, /* the TAP that is written to is down */
+	DROP_DOWN, /* the TAP to which the frame would be written is down */
 	DROP_NO_ROOM, /* the kernel has no memory for the frame */
-	DROP_REFUSED, /* the kernel found the frame or its header wrong */
+	DROP_REFUSED, /* the kernel refused the frame or its virtio-net header as invalid */
 	N_DROPS,
 };
 
@@ -26,14 +26,17 @@ struct count {
 	uint64_t packets; /* number of packets in all frames that were read */
 	uint64_t cut; /* packets that were cut from super-frames */
 	uint64_t checksums; /* checksums completed in frames of one packet */
-	/* packets whose CRCs were computed, and packets whose CRCs were verified */
+	/*
+	 * number of packets whose CRCs were computed, and number of packets whose CRCs were
+	 * verified
+	 */
 	uint64_t sealed, verified;
 	uint64_t coalesced; /* packets that were joined to super-frames */
 	uint64_t frames_written, octets_written;
 	uint64_t drops[N_DROPS]; /* packets dropped, by reason */
 };
 
-/* count_json() - Return the counters as an object with their names; NULL if memory ran out */
+/* count_json() - Return the counters as a JSON object; NULL if there is no memory */
 json_t *count_json(const struct count *c);
 
 #endif

@@ -15,8 +15,8 @@
 #define IB_HDR_LEN (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 
 /*
- * A TAP is read until it is empty, or until so many frames or octets were read. Then the other TAP
- * is read.
+ * Limits of one turn of a TAP: after so many frames or octets the other TAP is read, even if more
+ * frames are waiting.
  */
 #define READ_FRAMES 64
 #define READ_OCTETS (256 * 1024)
@@ -56,8 +56,8 @@ static void drop(struct way *w, enum count_drop why, struct pkt *p)
 /* --- mode whole */
 
 /*
- * Returns the number of packets in a frame; 1 if the header is invalid, because the kernel will
- * refuse it.
+ * Returns the number of packets in a frame. A frame with an invalid virtio-net header counts as one
+ * packet, because the kernel will refuse it as a whole.
  */
 static unsigned int packets_of(const struct virtio_net_hdr *h, const uint8_t *frame, size_t len)
 {
@@ -103,7 +103,7 @@ static int forward_whole(struct way *w)
 
 /* --- the link of mode crc */
 
-/* Puts the headers of a UD packet before the IP packet of @f, and makes its CRCs. */
+/* Puts the headers of a UD packet before the IP packet of @f, and appends the CRCs. */
 static void link_send(struct way *w, struct flight *f)
 {
 	struct ib_ud_hdr h = {
@@ -127,7 +127,10 @@ static void link_send(struct way *w, struct flight *f)
 	w->count.sealed++;
 }
 
-/* Verifies the CRCs, and puts the Ethernet header back. */
+/*
+ * Verifies the CRCs of the packet, and puts the Ethernet header back in place of the headers of the
+ * link.
+ */
 static enum count_drop link_receive(struct way *w, struct flight *f)
 {
 	struct pkt *p = f->pkt;
@@ -182,7 +185,7 @@ static void arrive(struct way *w)
 	w->n = 0;
 }
 
-/* Takes a packet of at most the MTU whose Ethernet header is in hdr[]. */
+/* Takes a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. */
 static void send_one(struct way *w, struct pkt *p)
 {
 	struct flight *f = &w->batch[w->n++];
@@ -194,7 +197,7 @@ static void send_one(struct way *w, struct pkt *p)
 		arrive(w);
 }
 
-/* Cut a super-frame into packets by the code that an interface of uipoib uses, too. */
+/* Cut a super-frame into packets by train_make(), which interfaces of uipoib use as well. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
 	int err = train_make(super, ETH_HLEN, w->mtu);

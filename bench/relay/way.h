@@ -14,8 +14,9 @@
 #include "relay/count.h"
 
 /*
- * Sizes of the pool that both directions share. Packets are needed for a batch and for flows that wait to be
- * coalesced; buffers are needed for the data of these packets, and for the frames that are being read.
+ * Sizes of the pool that both directions share. Packets are needed for a batch and for the flows
+ * whose packets wait to be coalesced; buffers are needed for the data of these packets, and for the
+ * frames that are being read.
  */
 #define WAY_PKTS (4 * PKT_BATCH * (ETH_GRO_FLOWS + 2))
 #define WAY_BUFS 160
@@ -25,14 +26,14 @@ struct way;
 struct way_mode {
 	const char *name;
 	/*
-	 * Read the TAP until it is empty or READ_FRAMES or READ_OCTETS is reached. Return: 0; -EAGAIN: the TAP is
-	 * empty; -errno
+	 * Read the TAP until it is empty, or until READ_FRAMES or READ_OCTETS is reached. Return:
+	 * 0; -EAGAIN if the TAP is empty; another -errno
 	 */
 	int (*forward)(struct way *w);
 	bool crc; /* packets get the headers and CRCs of a link between the TAPs */
 };
 
-/* A packet on its way to the other end */
+/* A packet between its read from one TAP and its write to the other TAP */
 struct flight {
 	struct pkt *pkt;
 	uint8_t eth[ETH_HLEN]; /* Ethernet header, which the link of mode crc does not carry */
@@ -46,11 +47,11 @@ struct way {
 	struct eth_gro gro;
 	struct flight batch[PKT_BATCH];
 	unsigned int n; /* number of packets in .batch */
-	uint32_t psn; /* PSN of the next packet; only the mode "crc" uses it */
+	uint32_t psn; /* PSN of the next packet; only mode "crc" uses it */
 	struct count count;
 };
 
-/* way_mode_find() - Return the mode with this name, or NULL */
+/* way_mode_find() - Return the mode that is called @name, or NULL */
 const struct way_mode *way_mode_find(const char *name);
 
 void way_init(struct way *w, const struct way_mode *mode, unsigned int mtu, struct pkt_pool *pool,

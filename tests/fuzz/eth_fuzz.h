@@ -3,9 +3,9 @@
 #define TESTS_ETH_FUZZ_H
 
 /*
- * An interface of either shape over a link that is up, with a fake SA, on virtual time, for fuzzers.
- * Packets that it posts and delivers are checked and freed. The fuzzer aborts at the end if a
- * packet leaked or was not counted.
+ * An interface of either shape (InfiniBand or Ethernet) over a link that is up, with a fake SA, on
+ * virtual time, for fuzzers. Packets that the interface posts or delivers are checked and freed.
+ * The fuzzer aborts at the end if a packet has leaked or was not counted.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define EF_PKEY 0x8001
 #define EF_QPN 0x48
 #define EF_LID 5
-#define EF_PEERS 3 /* peers at LIDs 7, 8 and 9, whose QPN is 0x70 + LID */
+#define EF_PEERS 3 /* peers at LIDs 7, 8 and 9; the QPN of each is 0x70 + LID */
 #define EF_PEER(i) (7u + (i) % EF_PEERS)
 
 struct eth_fuzz {
@@ -35,7 +35,7 @@ struct eth_fuzz {
 	uint8_t mac[6];
 	struct ipoib_lladdr own;
 	uint64_t posted, delivered;
-	int ah; /* the address of this member is used as every address handle */
+	int ah; /* its address serves as the address handle of every peer */
 };
 
 static struct eth_fuzz ef;
@@ -64,7 +64,8 @@ static inline void ef_post(void *ctx, const struct eth_send *v, unsigned int n, 
 		const struct pkt *p = v[i].pkt;
 
 		/*
-		 * A payload for the link must have no checksum to complete and no segments to cut.
+		 * A payload for the link must be complete: its checksum is computed, and no
+		 * segmentation remains.
 		 */
 		ef_check(v[i].ah && !frame_info_const(p)->gso &&
 			 frame_info_const(p)->csum != FRAME_CSUM_PARTIAL);
@@ -184,8 +185,8 @@ static inline void ef_make_link(const struct ipoib_profile *profile)
 }
 
 /*
- * Bits 6 and 7 of an input's first octet choose the profile of the link: the default, or a profile
- * with another wire format or map.
+ * Bits 6 and 7 of the input's first octet choose the link's profile: the default, or a profile with
+ * another packet format or another mapping of multicast addresses.
  */
 static inline const struct ipoib_profile *ef_profile(uint8_t first)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Requests to an SA whose SM runs a small soft fabric. The input is a sequence of requests.
- * Requester, method, attribute and trust are chosen from tables; record and component mask are made
- * as clients make them, with GIDs of real ports and groups, and then changed by the input.
+ * Requests to an SA whose SM runs a small simulated fabric. The input is a sequence of requests.
+ * The requester, the method, the attribute and the requester's trust are chosen from tables. The
+ * record and the component mask are first made as real clients make them, with GIDs of ports and
+ * groups that exist, and are then changed by octets of the input.
  */
 
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static struct sm_port *port_nth(unsigned int n)
 	return p;
 }
 
-/* GID of a port or of a group */
+/* Returns the GID of a port or of a multicast group, as @sel selects. */
 static ib_gid gid_nth(uint8_t sel)
 {
 	const struct sm_port *p = port_nth(sel & 7);
@@ -105,7 +106,7 @@ static ib_gid gid_nth(uint8_t sel)
 	return g;
 }
 
-/* Write a record such as clients send. Returns its component mask. */
+/* Write a record as clients send it to @data. Returns its component mask. */
 static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 {
 	const ib_gid a = gid_nth(take(in)), b = gid_nth(take(in)), bc = gid_nth(0x40);
@@ -161,7 +162,10 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 	case SA_ATTR_GUID_INFO_RECORD:
 	case SA_ATTR_PKEY_TABLE_RECORD:
 	case SA_ATTR_VLARB_RECORD:
-		/* The LID, then the port and the block, whose order depends on the attribute */
+		/*
+		 * The remaining records begin with the LID; then port and block follow, in an order
+		 * that depends on the attribute.
+		 */
 		be16_put(data, port ? port->lid : how);
 		data[2] = data[3] = how & 7;
 		return how >> 4;
@@ -210,7 +214,7 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/* A GetMulti is an RMPP message of one segment. */
+	/* A GetMulti request has an RMPP header; this one is a message of a single segment. */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));
@@ -223,7 +227,7 @@ static void check(void)
 	const struct sa_stats *st = sa_stats(sa);
 	struct sm_group *g = NULL;
 
-	/* No request is answered twice, and none is lost without being counted. */
+	/* No request is answered twice, and every request that gets no answer is counted. */
 	need(st->answers + st->drop_malformed + st->drop_requester + st->drop_busy +
 		     st->drop_quota + st->repeated + st->dup_joins <=
 	     st->requests);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any text is either accepted as tables, or refused with a message that names the line. The checks
- * of accepted tables terminate within their bounds.
+ * Any text is either accepted as tables of a fabric, or refused with a message that names the line.
+ * The checks of accepted tables terminate within their bounds.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The demo's ring of three switches and four CAs, all with LIDs */
+/*
+ * The fabric that `uipoib demo` makes: a ring of three switches with four CAs; all ports have LIDs.
+ */
 static struct chk_fabric *fabric(void)
 {
 	struct topo *t = topo_gen_demo(4, 3);

@@ -10,8 +10,9 @@
 #include "fabric/fault.h"
 
 /*
- * A client of the control socket that sends anything, on an instance with a small fabric. The first
- * octet decides the sizes of the pieces. Afterwards the server must be idle and have no clients.
+ * A client of the control socket sends any octets to an instance that has a small fabric. The first
+ * octet of the input decides the sizes of the pieces. Afterwards the server must be idle and have
+ * no clients.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -69,8 +70,9 @@ static void drain(int fd)
 }
 
 /*
- * Skip inputs with the one command that writes a named file. The name of the command is visible in
- * the input unless it is escaped, and no input escapes it.
+ * Returns true for inputs that may contain "capture start", because this command writes to a file
+ * that the input names. Its name is visible in the input unless characters are escaped, and no
+ * accepted input contains an escape.
  */
 static bool writes_files(const uint8_t *data, size_t len)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * DHCP in both directions, from the device and from the link, of the interface and of stations. The
- * input is a sequence of records, each with a control of 8 octets and options. Everything before
- * the options is generated, so that the fuzzer gets past the first checks. The first record chooses the shape.
- *
- * Conditions that must be true: no crash, no leak. A message is passed on or counted as dropped. A client's message
- * has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged. Checksums are right
- * afterwards.
+ * DHCP messages in both directions, from the device and from the link, of the interface itself and
+ * of stations (other MACs behind it). The input is a sequence of records, each with a control of 8
+ * octets and then options. Everything before the options is generated, so that the fuzzer gets past
+ * the first checks. The first record chooses the shape of the interface. The following must hold:
+ * There is no crash and no leak. A message is passed on or counted as dropped. A client's message
+ * has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged.
+ * Checksums are right afterwards.
  */
 
 #include "eth_fuzz.h"
@@ -23,7 +23,7 @@ enum how {
 	REPLY = 1 << 1,
 	RELAYED = 1 << 2,
 	CIADDR = 1 << 3,
-	OVERLOADED = 1 << 4, /* options also in the fields file and sname, with the same octets */
+	OVERLOADED = 1 << 4, /* the fields file and sname hold the same option octets, too */
 	SHORT = 1 << 5, /* the message ends after the options, without padding */
 	STATION = 1 << 6,
 	BAD_SUM = 1 << 7,

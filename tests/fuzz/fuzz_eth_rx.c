@@ -20,9 +20,9 @@ enum mend {
 	MCAST = 1 << 1,
 	MEND_TYPE = 1 << 2,
 	MEND_ND_CSUM = 1 << 3,
-	MEND_LLADDR = 1 << 4, /* the link-layer address in an ARP message is that of a peer */
+	MEND_LLADDR = 1 << 4, /* the link-layer address in an ARP message becomes that of a peer */
 	CSUM_OK = 1 << 5,
-	SPLIT = 1 << 6, /* part of the packet in hdr[], the rest in two slices */
+	SPLIT = 1 << 6, /* a part of the packet is in hdr[], the rest is in two slices */
 	ODD_SENDER = 1 << 7,
 };
 
@@ -64,8 +64,8 @@ static void mend_arp(uint8_t *arp, size_t n, unsigned int i)
 }
 
 /*
- * Turns the packet into an IBARP message about a peer, in the form that the draft draws or without
- * the second copies.
+ * Turns the packet into an IBARP message about a peer, either in the format that
+ * draft-ietf-ipoib-ip-over-infiniband-00 draws, or without the second copies of the fields.
  */
 static void mend_ibarp(uint8_t *b, size_t n, unsigned int i)
 {

@@ -72,7 +72,9 @@ static void mend_ether(const uint8_t *ctl)
 		frame[0] |= 1;
 }
 
-/* DST_GROUP makes the destination a group, and bit 7 of ctl[1] makes that group the broadcast group. */
+/*
+ * With DST_GROUP the destination is a multicast group. Bit 7 of ctl[1] selects the broadcast group.
+ */
 static void mend_ib(const uint8_t *ctl)
 {
 	struct ipoib_lladdr peer = ef_peer(ctl[1]);
@@ -127,7 +129,7 @@ static size_t arp_reply(uint8_t *b, const struct ipoib_lladdr *a)
 	return 4 + 56;
 }
 
-/* Write a Neighbour Advertisement in the format of a profile without an encapsulation. */
+/* Write a Neighbour Advertisement as a packet of a profile that has no encapsulation header. */
 static size_t advertisement(uint8_t *b, const struct ipoib_lladdr *a)
 {
 	struct nd_port port = { .lladdr = *a, .qkey = 0x1234 };
@@ -151,7 +153,7 @@ static size_t ibarp_request(uint8_t *b, const struct ipoib_lladdr *a)
 	return 4 + IBARP_LEN;
 }
 
-/* Make a packet from which the link learns the address @a. */
+/* Make a packet from which the link learns the link-layer address @a. */
 static size_t lesson(uint8_t *b, const struct ipoib_lladdr *a)
 {
 	switch (ipoib_link_profile(ef.link)->resolve) {
@@ -195,7 +197,10 @@ static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
 	eth_tx(ef.e, &p, 1, ef.now);
 	after = pkt_pool_pkts_used(ef.pool);
 	if (after < before || (after == before && ef_drops() == drops && ef.posted > posted + 1))
-		/* a report may release other reports, and a super-frame is cut into segments */
+		/*
+		 * One frame may cause one new held report, because reports that were held are
+		 * released in its place. A super-frame is posted as several segments.
+		 */
 		return;
 	ef_check(after <= before + 1);
 	ef_check((ef.posted > posted) + (ef_drops() - drops) + (after - before) >= 1);
@@ -221,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += n;
 		size -= n;
 	}
-	/* time in which paths are resolved, groups joined and held reports sent */
+	/* In this time paths are resolved, groups are joined and held reports are sent. */
 	ef_run(NS_SEC(3));
 	ef_end();
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Packets of any octets arrive at the ports of a switch: SMPs that configure it, data, multicast,
- * damaged packets. Nothing may crash, leak, recurse or run for ever.
- *
- * Input: records of port (bits 0-1), flags (bit 2: PktLen is corrected, bit 3: CRCs count as
- * absent, bit 4: time passes, bit 5: the port's link changes), 16 bits of length, octets.
+ * and damaged packets. The switch must not crash, leak memory, recurse or run for ever. The input
+ * is a list of records: port (bits 0-1) and flags (bit 2: PktLen is corrected, bit 3: CRCs count as
+ * absent, bit 4: time passes, bit 5: the port's link changes) in one octet, a length of 16 bits,
+ * then the packet's octets.
  */
 #include <assert.h>
 #include <string.h>
@@ -57,7 +57,10 @@ static void start(struct world *w)
 	w->pool = pkt_pool_create(512, 128);
 	cfg.pool = w->pool;
 	assert(t && w->pool);
-	/* Two switches with a loop between them, and external ends at both. */
+	/*
+	 * Two switches with two cables between them, which form a loop, and external ends at both
+	 * switches.
+	 */
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "a", NULL, &sw));
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "b", NULL, &sw));
 	assert(!topo_link(t, 0, 3, 1, 3) && !topo_link(t, 0, 4, 1, 4));

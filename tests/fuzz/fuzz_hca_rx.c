@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets of any content arrive at both ports of a soft HCA that has QPs and attachments. The first
- * octets of the input decide which fields are corrected before delivery (lengths, CRCs, headers
- * taken from a good packet), so that the fuzzer gets past the first checks.
- *
- * Conditions that must be true: no crash, no leak, and each packet is polled, dispatched as a MAD,
- * or counted under exactly one reason.
+ * Packets of any content arrive at both ports of a simulated HCA that has QPs and attachments to
+ * multicast groups. The first octets of the input decide which fields are corrected before delivery
+ * (lengths, CRCs, headers taken from a good packet), so that the fuzzer gets past the first checks.
+ * There must be no crash and no leak, and each packet is polled, dispatched as a MAD, or counted
+ * under exactly one reason.
  */
 
 #include <stdlib.h>
@@ -26,14 +25,17 @@ enum mend {
 	MEND_LENGTHS = 1 << 0,
 	MEND_CRC = 1 << 1,
 	MEND_TAIL = 1 << 2, /* tail_len fits PadCnt */
-	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys are set to those of a QP */
+	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys become those of a QP */
 	MEND_MCAST = 1 << 4,
 	MEND_MAD = 1 << 5,
-	IN_SLICE = 1 << 6, /* headers lie in a slice, not in hdr[] */
+	IN_SLICE = 1 << 6, /* the headers lie in a slice, not in hdr[] */
 	PORT_2 = 1 << 7,
 };
 
-/* ctl[5]: the fields that are not corrected, although the others are; and the state of the ports */
+/*
+ * Bits of ctl[5]: fields that keep the octets of the input although the other headers are
+ * corrected, and the states of the ports
+ */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,
 	LEAVE_QKEY = 1 << 1,
@@ -41,7 +43,7 @@ enum leave {
 	LEAVE_DLID = 1 << 3,
 	LEAVE_QPN = 1 << 4,
 	LEAVE_NXT_HDR = 1 << 5,
-	STATE_SHIFT = 6, /* state of a port: 3, 2, 1, 0 for Down, Init, Armed, Active */
+	STATE_SHIFT = 6, /* state of a port: 3, 2, 1, 0 stand for Down, Initialize, Armed, Active */
 };
 
 static struct {
@@ -55,7 +57,7 @@ static struct {
 
 static void on_xmit(void *ctx, uint8_t port, struct pkt *p, ns_t now)
 {
-	/* Answers of the agents are received again like any other packet. */
+	/* The HCA receives the answers of its own agents again, like any other packet. */
 	if (crc_pkt_check(p) != CRC_OK)
 		abort();
 	pkt_free(p);
@@ -126,7 +128,7 @@ static void mend_mad(uint8_t *o, uint8_t *bth, const uint8_t *ctl)
 		be16_put(o + 2, IB_LID_PERMISSIVE);
 }
 
-/* Correct the headers at @o, LRH .. DETH, @hlen octets */
+/* Correct the headers from LRH to DETH; @o is their first octet, @hlen their length. */
 static void mend_headers(uint8_t *o, unsigned int hlen, unsigned int mend, const uint8_t *ctl)
 {
 	uint8_t *bth = o + hlen - IB_BTH_LEN - IB_DETH_LEN;
@@ -215,8 +217,8 @@ static uint64_t drops(void)
 }
 
 /*
- * Number of packets that QPs received. A multicast packet counts as one, because all its QPs get
- * the same octets.
+ * Returns the number of packets that QPs received. A multicast packet counts once, because each QP
+ * that is attached to the group gets the same octets.
  */
 static unsigned int drain(uint8_t port)
 {

@@ -96,8 +96,8 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 	CHECK(f.open[id] && ibsim_srv_client(f.srv, id, &s));
 	CHECK(!ibsim_pkt_decode(&k, pkt, len));
 	/*
-	 * A response must be sent to the client that sent the request. The upper 16 bits of its TID
-	 * are the client's number.
+	 * A response, also one that reports a timeout, must go to the client that sent the request.
+	 * The upper 16 bits of a request's TID are the client's number.
 	 */
 	if (k.status == IBSIM_STATUS_TIMEOUT)
 		CHECK(mad_tid(k.mad) >> 48 == id);
@@ -206,7 +206,7 @@ static void do_mad(uint8_t who, const uint8_t *p, size_t n)
 	ibsim_srv_recv(f.srv, who & 7, raw, sizeof(raw), f.now);
 }
 
-/* Answer a request that was sent. The octets of @p replace the beginning of the answer */
+/* Answer a request that the server sent. The octets of @p replace the beginning of the answer. */
 static void do_answer(uint8_t which, const uint8_t *p, size_t n)
 {
 	unsigned int have = f.nsent < SENT_MAX ? f.nsent : SENT_MAX;

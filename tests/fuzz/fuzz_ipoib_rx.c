@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/*
- * Packets of any content, with and without a GRH and from any sender, are received by a link that
- * is up.
- */
+/* A link that is up receives packets of any content, with and without a GRH, from any sender. */
 
 #include <stdlib.h>
 
@@ -34,7 +31,7 @@ static void rx_one(struct fuzz_world *w, const uint8_t **p, size_t *len)
 	}
 	n = (n & 0x7f) < *len ? (n & 0x7f) : *len;
 	head = d[7] >> 4;
-	/* Part of the packet lies in the descriptor, the rest in a slice. */
+	/* The first part of the packet lies in hdr[] of the descriptor, the rest in a slice. */
 	v.pkt = pkt_from_data(w->pool, *p, n < head ? n : head);
 	if (n > head) {
 		struct pkt_buf *b = pkt_buf_alloc(w->pool);

@@ -2,7 +2,10 @@
 #ifndef TESTS_FUZZ_IPOIB_WORLD_H
 #define TESTS_FUZZ_IPOIB_WORLD_H
 
-/* A link that is up, over the fake SA. Its owner accepts every action. */
+/*
+ * A link that is up, over the fake SA of tests/fake_sa.h. The owner of the link carries out every
+ * action without an error.
+ */
 
 #include <stdlib.h>
 

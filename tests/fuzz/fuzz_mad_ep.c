@@ -6,9 +6,9 @@
 #include "wire/sa.h"
 
 /*
- * An endpoint with agents and open requests. It gets MADs made from the input, except that some
- * TIDs are those of open requests. A step of the input has 23 octets: event (1), choice of TID (1),
- * method (1), RMPP header (12), octets of the MAD from 36 on (8).
+ * A MAD endpoint with agents and open requests. It receives MADs made from the input; some of them
+ * have the TID of an open request. A step of the input has 23 octets: event (1), choice of TID (1),
+ * method (1), RMPP header (12), octets of the MAD from offset 36 on (8).
  */
 
 #define STEP 23
@@ -30,7 +30,10 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 	(void)now;
 	w->tid = mad_tid(mad);
-	/* MADs to LID 1 are delivered at once, as if the endpoint had this LID. */
+	/*
+	 * A MAD that the endpoint sends to LID 1 comes back at once, as if this were the endpoint's
+	 * own LID.
+	 */
 	if (to->lid == 1)
 		mad_ep_recv(w->ep, to, mad, w->now);
 	return to->lid == 3 ? -1 : 0;
@@ -124,7 +127,10 @@ static void request(struct world *w, const uint8_t *s)
 
 	make(msg, s, 0);
 	msg[1] = MAD_CLASS_SA;
-	/* A completion function clears w->open, even if the completed request is not w->open. */
+	/*
+	 * The completion of any request clears w->open, although another request may have
+	 * completed. So w->open may be NULL while a request is still open.
+	 */
 	if (!w->open)
 		(void)mad_request(w->sa, &req, &w->open, w->now);
 }

@@ -10,8 +10,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * The first octet chooses family and index, the second how the text is cut into pieces; the result
- * must not depend on the cut.
+ * The first octet of the input chooses the address family and the interface index, the second one
+ * how the text is cut into pieces. The groups that are found must not depend on the cut.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

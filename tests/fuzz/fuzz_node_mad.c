@@ -6,8 +6,8 @@
 #include "node/node.h"
 
 /*
- * A CA and a switch receive MADs from the input. Each step is one octet that chooses node, port and
- * queue pair, and then the MAD. It must be possible to encode the MADs that the nodes send.
+ * A CA and a switch receive MADs from the input. Each step is one octet, which chooses node, port
+ * and queue pair, and then the MAD. It must be possible to encode every MAD that a node sends.
  */
 
 struct owner {
@@ -44,7 +44,7 @@ static void event(void *ctx, uint8_t port, enum node_event ev, ns_t now)
 
 static const struct node_ops ops = { .xmit = xmit, .event = event };
 
-/* Conditions that must hold, whatever values an SM writes */
+/* Conditions that must hold in a node, whatever values a subnet manager writes */
 static void check(const struct node *n)
 {
 	for (unsigned int i = !node_is_switch(n); i <= n->info.nports; i++) {
@@ -84,7 +84,8 @@ static void make(struct owner *o, uint8_t type, uint8_t nports, struct pkt_pool 
 }
 
 /*
- * Deliver one MAD; octets beyond the end of the input are zero. Returns the number of octets used.
+ * Deliver one MAD. Octets beyond the end of the input count as zeros. Returns the number of octets
+ * that were used.
  */
 static size_t step(struct owner *o, uint8_t how, const uint8_t *data, size_t size, ns_t now)
 {

@@ -6,7 +6,10 @@
 
 #include "partition/partition.h"
 
-/* Accepted partitions fulfil the guarantees of the parser's header; a refusal has a message. */
+/*
+ * Partitions that the parser accepts fulfil the guarantees of its header file; a refusal has a
+ * message.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

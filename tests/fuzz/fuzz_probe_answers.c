@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A port, managers and a peer that answer anything. The configuration of the probe is the first piece of the input,
- * and the answer to each request a further one, with the request's TID, class and attribute, so that the probe
- * accepts it. The probe ends within its bound of requests, and its findings are texts within their bounds.
+ * A port, managers and a peer answer a probe (src/probe) with any octets. The first piece of the
+ * input is the configuration of the probe. Each further piece is the answer to a request; it gets
+ * the request's TID, class and attribute, so that the probe accepts it. The probe ends within its
+ * bound of requests, and its findings are texts within their bounds.
  */
 #include <assert.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REQUESTS_MAX 60 /* 18 questions, of which two have up to 16 blocks */
+#define REQUESTS_MAX 60 /* 18 requests, two of which may be repeated for up to 16 blocks */
 #define ANSWER_MAX 4096
 
 static struct probe_cfg config(struct input *in)

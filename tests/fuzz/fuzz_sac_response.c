@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * An SA that answers anything. The answer to each request is the next piece of the input, with the
- * request's TID, class and method, so that it reaches the client; Reports come in between. Nothing
- * may crash, leak or make the client spin.
+ * An SA answers with any octets. The answer to each request is the next piece of the input, with
+ * the request's TID, class and method, so that it reaches the client; Reports arrive in between.
+ * The client must not crash, leak memory or send requests without end.
  */
 
 #include <stdlib.h>

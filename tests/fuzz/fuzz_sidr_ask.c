@@ -5,9 +5,10 @@
 #include "sidr/sidr.h"
 
 /*
- * A port with an SA client, a CM agent that asks and serves, and a registered service. It gets MADs made from the
- * input; some have the TID, the RequestID and the ServiceID of the MAD that the port sent last, or are the answer to
- * this MAD. A step of the input has 48 octets: event (1), choices (1), octets of the MAD from 24 on (46).
+ * A port has an SA client, a CM agent that sends and answers SIDR requests, and a registered
+ * service. It receives MADs made from the input. Some of them have the TID, the RequestID and the
+ * ServiceID of the MAD that the port sent last, or answer this MAD. A step of the input has 48
+ * octets: event (1), choices (1), octets of the MAD from offset 24 on (46).
  */
 
 #define STEP 48
@@ -50,7 +51,7 @@ static void answer(struct cm_service *v, const struct mad_addr *from, const stru
 	ret->status = req->priv[0];
 }
 
-/* An accepted group fulfils the guarantees of sidr.h. */
+/* If the result contains a group, the group fulfils the guarantees of sidr.h. */
 static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 {
 	char text[SIDR_RESULT_LEN];
@@ -66,8 +67,8 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 }
 
 /*
- * An answer of the SA to the MAD sent last, made of octets of the input. If s[1] has bit 0x40, it is a right answer: the
- * requested record, with a GID or a DLID.
+ * Make the SA's answer to the MAD that was sent last, from octets of the input. If s[1] has bit
+ * 0x40, the answer is valid: it has the requested record, with a GID or a DLID.
  */
 static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {
@@ -88,7 +89,10 @@ static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, str
 		be16_put(mad + SA_DATA_OFF + 40, 2 + (s[2] & 1)); /* DLID */
 }
 
-/* A message of the CM. If s[1] has bit 0x20, it has the RequestID of the MAD sent last and the ServiceID; with bit 0x80 it also has Status 0. */
+/*
+ * Make a message of the CM. If s[1] has bit 0x20, the message has the ServiceID and the RequestID
+ * of the MAD that was sent last; if it also has bit 0x80, the Status is 0.
+ */
 static void answer_cm(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {
 	if (s[1] & 0x20) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A fabric that answers anything. The answer to each request is the next piece of the input, with the request's TID,
- * class and attribute, so that the survey accepts it. The survey ends, keeps its bounds, and the checks of its result
- * end, too.
+ * A fabric answers a survey (src/survey) with any octets. The answer to each request is the next
+ * piece of the input, with the request's TID, class and attribute, so that the survey accepts it.
+ * The survey ends, keeps within its bounds, and the checks of its result end, too.
  */
 #include <assert.h>
 #include <string.h>

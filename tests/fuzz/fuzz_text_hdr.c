@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* A packet from its LRH on is decoded, encoded again, checked by CRCs in parts, and printed. */
+/*
+ * A packet is decoded from its LRH on, encoded again, its CRCs are computed over parts, and it is
+ * printed.
+ */
 
 #include <stdlib.h>
 
@@ -16,7 +19,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Encoding a decoded header gives octets that decode to the same header. */
+/* Decode @h again after it was encoded: the result must be the same header. */
 static void hdr_again(const struct ib_ud_hdr *h, int hlen)
 {
 	uint8_t a[68], b[68];
@@ -29,8 +32,8 @@ static void hdr_again(const struct ib_ud_hdr *h, int hlen)
 }
 
 /*
- * Compute the CRCs of a packet whose octets are in two slices, split at a place that the input
- * chooses.
+ * Compute the CRCs of a packet whose octets are in two slices. The input chooses where the first
+ * slice ends.
  */
 static void crc_parts(struct pkt_pool *pool, const uint8_t *data, size_t size)
 {

@@ -29,7 +29,10 @@ static void arp_again(const uint8_t *data, size_t size)
 	check(n <= size && memcmp(out, data, n) == 0);
 }
 
-/* A decoded message stays the same after it is encoded in the form of the draft. */
+/*
+ * If a decoded IBARP message is encoded in the format of draft-ietf-ipoib-ip-over-infiniband-00 and
+ * decoded again, the message must be the same.
+ */
 static void ibarp_again(const uint8_t *data, size_t size)
 {
 	uint8_t out[IBARP_LEN], twice[IBARP_LEN];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any text is either a topology or refused with a message. An accepted topology is printed to a
- * text that is parsed to the same topology. Both dialects share one grammar, and the corpus has
- * files of both. If the strict reader accepts a text, the lenient reader accepts it, too, and
- * leaves nothing out. When the lenient reader leaves a line out, it reports that.
+ * Any text is either a topology, or is refused with a message. An accepted topology is printed to a
+ * text that is parsed to the same topology. The strict reader (topo_parse) and the lenient reader
+ * (topo_found) share one grammar, and the corpus has files for both. If the strict reader accepts a
+ * text, the lenient reader accepts it, too, and leaves out nothing. When the lenient reader leaves
+ * out a line, it reports this.
  */
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +15,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The included file is the part of the input after the first 0 octet. */
+/*
+ * The content of a file that the topology includes: the part of the input after the first 0 octet.
+ */
 struct rest {
 	const uint8_t *p;
 	size_t len;
@@ -86,7 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc;
 
 	memset(&err, 0, sizeof(err));
-	/* Parse without included files too, because the lenient reader has none. */
+	/*
+	 * Parse the text again without included files, because the lenient reader supports none,
+	 * and the results are compared.
+	 */
 	rc = topo_parse(&t, "f", (const char *)data, cut ? (size_t)(cut - data) : size, NULL, &err);
 	check_found((const char *)data, cut ? (size_t)(cut - data) : size, rc == 0);
 	topo_free(t);

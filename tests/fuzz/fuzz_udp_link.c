@@ -12,7 +12,7 @@
 /*
  * A link over UDP under any sequence of datagrams, times and requests. The input is a list of
  * operations: 2 octets that choose the operation and its object, then its arguments. Some datagrams
- * get a right VCRC, so that packets are accepted too.
+ * get a correct VCRC, so that the link accepts some packets, too.
  */
 
 static unsigned int carrier_up;

@@ -6,9 +6,10 @@
 #include "wire/sa.h"
 
 /*
- * Four programs at a CA with two ports, which send messages from the input. A step of the input:
- * event and program (1), number of octets that follow (2), these octets. Packets that the CA sends
- * are returned to it, so that requests are answered, by other programs, too.
+ * Four programs use the umad server of a CA with two ports. A step of the input: event and program
+ * (1 octet), number of octets that follow (2), these octets, from which a message of the program is
+ * made. Packets that the CA sends are delivered to it again, so that requests are answered, also by
+ * the other programs.
  */
 
 #define CONNS 4
@@ -56,7 +57,7 @@ static void come_back(struct timer *t, ns_t now)
 
 	memcpy(v, w->wire, n * sizeof(v[0]));
 	w->nwire = 0;
-	if (w->loops++ > 2000) /* a bound, because programs may ask each other for ever */
+	if (w->loops++ > 2000) /* a bound, because two programs may answer each other for ever */
 		return;
 	for (unsigned int i = 0; i < n; i++)
 		node_mad_rx(&w->node, v[i].port, &v[i].from, v[i].mad, now);
@@ -123,7 +124,8 @@ static void deliver(struct world *w, unsigned int i, const struct umad_in *in)
 }
 
 /*
- * Send the octets as a message of type @type with the right length, from an exact copy on the heap.
+ * Send the octets of @p as the body of a message of type @type with the right length. The message
+ * is an exact copy on the heap, so that the sanitizer notices reads beyond its end.
  */
 static void message(struct world *w, unsigned int i, uint32_t type, const uint8_t *p, size_t n)
 {
@@ -144,7 +146,7 @@ static void message(struct world *w, unsigned int i, uint32_t type, const uint8_
 	free(msg);
 }
 
-/* Send a MAD whose data are in a memfd; the first octets are its length. */
+/* Send a MAD whose data are in a memfd. The first octets of @p are the length of the data. */
 static void big(struct world *w, unsigned int i, const uint8_t *p, size_t n)
 {
 	size_t len = n >= sizeof(struct umad_mad) + 2 ? (size_t)p[sizeof(struct umad_mad)] << 8 |

@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 
-/* The input of a fuzz target. A target reads pieces of the input until there are no more octets. */
+/* The input of a fuzz target. The target takes pieces of the input until no octets are left. */
 
 #include <stddef.h>
 #include <stdint.h>

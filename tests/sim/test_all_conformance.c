@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Clauses that can be tested only in a whole fabric, by the packets on its links and by the
- * question which hosts reach each other.
+ * Clauses that only a whole fabric can test: the tests look at the packets on its links, and check
+ * which hosts reach each other.
  */
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define HOSTS 4
 
-/* Packets that CAs have sent since the counters were cleared. */
+/* Numbers of packets that CAs have sent since seen was cleared. */
 static struct {
 	unsigned int data, ucast, mcast, mads;
 	unsigned int wrong;
@@ -38,7 +38,7 @@ static void look(const struct fabric_trace_event *ev)
 	uint8_t encap[4];
 	int hlen = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 
-	if (hlen < 0) { /* Clause R1: every packet is a UD SEND-only */
+	if (hlen < 0) { /* Clause R1: packets are UD SEND-only packets */
 		seen.wrong++;
 		return;
 	}
@@ -48,7 +48,7 @@ static void look(const struct fabric_trace_event *ev)
 	}
 	seen.data++;
 	pkt_copy_out(p, (uint32_t)hlen, encap, sizeof(encap));
-	/* Clauses R4, R29 and R30: encapsulation with reserved zeros */
+	/* Clauses R4, R29 and R30: an encapsulation header, whose reserved octets are zero */
 	seen.wrong += be16_at(encap) != ETH_P_IPV4 || be16_at(encap + 2) != 0;
 	seen.wrong += h.bth.pkey != seen.pkey;
 	if (ib_lid_is_mcast(h.lrh.dlid)) {
@@ -58,7 +58,10 @@ static void look(const struct fabric_trace_event *ev)
 		return;
 	}
 	seen.ucast++;
-	/* Clause R48: the destination QPN must be the QPN in the address of an interface */
+	/*
+	 * Clause R48: the destination QPN must be the QPN in the link-layer address of an
+	 * interface.
+	 */
 	for (unsigned int i = 0; i < seen.l->nhosts; i++)
 		if (seen.l->host[i].addr.qpn == h.bth.dest_qp)
 			return;
@@ -140,7 +143,10 @@ static void test_R2_R25_a_broadcast_reaches_every_interface_but_its_sender(void 
 	lab_destroy(&l);
 }
 
-/* The interfaces use P_Key 0x8001; two of the hosts are in that partition, two are not. */
+/*
+ * The interfaces of all hosts use P_Key 0x8001, but only two of the hosts are members of that
+ * partition. These two form the link; the other hosts neither come up nor see its packets.
+ */
 static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 {
 	struct ipoib_link_info in = { 0 }, out;
@@ -174,8 +180,8 @@ static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 			assert_int_equal(got[i], member[i] && i != from);
 	}
 	/*
-	 * Clause R27: interfaces whose port lacks the P_Key wait for it, and show this as their
-	 * state.
+	 * Clause R27: an interface whose port does not have the P_Key waits for it, and its state
+	 * shows this.
 	 */
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		ipoib_link_info(l.host[i].link, &out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Reads the kernel's lists of groups as an instance does. A host that has joined 40,000 groups must
- * not delay other hosts.
+ * Instances read the kernel's lists of multicast groups (/proc/net/igmp and igmp6). The list of a
+ * host that has joined 40,000 groups must not delay the other hosts.
  */
 
 #include <stdio.h>
@@ -36,7 +36,10 @@ static int igmp_of(unsigned int n)
 	return fd;
 }
 
-/* Without pieces the kernel takes 76 to 108 ms for such a list, every two seconds. */
+/*
+ * The list is read in pieces with pauses, because a read of the whole list takes the kernel 76 to
+ * 108 ms, and it would take place every two seconds.
+ */
 static void test_I30_a_long_list_is_read_in_pieces_with_pauses(void **state)
 {
 	struct inst_host host = { .igmp = igmp_of(GROUPS), .igmp6 = -1 };

@@ -2,8 +2,9 @@
 
 /*
  * A host that controls its QP0 sends four thousand SMPs a second: routes that lead nowhere,
- * impossible hop pointers, writes with wrong M_Keys, answers without a request, forged traps. The
- * SM continues to sweep, no table changes, and there are few traps about wrong M_Keys.
+ * impossible hop pointers, writes with wrong M_Keys, answers without a request, and forged traps.
+ * The SM must continue to sweep, no table may change, and there may be only few traps about wrong
+ * M_Keys.
  */
 #include "check.h"
 
@@ -96,7 +97,10 @@ static void put(const struct mad_addr *to, uint8_t *mad)
 {
 	struct node_port *p = hostile();
 
-	/* Send the SMP to the port directly, because the SMI would not send an invalid one. */
+	/*
+	 * Send the SMP to the port directly, because the node's own SMI would not send an invalid
+	 * SMP.
+	 */
 	(void)p->node->ops->xmit(p->node->ctx, p->num, to, mad, f.l.now);
 	f.sent++;
 }
@@ -121,7 +125,8 @@ static void smp(uint8_t *mad, uint8_t mgmt_class, uint8_t method, uint16_t attr,
 }
 
 /*
- * Write a directed route of up to @hops hops. The port numbers are random, and some of them exist
+ * Write a directed route of up to @hops hops to the SMP. The port numbers are random, and only some
+ * of these ports exist.
  */
 static void route(uint8_t *mad, unsigned int hops)
 {
@@ -217,8 +222,8 @@ static void test_I6_nothing_is_written_without_the_key(void **state)
 }
 
 /*
- * Clause I15: each end port repeats its trap about wrong keys once in an interval (13.4.9),
- * whatever the number of violations.
+ * Clause I15: an end port sends its trap 256 (bad M_Key) once in each interval of the trap timer
+ * (13.4.9), however many wrong M_Keys arrive.
  */
 static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 {
@@ -234,16 +239,16 @@ static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 	for (unsigned int k = 0; k < fabric_nnodes(f.l.f); k++)
 		tids += fabric_node_node(fabric_node_at(f.l.f, k))->trap_tid;
 	/*
-	 * Each end port sends at most one new trap in an interval. The time may begin and end
-	 * within an interval, so allow one more at each end
+	 * Each end port sends at most one new trap in an interval. The measured time may begin and
+	 * end within an interval, so one more trap is allowed at each end.
 	 */
 	assert_true(tids > before);
 	assert_true(tids - before <= (HOSTS + SWITCHES) * (4000 / interval_ms + 2));
 }
 
 /*
- * A cable is pulled and plugged during the attack. The SM notices this, and all hosts reach each
- * other.
+ * While the hostile host sends, a cable is pulled and plugged. The SM must notice both changes, and
+ * afterwards all hosts must reach each other.
  */
 static void test_I14_the_sm_goes_on_sweeping(void **state)
 {
@@ -274,7 +279,10 @@ static void forged_trap(uint16_t trap)
 	struct mad_notice n = { .generic = true, .type = MAD_NOTICE_TYPE_URGENT, .trap = trap };
 	uint8_t mad[MAD_LEN];
 
-	/* The notice claims to come from a switch, but the packet has the sender's own SLID. */
+	/*
+	 * The notice claims that its issuer is a switch, but the packet has the SLID of the hostile
+	 * host.
+	 */
 	n.producer = IB_NODE_SWITCH;
 	n.issuer_lid = switch_at(0)->port[0].pi.lid;
 	mad_notice_lid(&n, n.issuer_lid);
@@ -313,8 +321,8 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
 	/*
-	 * The SM gets all these traps, but starts sweeps for few of them: 32 at once, then 8 in
-	 * each 1.07 s
+	 * The SM receives all these traps, but only some of them may start a sweep: 32 at once,
+	 * then 8 in each 1.07 s.
 	 */
 	traps = status().traps - traps;
 	many = status().traps_many - many;
@@ -323,7 +331,10 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	assert_true(lab_all_up(&f.l, f.want));
 }
 
-/* A true trap of a switch is handled at once. */
+/*
+ * While a host floods the SM with forged traps, a cable is pulled. The SM must handle the true trap
+ * of the switch at once.
+ */
 static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 {
 	struct fabric_port *cable;
@@ -345,7 +356,10 @@ static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 	}
 }
 
-/* A true trap of the flooding host is handled late, but is not lost. */
+/*
+ * A true trap comes from the same host that floods the SM. The limit of this sender delays the
+ * sweep, but the sweep must take place.
+ */
 static void test_I14_a_sweep_that_is_put_off_takes_place(void **state)
 {
 	uint64_t sweeps;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Number and time of the frames that are read from TAPs: no packet is lost that could have waited in the kernel, no
- * host delays the others, and packets that wait for the SA leave buffers to other packets.
+ * The tests limit how much is read from the TAPs, and when: no packet is lost that could have
+ * waited in the kernel, no host delays the other hosts, and packets that wait for an answer of the
+ * SA leave buffers for other packets.
  */
 
 #include <errno.h>
@@ -19,10 +20,10 @@
 
 static struct lab lab;
 static struct {
-	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that arrived, by source port */
+	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that have arrived, by source port */
 	unsigned int frames; /* frames of TCP that arrived */
 	unsigned int packets; /* packets of other protocols */
-	uint64_t before[MAX_FLOWS]; /* value of .octets when the first of those packets arrived */
+	uint64_t before[MAX_FLOWS]; /* value of .octets when the first packet of .watch arrived */
 } got;
 
 static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame *f)
@@ -60,7 +61,10 @@ static void begin_with(unsigned int hosts, bool trains)
 			if (a != b)
 				lab_send(
 					&lab.host[a], &lab.host[b], "hello",
-					/* enough packets for each host to learn the paths to all other hosts */
+					/*
+					 * These packets are enough for each host to learn the paths
+					 * to all other hosts.
+					 */
 					5);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.packets, hosts * (hosts - 1));
@@ -72,7 +76,7 @@ static void begin(unsigned int hosts)
 	begin_with(hosts, false);
 }
 
-/* Send a TCP super-frame as the kernel makes it. */
+/* Send a TCP super-frame in the form in which the kernel writes it to a TAP. */
 static void send_super(struct lab_host *from, const struct lab_host *to, bool v6, unsigned int flow,
 		       size_t n, uint16_t mss)
 {
@@ -137,7 +141,10 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_destroy(&lab);
 }
 
-/* 64 such frames have 2145 packets, which is more than an egress queue holds (2048). */
+/*
+ * 64 frames of this size are cut into 2145 packets, which is more than an egress queue holds
+ * (2048). None may be lost.
+ */
 static void test_super_frames_of_ipv6_lose_nothing(void **state)
 {
 	one_flow(true, 1984);
@@ -149,7 +156,10 @@ static void test_super_frames_at_a_small_mtu_lose_nothing(void **state)
 	one_flow(true, 960);
 }
 
-/* A frame that is read is written as one frame, however many frames wait in the TAP. */
+/*
+ * Each super-frame that is read at the sender is written as one frame at the receiver, however many
+ * frames wait in the sender's TAP.
+ */
 static void test_super_frames_are_delivered_whole(void **state)
 {
 	static const size_t sizes[] = { 65000, 62000, 65000, 30000, 65000, 64000, 3000 };
@@ -165,7 +175,10 @@ static void test_super_frames_are_delivered_whole(void **state)
 	lab_destroy(&lab);
 }
 
-/* Linux makes no segments below 8 octets, so a frame may have four times as many packets as a queue holds. */
+/*
+ * Linux makes no segments of less than 8 octets, so one frame may become four times as many packets
+ * as an egress queue holds. None may be lost.
+ */
 static void test_frame_of_eight_thousand_segments_loses_nothing(void **state)
 {
 	begin(2);
@@ -176,7 +189,10 @@ static void test_frame_of_eight_thousand_segments_loses_nothing(void **state)
 	lab_destroy(&lab);
 }
 
-/* Eight flows from four hosts to one host meet in one egress queue and one receive ring. */
+/*
+ * Eight flows from four hosts to one host share one egress queue of the switch and one receive
+ * ring. No packet may be lost.
+ */
 static void test_eight_flows_to_one_host_lose_nothing(void **state)
 {
 	begin(5);
@@ -191,7 +207,7 @@ static void test_eight_flows_to_one_host_lose_nothing(void **state)
 	lab_destroy(&lab);
 }
 
-/* Eight flows from one host to eight other hosts. */
+/* One host sends eight flows to eight other hosts. No packet may be lost. */
 static void test_eight_flows_of_one_host_lose_nothing(void **state)
 {
 	begin(9);
@@ -205,7 +221,10 @@ static void test_eight_flows_of_one_host_lose_nothing(void **state)
 	lab_destroy(&lab);
 }
 
-/* TAPs are served by packets: the frames of one host are 160,000 segments, and the other host sends one packet. */
+/*
+ * Host 0's frames become 160,000 segments, and host 1 sends one packet. TAPs are served by packets
+ * and not by frames, so that this packet must arrive early.
+ */
 static void test_host_that_sends_tiny_segments_does_not_delay_others(void **state)
 {
 	begin(3);
@@ -219,7 +238,10 @@ static void test_host_that_sends_tiny_segments_does_not_delay_others(void **stat
 	lab_destroy(&lab);
 }
 
-/* Hosts with the same load get the same share of packets, with segments of any size. */
+/*
+ * Hosts under equal load get equal shares when shares are counted in packets, whatever the sizes of
+ * their segments are.
+ */
 static void test_hosts_share_by_packets(void **state)
 {
 	begin(4);
@@ -228,7 +250,10 @@ static void test_hosts_share_by_packets(void **state)
 	for (unsigned int i = 0; i < 100; i++)
 		/* 6500 packets, too */
 		send_super(&lab.host[1], &lab.host[3], false, 1, 65000, 1000);
-	/* Host 2's own small packet waits behind a thousand packets of host 2. */
+	/*
+	 * Host 2's small packet must wait until the thousand packets that host 2 has sent before it
+	 * are through.
+	 */
 	for (unsigned int i = 0; i < 20; i++)
 		send_super(&lab.host[2], &lab.host[3], false, 2, 65000, 1300);
 	lab_send(&lab.host[2], &lab.host[3], "end", 3);
@@ -264,8 +289,8 @@ static int no_buffer(void *ctx, struct pkt **ret)
 }
 
 /*
- * The owner of the interface may sleep. If a TAP could not be read because there was no buffer, it is read again
- * after IFC_RETRY.
+ * There is no free buffer, so the TAP cannot be read. The owner of the interface may then sleep, so
+ * a timer must make it read the TAP again after IFC_RETRY.
  */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {
@@ -289,7 +314,10 @@ static void test_tap_without_a_buffer_is_read_again_later(void **state)
 	lab_destroy(&lab);
 }
 
-/* The SA is silent. One host sends to hundreds of peers to which it has no path; the others send to peers as before. */
+/*
+ * The SA is silent. One host sends to hundreds of peers to which it has no path, and its packets
+ * are held. The other hosts must be able to send to their peers as before.
+ */
 static void test_held_packets_leave_buffers_to_other_hosts(void **state)
 {
 	uint8_t text[1400] = { 0 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The whole stack on virtual time: random topologies, loss, reordering, links that go down and up.
- * A failing seed is printed; LAB_SEED=N runs only that one, LAB_VERBOSE=1 shows the log.
+ * The whole stack on virtual time: random topologies, loss, reordering, and links that go down and
+ * up. The number of a failing seed is printed; LAB_SEED=N runs only this seed, LAB_VERBOSE=1 shows
+ * the log.
  */
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LMC: each CA port has 2^LMC LIDs. Every path that the SA gives for two ports works, and where several
- * spines lead to a leaf, the paths to the LIDs of one port take different spines.
+ * LMC: each CA port has 2^LMC LIDs. Every path that the SA returns for two ports must work. If
+ * several spine switches lead to a leaf switch, the paths to the LIDs of one port must use
+ * different spines.
  */
 #include "unit/all_sa.h"
 
@@ -59,7 +60,10 @@ static void on_counters(void *ctx, int status, const struct mad_addr *from, cons
 	a->status = status;
 }
 
-/* Ask the performance manager's agent at a LID, by a packet that the switches' LFTs carry there and back. */
+/*
+ * Send a request to the PMA at @dlid. The switches' LFTs must carry the packet there, and the
+ * answer back.
+ */
 static void reaches(struct sa_rig *r, struct mad_agent *agent, uint16_t dlid)
 {
 	struct mad_hdr h = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Partial sweeps have the same result as sweeps of the whole fabric. On random fabrics, cables, HCAs and switches are
- * removed and restored in random order. Then the tables of all nodes and the answers of the SA are compared, octet
- * for octet, with those after a sweep of the whole fabric.
- *
- * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N that seed alone.
+ * A partial sweep, which reads only the changed part of the fabric, must have the same result as a
+ * sweep of the whole fabric. On random fabrics, cables, HCAs and switches are removed and restored
+ * in random order. Then the tables of all nodes and the answers of the SA are compared, octet for
+ * octet, with those after a sweep of the whole fabric. PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N
+ * runs only that seed.
  */
 #include "unit/all_sa.h"
 
@@ -69,10 +69,16 @@ static void join(struct plan *p, unsigned int a, unsigned int b)
 	p->at[b][k].port = i;
 }
 
-/* Switches in a random tree, with more links between random pairs of switches, some of them parallel. */
+/*
+ * Make the text of a topology: a random tree of switches, and more cables between random pairs of
+ * switches, some of them parallel.
+ */
 static char *topology(struct fix *f)
 {
-	/* The client's host is at the SM's switch, and its cable is never pulled. */
+	/*
+	 * The host that runs the SA's client is cabled to the SM's switch, and this cable is never
+	 * pulled.
+	 */
 	struct plan p = { .at = { [0] = { [1] = { .host = 1 } } } };
 	size_t size = 65536, n = 0;
 	char *t = malloc(size);
@@ -168,8 +174,8 @@ static void put_node(struct shot *s, const struct node *n)
 }
 
 /*
- * Tell whether the SM reaches a node by the cables that are plugged. Nodes that are cut off still have their old
- * tables.
+ * Tell whether the SM reaches the node over plugged cables. A node that it cannot reach still has
+ * its old tables, so those are not compared.
  */
 static bool reached(struct fix *f, struct fabric_node *n)
 {
@@ -183,7 +189,10 @@ static int record_cmp(const void *a, const void *b)
 	return memcmp(a, b, record_len);
 }
 
-/* Write the records of an attribute in sorted order, because the SA's order follows that of the discovery. */
+/*
+ * Write the SA's records of one attribute in sorted order, because the SA lists them in the order
+ * of discovery.
+ */
 static void put_table(struct fix *f, struct shot *s, uint16_t attr)
 {
 	static const uint8_t zero[256];
@@ -252,7 +261,10 @@ static struct sm_status status(struct fix *f)
 	return st;
 }
 
-/* Check that all tables are as after a sweep of the whole fabric, and that such a sweep then writes nothing. */
+/*
+ * Check that all tables are the same after a sweep of the whole fabric, and that this sweep writes
+ * nothing to the nodes.
+ */
 static void compare(struct fix *f, uint64_t seed, unsigned int step)
 {
 	struct shot before = shoot(f), after;
@@ -298,7 +310,7 @@ static void flip(struct fix *f, struct fabric_port *p)
 	fabric_link_set(p, fabric_link_state(p) == FABRIC_LINK_DISABLED, f->r.now);
 }
 
-/* Remove or restore all cables of a switch except the switch of the SM. */
+/* Remove or restore all cables of a random switch, but never those of the SM's switch. */
 static void flip_switch(struct fix *f)
 {
 	char name[16];
@@ -326,7 +338,7 @@ static void change(struct fix *f)
 		for (unsigned int i = 2 + any(f, 3); i; i--)
 			flip(f, some_port(f, true));
 		break;
-	case 3: { /* a cable is pulled and plugged before, during or after the SM reads it */
+	case 3: { /* pull and plug a cable before, during or after the SM reads its ports */
 		struct fabric_port *p = some_port(f, true);
 
 		flip(f, p);
@@ -358,7 +370,10 @@ static void join_groups(struct fix *f)
 				      f->r.now);
 	}
 	sa_rig_pass(&f->r, NS_MSEC(300));
-	/* The root of a tree depends on the order of joins, until a sweep chooses it for all members. */
+	/*
+	 * The root of a multicast tree depends on the order of joins, until a sweep chooses the
+	 * root for all members. So let a sweep choose it before the comparison.
+	 */
 	sm_kick(f->r.sm, "test", f->r.now);
 	sa_rig_pass(&f->r, NS_MSEC(500));
 }
@@ -404,14 +419,18 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
 	}
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		run(seed, &partial);
-	/* Most sweeps were partial ones, so the comparison was no comparison of two sweeps of the whole fabric. */
+	/*
+	 * More than half of the sweeps must have been partial, because two sweeps of the whole
+	 * fabric would prove nothing about partial sweeps.
+	 */
 	assert_true(partial > seeds * STEPS / 2);
 }
 
 /*
- * More switches than a partial sweep can read: S1, S2 and as many leaves with a cable to each. All cables from S1 to
- * leaves are pulled at once. The leaves reached the SM by these cables, so only a trap of S1 arrives, and behind each
- * cable there is a leaf.
+ * There are more switches than a partial sweep can read: S1, S2, and LEAVES leaf switches with a
+ * cable to S1 and a cable to S2. All cables from S1 to the leaves are pulled at once. The leaves
+ * send their traps to the SM over these cables, so only the trap of S1 arrives, and each pulled
+ * cable leads to another leaf that must be read.
  */
 #define LEAVES 70
 

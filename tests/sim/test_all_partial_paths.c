@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The paths that the SA returns while cables are pulled and plugged. The database is checked whenever anything can
- * have changed: after each round of the fabric and after each stage of a sweep. Between two hosts that stay connected
- * there is a path at all times, and when the subnet is up again, all paths lead over existing links.
- *
- * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N that seed alone.
+ * The paths that the SA returns while cables are pulled and plugged. The database is checked
+ * whenever it may have changed: after each run of the fabric and after each stage of a sweep. Two
+ * hosts that stay connected must have a path at all times. When the subnet is up again, all paths
+ * must lead over existing links. PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N runs only that seed.
  */
 #include "unit/all_sa.h"
 
@@ -18,7 +17,10 @@
 #define SEEDS 50
 #define STEPS 8
 #define SWITCHES_MAX 8
-/* port 1 leads to the host, port 2 + i to switch i, and port 12 + i is for a second cable to switch i */
+/*
+ * Ports of each switch: port 1 leads to its host, port 2 + i to switch i, and port 12 + i is for a
+ * second cable to switch i.
+ */
 #define PORTS 24
 
 struct fix {
@@ -28,9 +30,9 @@ struct fix {
 	struct prng rnd;
 	unsigned int nsw, asked, looks;
 	uint64_t seed;
-	/* true for hosts that stay connected with H1 during this step */
+	/* [i]: host i stays connected with H1 during the current step */
 	bool connected[SWITCHES_MAX];
-	/* links are only added in this step, so all LFTs must lead over Active links */
+	/* In the current step links are only added, so all LFTs must lead over Active links. */
 	bool coming;
 };
 
@@ -39,7 +41,10 @@ static bool cable(struct fix *f, unsigned int a, unsigned int b)
 	return b == a + 1 || prng_below(&f->rnd, 3) == 0;
 }
 
-/* Switches in a line, with more cables between random pairs; a host at each switch */
+/*
+ * Make the text of a topology: a line of switches with a host at each, and more cables between
+ * random pairs of switches.
+ */
 static char *topology(struct fix *f)
 {
 	char *t = malloc(65536);
@@ -106,7 +111,7 @@ static void reach(struct fix *f, unsigned int a, bool seen[SWITCHES_MAX])
 	}
 }
 
-/* Set @ret for the hosts that have a way to H1 over the plugged cables. */
+/* Set ret[i] for each host i that the plugged cables connect with H1. */
 static void connected(struct fix *f, bool ret[SWITCHES_MAX])
 {
 	memset(ret, 0, SWITCHES_MAX * sizeof(*ret));
@@ -125,7 +130,10 @@ static struct sm_port *host(struct fix *f, const struct sm_db *db, unsigned int 
 	return sm_db_port_by_gid(db, &gid);
 }
 
-/* Follow the LFTs in the switches, and check that no packet is sent to a link that is not Active yet. */
+/*
+ * Follow the switches' LFTs from switch @from towards @lid, and check that no switch sends the
+ * packet to a link that is not Active yet.
+ */
 static void walk(struct fix *f, unsigned int from, uint16_t lid)
 {
 	unsigned int at = from;
@@ -179,7 +187,7 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* While the fabric is watched, H1 always has one Get open. */
+/* While the fabric is watched, H1 always has one Get request for a path open. */
 static void ask(struct fix *f)
 {
 	struct ib_path_rec want = { .sgid = sa_rig_gid(&f->r, "H1/1"), .numb_path = 1 };
@@ -198,7 +206,7 @@ static void ask(struct fix *f)
 		       PATH_COMP_SGID | PATH_COMP_DGID | PATH_COMP_NUMB_PATH, wire, sizeof(wire));
 }
 
-/* Like sa_rig_pass(), but check the database after each step */
+/* Let time @t pass like sa_rig_pass(), but check the database after each step. */
 static void watch(struct fix *f, ns_t t)
 {
 	ns_t end = f->r.now + t;
@@ -248,7 +256,8 @@ static void still_connected(struct fix *f)
 }
 
 /*
- * Flip cables twice. A pair of hosts counts as connected if cables connect it before, between and after the changes.
+ * Pull or plug @cables random cables, and do so again after @between. Two hosts count as connected
+ * if cables connect them before, between and after both changes.
  */
 static void change(struct fix *f, unsigned int cables, ns_t between)
 {
@@ -306,7 +315,10 @@ static void run(uint64_t seed, uint64_t *partial)
 		else
 			change(&f, 1 + (prng_below(&f.rnd, 3) == 0), 0);
 		if (prng_below(&f.rnd, 6) == 0) {
-			/* Flip the cable of a host, too, so that the partial sweep ends and a heavy sweep follows. */
+			/*
+			 * Change the cable of a host as well. A partial sweep cannot handle this,
+			 * so a heavy sweep (of the whole fabric) follows it.
+			 */
 			flip(&f,
 			     fabric_node_port(switch_at(&f, 1 + prng_below(&f.rnd, f.nsw - 1)), 1));
 			still_connected(&f);
@@ -334,7 +346,7 @@ static void test_hosts_that_stay_connected_have_paths_at_all_times(void **state)
 	}
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		run(seed, &partial);
-	/* Most of the watched sweeps were partial ones. */
+	/* More than half of the watched sweeps must have been partial. */
 	assert_true(partial > seeds * STEPS / 2);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * intel-ipoib-linux-hld-2002, 2.6: interfaces appear and disappear with the P_Keys that the SM writes into the table
- * of their port, even while packets get lost. The interfaces join their broadcast group but never create it. When its
- * P_Key leaves the table, an interface frees all its resources.
+ * intel-ipoib-linux-hld-2002, 2.6: interfaces appear and disappear with the P_Keys that the SM
+ * writes into the table of their port, even while packets are lost. An interface joins its
+ * broadcast group but never creates it. When its P_Key leaves the table, the interface frees all
+ * its resources.
  */
 
 #include <errno.h>
@@ -19,7 +20,10 @@
 #define MEMBERS 16
 
 #define DEFAULT "Default=0x7fff, ipoib : ALL=full;\n"
-/* Lines of a file of partitions, for all ports. BARE has no broadcast group, all others have one. */
+/*
+ * Lines of a partition file; all ports are members of each partition. BARE has no broadcast group,
+ * all other partitions have one.
+ */
 #define BLUE "A=0x0014, ipoib : ALL=full;\nB=0x0015, ipoib : ALL=full;\n"
 #define RED "C=0x0016, ipoib : ALL=full;\nD=0x0017, ipoib : ALL=full;\n"
 #define BARE "E=0x0018 : ALL=full;\n"
@@ -28,10 +32,10 @@
 static const bool all[HOSTS] = { true, true, true };
 static struct lab lab;
 
-/* An interface of a P_Key, with the data that its owner stores about it */
+/* The interface of one P_Key, with the data that its owner (this test) stores about it */
 struct member {
 	struct ifc ifc;
-	bool carrier, was_up; /* .was_up: true if the network device would exist */
+	bool carrier, was_up; /* .was_up: true if the owner would have made the device */
 	unsigned int frames; /* frames received */
 	struct pkt_queue tap;
 };
@@ -190,8 +194,8 @@ static void say(struct member *m)
 }
 
 /*
- * Check that every host has the interface of this P_Key, that it is up, and that a broadcast of one host arrives at
- * all others.
+ * Check that every host has the interface of @pkey, that it is up, and that a broadcast of one host
+ * arrives at all other hosts.
  */
 static void check_link(uint16_t pkey)
 {
@@ -221,7 +225,10 @@ static void on_data(struct lab *l, struct lab_host *to, const struct ipoib_lladd
 	arrived += len == 4 && !memcmp(data, "keep", 4);
 }
 
-/* Let @d pass, while host 0 sends to host 1 on the default partition, and check that no packet is lost. */
+/*
+ * Let @d pass while host 0 sends to host 1 in the default partition, and check that none of these
+ * packets is lost.
+ */
 static void run_with_traffic(ns_t d)
 {
 	ns_t until = lab.now + d;
@@ -297,7 +304,10 @@ static void one_seed_with_loss(uint64_t seed)
 	lab_faults_on(&lab);
 	for (unsigned int k = 0; k < 8; k++) {
 		lab_partitions(&lab, texts[(seed + 3 * k) % 4]);
-		/* Sometimes the next change is made while the last one is under way. */
+		/*
+		 * Two of three changes are followed by the next change while they are still under
+		 * way.
+		 */
 		lab_run(&lab, (seed + k) % 3 ? NS_MSEC(20) : NS_SEC(10));
 	}
 	lab_partitions(&lab, DEFAULT BLUE);
@@ -320,7 +330,11 @@ static void test_H30_pkeys_that_come_and_go_while_packets_are_lost(void **state)
 		one_seed_with_loss(seed);
 }
 
-/* HLD 2.6: the driver joins only, so a partition whose broadcast group does not exist is no IPoIB link. */
+/*
+ * HLD 2.6: the driver joins the broadcast group but does not create it, so in a partition without a
+ * broadcast group no device may appear. The device appears after trap 66 reports that the group was
+ * created.
+ */
 static void test_H30_no_device_before_trap_66_tells_of_the_broadcast_group(void **state)
 {
 	const struct sm_group *g = NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every row of the table of link profiles, on the whole stack, with hosts of both shapes: hosts of the profile are
- * up, reach each other with the largest packet of every MTU, receive groups, and the SA has exactly the memberships
- * that the hosts have. If a profile does not allow an MTU, the links with this MTU are not up and give the reason.
- * Hosts of different profiles receive each other's packets exactly if the profiles have the same form on the wire.
- * The SM's node answers SIDR.
+ * Every row of the table of link profiles, on the whole stack, with hosts of both shapes. Hosts of
+ * the profile must be up, reach each other with the largest packet of every MTU, and receive the
+ * groups that they join; the SA must have exactly the memberships that the hosts have. If a profile
+ * does not allow an MTU, links with this MTU must not be up, and must give the reason. Hosts of
+ * different profiles must receive each other's packets exactly if both profiles have the same
+ * packet format. The SM's node must answer SIDR.
  */
 
 #include <stdio.h>
@@ -23,7 +24,10 @@ static struct lab lab;
 static struct lab_count count;
 static const bool all[HOSTS] = { true, true, true, true };
 
-/* Alternate the shapes so that hosts with an even index, and hosts with an odd index, have both. */
+/*
+ * Hosts 0 and 1 have one shape, hosts 2 and 3 the other one, and so on. So both shapes occur among
+ * the hosts with an even index, and among those with an odd index.
+ */
 static void mix_shapes(struct lab_host *h, void *ctx)
 {
 	h->shape =
@@ -36,7 +40,10 @@ static void make(const struct ipoib_profile *even, const struct ipoib_profile *o
 	struct topo *t = topo_gen_demo(HOSTS, 3);
 	char partitions[256];
 
-	/* The administrator makes the group of each kind of link. */
+	/*
+	 * The partition file makes a broadcast group for each kind of link, because hosts do not
+	 * create it.
+	 */
 	snprintf(partitions, sizeof(partitions),
 		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\n"
 		 "mgid=ff12::255.255.255.255, mtu=%u\nALL=full;\n",
@@ -75,7 +82,10 @@ static void on_whole(struct lab *l, struct lab_host *to, const struct ipoib_llad
 	whole += len == whole_len;
 }
 
-/* The largest packet that the link's IP MTU allows arrives; a longer one is dropped and counted. */
+/*
+ * Check that the largest packet that the link's IP MTU allows arrives, and that a longer packet is
+ * dropped and counted.
+ */
 static void check_mtu(unsigned int mtu)
 {
 	static uint8_t data[4096];
@@ -93,7 +103,7 @@ static void check_mtu(unsigned int mtu)
 	}
 }
 
-/* Check that the links stay down, because the profile has no links with groups of this MTU. */
+/* Check that all links stay down, because the profile does not allow groups of this MTU. */
 static void row_refuses(const struct ipoib_profile *p, enum ib_mtu_code mtu)
 {
 	struct ipoib_link_info info;
@@ -142,8 +152,9 @@ static void test_every_row_reaches_its_own_kind_at_every_mtu(void **state)
 }
 
 /*
- * Profiles with equal .wire have the same form of packets, so that their hosts accept unicasts from each other.
- * Profiles with equal .link have the same groups too, and are one link.
+ * Profiles with equal .wire have the same packet format, so that their hosts accept unicasts from
+ * each other. Profiles with equal .link have the same multicast groups as well, so their hosts
+ * share one link.
  */
 struct kind {
 	const char *name;
@@ -170,8 +181,8 @@ static int wire_of(const struct ipoib_profile *p)
 }
 
 /*
- * Let all hosts join a group, and check that exactly those on the link of host 0 get the packet that host 0 sends to
- * the group.
+ * Let all hosts join a group. If host 0 sends a packet to the group, exactly the hosts whose
+ * profile shares its link must receive it.
  */
 static void check_group_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
 {
@@ -191,7 +202,10 @@ static void check_group_hearing(const struct ipoib_profile *a, const struct ipoi
 				 count.group[i]);
 }
 
-/* Check that each host has dropped the packets of hosts of the other profile, and counted them under a reason. */
+/*
+ * Check that each host has dropped the packets from hosts of the other profile, and has counted
+ * these drops under a reason.
+ */
 static void check_drops(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -199,7 +213,10 @@ static void check_drops(void)
 				 HOSTS / 2);
 }
 
-/* Hosts with an even index have profile @a, the others have @b. */
+/*
+ * Give profile @a to the hosts with an even index and profile @b to the others, and check which
+ * hosts receive each other's packets.
+ */
 static void check_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
 {
 	begin(a, b, IB_MTU_2048);

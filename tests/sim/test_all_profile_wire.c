@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets that hosts of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) send to each other, on the whole stack
- * with our SA: the Q_Keys that they exchange, and the P_Key of the link's group.
+ * Packets that hosts of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) send to each other, on
+ * the whole stack with uipoib's SA: the tests check the Q_Keys that hosts exchange, and the P_Key
+ * of the link's group.
  */
 
 #include <string.h>
@@ -59,8 +60,8 @@ static uint32_t native_at(const uint8_t *p)
 }
 
 /*
- * End the capture, and call @fn with each packet that was sent to a queue pair of IPoIB. Returns the number of
- * packets.
+ * End the capture, and call @fn for each captured packet that was sent to the QP of an IPoIB
+ * interface. Returns the number of packets.
  */
 static unsigned int capture_end(void (*fn)(const struct ib_ud_hdr *h, const uint8_t *payload,
 					   size_t len))
@@ -104,10 +105,10 @@ static void begin(uint16_t pkey, const char *partitions)
 	lab.frame = on_frame;
 }
 
-/* --- Neighbour Discovery, as the kernels of two hosts speak it */
+/* --- Neighbour Discovery, as the kernels of two hosts would send it */
 
 static struct {
-	uint8_t mac[6]; /* MAC in the option of the last message that arrived */
+	uint8_t mac[6]; /* MAC in the option of the Neighbour Discovery message that arrived last */
 	unsigned int messages, data;
 } heard[HOSTS];
 
@@ -174,7 +175,10 @@ static void send_data(struct lab_host *from, const uint8_t mac[6])
 	lab_run(&lab, NS_MSEC(100));
 }
 
-/* Let host @a resolve the address of host @b by multicast; @b answers, and then they send to each other. */
+/*
+ * Let host @a ask for the address of host @b by multicast. Host @b answers, and then both hosts
+ * send data to each other.
+ */
 static void talk(struct lab_host *a, struct lab_host *b)
 {
 	static const uint8_t all_mac[6] = { 0x33, 0x33, [5] = 1 };
@@ -229,8 +233,9 @@ static void check_qkey(const struct ib_ud_hdr *h, const uint8_t *payload, size_t
 }
 
 /*
- * A Q_Key without bit 31 is checked by the receiver as it is in the packet, so packets arrive only if the options
- * have the right Q_Key. (A Q_Key with bit 31 is replaced by the sender's own.)
+ * The receiver compares a Q_Key without bit 31 with the one in the packet, so a packet arrives only
+ * if the sender has learned the right Q_Key from the option. (In place of a Q_Key with bit 31, the
+ * sender's HCA sends the Q_Key of its own QP.)
  */
 static void test_V14_default_qpn_and_a_qkey_without_bit_31_are_exchanged(void **state)
 {
@@ -267,7 +272,10 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 	lab_wait_up(&lab, all, NS_SEC(30), 1, "V17");
 	capture_begin();
 	talk(&lab.host[0], &lab.host[1]);
-	/* Groups that the hosts create belong to this partition, too, and so do the packets to these groups. */
+	/*
+	 * Groups that the hosts create belong to the partition of the link, too, and packets to
+	 * these groups have its P_Key.
+	 */
 	for (unsigned int i = 0; i < HOSTS; i++)
 		lab_receive(&lab.host[i], group);
 	lab_run(&lab, NS_SEC(3));
@@ -284,7 +292,8 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 }
 
 /*
- * The group belongs to another partition than the configured one, so the link is not up, and the reason names this.
+ * The broadcast group belongs to another partition than the configured one, so the link must not
+ * come up, and must state this as the reason.
  */
 static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 {
@@ -298,7 +307,9 @@ static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 		if (!strstr(info.reason, "P_Key 0xffff is not the link's 0x8001"))
 			fail_msg("\"%s\"", info.reason);
 	}
-	/* The administrator moves the group to the other partition. */
+	/*
+	 * The administrator moves the group to the configured partition, so the links must come up.
+	 */
 	lab_partitions(&lab, in_lab);
 	lab_wait_up(&lab, all, NS_SEC(60), 1, "V17 again");
 	lab_destroy(&lab);

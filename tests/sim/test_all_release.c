@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Row H35 of CONFORMANCE.md: when an interface ends, it frees all its resources, whatever it did before and however
- * it ends. The tests count packets and buffers of the pool, timers, queue pairs, address handles and groups of the
- * HCA, and, when the interface ends in good order, memberships and subscriptions at the SA.
+ * Row H35 of CONFORMANCE.md: when an interface ends, it frees all its resources, whatever it did
+ * before and however it ends. The tests count the packets and buffers of the pool, timers, and the
+ * HCA's queue pairs, address handles and attachments to groups. If the interface ends in good
+ * order, they also count memberships and subscriptions at the SA.
  */
 
 #include <string.h>
@@ -42,7 +43,10 @@ static void assert_released(const struct held *before, bool at_the_sa, const cha
 	}
 }
 
-/* An interface frees its objects of the HCA before its port is closed, which would free them anyway. */
+/*
+ * Close all interfaces. Each must free its HCA objects before its port is closed, because closing
+ * the port would free them anyway and hide a leak.
+ */
 static void close_all(const struct held *before, const char *what)
 {
 	struct held now;
@@ -57,7 +61,10 @@ static void close_all(const struct held *before, const char *what)
 		lab_host_close(&lab.host[i]);
 }
 
-/* Another MAC behind the TAP asks for an address, so it becomes a station with its own queue pair. */
+/*
+ * Send an ARP request from another MAC behind the TAP, so that this MAC becomes a station, with a
+ * queue pair of its own.
+ */
 static void station_asks(struct lab_host *h, uint8_t number)
 {
 	uint8_t frame[14 + ARP_ETHER_LEN] = { 0xff, 0xff, 0xff, 0xff, 0xff,   0xff, 2,
@@ -73,7 +80,10 @@ static void station_asks(struct lab_host *h, uint8_t number)
 	lab_frame(h, pkt_from_data(lab.pool, frame, sizeof(frame)));
 }
 
-/* Make each interface use every kind of object. When the function returns, the last packets are held or under way. */
+/*
+ * Let each interface create every kind of object. When the function returns, the last packets are
+ * still held or under way.
+ */
 static void use_all(void)
 {
 	uint8_t group[4] = { 239, 1, 1, 0 };
@@ -91,7 +101,7 @@ static void use_all(void)
 	lab_run(&lab, NS_SEC(10));
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		for (uint8_t n = 1; n < 20; n++) {
-			group[3] = n; /* send to groups that exist, and to groups that do not */
+			group[3] = n; /* some of these groups exist, others do not */
 			lab_send_group(&lab.host[i], group, "x", 1);
 		}
 		lab_send(&lab.host[i], &lab.host[(i + 1) % HOSTS], "x", 1);

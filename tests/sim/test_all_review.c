@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Service levels, and changes during traffic, from one end of a fabric to the other. */
+/* Service levels on a whole path through a fabric, and changes while packets flow. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char conf[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 			    "Lab=0x0001, ipoib, sl=3, Q_Key=0x80004242, mtu=3 : ALL=full;\n";
 
-/* Data packets on the links, counted by fields of their LRH. */
+/* Numbers of data packets on the links, by fields of their LRH. */
 static struct {
 	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
@@ -50,7 +50,7 @@ static void on_trace(void *ctx, const struct fabric_trace_event *ev)
 		seen.ucast[h.lrh.sl]++;
 }
 
-/* Map SL 5 to another VL at each hop, as an administrator may do to avoid deadlocks. */
+/* Let each hop map SL 5 to another VL, as an administrator may do to avoid deadlocks. */
 static void turn_vls(struct lab *l)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(l->f); i++) {
@@ -138,7 +138,10 @@ static void test_R19_R54_traffic_has_the_partitions_sl(void **state)
 		assert_int_equal(seen.ucast[sl] != 0, sl == SL);
 		assert_int_equal(seen.mcast[sl] != 0, sl == SL);
 	}
-	/* OperationalVLs are VL0 to VL7, so SL 5 uses VL 5, on HCAs and switches alike. */
+	/*
+	 * All ports operate VL0 to VL7, so without other maps SL 5 uses VL 5, at HCAs and switches
+	 * alike.
+	 */
 	for (int vl = 0; vl < 16; vl++)
 		assert_int_equal(seen.vl[vl] != 0, vl == SL);
 	assert_int_equal(seen.wrong, 0);

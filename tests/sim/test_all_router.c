@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A multicast router on a link (RFC 4391 §11): host 0 receives every IP group that any other host receives, from
- * every sender, and is a NonMember of the group at the SA. The SA's table of groups comes in many segments.
+ * Host 0 is a multicast router on a link (RFC 4391 §11): it must receive every IP multicast group
+ * that any other host receives, from every sender, and join these groups at the SA as a NonMember.
+ * There are so many groups that the SA's table of them comes in many segments.
  */
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ static void member(unsigned int host, unsigned int i, bool in)
 		assert_int_equal(ipoib_mcast_del(l, IPOIB_IPV4, addr, lab.now), 0);
 }
 
-/* Return the number of copies that the router gets of one packet from host 4 to the group. */
+/* Host 4 sends one packet to group @i. Returns the number of copies that the router receives. */
 static unsigned int router_hears(unsigned int i)
 {
 	uint8_t addr[4];
@@ -75,7 +76,7 @@ static uint8_t state_in(const ib_gid *mgid)
 	return m ? m->join_state : 0;
 }
 
-/* JoinState of the router, 0 also if there is no such group */
+/* Returns the JoinState of the router in group @i; 0 also if the group does not exist. */
 static uint8_t router_state(unsigned int i)
 {
 	uint8_t addr[4];
@@ -119,14 +120,18 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	assert_int_equal(router_hears(1), 1);
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
 	/*
-	 * A group with only a NonMember ends. The sender's membership does not keep it in existence either, after the
-	 * sender has been idle.
+	 * When the last FullMember leaves, the SA deletes the group, although the router is a
+	 * NonMember of it. The sender's membership must not keep the group either, after the sender
+	 * has been idle.
 	 */
 	member(2, 1, false);
 	lab_run(&lab, NS_SEC(200));
 	assert_int_equal(router_state(1), 0);
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
-	/* When a receiver joins again, the router joins with JoinState NonMember again, and so hears the group. */
+	/*
+	 * When a host joins the group again, the router must join as a NonMember again, and receive
+	 * the group.
+	 */
 	member(3, 1, true);
 	lab_run(&lab, NS_SEC(3));
 	assert_int_equal(router_hears(1), 1);
@@ -134,7 +139,11 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	lab_destroy(&lab);
 }
 
-/* A Report about an earlier group of this MGID is late, so that it arrives after the Report of the creation. */
+/*
+ * A Report of trap 67 (group deleted) about an earlier group of this MGID is delayed, so that it
+ * arrives after the Report of trap 66 (group created). The router leaves, and must find the group
+ * again.
+ */
 static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(void **state)
 {
 	struct ipoib_link *l;
@@ -158,7 +167,10 @@ static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(vo
 	lab_destroy(&lab);
 }
 
-/* RFC 4391 §10: a sender's packet to a group without receivers is sent to the all-routers group. */
+/*
+ * RFC 4391 §10: a packet to a group that has no receivers is sent to the all-routers group, so the
+ * router must receive it.
+ */
 static void test_R61_R70_router_receives_what_has_no_group(void **state)
 {
 	begin(1);
@@ -185,7 +197,7 @@ static void test_R70_router_is_there_again_after_another_sm(void **state)
 	lab_destroy(&lab);
 }
 
-/* FF12:601B::2 and FF12:401B::2, the groups of all routers of the link */
+/* MGIDs of the all-routers groups of the link for IPv6 and IPv4, FF12:601B::2 and FF12:401B::2 */
 static void all_routers_mgids(ib_gid ret[2])
 {
 	static const uint8_t v4[4] = { 224, 0, 0, 2 }, v6[16] = { 0xff, 0x02, [15] = 2 };
@@ -224,7 +236,7 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 			assert_int_equal(state_in(&all_routers[i]), 0);
 		member(2, 3,
 		       round ==
-			       0); /* the group is created, or deleted, while the link is not that of a router */
+			       0); /* groups come and go while the link is not a router's */
 		lab_run(&lab, NS_SEC(3));
 		assert_int_equal(router_state(3), 0);
 	}
@@ -233,8 +245,8 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 }
 
 /*
- * Groups are created and deleted under loss. When nothing is lost any more, the router receives exactly the existing
- * groups.
+ * Groups are created and deleted while packets are lost. When the losses have ended, the router
+ * must receive exactly the groups that exist.
  */
 static void one_seed(uint64_t seed)
 {
@@ -252,7 +264,7 @@ static void one_seed(uint64_t seed)
 		lab_run(&lab, NS_MSEC(prng_below(&r, 400)));
 	}
 	lab_faults_off(&lab);
-	lab_run(&lab, NS_SEC(400)); /* the groups are listed again within 300 s */
+	lab_run(&lab, NS_SEC(400)); /* the router lists the groups again within 300 s */
 	for (unsigned int i = 0; i < 20; i++)
 		if (router_state(i) != (in[i] ? MCM_JOIN_NON : 0))
 			fail_msg("seed %llu: group %u: the router has JoinState %u",

@@ -46,7 +46,10 @@ static void wait_up(void)
 	assert_true(lab_all_up(&lab, NULL));
 }
 
-/* The lab's own set_carrier() checks that the owner gets both addresses before the carrier. */
+/*
+ * The owner of an interface must get both addresses before the carrier. set_carrier() of the lab
+ * checks this.
+ */
 static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 {
 	const struct lab_host *h = &lab.host[0];
@@ -61,7 +64,10 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 	assert_int_equal(lab.host[1].told, 0);
 	before = h->told_own.gid;
 
-	/* The port goes down and comes up, and its addresses are the same. */
+	/*
+	 * The port goes down and comes up with the same addresses, so the owner must not get them
+	 * again.
+	 */
 	fabric_link_set(fabric_node_port(h->node, h->port), FABRIC_LINK_DOWN, lab.now);
 	lab_run(&lab, NS_SEC(1));
 	fabric_link_set(fabric_node_port(h->node, h->port), FABRIC_LINK_UP, lab.now);
@@ -81,8 +87,8 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 }
 
 /*
- * With SIDR, an interface learns its broadcast group some time after it made its queue pair. So its owner gets two
- * reports, the first one without a group.
+ * With SIDR, an interface learns its broadcast group some time after it created its queue pair. So
+ * its owner must get two reports of its addresses, of which the first one has no group.
  */
 static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
 {
@@ -160,7 +166,10 @@ static void emit_arp(struct lab_host *h, uint16_t op, unsigned int to)
 	emit(h, dst, ETH_P_ARP4, b, arp_encode(b, &a));
 }
 
-/* Send a Neighbour Solicitation for @to to all nodes, or an advertisement to @to. */
+/*
+ * Send a Neighbour Solicitation for host @to to all nodes, or a Neighbour Advertisement to host
+ * @to, as the kernel of host @h would.
+ */
 static void emit_nd(struct lab_host *h, uint8_t type, unsigned int to)
 {
 	unsigned int pad = alen(h) == 20 ? 2 : 0, opt = 2 + pad + alen(h);
@@ -289,7 +298,7 @@ static void resolve(struct lab_host *h, unsigned int to)
 		emit_nd(h, ICMP6_NS, to);
 }
 
-/* Let each host resolve each other host by multicast, and ping it. */
+/* Let each host resolve the address of each other host by multicast, and ping it. */
 static void ping_all(void)
 {
 	for (unsigned int i = 0; i < HOSTS; i++)
@@ -318,8 +327,9 @@ static void check_pings(const char *profile, unsigned int n)
 }
 
 /*
- * If the profile's messages contain a Q_Key, the kernel must be told when a peer's Q_Key was deleted. Messages of RFC
- * 4391 contain none.
+ * If the profile's ARP or ND messages contain a Q_Key, the kernel must be told when the link has
+ * deleted a peer's Q_Key, so that it resolves the peer again. Messages of RFC 4391 contain no
+ * Q_Key.
  */
 static void check_forgotten(const struct ipoib_profile *p)
 {
@@ -339,10 +349,13 @@ static void test_hosts_of_both_shapes_resolve_and_ping_on_every_profile(void **s
 		begin(p, NULL);
 		lab.frame = on_frame;
 		wait_up();
-		lab_run(&lab, NS_SEC(3)); /* the groups that every host receives are joined */
+		lab_run(&lab, NS_SEC(3)); /* hosts join the groups that every host receives */
 		ping_all();
 		check_pings(p->name, 1);
-		/* After a quarter of an hour all neighbours are forgotten, and all paths. */
+		/*
+		 * In a quarter of an hour the link deletes all neighbours and all paths. Hosts must
+		 * be able to ping again.
+		 */
 		lab_run(&lab, NS_SEC(900));
 		check_forgotten(p);
 		ping_all();

@@ -121,7 +121,10 @@ static unsigned int records(uint16_t pkey)
 	return n;
 }
 
-/* The node of the SM is a member of the default partition only. */
+/*
+ * Partition file of two IPoIB links and of a partition without a link. The SM's node is a member of
+ * the default partition only.
+ */
 static const char two[] = "Default=0x7fff, ipoib, sl=1 : ALL_CAS=full, SELF=full;\n"
 			  "Lab=0x0001, ipoib, sl=2 : ALL_CAS=full;\n"
 			  "Bare=0x0002 : ALL_CAS=full;\n";
@@ -141,7 +144,7 @@ static void test_P18_the_node_of_the_SM_gives_out_the_group_of_each_partition(vo
 		assert_has_group(i, i % 2 ? 0x8001 : 0xffff);
 		assert_int_equal(client[i].last.group.sl, i % 2 ? 2 : 1);
 	}
-	/* A partition without an IPoIB group has no ServiceRecord. */
+	/* Partition 0x8002 has no IPoIB group, so the SA has no ServiceRecord for it. */
 	ask(0, 0x8002);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[0].last.why, SIDR_NO_SERVICE);
@@ -159,7 +162,10 @@ static void on_raw(struct cm_request *q, int status, const struct sidr_rep *rep,
 	raw_rep = *rep;
 }
 
-/* Return the Status of the answer from @lid; @via is the P_Key in the BTH of the request. */
+/*
+ * Send a SIDR_REQ about @pkey to @lid; @via is the P_Key in its BTH. Returns the Status of the
+ * answer.
+ */
 static uint8_t ask_lid(unsigned int i, uint16_t lid, uint16_t pkey, uint16_t via)
 {
 	raw = (struct cm_request){
@@ -198,11 +204,11 @@ static void test_a_port_outside_the_partition_does_not_learn_its_Q_Key(void **st
 	assert_int_equal(raw_rep.qkey, 0);
 	assert_memory_equal(raw_rep.priv, none, sizeof(none));
 	assert_int_equal(ask_sm(1, 0xffff), SIDR_STATUS_OK);
-	/* The SA does not list the service for a host that is no member. */
+	/* Host 1 is no member of the partition, so the SA must not show it the ServiceRecord. */
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[1].last.why, SIDR_NO_SERVICE);
-	/* The partition is removed, and so is its ServiceRecord. */
+	/* The partition is removed, so its ServiceRecord must disappear, too. */
 	lab_partitions(&lab, "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
 	lab_run(&lab, NS_SEC(10));
 	assert_int_equal(records(0x8001), 0);
@@ -218,7 +224,7 @@ static void test_another_SM_is_asked_again(void **state)
 	assert_int_equal(client[3].done, 1);
 	lab_sm_stop(&lab);
 	lab_run(&lab, NS_SEC(5));
-	/* The partitions change places, so the groups change MLIDs. */
+	/* The partitions change places in the file, so the broadcast groups get other MLIDs. */
 	lab_sm_start(&lab, NULL,
 		     "Lab=0x0001, ipoib, sl=3 : ALL_CAS=full;\n"
 		     "Default=0x7fff, ipoib : ALL_CAS=full, SELF=full;\n");
@@ -244,7 +250,7 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 		assert_has_group(i, 0xffff);
 		assert_int_equal(client[i].last.server, port_of(0)->pi.lid);
 	}
-	/* The P_Key in the BTH decides whether the sender is a member. */
+	/* The P_Key in the BTH decides whether the server treats the sender as a member. */
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0xffff), SIDR_STATUS_OK);
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0x8001), SIDR_STATUS_REJECTED);
 	assert_int_equal(raw_rep.qkey, 0);
@@ -264,7 +270,7 @@ static void test_the_host_registers_again_after_ClientReregister(void **state)
 	lab_sm_start(&lab, NULL, NULL);
 	lab_run(&lab, NS_SEC(30));
 	assert_int_equal(records(0xffff), 1);
-	/* The lease of the server's ServiceRecord is renewed. */
+	/* The server must renew the lease of its ServiceRecord before the lease ends. */
 	lab_run(&lab, NS_SEC(2 * SAC_SERVICE_LEASE));
 	assert_int_equal(records(0xffff), 1);
 	ask(4, 0xffff);
@@ -288,7 +294,10 @@ static void test_an_interface_that_goes_down_stops_serving(void **state)
 	lab_run(&lab, NS_SEC(5));
 	assert_int_equal(records(0xffff), 2);
 	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
-	/* An interface that is removed takes the bit along. */
+	/*
+	 * When the interface is removed, its port must clear the capability bit
+	 * IsConnectionManagementSupported.
+	 */
 	lab_host_close(&lab.host[1]);
 	assert_false(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
 	lab_host_open(&lab.host[1]);
@@ -301,7 +310,7 @@ static void test_a_host_offers_only_a_group_that_is_there(void **state)
 {
 	begin(&(struct lab_cfg){ .sidr_servers = 1 });
 	assert_int_equal(records(0xffff), 1);
-	/* The next subnet manager does not make the group. */
+	/* The next subnet manager does not create the broadcast group. */
 	lab_sm_stop(&lab);
 	lab_run(&lab, NS_SEC(2));
 	lab_sm_start(&lab, NULL, "Default=0x7fff : ALL_CAS=full, SELF=full;\n");
@@ -318,7 +327,7 @@ static void test_a_host_offers_only_a_group_that_is_there(void **state)
 	end();
 }
 
-/* The ServiceRecord of host 0 as another port sends it. */
+/* Send host 0's ServiceRecord from another port. */
 static void send_record(unsigned int from, uint8_t method, uint64_t comp_mask)
 {
 	struct mad_addr to = mad_addr_gmp(port_of(from)->pi.sm_lid, 0);
@@ -354,8 +363,8 @@ static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void 
 	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* a ServiceKey of zeroes */
 	assert_int_equal(records(0xffff), 1);
 	/*
-	 * The host itself can change the record, because its interface has the same key after it was taken down and
-	 * up.
+	 * Host 0 itself can delete and set the record. It has the same ServiceKey after its
+	 * interface was taken down and up.
 	 */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	lab_run(&lab, NS_SEC(1));
@@ -384,7 +393,7 @@ static void test_a_port_that_serves_already_is_taken_over_later(void **state)
 	ask(4, 0xffff);
 	lab_run(&lab, NS_SEC(1));
 	assert_has_group(4, 0xffff);
-	/* The interface goes down while the service still waits to be registered. */
+	/* The interface goes down while the registration of the service is still pending. */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	assert_int_equal(cm_service_add(cm, &other), 0);
 	ifc_set_up(&lab.host[0].ifc, true, lab.now);
@@ -428,7 +437,10 @@ static void cut(unsigned int i)
 static void test_a_server_that_vanished_is_found_out(void **state)
 {
 	begin(&(struct lab_cfg){ .sidr_servers = 2 });
-	/* The power of host 0 fails; its record stays until the lease ends. */
+	/*
+	 * The power of host 0 fails, so it cannot delete its record, which must stay until the
+	 * lease ends.
+	 */
 	cut(0);
 	lab_run(&lab, NS_SEC(5));
 	assert_int_equal(records(0xffff), 2);
@@ -441,7 +453,7 @@ static void test_a_server_that_vanished_is_found_out(void **state)
 	end();
 }
 
-/* A third of all MADs that leave a host or arrive at a host are duplicated. */
+/* Duplicate a third of all MADs that leave a host or arrive at a host. */
 static void duplicates_on(void)
 {
 	const struct fault_spec s = { .kind = FAULT_DUPLICATE, .cls = FAULT_MAD, .ppm = 300000 };
@@ -474,7 +486,10 @@ static void test_loss_and_duplicates(void **state)
 	end();
 }
 
-/* In this test the subnet manager is on the port of a host, whose interface has a CM agent, too. */
+/*
+ * Host and subnet manager share a port, and the host's interface has a CM agent as well. The host
+ * must get the answer of the subnet manager's CM agent.
+ */
 static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 {
 	static const char text[] =
@@ -501,7 +516,10 @@ static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 	lab_destroy(&lab);
 }
 
-/* Records of the SM's node do not count against the limit of a host on the same port. */
+/*
+ * The SA limits the ServiceRecords of each port. Records of the SM's node must not count against
+ * the limit of the host on the same port.
+ */
 static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_port(void **state)
 {
 	static const char text[] =
@@ -528,7 +546,10 @@ static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_
 	lab_destroy(&lab);
 }
 
-/* Write SIDR_REQs of host 5 to the wire, thousands a second */
+/*
+ * Send @per_ms SIDR_REQs of host 5 to the wire in each of @ms milliseconds, which is thousands a
+ * second.
+ */
 static void flood(unsigned int per_ms, unsigned int ms)
 {
 	struct node_port *p = port_of(5);
@@ -557,7 +578,7 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 	st = cm_stats(sa_cm(lab.sa));
 	assert_in_range(st->served, CM_SOURCE_BURST, CM_SOURCE_BURST + CM_SOURCE_RATE);
 	assert_true(st->drop_paced > 9000);
-	/* During the flood other hosts send SIDR_REQs and join groups. */
+	/* During the flood other hosts send SIDR_REQs and join groups, and both must succeed. */
 	for (unsigned int i = 0; i < 5; i++)
 		ask(i, 0xffff);
 	assert_int_equal(ipoib_mcast_add(lab.host[2].link, IPOIB_IPV4, v4, lab.now), 0);
@@ -572,7 +593,10 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 	end();
 }
 
-/* The same flood against a host that serves; its own traffic continues. */
+/*
+ * The same flood is sent to a host that is a SIDR server. This host must still answer the other
+ * hosts.
+ */
 static void test_a_host_that_serves_survives_a_flood(void **state)
 {
 	begin(&(struct lab_cfg){ .sidr_servers = 1 });

@@ -7,7 +7,10 @@
 #include "partition/partition.h"
 #include "sm/sm.h"
 
-/* The SM over the soft fabric: real packets, the SMAs of the nodes, traps, link training. */
+/*
+ * The SM over the simulated fabric, with real packets, the SMAs of the nodes, traps and link
+ * training.
+ */
 
 struct rig {
 	struct timers ts;
@@ -74,7 +77,7 @@ static struct node *node_at(struct rig *r, unsigned int i)
 	return fabric_node_node(fabric_node_at(r->f, i));
 }
 
-/* Start an SM at the first end port of node @i */
+/* Start an SM at the first end port of node @i. */
 static struct sm *sm_at(struct rig *r, unsigned int i, uint8_t priority)
 {
 	struct sm_cfg cfg = sm_cfg_default();
@@ -96,7 +99,10 @@ static void sm_stop(struct rig *r, unsigned int i, struct sm *sm)
 		     r->now);
 }
 
-/* Follow the switches' own LFTs; returns the number of hops, or -1 */
+/*
+ * Follow the switches' own LFTs from port @at towards @dlid. Returns the number of hops, or -1 if
+ * the packet does not arrive.
+ */
 static int walk(struct rig *r, struct fabric_port *at, uint16_t dlid)
 {
 	for (int hops = 1; at && hops < 64; hops++) {
@@ -127,7 +133,7 @@ static bool linked(struct rig *r, unsigned int i, unsigned int port)
 	return p && fabric_link_state(p) == FABRIC_LINK_UP;
 }
 
-/* Check that each CA port reaches the LIDs of all end ports of other nodes */
+/* Check that each CA port reaches the LIDs of the end ports of all other nodes. */
 static void assert_connected(struct rig *r)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(r->f); i++) {
@@ -196,7 +202,7 @@ static void test_I14_link_changes_are_followed_by_traps(void **state)
 	sm = sm_at(&r, 0, 0);
 	rig_pass(&r, NS_SEC(3));
 	assert_connected(&r);
-	/* Cut a cable of the ring between two switches. */
+	/* Find a cable of the ring between two switches, and pull it. */
 	for (unsigned int i = 1;; i++) {
 		p = fabric_node_port(fabric_node_find(r.f, "Switch1"), i);
 		assert_non_null(p);
@@ -227,7 +233,10 @@ static void test_I15_capability_trap_makes_the_master_hand_over(void **state)
 	a = sm_at(&r, 0, 3);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_MASTER);
-	/* A standby SM starts on a CA. The master learns of it only by trap 144. */
+	/*
+	 * A standby SM starts on a CA. Only the CA's trap 144 (capability change) tells the master
+	 * about it.
+	 */
 	b = sm_at(&r, fabric_nnodes(r.f) - 1, 8);
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_STANDBY);
@@ -336,7 +345,7 @@ static void test_sm_on_the_second_port_of_a_ca(void **state)
 	rig_fini(&r);
 }
 
-/* Tell whether the switch has @port in an entry of its MFT */
+/* Tell whether any entry of the switch's MFT contains @port. */
 static bool in_a_tree(const struct node *n, unsigned int port)
 {
 	for (unsigned int i = 0; i < NODE_MCAST_LIDS; i++)
@@ -345,7 +354,10 @@ static bool in_a_tree(const struct node *n, unsigned int port)
 	return false;
 }
 
-/* Such a cable is accepted, as by ibsim. No route and no tree uses it, since it leads nowhere. */
+/*
+ * A cable connects two ports of one switch, which topology files allow, as those of ibsim do. No
+ * route and no multicast tree may use it, because it leads nowhere.
+ */
 static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state)
 {
 	struct topo *t = topo_gen_demo(4, 2);
@@ -372,7 +384,7 @@ static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state
 	assert_false(in_a_tree(n, last) || in_a_tree(n, other));
 	for (unsigned int lid = 1; lid <= n->sw->si.lft_top; lid++)
 		assert_true(n->sw->lft[lid] != last && n->sw->lft[lid] != other);
-	/* Pulling and plugging this cable has the same effect as for any cable. */
+	/* If this cable is pulled and plugged, the SM must sweep as it does for any other cable. */
 	assert_int_equal(fabric_link_set(p, false, r.now), 0);
 	rig_pass(&r, NS_MSEC(200));
 	assert_int_equal(fabric_link_set(p, true, r.now), 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Times without a subnet manager: its process ends, and its port answers requests to the SA with an error, as Linux
- * does. Paths and groups in use still work. A host that starts during this time shows the reason why it waits. When
- * there is an SM or an SA again, all hosts work within a stated time.
+ * Times without a subnet manager: its process ends, and its port answers requests to the SA with an
+ * error, as Linux does. Paths and groups in use must still work. A host that starts during this
+ * time must show why it waits. When there is an SM or an SA again, all hosts must work within a
+ * stated time.
  */
 #include "check.h"
 
@@ -14,11 +15,11 @@
 #define HOSTS 24
 #define SWITCHES 4
 #define SEED 5
-/* Time for the start of the SM, its sweep, and the joins of all ports */
+/* Time in which a new SM starts, sweeps, and lets all ports join */
 #define BACK_WITH_AN_SM NS_MSEC(500)
 /*
- * Longest time until a port sends a request to a new SA of which it was not told: the largest back-off with its
- * jitter
+ * A port that was not told of the new SA sends its next request to it within the largest back-off
+ * with jitter.
  */
 #define BACK_WITH_AN_SA (SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(500))
 
@@ -105,13 +106,16 @@ static void works_within(ns_t most)
 	lab_check_beliefs(&f.l, f.want, SEED);
 }
 
-/* Tell all ports to register again, and end the SM before they can. */
+/*
+ * Let the SM tell all ports to register again (ClientReregister), and stop the SM before any port
+ * can.
+ */
 static void away(ns_t d)
 {
 	lab_sm_stop(&f.l);
 	reregister_all();
 	lab_run(&f.l, d);
-	/* Paths and groups that were in use still work. */
+	/* Check that paths and groups that were in use before still work. */
 	lab_check_pairs(&f.l, &f.c, f.want, SEED);
 	lab_check_group(&f.l, &f.c, f.want, f.member, SEED);
 	assert_true(lab_all_up(&f.l, f.want));
@@ -133,7 +137,10 @@ static void test_traffic_goes_on_without_an_sm_and_all_register_with_the_next(vo
 	}
 }
 
-/* Only the SA was away, so ports are not told to register again. */
+/*
+ * Only the SA was away, so ports get no ClientReregister; they must find the new SA by their own
+ * retries.
+ */
 static void test_an_sa_that_is_back_is_found(void **state)
 {
 	(void)state;
@@ -146,7 +153,7 @@ static void test_an_sa_that_is_back_is_found(void **state)
 	works_within(BACK_WITH_AN_SA);
 }
 
-/* A host that starts without an SM shows the reason why it waits, and is up as soon as there is an SM. */
+/* A host starts without an SM. It must show why it waits, and be up as soon as there is an SM. */
 static void test_who_starts_without_an_sm_is_up_with_it(void **state)
 {
 	struct lab_host *h = &f.l.host[7];
@@ -168,7 +175,7 @@ static void works_up_again(const struct lab_host *h)
 	assert_true(h->carrier);
 }
 
-/* If the SA did not answer the request for a path, the request is repeated as soon as there is an SA. */
+/* No SA answers the request for a path. As soon as there is an SA, the request must be repeated. */
 static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 {
 	struct lab_host *h = &f.l.host[1];

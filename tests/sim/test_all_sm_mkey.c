@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The subnet manager and M_Keys, on a fabric whose nodes check them: ports with a foreign M_Key, a
- * standby that knows the key and a standby that does not, leases.
+ * The subnet manager and M_Keys, on a fabric whose nodes check them: ports with the M_Key of
+ * another manager, a standby that knows the key and a standby that does not, and leases of keys.
  */
 #include "check.h"
 
@@ -166,8 +166,8 @@ static void test_I6_every_end_port_gets_the_key(void **state)
 }
 
 /*
- * Give a host's port a foreign M_Key. @shown: PortInfo shows the key, so no Set is tried; otherwise
- * the first Set discovers it
+ * Give a host's port an M_Key that the SM does not know. @shown: a Get of PortInfo shows this key,
+ * so the SM tries no Set; otherwise the SM discovers the key by its first Set.
  */
 static void other_key_on_a_host(bool shown)
 {
@@ -175,7 +175,7 @@ static void other_key_on_a_host(bool shown)
 
 	up();
 	set_key(p, OTHER, !shown);
-	p->pi.sm_sl = 3; /* a value that the SM corrects by a Set */
+	p->pi.sm_sl = 3; /* a wrong value, so that the SM wants to send a Set */
 	for (unsigned int i = 0; i < 3; i++) {
 		sweep();
 		assert_int_equal(status(f.sm).last.foreign_mkeys, 1);
@@ -186,7 +186,10 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(p->pi.sm_sl, 3);
 	if (shown)
 		assert_int_equal(p->pi.mkey_violations, 0);
-	/* The other ports are configured, and get no more SMPs because of this port. */
+	/*
+	 * The SM must configure the other ports, and send them no more SMPs than without the
+	 * foreign M_Key.
+	 */
 	assert_int_equal(status(f.sm).last.stage, SM_STAGE_UP);
 	assert_non_null(sm_db_port_by_lid(sm_db(f.sm), end_port("Hca3")->pi.lid));
 
@@ -196,7 +199,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(status(f.sm).last.end_ports, 6);
 	assert_int_equal(p->pi.sm_sl, 0);
 	assert_int_equal(f.left_alone, 1);
-	/* A foreign key that appears again is logged again. */
+	/* If the foreign M_Key disappears and appears again, it must be logged again. */
 	set_key(p, OTHER, !shown);
 	p->pi.sm_sl = 3;
 	sweep();
@@ -229,7 +232,7 @@ static void test_no_sweeps_for_a_port_that_is_left_alone(void **state)
 	assert_int_equal(status(f.sm).heavy_sweeps, sweeps);
 }
 
-/* M_KeyProtectBits without an M_Key protect nothing, so the SM manages the port. */
+/* M_KeyProtectBits without an M_Key protect nothing, so the SM must manage the port. */
 static void test_protection_without_a_key_is_no_other_key(void **state)
 {
 	struct node_port *p = end_port("Hca2");

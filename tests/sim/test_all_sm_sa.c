@@ -91,7 +91,10 @@ static void test_I19_node_records_none_one_several(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);
 	assert_int_equal(sa_client_count(&c), 7);
-	/* in units of 8 octets: 108 octets rounded up */
+	/*
+	 * AttributeOffset is in units of 8 octets: a NodeRecord has 108 octets, which are rounded
+	 * up.
+	 */
 	assert_int_equal(c.resp.sa.attr_offset, 14);
 
 	node_wire(wire, &rec);
@@ -119,14 +122,17 @@ static void test_I19_node_records_none_one_several(void **state)
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, NODE_COMP_PORT_GUID,
 				       wire, sizeof(wire)),
 			 SA_STATUS_NO_RECORDS);
-	/* A table without records is a success (I19), in an RMPP message (I20). */
+	/*
+	 * A GetTable that matches no record succeeds (I19), and is answered by an RMPP message
+	 * (I20).
+	 */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD,
 				       NODE_COMP_PORT_GUID, wire, sizeof(wire)),
 			 0);
 	assert_true(c.resp_len == SA_DATA_OFF);
 	/*
-	 * AttributeOffset is 0, so that a client does not treat the zeros of a padded MAD as
-	 * records.
+	 * AttributeOffset must be 0, so that a client does not take the zero octets of a padded MAD
+	 * for records.
 	 */
 	assert_int_equal(c.resp.sa.attr_offset, 0);
 	sa_client_fini(&c);
@@ -149,8 +155,8 @@ static void test_node_record_selects_by_every_component(void **state)
 			 0);
 	memcpy(whole, c.resp.data, sizeof(whole));
 	/*
-	 * A query with all components of a record finds the record. If any component differs, the
-	 * query does not find it.
+	 * A query that gives all components of a record must find the record. If any one component
+	 * differs, the query must not find it.
 	 */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, 0x7fff, whole,
 				       sizeof(whole)),
@@ -206,7 +212,9 @@ static void test_port_info_records_of_switch_ports(void **state)
 				       PORT_INFO_COMP_LID, wire, sizeof(wire)),
 			 0);
 	assert_int_equal(c.resp.sa.attr_offset, 9);
-	/* Port 0 and every external port, with or without a cable. */
+	/*
+	 * The switch has a record for port 0 and for every external port, with or without a cable.
+	 */
 	assert_int_equal(sa_client_count(&c), p0->node->info.nports + 1);
 	rec.port_num = 2;
 	ib_port_info_rec_encode(wire, &rec);
@@ -236,7 +244,7 @@ static void test_port_info_record_by_capability(void **state)
 				       1ull << 7, wire, sizeof(wire)),
 			 0);
 	assert_int_equal(sa_client_count(&c), 0);
-	/* A query for at least IsSM finds the SM's port. */
+	/* A query for ports that have at least the capability IsSM finds only the SM's port. */
 	c.attr_mod = 1u << 31;
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_PORT_INFO_RECORD,
 				       1ull << 7, wire, sizeof(wire)),
@@ -276,7 +284,7 @@ static void test_port_info_record_hides_mkeys(void **state)
 	sa_rig_fini(&r);
 }
 
-/* SM_Key 1 is public, so it must not make M_Keys visible. */
+/* SM_Key 1 is the default, which everyone knows, so a request with it must not show M_Keys. */
 static void test_the_default_sm_key_opens_no_mkeys(void **state)
 {
 	struct ib_port_info_rec rec = { 0 };
@@ -323,8 +331,8 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	struct sa_client c;
 
 	/*
-	 * Members of the default partition are limited, so they share no P_Key with each other
-	 * (clause I7).
+	 * The members of the default partition are limited, so no two of them share a P_Key (clause
+	 * I7), and they must not see each other's records.
 	 */
 	sa_rig_init(&r, &(struct sa_rig_cfg){
 				.hosts = 4,
@@ -335,7 +343,7 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	sa_client_init(&c, &r, "Hca1/1");
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),
 			 0);
-	/* the asking port itself, Hca2, and the switch with the SM */
+	/* Three records: the asking port itself, Hca2, and the switch on which the SM runs. */
 	assert_int_equal(sa_client_count(&c), 3);
 	c.sm_key = 7;
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET_TABLE, SA_ATTR_NODE_RECORD, 0, NULL, 0),

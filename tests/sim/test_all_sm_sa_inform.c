@@ -8,7 +8,7 @@
 
 /*
  * InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), ServiceRecords, and the state
- * that is lost when the SM stops being master.
+ * that an SA loses when its SM stops being master.
  */
 
 #define LINUX_BROADCAST 0x10083u
@@ -35,7 +35,10 @@ static void fix_fini(struct fix *f)
 	sa_rig_fini(&f->r);
 }
 
-/* Let client d join or leave group number @n of partition @pkey; returns its MGID */
+/*
+ * Let client d send @method, a join or a leave, for group number @n of partition @pkey. Returns the
+ * group's MGID.
+ */
 static ib_gid group(struct fix *f, uint16_t pkey, unsigned int n, uint8_t method)
 {
 	const uint8_t ip[4] = { 239, 0, 0, (uint8_t)n };
@@ -94,7 +97,7 @@ static void test_I25_unsubscribing_and_subscribing_twice(void **state)
 	assert_null(sa_subscription_next(f.r.sa, NULL));
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* A trap without a subscription is not reported. */
+	/* A trap to which the client has not subscribed is not reported to it. */
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_GID_IN_SERVICE, true), 0);
 	group(&f, 0xffff, 3, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
@@ -118,7 +121,7 @@ static void test_I25_a_report_is_repeated_then_dropped(void **state)
 	assert_int_equal(f.c.repeats, 4);
 	assert_int_equal(sa_stats(f.r.sa)->reports_lost, 1);
 	assert_int_equal(sa_subscription_next(f.r.sa, NULL)->lost, 1);
-	/* The subscription remains although a Report got no answer. */
+	/* The client did not acknowledge a Report. Its subscription must remain. */
 	f.c.answer_reports = true;
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
@@ -143,7 +146,7 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 static void cut(struct fix *f, const char *name, bool up);
 
 /*
- * Make as many subscriptions as a port may have. They differ only in a field that is ignored when
+ * Make as many subscriptions as a port may have. They differ only in a field that is ignored if
  * LIDRangeBegin means all LIDs.
  */
 static void subscribe_often(struct sa_client *c)
@@ -170,7 +173,10 @@ static void subscribe_often(struct sa_client *c)
 	}
 }
 
-/* A client that answers gets every Report at once, and so does a client that begins to answer. */
+/*
+ * Two clients do not acknowledge their hundreds of Reports. A client that does must get every
+ * Report at once, and so must a silent one as soon as it acknowledges.
+ */
 static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
 {
 	struct sa_client silent[2];
@@ -190,8 +196,8 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 		assert_int_equal(f.c.nreports, n + 1);
 	}
 	/*
-	 * Few Reports are open for a silent client: the first one of each subscription, and one
-	 * more.
+	 * Only a few Reports are sent to a silent client: the first one of each subscription, and
+	 * one more. The others wait, or are lost.
 	 */
 	sa_rig_pass(&f.r, NS_SEC(120));
 	assert_true(sa_stats(f.r.sa)->reports_lost > 0);
@@ -200,7 +206,9 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	assert_int_equal(silent[1].nreports, SA_MAX_SUBSCRIPTIONS_PORT);
-	/* When the client's port leaves the subnet, its waiting Reports are dropped. */
+	/*
+	 * When the client's port leaves the subnet, the SA must drop the Reports that wait for it.
+	 */
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	cut(&f, "Hca3/1", false);
 	sa_rig_pass(&f.r, NS_SEC(5));
@@ -274,7 +282,10 @@ static void test_I25_a_subscriber_that_left_is_forgotten(void **state)
 	assert_int_equal(sa_client_inform(&f.d, MAD_TRAP_MC_CREATED, true), 0);
 	mgid = group(&f, 0xffff, 1, MAD_METHOD_SET);
 	cut(&f, "Hca2/1", false);
-	/* The port's membership ended, and with it the group, which trap 67 reports. */
+	/*
+	 * The port left the subnet, so its membership ended. It was the last one, so the group
+	 * ended, too, and trap 67 reports this.
+	 */
 	assert_null(sm_group_find(f.r.sm, &mgid));
 	assert_int_equal(f.c.nreports, 1);
 	assert_int_equal(f.c.report[0].trap, MAD_TRAP_MC_DELETED);
@@ -307,7 +318,7 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	assert_int_equal(f.c.nreports, 0);
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* LIDs that are not those of the SM. */
+	/* Subscribe to LIDs among which the SM's LID is not. */
 	memset(&info.gid, 0, sizeof(info.gid));
 	info.lid_begin = info.lid_end = 0x4000;
 	mad_inform_info_encode(wire, &info);
@@ -435,7 +446,7 @@ static void test_services_live_for_their_lease(void **state)
 	assert_true(got.id == rec.id);
 	assert_true(got.lease <= 20 && got.lease >= 19);
 	assert_memory_equal(got.data, rec.data, sizeof(rec.data));
-	/* A second Set renews the lease and makes no second record. */
+	/* A second Set of the same record renews its lease, and does not make a second record. */
 	assert_int_equal(service(&f.c, MAD_METHOD_SET, RID | SERVICE_COMP_LEASE, &rec, NULL), 0);
 	sa_rig_pass(&f.r, NS_SEC(25));
 	assert_int_equal(service(&f.d, MAD_METHOD_GET_TABLE, 0, &rec, NULL), 0);
@@ -524,19 +535,20 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 					.join_state = MCM_JOIN_FULL };
 	mgid_broadcast(&rec.mgid, 0xffff, 2);
 	ib_mcmember_rec_encode(wire, &rec);
-	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report without an answer is under way */
+	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report that was not acknowledged is pending */
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));
 	/*
-	 * After one run of the fabric the join has arrived, and its write of the MFT is under way.
+	 * After one run of the fabric the join has arrived at the SA, and the Set of the MFT that
+	 * it causes is pending. Now the SA is destroyed.
 	 */
 	fabric_run(f.r.f, f.r.now);
 	sa_destroy(f.r.sa);
 	f.r.sa = NULL;
 	sa_rig_pass(&f.r, NS_SEC(5));
 	/*
-	 * There is no SA any more, so the port answers the repeated request itself, with the status
-	 * that it does not support the attribute.
+	 * There is no SA any more, so the client's repeated request is answered by the port itself,
+	 * with the status "attribute not supported".
 	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
 	/* A new SA takes its place. */
@@ -548,8 +560,8 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 }
 
 /*
- * A new master asks all ports to subscribe again (ClientReregister), so if the old master kept the
- * subscriptions, there would be duplicate Reports.
+ * A new master asks all ports to subscribe again (ClientReregister). So the old master must forget
+ * its subscriptions; otherwise there would be duplicate Reports.
  */
 static void test_subscriptions_end_when_another_becomes_master(void **state)
 {
@@ -598,7 +610,7 @@ static void test_silence_before_the_first_database(void **state)
 	sa_mad_encode(mad, &h, &hdr);
 	assert_int_equal(mad_ep_recv(at->ep, &from, mad, f.r.now), 0);
 	assert_int_equal(sa_stats(sa)->drop_not_master, 1);
-	/* The second SM is a standby, and its SA sends nothing. */
+	/* The second SM is a standby, so its SA must send nothing. */
 	node_set_cap(at->node, 0, SMP_CAP_IS_SM, true, f.r.now);
 	sm_start(sm, f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(2));

@@ -7,9 +7,14 @@
 #include "fabric/fault.h"
 #include "wire/mgid.h"
 
-/* MCMemberRecord (rows I17, I18, I22, I23, I24 and I26 of CONFORMANCE.md; RFC 4391 §4.1, §5, §10). */
+/*
+ * MCMemberRecord: rows I17, I18, I22, I23, I24 and I26 of CONFORMANCE.md; RFC 4391 §4.1, §5, §10.
+ */
 
-/* Component masks of the Linux driver: join of the broadcast group, of other groups, leave. */
+/*
+ * Component masks of the Linux driver's requests: join of the broadcast group, join of another
+ * group, leave.
+ */
 #define LINUX_BROADCAST 0x10083u
 #define LINUX_GROUP 0x173f7u
 #define LINUX_LEAVE 0x10003u
@@ -17,7 +22,7 @@
 struct fix {
 	struct sa_rig r;
 	struct sa_client c;
-	/* MCMemberRecord of the broadcast group, from the answer to the join */
+	/* MCMemberRecord of the broadcast group, from the answer to the client's join */
 	struct ib_mcmember_rec bc;
 };
 
@@ -65,7 +70,10 @@ static void fix_fini(struct fix *f)
 	sa_rig_fini(&f->r);
 }
 
-/* Make a request for another group with the broadcast group's parameters, as the driver does. */
+/*
+ * Make the join of another group with the parameters of the broadcast group, as the Linux driver
+ * does.
+ */
 static struct ib_mcmember_rec group(struct fix *f, unsigned int last, uint8_t join_state)
 {
 	const uint8_t ip[4] = { 239, 0, 0, (uint8_t)last };
@@ -85,8 +93,8 @@ static bool switch_has(struct fix *f, const char *sw, uint16_t mlid, unsigned in
 }
 
 /*
- * Return the first port of switch @sw, from @from on, that is connected to @node; 0 if there is
- * none
+ * Return the number of the first port of switch @sw, counted from @from on, that is connected to
+ * @node; 0 if there is none.
  */
 static unsigned int port_to(struct fix *f, const char *sw, const char *node, unsigned int from)
 {
@@ -128,7 +136,7 @@ static void test_R22_R28_join_of_the_broadcast_group(void **state)
 	assert_int_equal(f.bc.mtu_code, IB_MTU_2048);
 	assert_int_equal(f.bc.rate_sel, SA_SEL_EXACT);
 	assert_int_equal(f.bc.rate_code, 3);
-	assert_int_equal(f.bc.sl, 0); /* Clause R19: the SL of the link's multicast packets */
+	assert_int_equal(f.bc.sl, 0); /* Clause R19: SL of the link's multicast packets */
 	assert_int_equal(f.bc.pkey, 0xffff);
 	assert_int_equal(f.bc.join_state, MCM_JOIN_FULL);
 	assert_true(ib_lid_is_mcast(f.bc.mlid));
@@ -158,7 +166,7 @@ static void test_I17_the_answer_comes_after_the_tables(void **state)
 	want = group(&f, 9, MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	/*
-	 * No time has passed since the answer, so the switch got its MFT entry before the answer
+	 * No time has passed since the answer, so the switch had its MFT entry before the answer
 	 * was sent.
 	 */
 	assert_int_equal(mft_ports(&f, got.mlid), 1);
@@ -220,7 +228,10 @@ static void test_I17_a_membership_that_ended_meanwhile_is_not_confirmed(void **s
 	sm_group_delete(f.r.sm, sm_group_find(f.r.sm, &want.mgid), f.r.now);
 	sa_rig_pass(&f.r, NS_MSEC(300));
 	assert_false(f.c.done);
-	/* The repetition after 500 ms is a new request. */
+	/*
+	 * After 500 ms the client's repetition of its request counts as a new request, which is
+	 * granted.
+	 */
 	sa_rig_pass(&f.r, NS_MSEC(400));
 	assert_true(f.c.done);
 	assert_int_equal(f.c.status, 0);
@@ -259,7 +270,7 @@ static void test_I22_join_state_bits_add_up_and_leave_one_by_one(void **state)
 	want.join_state = MCM_JOIN_NON;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_FULL | MCM_JOIN_NON);
-	/* this join state does not match that of the port */
+	/* a JoinState that the port does not have */
 	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(leave(&f, &want), SA_STATUS_REQ_INVALID);
 	want.join_state = MCM_JOIN_NON;
@@ -291,7 +302,7 @@ static void test_who_is_behind_a_switch_without_multicast_is_refused(void **stat
 	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_NO_RESOURCES);
 	assert_non_null(strstr(f.r.refusal, "no multicast table that it needs has room"));
-	/* The group that the refused request would have created does not exist. */
+	/* The refused request must not have created the group. */
 	want.mgid.raw[15]++;
 	assert_int_equal(sa_client_mcm(&c2, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_NO_RESOURCES);
@@ -382,7 +393,7 @@ static void test_I22_creation_needs_its_components(void **state)
 				 SA_STATUS_INSUF_COMPONENTS);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_INSUF_COMPONENTS);
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
-	/* The shortest component mask with which a group can be created. */
+	/* Create a group with the shortest component mask that allows this. */
 	assert_int_equal(set(&f,
 			     MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE |
 				     MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY |
@@ -407,7 +418,10 @@ static void test_R62_non_members_do_not_create(void **state)
 	assert_null(sm_group_find(f.r.sm, &want.mgid));
 	want.join_state = MCM_JOIN_FULL;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, NULL), 0);
-	/* An existing group accepts a join with the short mask of the broadcast group. */
+	/*
+	 * The group exists now, so a join needs only the short mask with which Linux joins the
+	 * broadcast group.
+	 */
 	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_FULL | MCM_JOIN_SEND_ONLY_NON);
@@ -423,7 +437,7 @@ static void test_R67_send_only_full_member_creates(void **state)
 	want = group(&f, 22, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_SEND_ONLY_FULL);
-	/* Clause I24: the switch sends no packets to a sender */
+	/* Clause I24: the port only sends, so no switch may forward packets of the group to it */
 	assert_int_equal(mft_ports(&f, got.mlid), 0);
 	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
 	assert_int_equal(leave(&f, &want), 0);
@@ -482,7 +496,10 @@ static void test_R68_I23_ip_groups_have_the_broadcast_groups_parameters(void **s
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	w = want, w.rate_code = 2;
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
-	/* A partition or a scope without a broadcast group (OpenSM's error 1B1B). */
+	/*
+	 * A group in a partition, or of a scope, that has no broadcast group is refused, as OpenSM
+	 * does with its error 1B1B.
+	 */
 	w = want, be16_put(w.mgid.raw + 4, 0x8001);
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	w = want, w.mgid.raw[1] = 0x15;
@@ -531,7 +548,10 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){ .topology = topology });
 	sa_client_init(&f.c, &f.r, "Hca1/1");
 	want = of(&f, "Hca1/1", MCM_JOIN_FULL);
-	/* The port's link runs at 2.5 Gb/s, which is less than the group's rate of 10 Gb/s. */
+	/*
+	 * The link of the port runs at 2.5 Gb/s, which is less than the group's rate of 10 Gb/s, so
+	 * the join is refused.
+	 */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	assert_int_equal(sm_group_find(f.r.sm, &want.mgid)->nmembers, 0);
@@ -539,7 +559,7 @@ static void test_R17_R26_ports_that_are_too_slow_are_refused(void **state)
 	sa_client_init(&f.c, &f.r, "Hca2/1");
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL), 0);
-	/* A new group with an MTU above that of its creator's port. */
+	/* Create a group with an MTU above the MTU of the creator's port; this must be refused. */
 	want.mgid.raw[2] = 0x12;
 	want.mtu_sel = SA_SEL_GT;
 	want.mtu_code = IB_MTU_4096;
@@ -567,11 +587,11 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	want.pkey = 0x8001;
 	mgid_broadcast(&want.mgid, 0x8001, 2);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), 0);
-	/* Hca3 is no member of partition A, so no requester can join it there. */
+	/* Hca3 is no member of partition A, so nobody can join it to a group of this partition. */
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
 	f.c.sm_key = 7;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
-	/* Groups in partition A cannot be made for Hca3 either. */
+	/* Nobody can create a group in partition A for Hca3 either. */
 	w = sm_group_find(f.r.sm, &want.mgid)->rec;
 	w.mgid.raw[15] = 0x77;
 	w.mtu_sel = w.rate_sel = SA_SEL_EXACT;
@@ -580,7 +600,10 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	f.c.sm_key = 0;
 
-	/* A member sees the group; after the end of its membership, it does not. */
+	/*
+	 * The client's port sees the group while it is a member of the partition, and not
+	 * afterwards.
+	 */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL), 0);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n"
 				"A=0x0001, ipoib : \"Hca2\"=full;\n");
@@ -603,7 +626,10 @@ static void test_I18_untrusted_get_hides_members(void **state)
 	assert_true(ib_gid_is_zero(&got.port_gid));
 	assert_int_equal(got.join_state, 0);
 	assert_int_equal(got.mlid, f.bc.mlid);
-	/* A query with components does not reveal hidden members. */
+	/*
+	 * A query that names a member by components must not reveal this member to a requester that
+	 * may not see it.
+	 */
 	want.port_gid = sa_rig_gid(&f.r, "Hca2/1");
 	assert_int_equal(
 		sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID | MCM_COMP_PORT_GID, &want, &got),
@@ -652,12 +678,12 @@ static void test_memberships_of_others_need_the_partition_or_trust(void **state)
 	struct fix f;
 
 	fix_default(&f);
-	/* ProxyJoin: a port of the same partition joins another port, and the record shows this. */
+	/* ProxyJoin: a port joins another port of its partition, and the record shows this. */
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_true(got.proxy_join);
 	assert_int_equal(leave(&f, &want), 0);
-	/* If a port made its membership itself, another port cannot end it. */
+	/* If a port has made its membership itself, no other port can end this membership. */
 	sa_client_init(&other, &f.r, "Hca2/1");
 	assert_int_equal(sa_client_mcm(&other, MAD_METHOD_SET, LINUX_BROADCAST, &want, &got), 0);
 	assert_false(got.proxy_join);
@@ -687,7 +713,7 @@ static void test_R28_the_first_node_may_make_the_broadcast_group(void **state)
 	want.rate_code = 3;
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_BROADCAST, &want, NULL),
 			 SA_STATUS_INSUF_COMPONENTS);
-	want.pkey = 0x8001; /* Clause R9: a P_Key that differs from the P_Key in the MGID */
+	want.pkey = 0x8001; /* Clause R9: a P_Key other than the P_Key in the MGID */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, LINUX_GROUP, &want, NULL),
 			 SA_STATUS_REQ_INVALID);
 	want.pkey = 0xffff;
@@ -718,7 +744,7 @@ static void test_I22_the_sa_chooses_mgids_and_runs_out_of_mlids(void **state)
 		status = set(&f, LINUX_GROUP, &want, &got);
 	assert_int_equal(status, SA_STATUS_NO_RESOURCES);
 	assert_false(ib_gid_equal(&first, &got.mgid));
-	/* When a group ends, another group may be made. */
+	/* After one of these groups has ended, another one can be created. */
 	want.mgid = first;
 	assert_int_equal(leave(&f, &want), 0);
 	memset(&want.mgid, 0, sizeof(want.mgid));

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Large answers, and clients that request too many of them. */
+/* Large answers of the SA, and clients that request too many of them. */
 
 #define HOSTS 60
 #define SWITCHES 4
@@ -92,7 +92,7 @@ static void test_paths_from_one_port_and_to_one_port(void **state)
 	fix_fini(&f);
 }
 
-/* Before a Get without any matching path is refused, all paths have to be examined, too. */
+/* No path matches this Get. Before the SA can refuse it, all paths have to be examined. */
 static void test_I19_get_of_no_path_at_all(void **state)
 {
 	struct ib_path_rec want = { .sl = 13 };
@@ -119,7 +119,7 @@ static void test_a_new_database_begins_it_again(void **state)
 	wait_done(&f, &f.c);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	all_paths(&f.c);
-	/* Another sweep ends while the table is under way. */
+	/* Another sweep ends while the table is being sent. */
 	sm_kick(f.r.sm, "test", f.r.now);
 	wait_done(&f, &f.c);
 	assert_int_equal(f.c.status, 0);
@@ -183,8 +183,8 @@ static void test_a_table_takes_as_much_as_it_may(void **state)
 		assert_non_null(sa_table_add(&t));
 	assert_false(t.full);
 	/*
-	 * The capacity of the table is exactly the limit; doubling it would have exceeded the
-	 * limit.
+	 * The table's capacity is exactly its limit, although doubling the capacity would have gone
+	 * beyond the limit.
 	 */
 	assert_int_equal(t.cap, SA_DATA_OFF + 64000);
 	assert_null(sa_table_add(&t));
@@ -216,7 +216,7 @@ static void attack_init(struct attack *a, struct fix *f, const char *port, uint8
 	*a = (struct attack){ .tid = 1 };
 	sa_mad_encode(a->mad, &h, &hdr);
 	a->from = mad_addr_gmp(sa_rig_port(&f->r, port)->pi.lid, 0);
-	a->from.qpn = 0x123456; /* this QP does not exist, so nothing acknowledges the segments */
+	a->from.qpn = 0x123456; /* no such QP, so the segments are not acknowledged */
 	a->ep = sa_rig_port(&f->r, "Switch1/0")->ep;
 }
 
@@ -240,8 +240,8 @@ static void test_others_are_answered_between_slices(void **state)
 	attack_one(&all, f.r.now);
 	assert_int_equal(f.r.sa->njobs, 1);
 	/*
-	 * PORTS^2 pairs are more work than one time slice, so the query waits, and others are
-	 * served in between.
+	 * PORTS^2 pairs of ports are more work than one time slice allows, so the SA interrupts the
+	 * query, and serves other requests in between.
 	 */
 	for (unsigned int i = 1; i <= 2; i++) {
 		sa_rig_pass(&f.r, NS_USEC(20));
@@ -256,9 +256,10 @@ static void test_others_are_answered_between_slices(void **state)
 }
 
 /*
- * For some seconds one client sends a thousand requests a second and acknowledges nothing. Another
- * client asks for a path every 20 ms and for a table every second, and another client at the
- * attacker's own port asks for paths, too. All requests of these clients are answered at once.
+ * For some seconds one client sends a thousand requests a second and acknowledges no segment.
+ * Another client asks for a path every 20 ms and for a table every second. A third client, at the
+ * attacker's own port, asks for paths. The SA must answer all requests of the second and the third
+ * client at once.
  */
 static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 {
@@ -289,8 +290,8 @@ static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 	}
 	assert_int_equal(asked, 204);
 	/*
-	 * Most of the attacker's requests were refused, by its quota or because too many octets of
-	 * answers to it were queued.
+	 * Most of the attacker's requests must have been refused, by its quota or because too many
+	 * octets of answers to it were queued.
 	 */
 	assert_true(sa_stats(f.r.sa)->drop_quota + sa_stats(f.r.sa)->drop_busy > 2000);
 	fix_fini(&f);
@@ -328,7 +329,10 @@ static void test_who_asked_too_much_is_served_again_later(void **state)
 		sa_rig_pass(&f.r, NS_MSEC(1));
 	}
 	assert_true(sa_stats(f.r.sa)->drop_quota > 100);
-	/* The segments that the SA sent to the attacker time out, and the quotas are full again. */
+	/*
+	 * The segments to the attacker time out, and its quotas are restored, so that its port is
+	 * served again.
+	 */
 	sa_rig_pass(&f.r, NS_SEC(60));
 	all_paths(&f.d);
 	wait_done(&f, &f.d);

@@ -9,7 +9,7 @@
 /* PathRecord (I16, I21) */
 
 #define BOTH (PATH_COMP_DGID | PATH_COMP_SGID)
-/* Component mask of the Linux driver: DGID, SGID, TClass, NumbPath = 1, P_Key */
+/* Component mask of the Linux driver's path query: DGID, SGID, TClass, NumbPath = 1, P_Key */
 #define LINUX_MASK 0x340cu
 
 struct fix {
@@ -105,7 +105,10 @@ static void test_I21_foreign_prefix_and_unknown_guid(void **state)
 	want = between(&f, "Hca1/1", "Hca2/1");
 	want.sgid.raw[15] ^= 0x55;
 	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_INVALID_GID);
-	/* A LID that no port has matches no record; the error is not one about GIDs. */
+	/*
+	 * No port has this LID, so no record matches; the status must not be the one for an unknown
+	 * GID.
+	 */
 	want.dlid = 0xbfff;
 	assert_int_equal(get(&f, PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
 	assert_int_equal(table(&f, PATH_COMP_DLID, &want), 0);
@@ -120,7 +123,7 @@ static void test_I19_get_has_one_path_tables_have_all(void **state)
 	fix_init(&f, &(struct sa_rig_cfg){ .hosts = 4, .switches = 2 }, "Hca1/1");
 	want = between(&f, "Hca1/1", "Hca2/1");
 	assert_int_equal(get(&f, PATH_COMP_SGID, &want, NULL), 0);
-	/* the answer includes paths to the port itself and to port 0 */
+	/* the answer includes the paths to the port itself and to port 0 of the switch */
 	assert_int_equal(table(&f, PATH_COMP_SGID, &want), 6);
 	assert_int_equal(f.c.resp.sa.attr_offset, 8);
 	assert_int_equal(table(&f, PATH_COMP_DGID, &want), 6);
@@ -141,7 +144,7 @@ static void test_I21_ends_by_lid(void **state)
 	assert_int_equal(get(&f, PATH_COMP_SLID | PATH_COMP_DLID, &want, &got), 0);
 	assert_true(ib_gid_equal(&got.sgid, &want.sgid));
 	assert_true(ib_gid_equal(&got.dgid, &want.dgid));
-	/* A GID and a LID of different ports match no path. */
+	/* The GID and the LID in the query belong to different ports, so no path matches. */
 	want.dlid = want.slid;
 	assert_int_equal(get(&f, BOTH | PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
 	fix_fini(&f);
@@ -165,7 +168,10 @@ static void test_I16_lmc_gives_a_path_to_each_lid(void **state)
 	}
 	want.numb_path = 3;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 3);
-	/* NumbPath 0 means no path of each pair; a Get gives one nevertheless */
+	/*
+	 * NumbPath 0 asks for no path of each pair of ports, so the table is empty; a Get returns
+	 * one path nevertheless.
+	 */
 	want.numb_path = 0;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 0);
 	assert_int_equal(get(&f, BOTH | PATH_COMP_NUMB_PATH, &want, NULL), 0);
@@ -297,7 +303,7 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want.pkey = 0x8001;
 	assert_int_equal(get(&f, LINUX_MASK, &want, &rec), 0);
 	assert_int_equal(rec.pkey, 0x8001);
-	/* Both ends are limited members of the default partition. */
+	/* Both ports are limited members of the default partition, so they have no path in it. */
 	want.pkey = 0xffff;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
 	want.pkey = 0x8002;
@@ -305,7 +311,10 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want = between(&f, "Hca1/1", "Hca3/1");
 	want.pkey = 0x8002;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
-	/* A path between ports with which the asking port shares no partition. */
+	/*
+	 * The asking port shares no partition with these two ports, so it gets no path between
+	 * them.
+	 */
 	want = between(&f, "Hca3/1", "Switch1/0");
 	want.pkey = 0xffff;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);

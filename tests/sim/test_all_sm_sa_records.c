@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Records of links, SMs, switches and tables, which saquery and osmtest request. */
+/* Records of links, SMs, switches and tables; saquery and osmtest request them. */
 
 #define TRUSTED 7
 
@@ -66,7 +66,10 @@ static void test_links_both_ways_by_every_component(void **state)
 	fix_init(&f, 4, 2);
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
 	assert_int_equal(f.c.resp.sa.attr_offset, 1);
-	/* The cables of four hosts and those between the switches, each from both ends. */
+	/*
+	 * Each cable, to one of the four hosts or between switches, has two records, one from each
+	 * end.
+	 */
 	assert_int_equal(sa_client_count(&f.c), 2 * sm_db(f.r.sm)->nlinks);
 	assert_true(sm_db(f.r.sm)->nlinks >= 5);
 	for (unsigned int i = 0; i < sa_client_count(&f.c); i++) {
@@ -96,7 +99,7 @@ static void test_links_both_ways_by_every_component(void **state)
 		other.to_port += bit == 2;
 		other.to_lid += bit == 3;
 		assert_int_equal(links(&f, MAD_METHOD_GET, 0xf, other), SA_STATUS_NO_RECORDS);
-		/* A component that is not in the mask does not matter. */
+		/* A component whose bit is not in the mask may have any value. */
 		assert_int_equal(links(&f, MAD_METHOD_GET, LINK_COMP_FROM_LID, bit ? other : rec),
 				 0);
 	}
@@ -123,10 +126,7 @@ static void test_sm_info_of_the_master(void **state)
 	assert_true(rec.info.guid == sm_db(f.r.sm)->self->guid);
 	assert_true(rec.info.sm_key == 0);
 	assert_int_equal(rec.info.state, SMP_SM_MASTER);
-	/*
-	 * ActCount is the number of SMPs, so two answers with SMPs in between have different
-	 * values.
-	 */
+	/* ActCount is the number of SMPs that the SM has sent, so it grows between two answers. */
 	assert_true(rec.info.act_count >= st.smps);
 	ib_sm_info_rec_encode(wire, &rec);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SM_INFO_RECORD,
@@ -162,7 +162,10 @@ static void test_switch_info_by_lid(void **state)
 			 0);
 	assert_int_equal(ib_switch_info_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.lid, lid_of(&f, "Switch2/0"));
-	/* SwitchInfo has the values that the SM has set, not the values at discovery. */
+	/*
+	 * SwitchInfo must have the values that the SM has set, not those that it found at
+	 * discovery.
+	 */
 	assert_int_equal(rec.info.lft_top, sm_db(f.r.sm)->top_lid);
 	be16_put(wire, lid_of(&f, "Hca1/1"));
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SWITCH_INFO_RECORD, SWITCH_INFO_COMP_LID,
@@ -180,7 +183,7 @@ static void test_lft_is_what_the_switch_has(void **state)
 	fix_init(&f, 70, 3);
 	assert_int_equal(ask(&f, MAD_METHOD_GET_TABLE, SA_ATTR_LFT_RECORD, 0, NULL, 0), 0);
 	assert_int_equal(f.c.resp.sa.attr_offset, 9);
-	/* LFTs for 73 LIDs are two blocks per switch */
+	/* The LFTs of 73 LIDs have two blocks in each switch. */
 	assert_int_equal(sa_client_count(&f.c), 3 * 2);
 	rec.lid = lid_of(&f, "Switch2/0");
 	rec.block = 1;
@@ -240,7 +243,7 @@ static void test_mft_is_what_the_switch_has(void **state)
 	fix_fini(&f);
 }
 
-/* --- tables that the SA reads from the nodes on request */
+/* --- tables that the SA reads from the nodes only when a request needs them */
 
 static void test_pkey_tables_are_for_trusted_requests(void **state)
 {
@@ -265,8 +268,9 @@ static void test_pkey_tables_are_for_trusted_requests(void **state)
 	assert_int_equal(be16_at(rec.data), 0xffff);
 	assert_int_equal(smps(&f), before); /* the sweep has read this table already */
 	/*
-	 * A request with the LID of a switch gets records of all its ports, port 0 included. The
-	 * tables of ports that lead to no CA are read now.
+	 * A request that gives only the LID of a switch gets records of all ports of the switch,
+	 * including port 0. The SM itself does not need the tables of ports that lead to no CA, so
+	 * the SA reads them now.
 	 */
 	rec.lid = lid_of(&f, "Switch1/0");
 	ib_pkey_table_rec_encode(wire, &rec);
@@ -299,7 +303,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	before = smps(&f);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SLTOVL_RECORD, 7, wire, sizeof(wire)), 0);
 	after = smps(&f);
-	/* A table for each pair of the switch's ports. */
+	/* There is one SLtoVL table for each pair of the switch's ports. */
 	assert_int_equal(after - before, (p->node->info.nports + 1u) * (p->node->info.nports + 1u));
 	assert_int_equal(ib_sltovl_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.in_port, 1);
@@ -312,7 +316,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	assert_int_equal(sa_client_count(&f.c),
 			 (p->node->info.nports + 1) * (p->node->info.nports + 1));
 	assert_int_equal(smps(&f), after);
-	/* After another sweep the new database has none of these tables yet. */
+	/* After another sweep the SM has a new database, so the SA has to read the tables again. */
 	sm_kick(f.r.sm, "test", f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(1));
 	after = smps(&f);
@@ -416,12 +420,14 @@ static void test_a_port_that_does_not_answer_has_empty_tables(void **state)
 	ib_vlarb_rec_encode(wire, &rec);
 	n = fabric_node_find(f.r.f, "Hca3");
 	assert_int_equal(fabric_link_set(fabric_node_port(n, 1), false, f.r.now), 0);
-	/* The trap is under way, so the port in the request existed a moment ago. */
+	/*
+	 * The cable was pulled, but its trap is still on the way, so the SA still knows the port.
+	 */
 	sa_client_send(&f.c, MAD_METHOD_GET, SA_ATTR_VLARB_RECORD,
 		       VLARB_COMP_LID | VLARB_COMP_BLOCK, wire, sizeof(wire));
 	sa_rig_pass(&f.r, NS_SEC(3));
 	assert_true(f.c.done);
-	/* The answer is either the table or an error, and never missing. */
+	/* The SA may answer with the table or with an error, but it must answer. */
 	if (f.c.status == 0) {
 		assert_int_equal(ib_vlarb_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 		assert_memory_equal(rec.data, zero, sizeof(zero));
@@ -467,7 +473,7 @@ static void test_I25_inform_records_hide_qpns(void **state)
 			 0);
 	assert_int_equal(ib_inform_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.info.qpn, 1);
-	/* A subscription number that has become free is used again. */
+	/* The number of a subscription that has ended is given to the next subscription. */
 	f.c.sm_key = 0;
 	assert_int_equal(sa_client_inform(&f.c, 64, false), 0);
 	assert_int_equal(sa_client_inform(&f.c, 66, true), 0);
@@ -488,7 +494,10 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 
 	fix_init(&f, 2, 1);
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), SA_STATUS_REQ_INVALID);
-	/* o13-13.1.1: the Subscribe field of the refusal is 0, because nothing was subscribed. */
+	/*
+	 * o13-13.1.1: the Subscribe field in the answer to the refused subscription must be 0,
+	 * because the port is not subscribed.
+	 */
 	assert_int_equal(f.c.resp.data[MAD_INFORM_SUBSCRIBE_OFF], 0);
 	f.c.sm_key = TRUSTED;
 	assert_int_equal(sa_client_inform(&f.c, MAD_TRAP_BAD_PKEY, true), 0);
@@ -496,7 +505,7 @@ static void test_I25_key_violations_are_for_trusted_subscribers(void **state)
 	fix_fini(&f);
 }
 
-/* --- behaviour of SA records on which clients rely */
+/* --- details of the SA's behaviour on which its clients rely */
 
 static void test_short_and_reserved_requests(void **state)
 {
@@ -516,8 +525,8 @@ static void test_short_and_reserved_requests(void **state)
 		assert_int_equal(ask(&f, MAD_METHOD_SET, attrs[i], 0, ff, sizeof(ff)), 0x0c);
 		assert_int_equal(ask(&f, MAD_METHOD_DELETE, attrs[i], 0, ff, sizeof(ff)), 0x0c);
 		/*
-		 * Values that no port has, such as LID 0xffff, match no record and have no other
-		 * effect.
+		 * Requests with values that no port has, such as LID 0xffff, match no record, and
+		 * must do no harm.
 		 */
 		assert_int_equal(ask(&f, MAD_METHOD_GET, attrs[i], ~0ull, ff, sizeof(ff)),
 				 SA_STATUS_NO_RECORDS);
@@ -534,8 +543,8 @@ static void test_other_partitions_are_not_shown(void **state)
 	struct fix f;
 
 	/*
-	 * Members of the default partition are limited, so they share no P_Key with each other
-	 * (clause I7).
+	 * The members of the default partition are limited, so no two of them share a P_Key (clause
+	 * I7).
 	 */
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){
 				  .hosts = 3,
@@ -556,7 +565,7 @@ static void test_other_partitions_are_not_shown(void **state)
 	}
 	f.c.sm_key = 0;
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
-	assert_int_equal(sa_client_count(&f.c), 2); /* paths of the host itself and of the switch */
+	assert_int_equal(sa_client_count(&f.c), 2); /* paths to the host itself and to the switch */
 	fix_fini(&f);
 }
 
@@ -599,7 +608,7 @@ static void test_multi_path_has_every_pair(void **state)
 	rec.path.numb_path = 4;
 	assert_int_equal(multi(&f, MULTI_PATH_COMP_NUMB_PATH, &rec), 0);
 	assert_int_equal(sa_client_count(&f.c), 4);
-	/* An MTU above 4096, which no path has */
+	/* Ask for an MTU above 4096; no path has one. */
 	rec.path.mtu_sel = SA_SEL_GT;
 	rec.path.mtu_code = IB_MTU_4096;
 	assert_int_equal(multi(&f, MULTI_PATH_COMP_MTU_SEL * 3, &rec), 0);
@@ -638,8 +647,8 @@ static void test_multi_path_refusals(void **state)
 	rec.gid[0] = sa_rig_gid(&f.r, "Hca1/1");
 	rec.gid[1] = sa_rig_gid(&f.r, "Hca2/1");
 	/*
-	 * Refused requests: without RMPP; without counts; without GIDs; with GIDs of no port; with
-	 * half a ServiceID.
+	 * The SA refuses requests without RMPP, without counts, without GIDs, with GIDs of no port,
+	 * and with only one half of the ServiceID.
 	 */
 	assert_int_equal(multi(&f, 0, &rec), SA_STATUS_REQ_INVALID);
 	f.c.rmpp = true;

@@ -6,7 +6,8 @@
 #include "check.h"
 
 /*
- * ServiceRecords with OpenSM's behaviour, which osmtest -f s tests; and the number of records that one port may have.
+ * ServiceRecords, handled as OpenSM does and as `osmtest -f s` expects; and the limit on the number
+ * of records of one port.
  */
 
 #define SET_MASK                                                                       \
@@ -94,7 +95,10 @@ static void test_delete_goes_by_id_gid_and_pkey(void **state)
 	other = rec, other.id = 6;
 	assert_int_equal(ask(&f.c, MAD_METHOD_DELETE, SERVICE_COMP_NAME, &other, NULL),
 			 SA_STATUS_NO_RECORDS);
-	/* Other ports cannot delete a record without its ServiceKey, but the port that registered it can. */
+	/*
+	 * Another port cannot delete the record without its ServiceKey. The port that registered
+	 * the record can.
+	 */
 	other = rec, other.key[0] = 0;
 	assert_int_equal(ask(&f.d, MAD_METHOD_DELETE, SERVICE_COMP_KEY, &other, NULL),
 			 SA_STATUS_DENIED);
@@ -140,8 +144,8 @@ static void test_a_service_is_for_partitions_of_its_port(void **state)
 	rec.pkey = 0x8001;
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_REQ_INVALID);
 	/*
-	 * A record with the GID of a port that does not exist is refused. Without a P_Key the GID's
-	 * owner is not checked.
+	 * A record whose GID no port has is refused. If the record has no P_Key, the SA does not
+	 * check who has the GID.
 	 */
 	rec.pkey = 0xffff;
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x999);
@@ -163,8 +167,8 @@ static void test_one_port_registers_so_many(void **state)
 	rec = service(&f.c, 100000, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_NO_RESOURCES);
 	/*
-	 * Registering a service once more does not use up the limit; each port has its own limit; deleting a record
-	 * makes room.
+	 * A record that is registered once more counts once, each port has a limit of its own, and
+	 * a deleted record no longer counts.
 	 */
 	rec = service(&f.c, 1, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
@@ -215,7 +219,10 @@ static void test_I22_one_port_does_not_use_up_the_mlids(void **state)
 			 SA_STATUS_NO_RESOURCES);
 	rec = group(&f.d, max);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
-	/* Other ports' groups can be joined as before, and a group that ends makes room. */
+	/*
+	 * Joins of other ports' groups do not count against the limit, and a group that ends no
+	 * longer counts.
+	 */
 	rec = group(&f.c, max);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	rec = group(&f.c, 3);
@@ -241,8 +248,8 @@ static int make_and_leave(struct sa_client *c, uint32_t n)
 }
 
 /*
- * Each group is announced to all subscribers and written to switches, so the rate at which one port
- * can make groups is limited.
+ * The SA reports each new group to all subscribers and writes it to the switches. So the rate at
+ * which one port can create groups is limited.
  */
 static void test_groups_that_a_port_makes_are_paced(void **state)
 {
@@ -256,15 +263,15 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
 	/*
-	 * From now on the limit applies, even though groups were left meanwhile. A request without an answer is
-	 * repeated.
+	 * The burst is used up, so the rate limit applies from now on, although each group was left
+	 * at once. A request that the limit drops is repeated by the client.
 	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)
 		assert_int_equal(make_and_leave(&f.c, (1u << 20) + n), 0);
 	assert_in_range(f.r.now - began, NS_SEC(200 / SA_GROUPS_RATE - 2), NS_SEC(300));
 	assert_true(sa_stats(f.r.sa)->drop_quota > 0);
-	/* Joins of existing groups are not delayed, and neither are groups of other ports. */
+	/* The limit delays neither joins of existing groups, nor groups of other ports. */
 	began = f.r.now;
 	rec = group(&f.d, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
@@ -284,7 +291,7 @@ static void refused_join(struct sa_client *c)
 {
 	struct ib_mcmember_rec rec = group(c, 1);
 
-	rec.pkey = 0x8123; /* a P_Key that is not in the port's table */
+	rec.pkey = 0x8123; /* a P_Key that the port's table does not have */
 	assert_int_equal(sa_client_mcm(c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL),
 			 SA_STATUS_REQ_INVALID);
 }
@@ -303,7 +310,8 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	assert_in_range(said, SA_REFUSALS_BURST,
 			SA_REFUSALS_BURST + 1 + (f.r.now - began) / NS_SEC(1));
 	/*
-	 * A refused join of another port is logged; so is the number of lines that were left out.
+	 * The next refused join of another port is logged again, with the number of lines that were
+	 * left out before.
 	 */
 	refused_join(&f.d);
 	assert_int_equal(f.r.refusals, said + 1);
@@ -315,7 +323,7 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	fix_fini(&f);
 }
 
-/* Groups outside of IPoIB, which osmtest -f m makes. */
+/* Groups with MGIDs that are not IPoIB's, as `osmtest -f m` creates them. */
 static void test_I22_groups_of_any_scope(void **state)
 {
 	static const struct {
@@ -325,11 +333,11 @@ static void test_I22_groups_of_any_scope(void **state)
 		{ { 0xff, 0x1f, 0xa0, 0x1c }, 0 }, /* a reserved scope */
 		{ { 0xff, 0x02, 0x00, 0x00 }, 0 }, /* flag T is 0 */
 		{ { 0xff, 0x22, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID }, /* a reserved flag */
-		/* MGIDs of this form are made by the SA itself */
+		/* only the SA itself makes MGIDs of this form */
 		{ { 0xff, 0x12, 0xa0, 0x1b }, SA_STATUS_REQ_INVALID },
 		{ { 0xff, 0x15, 0xa0, 0x1b }, 0 },
 		{ { 0xef, 0x12, 0xa0, 0x1c }, SA_STATUS_REQ_INVALID },
-		/* in an IPoIB MGID flag T must not be 0 (RFC 4391 §4) */
+		/* flag T of an IPoIB MGID must not be 0 (RFC 4391 §4) */
 		{ { 0xff, 0x02, 0x40, 0x1b }, SA_STATUS_REQ_INVALID },
 	};
 	struct ib_mcmember_rec rec, got;
@@ -370,7 +378,10 @@ static void test_I22_codes_that_stand_for_nothing(void **state)
 	fix_fini(&f);
 }
 
-/* Only the SIDR server in the SM can change its records. Requests cannot, not even trusted ones. */
+/*
+ * The SIDR server in the SM's node has ServiceRecords. No request can change these records, not
+ * even a trusted one.
+ */
 static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 {
 	struct ib_service_rec rec, got;
@@ -393,7 +404,10 @@ static void test_records_of_the_SM_are_not_changed_by_requests(void **state)
 				 SA_STATUS_DENIED);
 	}
 	f.c.sm_key = 0;
-	/* The SM's own ServiceRecord must stay the first one of the SA, even if another port registers a record. */
+	/*
+	 * The SM's own ServiceRecord must stay the SA's first record, even if another port
+	 * registers a record.
+	 */
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, f.c.np->guids[0]);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
 	sm_kick(f.r.sm, "test", f.r.now);

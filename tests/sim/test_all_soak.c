@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A lab with random events: SMs that end and restart with other LIDs, partitions that lose and gain members, all
- * cables pulled at once, hosts that restart, receivers that join and leave, under loss. When the events stop, all
- * must work as before, even for receivers that joined their group at the start. Half of the seeds are small labs with
- * one profile in one partition. The others have 200 interfaces, whose profiles and partitions are drawn. SOAK_SEED=N
- * runs the labs of this seed alone, LAB_VERBOSE=1 shows the log.
+ * A lab with random events: SMs end and restart with other LIDs, partitions lose and gain members,
+ * all cables are pulled at once, hosts restart, and receivers join and leave, while packets are
+ * lost. When the events stop, everything must work as before, even for receivers that joined their
+ * group at the start. Half of the seeds are small labs with one profile and one partition. The
+ * others have 200 interfaces with random profiles and partitions. SOAK_SEED=N runs only the labs of
+ * this seed, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -17,11 +18,13 @@
 #include "util/text.h"
 
 #define SEEDS 40
-#define SEEDS_MIXED 10 /* each lab draws from all profiles; tests/night/seeds.sh runs more */
+#define SEEDS_MIXED 10 /* labs with random profiles; tests/night/seeds.sh runs more */
 #define ROUNDS 3
 #define INTERFACES 200 /* number of interfaces of a lab with mixed profiles */
 
-/* Partition of all ports, and partitions to which ports are added one by one */
+/*
+ * P_Key of the partition of all ports, and P_Keys of partitions to which ports are added one by one
+ */
 #define PKEY_ALL 0xffff
 static const uint16_t pkeys[] = { 0x8001, 0x8002, 0x8003 };
 
@@ -57,7 +60,10 @@ static void add_partition(struct soak *s, struct text *t, uint16_t pkey)
 	text_add(t, ";\n");
 }
 
-/* Some profiles have links whose groups only an administrator can create. */
+/*
+ * Make the partition file of the SM. It creates groups for the profiles whose hosts do not create
+ * any.
+ */
 static const char *conf_of(struct soak *s)
 {
 	size_t size = 1024 + s->c.n * 32;
@@ -72,7 +78,10 @@ static const char *conf_of(struct soak *s)
 	return s->conf;
 }
 
-/* Tell whether the profile has one link in the whole subnet, because the MGID of its own group contains no P_Key. */
+/*
+ * Tell whether the profile has only one link in the whole subnet, because the MGID of its broadcast
+ * group does not contain the P_Key.
+ */
 static bool one_link(const struct ipoib_profile *p)
 {
 	struct ipoib_map first = ipoib_profile_map(p, pkeys[0], 0, 0);
@@ -204,7 +213,7 @@ static void flap_one(struct soak *s)
 	fabric_link_set(port, true, s->l.now);
 }
 
-/* Give the next SM a table in which every port has the LID of another port. */
+/* Make a table for the next SM which gives each port the LID of another port. */
 static void other_lids(struct soak *s)
 {
 	unsigned int step = 1u << s->sm.lmc, by = prng_below(&s->r, s->c.n);
@@ -268,8 +277,9 @@ static void restart_host(struct soak *s)
 	struct lab_host *h = &s->l.host[prng_below(&s->r, s->c.n)];
 
 	/*
-	 * InfiniBand keeps packets on a path in order. Faults would reorder them, and the last leave could arrive
-	 * after the first join, so the faults end first.
+	 * End the faults before the host restarts. Faults reorder packets, so that the host's last
+	 * leave could arrive after its first join; InfiniBand itself keeps the packets of a path in
+	 * order.
 	 */
 	if (s->faulty)
 		toggle_faults(s);
@@ -278,7 +288,10 @@ static void restart_host(struct soak *s)
 		lab_receive(h, lab_group);
 }
 
-/* Groups are created with their first receiver and end with the last receiver. */
+/*
+ * Let random hosts receive or stop receiving a group. The group is created with its first receiver
+ * and ends with its last one.
+ */
 static void other_receivers(struct soak *s)
 {
 	unsigned int of = 1 + prng_below(&s->r, 4);
@@ -329,8 +342,9 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * In some profiles a sender creates a group that no host receives. A router joins the group when it gets a Report
- * about the group, which is after the packet for which the group was created.
+ * In some profiles a sender creates a group that nobody receives. Send one packet to each group
+ * now, because a router misses the packet for which a group is created: it joins the group only
+ * after the Report about the creation.
  */
 static void make_groups(struct soak *s)
 {
@@ -342,7 +356,10 @@ static void make_groups(struct soak *s)
 	lab_run(&s->l, NS_SEC(3));
 }
 
-/* A multicast router receives all groups of its link. */
+/*
+ * Host 0's packet must arrive at every receiver of the group, and at every multicast router of its
+ * link, which receives all groups.
+ */
 static void check_group(struct soak *s)
 {
 	bool *hears = calloc(s->c.n, sizeof(*hears));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The storm after a ClientReregister: a thousand interfaces join their groups again, subscribe again, and ask for
- * paths, all at the same time, and the SA is too slow for all of them. The SA is behind a link whose port sends a
- * burst of BURST packets at most every slot. Packets for which the queue of this port has no room are dropped.
+ * The storm of requests after a ClientReregister: a thousand interfaces join their groups again,
+ * subscribe again and ask for paths, all at the same time, and the SA is too slow for all of them.
+ * The link of the SA lets a burst of at most BURST packets pass in every slot (a time that the test
+ * chooses). Packets for which the queue in front of this link has no room are dropped.
  */
 #include "unit/all_lab.h"
 
@@ -53,7 +54,10 @@ struct storm {
 	bool *got; /* [from * HOSTS + to]: true if a packet of host .from has arrived at host .to */
 	unsigned int pairs; /* number of pairs of hosts between which a packet has arrived */
 	ns_t since;
-	/* for each host, the time after .since at which it has received the packets of all its peers, [HOSTS] */
+	/*
+	 * [HOSTS]: for each host, the time after .since at which it had received the packets of all
+	 * its peers
+	 */
 	ns_t *last;
 };
 
@@ -75,13 +79,16 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 	s->last[from] = l->now - s->since;
 }
 
-/* The i-th peer of a host. The peers of a host are on different leaf switches. */
+/*
+ * Returns the number of the i-th peer of a host. The peers of one host are at different leaf
+ * switches.
+ */
 static unsigned int peer_of(unsigned int host, unsigned int i)
 {
 	return (host + 1 + i * (HOSTS / PEERS + 1)) % HOSTS;
 }
 
-/* Let each host send a packet to its peers @first to @end - 1. */
+/* Let each host send a packet to those of its peers that have the numbers @first to @end - 1. */
 static void send_all(struct storm *s, unsigned int first, unsigned int end)
 {
 	uint8_t data[64] = { 0 };
@@ -97,7 +104,7 @@ static void send_all(struct storm *s, unsigned int first, unsigned int end)
 	}
 }
 
-/* Let the SA get nothing for a slot, and then the packets that have waited. */
+/* Stop the link to the SA for the time of a slot, and then let the packets through that wait. */
 static void slot(struct storm *s, ns_t length)
 {
 	const struct fault_spec stall = { .kind = FAULT_STALL };
@@ -154,7 +161,10 @@ static void count_valid(void *ctx, const struct sac_path_info *i)
 	*(unsigned int *)ctx += i->state == SAC_PATH_VALID;
 }
 
-/* Number of hosts that, since the storm began, have got a path from the SA for each of their peers */
+/*
+ * Returns the number of hosts that, since the storm began, have got from the SA a path to each of
+ * their peers.
+ */
 static unsigned int hosts_with_paths(const struct storm *s)
 {
 	unsigned int hosts = 0;
@@ -177,7 +187,10 @@ static unsigned int hosts_subscribed(const struct storm *s)
 	return n;
 }
 
-/* Give a host another LID, which makes the SM send ClientReregister to all ports. */
+/*
+ * Give a host another LID. This makes the SM send ClientReregister to all ports, which starts the
+ * storm.
+ */
 static void begin(struct storm *s)
 {
 	const struct lab_host *h = &s->lab.host[HOSTS / 2];
@@ -203,10 +216,8 @@ static uint64_t dropped_at(const struct storm *s, const char *node)
 }
 
 /*
- * Run a storm.
- *
- * @length:	length of a slot; the SA takes BURST requests in this time
- * @limit:	time within which every host must have its paths and subscriptions
+ * Run a storm, and check that it ends. @length: length of a slot; the SA gets at most BURST
+ * requests in this time. @limit: time within which every host must have its paths and subscriptions
  */
 static void storm(struct storm *s, ns_t length, ns_t limit)
 {
@@ -237,9 +248,14 @@ static void storm(struct storm *s, ns_t length, ns_t limit)
 			 HOSTS * PEERS, hosts_with_paths(s), hosts_subscribed(s));
 	assert_int_equal(s->deepest, BURST); /* the queue in front of the SA was full */
 	assert_true(drops > 0);
-	/* every lost packet is counted, and the queue in front of the SA is the only one that was full */
+	/*
+	 * Every lost packet is counted, and all of them were lost at the queue in front of the SA.
+	 */
 	assert_int_equal(fabric_stats(s->lab.f)->drops[FABRIC_DROP_QUEUE], dropped_at(s, "Spine1"));
-	/* every host asked for each peer, and repeated only what was not answered */
+	/*
+	 * Every host has asked for a path to each peer, and has repeated only requests that were
+	 * not answered.
+	 */
 	assert_true(st->paths - before.paths >= HOSTS * PEERS);
 	assert_true(st->paths - before.paths <= 2 * HOSTS * PEERS);
 	assert_int_equal(st->drop_busy + st->drop_quota, before.drop_busy + before.drop_quota);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Trains have the same effects as their packets. The same random traffic is sent through two labs, one of which has
- * trains, and the same events happen in both. The IP packets that arrive, their times, all counters, captures and
- * traces must be equal. Super-frames are compared after segmentation, by a segmenter in this file that works like the
- * kernel's. TRAINS_SEEDS=N runs N seeds, TRAINS_SEED=N runs only that seed.
+ * A train (one descriptor for the packets of a super-frame) must have the same effects as its
+ * packets. The same random traffic is sent through two labs, only one of which uses trains, and the
+ * same events happen in both. The IP packets that arrive, their times, all counters, captures and
+ * traces must be equal. Super-frames are segmented before the comparison, by a segmenter in this
+ * file that works like the kernel's. TRAINS_SEEDS=N runs N seeds, TRAINS_SEED=N runs only that
+ * seed.
  */
 
 #include <stdio.h>
@@ -31,7 +33,7 @@
 
 /* Kinds of data that are compared after each round */
 enum part {
-	PART_IP, /* IP packets that hosts received, in the order of each flow, with their times */
+	PART_IP, /* IP packets at hosts, with times, in the order of each flow */
 	PART_PORTS, /* counters of all ports */
 	PART_HCAS, /* drops of HCAs by reason */
 	PART_FABRIC, /* drops of nodes by reason, packets moved, and packets in queues */
@@ -52,7 +54,7 @@ struct flow {
 	uint16_t id;
 };
 
-/* A value that was changed behind the SM's back */
+/* A value that the test has changed in a node without the SM, so that it can be restored */
 struct poke {
 	void *at;
 	uint8_t was[2];
@@ -63,7 +65,10 @@ struct run {
 	struct lab l;
 	struct prng r;
 	struct flow flow[HOSTS][FLOWS];
-	/* sums over the packets, by receiver and slot() of the flow; slot [0] is for all other packets */
+	/*
+	 * Checksums over the packets that arrived, by receiver and slot() of the flow; slot [0] is
+	 * for all other packets.
+	 */
 	uint64_t ip[HOSTS][4 * HOSTS * FLOWS + 4];
 	uint64_t captured, traced;
 	struct fabric_port *port[512]; /* ports with cables */
@@ -74,7 +79,7 @@ struct run {
 	struct poke poke[POKES];
 	unsigned int npokes;
 	uint64_t part[ROUNDS + 1][PARTS];
-	uint64_t got, whole; /* IP packets, and super-frames with more than one */
+	uint64_t got, whole; /* number of IP packets, and of super-frames with several packets */
 };
 
 static struct run run[2];
@@ -95,7 +100,7 @@ static void mix_u64(uint64_t *h, uint64_t v)
 
 /* --- what hosts receive */
 
-/* Return the sum of octet pairs (RFC 1071) */
+/* Return the sum of 16-bit words (RFC 1071). */
 static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -113,8 +118,9 @@ static uint16_t pseudo(const uint8_t *ip, uint8_t proto, uint32_t len)
 }
 
 /*
- * The flow of an IP packet is in its source address. Each has two destination ports and two destination addresses,
- * which the code that coalesces treats as separate flows.
+ * Returns the slot of an IP packet's flow, of which the source address has the number. Each flow
+ * has two destination ports and two destination addresses, which coalescing must treat as separate
+ * flows.
  */
 static unsigned int slot(const uint8_t *ip)
 {
@@ -134,8 +140,9 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 	uint8_t head[12];
 
 	/*
-	 * With DF the identification has no meaning (RFC 6864), and coalescing ignores it. If two super-frames become
-	 * one, the identifications of all packets are computed from the first one.
+	 * Leave out the identification of packets with DF, because it has no meaning (RFC 6864),
+	 * and coalescing ignores it: when two super-frames are joined, the identifications of all
+	 * packets are computed from the first one.
 	 */
 	memcpy(head, ip, sizeof(head));
 	if (ip[0] >> 4 == 4 && (ip[6] & 0x60) == 0x40)
@@ -146,7 +153,10 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 	x->got++;
 }
 
-/* Packet @k of a super-frame, as the kernel segments it: IP length and identification, sequence number, flags, checksums */
+/*
+ * Account for packet @k of a super-frame, as the kernel would segment it: IP length and
+ * identification, sequence number, flags and checksums.
+ */
 static void got_segment(struct run *x, const struct lab_host *to, const uint8_t *super,
 			uint32_t hlen, uint32_t l3, uint32_t at, uint32_t n, bool first, bool last,
 			unsigned int k)
@@ -261,7 +271,7 @@ static struct draw draw_frame(struct prng *r, unsigned int f)
 	if (prng_below(r, 2))
 		d.size = 2044 - d.l3 - d.l4;
 	if (!prng_below(r, 16))
-		d.size += 1000; /* a TCP segment above the MTU is cut, but a datagram is dropped */
+		d.size += 1000; /* TCP segments above the MTU are cut, datagrams are dropped */
 	if (d.size < 8)
 		d.size = 8;
 	d.payload = d.gso ? 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * d.size)
@@ -476,7 +486,7 @@ static void poke(struct run *x, void *at, size_t len, unsigned int value)
 	memcpy(at, &value, len);
 }
 
-/* Changes the MTU, the P_Keys, SLtoVL or a route at a random port. */
+/* Change the MTU, the P_Keys, an SLtoVL table or a route at a random port, without the SM. */
 static void poke_any(struct run *x)
 {
 	struct fabric_port *p = any_port(x);
@@ -508,7 +518,7 @@ static void poke_any(struct run *x)
 	}
 }
 
-/* Find a port of @n, other than @not, with a cable to @to; NULL: there is none */
+/* Find a port of @n, other than @not, whose cable leads to @to. NULL: there is none. */
 static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_port * not,
 				     const struct fabric_node *to)
 {
@@ -522,8 +532,8 @@ static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_
 }
 
 /*
- * Makes two switches send packets for a host to each other, over one cable and back over another, until their hops are
- * used up.
+ * Change routes so that two switches send the packets for a host to each other, over one cable and
+ * back over another one, until the hop limit of the fabric drops the packets.
  */
 static void make_loop(struct run *x)
 {
@@ -739,7 +749,7 @@ static void test_trains_are_their_packets(void **state)
 		got += run[1].got;
 		whole[crc_of(seed)] += run[1].whole;
 	}
-	/* Check that there was enough traffic for a meaningful comparison. */
+	/* The comparison means something only if there was enough traffic, so check this. */
 	assert_true(got > seeds * 500);
 	for (unsigned int i = 0; i < ARRAY_SIZE(whole) && seeds >= SEEDS; i++)
 		assert_true(whole[i] > seeds);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whole fabrics on virtual time: random topologies with loops, parallel cables and CAs with several
- * ports. Every port sends to every other port. Then links fail under load. A failing seed is
- * printed.
+ * ports. Every port sends to every other port, and then links fail under load. The number of a
+ * failing seed is printed.
  */
 #include "check.h"
 
@@ -149,7 +149,10 @@ static void test_everybody_reaches_everybody_with_crcs(void **state)
 	everybody_to_everybody(HCA_CRC_ICRC);
 }
 
-/* Check that as many words have left each port as have arrived at its peer. */
+/*
+ * For each cable, check that the words that left the port at one end are as many as arrived at the
+ * other end.
+ */
 static void check_counters(unsigned int seed)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(net.r.f); i++) {
@@ -190,14 +193,16 @@ static void test_counters_agree_on_both_ends(void **state)
 	}
 }
 
-/* Write the MFTs of a tree that begins at @root; every CA port is a member. */
+/* Write the MFTs of a multicast tree with a random root; every CA port is a member. */
 static void make_tree(uint16_t mlid, const ib_gid *g)
 {
 	unsigned int n = fabric_nnodes(net.r.f);
 
 	for (unsigned int i = 0; i < net.nhosts; i++)
 		assert_int_equal(hca_attach(net.host[i].qp, g, mlid), 0);
-	/* The links that unicast packets use on their way to the first switch form a tree. */
+	/*
+	 * All links that unicast packets to the first switch take form a tree, so use these links.
+	 */
 	for (unsigned int i = 0; i < n; i++) {
 		struct fabric_node *fn = fabric_node_at(net.r.f, i);
 		struct node *nd = fabric_node_node(fn);
@@ -239,7 +244,7 @@ static void test_multicast_reaches_each_member_once(void **state)
 			rig_settle(&net.r);
 			drain_all();
 		}
-		/* Clause I9: the sender gets a copy of its own packet, too */
+		/* Clause I9: the sender is a member and gets a copy of its own packet, too. */
 		for (unsigned int i = 0; i < net.nhosts; i++) {
 			if (net.host[i].got != net.nhosts)
 				print_message("seed %u\n", seed);
@@ -282,7 +287,10 @@ static void any_fault(void)
 	assert_int_equal(fabric_fault_add(any_cable(), &s, NULL), 0);
 }
 
-/* Whatever fails, the fabric neither leaks memory nor hangs, and afterwards all packets arrive. */
+/*
+ * Links fail at random. The fabric must neither leak memory nor hang, and when all links are up
+ * again, all packets must arrive.
+ */
 static void test_chaos(void **state)
 {
 	for (unsigned int seed = 0; seed < SEEDS; seed++) {
@@ -330,11 +338,14 @@ static void test_chaos(void **state)
 	}
 }
 
-/* --- lazy CRCs have the same visible results as full CRCs */
+/*
+ * --- lazy CRCs (computed only when something needs them) must have the same visible results as
+ * full CRCs
+ */
 
 /*
- * All visible effects of a run: captures of all links, counters of all ports, drops, and the
- * packets that arrived
+ * Everything that a run shows: captures of all links, counters of all ports, drops, and the packets
+ * that arrived
  */
 struct view {
 	uint8_t *capture;
@@ -410,7 +421,7 @@ static void view_free(struct view *v)
 	free(v->port);
 }
 
-/* Send a Get of a performance counter to a random port */
+/* Send a Get of PortCounters to a random port. */
 static void send_mad(void)
 {
 	struct mad_hdr h = { .base_version = 1,
@@ -428,8 +439,8 @@ static void send_mad(void)
 }
 
 /*
- * Make one cable "damage" packets and another "corrupt" them. Between the two, the damaged packets
- * have a right VCRC.
+ * Let one cable "damage" packets and another one "corrupt" them. Between these two cables the
+ * damaged packets have a correct VCRC, because the switch computes it again.
  */
 static void bad_cables(void)
 {
@@ -495,7 +506,9 @@ static void test_lazy_crcs_look_like_full_ones(void **state)
 	assert_in_range(icrc, 100, UINT64_MAX);
 }
 
-/* --- lengths in words, LRH .. ICRC: an IPoIB ping of 1000 octets, and a MAD */
+/*
+ * --- lengths in words of 4 octets, from LRH to ICRC, of an IPoIB ping of 1000 octets and of a MAD
+ */
 
 #define PING_WORDS 266 /* 266 = (8 + 12 + 8 + 4 + 20 + 8 + 1000 + 4) / 4 */
 #define MAD_WORDS 72
@@ -525,7 +538,10 @@ static void words_are(const char *port, unsigned int xmit, unsigned int rcv)
 	assert_int_equal(c->rcv_sl[0], rcv);
 }
 
-/* The request and the answer through two switches, with and without CRCs on links */
+/*
+ * The ping's request and answer cross two switches, with full and with lazy CRCs, and every port on
+ * the way must count the same number of words.
+ */
 static void test_a_ping_is_266_words_at_every_port(void **state)
 {
 	static const enum hca_crc crcs[] = { HCA_CRC_FULL, HCA_CRC_LAZY };
@@ -550,8 +566,8 @@ static void test_a_ping_is_266_words_at_every_port(void **state)
 }
 
 /*
- * Port 0 counts a request to port 0 of the far switch and its answer in the same way as the other
- * ports
+ * A MAD to port 0 of the far switch, and its answer, must count at port 0 as at every other port on
+ * the way.
  */
 static void test_a_mad_is_72_words_at_every_port(void **state)
 {

@@ -4,8 +4,8 @@
 #include "ipoib_rig.h"
 
 /*
- * The states of a link. The tests cover the reason for waiting in each state, the parameters that
- * come from the broadcast group, and the failures that a link survives.
+ * The states of a link: the reason for waiting in each state, the parameters that come from the
+ * broadcast group, and failures that a link must survive.
  */
 
 static struct ipoib_rig r;
@@ -33,7 +33,7 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_string_equal(i.reason, "");
 	assert_memory_equal(&i.mgid, &g, 16);
 	assert_int_equal(i.group_mtu, 2048);
-	/* Clauses R35 and R37: the IP MTU is the IB MTU less 4 octets */
+	/* Clauses R35 and R37: the IP MTU is the broadcast group's IB MTU less 4 octets. */
 	assert_int_equal(i.ip_mtu, 2044);
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
@@ -42,7 +42,7 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	/* The owner got all parameters. */
 	assert_true(r.carrier);
 	assert_int_equal(r.mtu, 2044);
-	/* Clauses R43 and R52: the QP has the Q_Key of the broadcast group */
+	/* Clauses R43 and R52: the QP has the Q_Key of the broadcast group. */
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	assert_int_equal(r.qp_pkey_index, 1);
 	assert_int_equal(rig_attached(&r, &g, bcast_at_sa()->rec.mlid), 1);
@@ -51,7 +51,10 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 
 static void test_R23_join_mask_and_R15_full_pkey(void **state)
 {
-	/* Clause R15: the full form of the P_Key is used */
+	/*
+	 * Clause R15: the link uses the full form of the P_Key, even if the configuration gives the
+	 * limited form.
+	 */
 	struct ipoib_link_cfg cfg = { .pkey = 0x0001 };
 
 	rig_init_cfg(&r, &cfg, 1);
@@ -99,7 +102,7 @@ static void test_R27_waits_for_port_then_pkey(void **state)
 	assert_reason(&r, "P_Key 0x8001 is not in the port's table");
 	rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.s.sa.joins, 0);
-	r.port.pkey_index = 3; /* the SM puts the P_Key into the port's table */
+	r.port.pkey_index = 3; /* the SM writes the P_Key to the port's table */
 	rig_port(&r);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
@@ -152,7 +155,7 @@ static void test_R26_refused_join_names_status_and_field(void **state)
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "join of ff12:401b:8001::ffff:ffff refused: status 0x0200");
 	assert_reason(&r, "MTU 4096 above the port's 2048");
-	/* The back-off takes 1, 2, 4, 8, 16 s. */
+	/* The back-off between joins is 1, 2, 4, 8, 16 s. */
 	rig_run(&r, NS_SEC(60));
 	assert_in_range(bcast_at_sa()->joins, 5, 8);
 	bcast_at_sa()->refuse = 0;
@@ -176,7 +179,10 @@ static void test_R26_rate_is_named_too(void **state)
 static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 {
 	rig_init(&r, 1);
-	/* this SA grants the join although the MTU is too large for the port */
+	/*
+	 * This SA grants the join although the group's MTU is too large for the port, so the link
+	 * itself must refuse the group.
+	 */
 	bcast_at_sa()->rec.mtu_code = IB_MTU_4096;
 	ipoib_link_set_admin(r.link, true, r.s.now);
 	rig_run(&r, NS_MSEC(5));
@@ -259,7 +265,9 @@ static void test_sm_restart_rejoins_without_dropping_the_carrier(void **state)
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
 	assert_int_equal(r.acts[IPOIB_ACT_CARRIER], 1);
 	assert_int_equal(bcast_at_sa()->have, MCM_JOIN_FULL);
-	/* The new MLID is attached in place of the old one. */
+	/*
+	 * The QP must be attached to the group with the new MLID, and no longer with the old one.
+	 */
 	assert_int_equal(rig_attached(&r, &bcast, old), 0);
 	assert_int_equal(rig_attached(&r, &bcast, bcast_at_sa()->rec.mlid), 1);
 	rig_fini(&r);
@@ -314,7 +322,9 @@ static void test_R24_rejoin_adopts_what_changed(void **state)
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(12));
 	assert_int_equal(r.mtu, 4092);
-	/* Clause R68: the other groups get the new parameters, too. */
+	/*
+	 * Clause R68: the link's other groups get the new parameters of the broadcast group, too.
+	 */
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.qkey, 0x80001234);
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->rec.mtu_code, IB_MTU_4096);
 	assert_int_equal(r.natt, 2);
@@ -346,7 +356,7 @@ static void test_R19_R33_broadcast_goes_by_the_groups_vector(void **state)
 	assert_int_equal(r.sent[0].attr.flow_label, 0x12345);
 	assert_int_equal(r.sent[0].attr.hop_limit, 9);
 	assert_int_equal(r.sent[0].attr.tclass, 7);
-	/* Clause R13: 255.255.255.255 maps to the broadcast group as well. */
+	/* Clause R13: the IP address 255.255.255.255 maps to the broadcast group. */
 	assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
 	assert_int_equal(r.sent[1].attr.dlid, bcast_at_sa()->rec.mlid);
 	rig_fini(&r);
@@ -368,7 +378,7 @@ static void test_port_down_and_up_again(void **state)
 	rig_port(&r);
 	rig_run(&r, NS_MSEC(1));
 	assert_true(r.carrier);
-	/* the QP was not made again, so our address is the same */
+	/* The QP was not created again, so the link-layer address is the same. */
 	assert_int_equal(r.acts[IPOIB_ACT_QP_CREATE], 1);
 	rig_fini(&r);
 }
@@ -425,7 +435,7 @@ static void test_admin_down_leaves_all_and_keeps_wishes(void **state)
 	ipoib_link_set_admin(r.link, false, r.s.now);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(bcast_at_sa()->have, 0);
-	/* Clause R69: the link has left its groups. */
+	/* Clause R69: a link that is taken down leaves its groups. */
 	assert_int_equal(rig_sa_group(&r, 0xef000009)->have, 0);
 	assert_int_equal(r.natt, 0);
 	rig_up(&r);
@@ -495,7 +505,10 @@ static void rig_init_logging(void)
 	sac_rig_log = NULL;
 }
 
-/* The SA client and the link together log one line, with the reason that the link found. */
+/*
+ * The SA refuses the join of the broadcast group. The SA client and the link together must log one
+ * line, which has the reason that the link found.
+ */
 static void test_R71_a_refusal_is_logged_once(void **state)
 {
 	rig_init_logging();
@@ -507,7 +520,10 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 	assert_int_equal(logged, 1);
 	assert_non_null(strstr(log_last, "0x0200"));
 	assert_non_null(strstr(log_last, "MTU 4096 above the port's 2048"));
-	/* A refusal for another reason is logged, too, and so is one for the same reason after a join has succeeded. */
+	/*
+	 * A refusal for another reason must be logged, too, and so must be a refusal for the same
+	 * reason after a join has succeeded.
+	 */
 	bcast_at_sa()->refuse = SA_STATUS_DENIED;
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(logged, 2);
@@ -522,7 +538,10 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 	rig_fini(&r);
 }
 
-/* The SM's host answers that it has no SA, which is no refusal. */
+/*
+ * The port of the SM answers that no SA runs there. This is no refusal, so the link must stay up,
+ * and the log must report that there is no SA.
+ */
 static void test_no_sa_keeps_the_link_and_is_said(void **state)
 {
 	uint8_t group[4] = { 239, 0, 0, 9 };

@@ -60,7 +60,10 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
-	/* Clause R60: the SA was asked first; clause R62: the group was joined before the packet was sent */
+	/*
+	 * Clause R60: the link first asked the SA for the group. Clause R62: it joined the group
+	 * before it sent the packet.
+	 */
 	assert_int_equal(r.s.sa.asks, 1);
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	assert_int_equal(r.nsent, 2);
@@ -73,7 +76,7 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_int_equal(r.s.sa.asks, 1);
-	assert_int_equal(r.natt, 1); /* a group that we only send to is not attached */
+	assert_int_equal(r.natt, 1); /* a QP is not attached to a group that it only sends to */
 	rig_fini(&r);
 }
 
@@ -90,7 +93,7 @@ static void test_R63_branch_3_absent_group_goes_to_the_routers(void **state)
 	assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_true(went_to(2, ROUTERS));
 	assert_int_equal(r.s.sa.asks,
-			 2); /* one query for the group, and one for the all-routers group */
+			 2); /* a query for the group, another for the all-routers group */
 	rig_fini(&r);
 }
 
@@ -128,9 +131,9 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_tx_group(&r, GROUP, 1);
 	rig_tx_group(&r, LINK_LOCAL, 9);
 	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nsent, 1); /* Clause R61 applies only to scopes wider than link-local */
+	assert_int_equal(r.nsent, 1); /* Clause R61 does not apply to link-local scope */
 	assert_true(went_to(0, 0xffffffff));
-	/* When there is an all-routers group, packets are sent to it first. */
+	/* When there is an all-routers group, packets to an absent group are sent to it. */
 	rig_sa_make(&r, ROUTERS);
 	{
 		ib_gid g = rig_mgid4(ROUTERS);
@@ -180,7 +183,7 @@ static void test_R66_traffic_moves_to_the_group_once_it_is_made(void **state)
 	assert_true(went_to(0, ROUTERS));
 	rig_sa_make(&r, GROUP);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	assert_true(went_to(1, ROUTERS)); /* Clause R64: no trap has reported the new group yet */
+	assert_true(went_to(1, ROUTERS)); /* Clause R64: no trap about the new group came yet */
 	/* Clause R65: trap 66 reports the group */
 	sa_report(&r.s.sa, MAD_TRAP_MC_CREATED, &g, r.s.now);
 	rig_tx_group(&r, GROUP, 3);
@@ -200,7 +203,9 @@ static void test_R64_absence_is_believed_for_a_while_only(void **state)
 			rig_tx_group(&r, LINK_LOCAL, 1);
 			rig_run(&r, NS_SEC(1));
 		}
-		/* Without traps, the link sends a query for the group to the SA every few seconds. */
+		/*
+		 * Without Reports of traps, the link asks the SA for the group every few seconds.
+		 */
 		if (blind)
 			assert_in_range(r.s.sa.asks, 10, 13);
 		else
@@ -232,8 +237,8 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
 	/*
-	 * The Report could be late, and about an earlier group with this MGID, so the host leaves the group
-	 * nevertheless.
+	 * The Report may be a late one about an earlier group with this MGID. So the host must
+	 * leave the group nevertheless.
 	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);
@@ -332,7 +337,7 @@ static void test_sender_that_becomes_receiver_keeps_one_membership(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_FULL);
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	/* After the last receiver left, the next packet joins as a sender. */
+	/* After the last receiver has left, the next packet makes the link join as a sender. */
 	del(GROUP);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, 0);
@@ -400,8 +405,8 @@ static void test_R68_group_with_another_qkey_or_mtu_is_refused(void **state)
 }
 
 /*
- * A router's link that is up and is a NonMember of the group GROUP, which another host has made. @ah_err is the CA's answer
- * to the request for the group's address handle.
+ * Make a router's link that is up, and is a NonMember of the group GROUP, which another host has
+ * created. @ah_err: the CA's answer to the request for the group's address handle
  */
 static void begin_as_router(int ah_err)
 {
@@ -449,14 +454,17 @@ static void test_R68_router_leaves_a_group_with_another_qkey(void **state)
 	rig_run(&r, NS_SEC(30));
 	assert_int_equal(r.ready_status, -EPROTO);
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, 0);
-	/* the joins come after 1, 2, 4, 8, 16 s */
+	/* Joins are repeated after 1, 2, 4, 8 and 16 s. */
 	assert_in_range(rig_sa_group(&r, GROUP)->joins - joins, 3, 7);
 	assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_DROP);
-	assert_int_equal(r.natt, 3); /* the broadcast group and the two all-routers groups */
+	assert_int_equal(r.natt, 3); /* broadcast group and two all-routers groups */
 	rig_fini(&r);
 }
 
-/* The CA refused the address handle, and then the SA refuses the join of a program. */
+/*
+ * The CA refuses an address handle for the group, and then the SA refuses the join as FullMember
+ * that a program wants. The router must still be a NonMember, and receive the group.
+ */
 static void test_R70_router_without_a_handle_goes_on_when_its_full_join_is_refused(void **state)
 {
 	begin_as_router(-ENOMEM);
@@ -580,7 +588,10 @@ static int map_with_own_group(ib_gid *ret, const uint8_t group[4], const struct 
 	return mgid_from_ipv4(ret, group, map->pkey, map->scope);
 }
 
-/* A profile may map an IP group to the link's own group. No profile with the wire format of RFC 4391 does. */
+/*
+ * A profile may map an IP group to the link's broadcast group, so a host must be able to receive
+ * this IP group. No profile with the packet format of RFC 4391 has such a map.
+ */
 static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state)
 {
 	ib_gid bcast = rig_bcast();
@@ -595,8 +606,8 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	r.ready_status = 1;
 	rig_up(&r);
 	/*
-	 * The group was added before the link joined its own group. The owner is called now, because the join has
-	 * succeeded.
+	 * The host added the IP group before the link joined the broadcast group. Now that this
+	 * join has succeeded, the owner of the link is told that the IP group is ready.
 	 */
 	assert_int_equal(r.ready_status, 0);
 	r.ready_status = 1;
@@ -607,7 +618,7 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	rig_run(&r, NS_SEC(30)); /* several sweeps pass */
 	assert_int_equal(g->joins, 1);
 
-	/* The link stays in its own group when the IP group has no receiver any more. */
+	/* The link must stay in the broadcast group when the IP group has no receiver any more. */
 	assert_int_equal(del(GROUP), 0);
 	assert_int_equal(del(GROUP), 0);
 	assert_int_equal(del(GROUP), -ENOENT);

@@ -4,7 +4,10 @@
 #include "ipoib_rig.h"
 #include "util/frame.h"
 
-/* Neighbours and paths: packets that are held back and their order, back-off, renewal without loss, ageing. */
+/*
+ * Neighbours and paths: packets that are held and their order, the back-off, renewal of a path
+ * without loss, and ageing.
+ */
 
 static struct ipoib_rig r;
 
@@ -47,11 +50,14 @@ static void test_I32_held_packets_leave_in_order_before_newer_ones(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_HELD);
 		rig_run(&r, NS_USEC(500));
 	}
-	/* the SA has answered, but the CA has not made the address handle */
+	/*
+	 * The SA has answered, but the CA has not made the address handle yet, so packets are still
+	 * held.
+	 */
 	assert_int_equal(r.nsent, 0);
 	assert_int_equal(r.nslow, 1);
 	rig_tx_neigh(&r, n, tag++);
-	/* the handle is ready; rig_tx() first sends the packets that were held back */
+	/* The address handle is ready; rig_tx() first sends the packets that were held. */
 	rig_ah_release(&r);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_SEND);
@@ -71,7 +77,7 @@ static void test_held_packets_are_bounded_and_counted(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
-	/* The SA answers that it knows no such port, so all packets that are held back are dropped. */
+	/* The SA answers that it knows no such port, so all held packets are dropped. */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
 	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
@@ -95,8 +101,8 @@ static void test_held_packets_are_bounded_per_link(void **state)
 }
 
 /*
- * If the SA is silent, a packet that is held back is copied out of its large buffer, and no link holds back packets
- * in more than half of the pool.
+ * The SA is silent. A held packet must be copied out of its large buffer, and the held packets of
+ * one link must not use more than half of the pool.
  */
 static void test_I32_held_packets_leave_most_buffers_free(void **state)
 {
@@ -129,10 +135,13 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 		rig_tx_neigh(&r, n, 1);
 		rig_run(&r, NS_MSEC(10));
 	}
-	/* four to six requests in 30 s, because the pauses are 1, 2, 4, 8, ... s */
+	/*
+	 * Four to six requests are sent in 30 s, because the pauses between them are 1, 2, 4, 8,
+	 * ... s.
+	 */
 	assert_in_range(r.s.sa.path_asks, 4, 6);
 	assert_true(rig_drops(&r, IPOIB_DROP_NO_PATH) == 3000);
-	/* The peer's port comes up, and trap 64 ends the back-off. */
+	/* The peer's port comes up. Trap 64 (GID in service) must end the back-off. */
 	rig_peer(&r, 9);
 	sa_report(&r.s.sa, MAD_TRAP_GID_IN_SERVICE, &n->lladdr.gid, r.s.now);
 	assert_int_equal(rig_tx_neigh(&r, n, 7), IPOIB_HELD);
@@ -142,7 +151,7 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 }
 
 static unsigned int lines;
-static bool left_out; /* a log line reports how many other lines were left out */
+static bool left_out; /* a log line gives the number of lines that were left out */
 
 static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
 {
@@ -156,7 +165,8 @@ static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list a
 }
 
 /*
- * An attacker can send from ever new GIDs, for which the SA has no path. Without -v the log stays short nevertheless.
+ * An attacker can send from ever new GIDs, to which the SA has no path. Without -v this must not
+ * fill the log.
  */
 static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 {
@@ -177,7 +187,9 @@ static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 	rig_fini(&r);
 }
 
-/* The large buffers of packets that wait for the SA are bounded for each link, however large the pool is. */
+/*
+ * The large buffers that a link's held packets use have a fixed bound, however large the pool is.
+ */
 static void test_I32_held_octets_are_bounded(void **state)
 {
 	static uint8_t data[60000];
@@ -261,7 +273,7 @@ static void test_path_is_verified_when_it_expires(void **state)
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
 	assert_int_equal(r.nah,
-			 ahs); /* if the answer is the same, the address handle stays the same */
+			 ahs); /* the answer was the same, so the address handle is, too */
 	rig_fini(&r);
 }
 
@@ -365,7 +377,7 @@ static void test_late_answer_to_an_old_handle_request_is_given_back(void **state
 	rig_drain(&r);
 	rig_ah_release(&r);
 	rig_drain(&r);
-	rig_fini(&r); /* asserts that the address handle was given back */
+	rig_fini(&r); /* asserts that the address handle was destroyed */
 }
 
 static void test_handle_of_an_overtaken_answer_is_not_taken(void **state)
@@ -382,7 +394,7 @@ static void test_handle_of_an_overtaken_answer_is_not_taken(void **state)
 	p->dlid = 19;
 	sac_reregister(r.s.sac, r.s.now);
 	rig_tx_neigh(&r, n, 1);
-	rig_run(&r, NS_MSEC(1)); /* the address handle for LID 19 is being made */
+	rig_run(&r, NS_MSEC(1)); /* the address handle for LID 19 is requested */
 	p->dlid = 29;
 	sac_reregister(r.s.sac, r.s.now);
 	rig_ah_release(&r); /* the answer comes too late */
@@ -423,7 +435,10 @@ static void test_addresses_that_are_none_make_no_neighbour(void **state)
 	a.qpn = 0xffffff;
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	a.qpn = 0x77;
-	/* Clauses C1 and R74: the flag bits of RFC 4755 do not make another neighbour */
+	/*
+	 * Clauses C1 and R74: an address with other flag bits (RFC 4755) belongs to the same
+	 * neighbour.
+	 */
 	a.flags = 0x80;
 	assert_ptr_equal(ipoib_neigh_get(r.link, &a, r.s.now), rig_neigh(&r, 9, 0x77));
 	rig_fini(&r);
@@ -467,8 +482,8 @@ static void test_neighbour_used_again_is_not_given_up(void **state)
 	ipoib_neigh_hold(n);
 	rig_run(&r, IPOIB_NEIGH_IDLE - NS_SEC(1));
 	/*
-	 * The sweep queues NEIGH_GONE. Before the owner fetches this action, the neighbour is
-	 * looked up again.
+	 * The periodic sweep of old neighbours has queued the action NEIGH_GONE. Before the owner
+	 * fetches this action, the neighbour is used again, so it must stay.
 	 */
 	while (!n->dying) {
 		r.s.now = timers_next(&r.s.timers);
@@ -491,7 +506,7 @@ static void test_full_table_makes_room_by_the_unused(void **state)
 	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH; k++)
 		rig_neigh(&r, 100 + k, 0x77);
 	a = (struct ipoib_lladdr){ .qpn = 0x77, .gid = peer_gid(50) };
-	/* no entry can be replaced, because all of them were just used */
+	/* No entry can be replaced, because all of them were just used. */
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	assert_int_equal(ipoib_link_stats(r.link)->neigh_full, 1);
 	rig_run(&r, 2 * IPOIB_SWEEP);
@@ -583,7 +598,10 @@ static void says_qkey(struct ipoib_neigh *n, uint32_t qkey)
 	assert_int_equal(ipoib_neigh_said(n, n, &a), 0);
 }
 
-/* In some profiles neighbours advertise their Q_Keys. Packets to other neighbours have the Q_Key of the link. */
+/*
+ * In some profiles neighbours advertise a Q_Key. A packet to a neighbour that has advertised none
+ * has the Q_Key of the link.
+ */
 static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 {
 	struct ipoib_neigh *n, *other;
@@ -608,8 +626,9 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 }
 
 /*
- * The administrator makes the group again with another Q_Key. A neighbour that advertised the former Q_Key of the
- * group now has the new Q_Key. A neighbour that advertised another Q_Key keeps it.
+ * The administrator creates the broadcast group again with another Q_Key. A neighbour that
+ * advertised the group's former Q_Key must get packets with the new Q_Key. A neighbour that
+ * advertised a different Q_Key must keep it.
  */
 static void test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten(void **state)
 {
@@ -669,7 +688,10 @@ static void test_what_a_neighbour_discovery_option_can_say(void **state)
 	rig_fini(&r);
 }
 
-/* Brings a link up where the path has SL 3 and the group SL 5, and returns the SL of a unicast packet. */
+/*
+ * Bring a link up, where the path has SL 3 and the broadcast group SL 5. Returns the SL of a
+ * unicast packet.
+ */
 static uint8_t begin_with_sl(enum ipoib_sl_from from)
 {
 	struct ipoib_link_cfg cfg = { .sl_from = from, .sl = 9 };
@@ -699,7 +721,10 @@ static void test_sl_of_unicasts_is_from_where_the_configuration_says(void **stat
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		assert_int_equal(begin_with_sl(c[i].from), c[i].sl);
-		/* Multicast packets always have the SL of their group. */
+		/*
+		 * Multicast packets must have the SL of their group, whatever the SL of unicasts
+		 * comes from.
+		 */
 		assert_int_equal(rig_tx_group(&r, 0xffffffff, 2), IPOIB_SEND);
 		assert_int_equal(r.sent[1].attr.sl, 5);
 		rig_fini(&r);
@@ -714,10 +739,13 @@ static void test_sl_of_unicasts_follows_the_groups(void **state)
 	assert_int_equal(begin_with_sl(IPOIB_SL_GROUP), 5);
 	n = rig_neigh(&r, 7, 0x77);
 	sa_group_find(&r.s.sa, &bcast)->rec.sl = 6;
-	/* The SM deletes the group and creates it again, and all hosts join again. */
+	/* The SM deletes the broadcast group and creates it again, so all hosts join again. */
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
 	rig_run(&r, NS_SEC(1));
-	/* This packet makes the link ask for the path again, but is sent without waiting for the answer. */
+	/*
+	 * This packet makes the link ask the SA for the path again, but is sent at once, by the old
+	 * path.
+	 */
 	rig_tx_neigh(&r, n, 2);
 	rig_run(&r, NS_SEC(1));
 	rig_tx_neigh(&r, n, 3);

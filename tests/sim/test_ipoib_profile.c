@@ -3,8 +3,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links whose profile is not the default: one test for each behaviour in which the profile's row of the table
- * differs.
+ * Links whose profile is not the default: one test for each behaviour by which a row of the table
+ * of profiles differs.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1, beyond link-local scope */
@@ -21,7 +21,7 @@ static void begin(const char *profile)
 	rig_up(&r);
 }
 
-/* Make the SA answer joins of GROUP with this status. */
+/* Let the SA answer joins of GROUP with this status; 0: grant them. */
 static void refuse(uint16_t status)
 {
 	ib_gid g = rig_mgid4(GROUP);
@@ -54,15 +54,18 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(r.sent[0].tag, 1);
 	assert_memory_equal(&r.sent[0].attr.dgid, &g, sizeof(g));
-	/* attached to the broadcast group only, because a sender does not receive */
+	/*
+	 * The QP is attached to the broadcast group only, because a sender does not receive the
+	 * group.
+	 */
 	assert_int_equal(r.natt, 1);
 	rig_fini(&r);
 }
 
 /*
- * The SA gives the link's groups another Q_Key, and grants the join of a group that other ports keep alive. When
- * these ports have left, and the port registers again, its join creates the group, so the join must have the new
- * Q_Key.
+ * The link's broadcast group gets another Q_Key, while other ports keep GROUP in existence, so that
+ * the sender's join of it is granted as before. When these ports have left and the sender's port
+ * registers again, its join creates GROUP. So this join must have the new Q_Key.
  */
 static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)
 {
@@ -97,7 +100,7 @@ static void test_L5_linux_sender_that_is_refused_drops(void **state)
 	assert_int_equal(r.nsent, 0);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_GROUP_REFUSED), 1);
 	assert_int_equal(rig_sa_group(&r, ROUTERS)->have, 0); /* the routers' group is not used */
-	/* The next packet after the back-off tries again. */
+	/* After the back-off, the next packet makes the link try the join again. */
 	refuse(0);
 	rig_run(&r, NS_SEC(20));
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_HELD);
@@ -118,17 +121,19 @@ static void test_L6_linux_subscribes_to_nothing_and_keeps_a_deleted_group(void *
 	rig_tx_group(&r, GROUP, 1);
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
-	/* The SM deletes the group without a trap; packets are still sent. */
+	/*
+	 * The SM deletes the group without a trap, so the link must continue to send packets to it.
+	 */
 	rig_sa_group(&r, GROUP)->have = 0;
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
-	/* Joining again after ClientReregister also makes the group again. */
+	/* After a ClientReregister the link joins again, and this join creates the group again. */
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(1));
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(r.s.sa.subscribes, 0);
 	/*
-	 * A Report of trap 67, to which another user of the port has subscribed, changes nothing
-	 * either.
+	 * Another user of the port has subscribed to trap 67 (group deleted). Its Report must
+	 * change nothing for this link either.
 	 */
 	sac_user_add(r.s.sac, &other);
 	rig_run(&r, NS_SEC(1));
@@ -213,7 +218,10 @@ static int v6_del(const uint8_t group[16])
 	return err;
 }
 
-/* Make a link of this profile, on a port with an MTU of 4096, and set it up. Before that @fit changes the link's own group at the SA. */
+/*
+ * Make a link of this profile on a port with an MTU of 4096, and set it up. @fit: changes the
+ * link's broadcast group at the SA before that; may be NULL
+ */
 static void v6_start(struct ipoib_link_cfg *cfg, void (*fit)(struct sa_group *all))
 {
 	cfg->profile = ipoib_profile_find("v6ib00");
@@ -237,11 +245,17 @@ static void test_V16_V24_v6ib00_link_is_made_by_joining_all_hosts(void **state)
 	assert_int_equal(r.s.sa.last_join.join_state, MCM_JOIN_FULL);
 	assert_int_equal(r.s.sa.joins, 1);
 	assert_int_equal(rig_attached(&r, &all, v6_at_sa(all_hosts)->rec.mlid), 1);
-	/* the IP MTU is the whole MTU of the group, because there is no encapsulation header */
+	/*
+	 * The IP MTU is the whole MTU of the group, because this profile has no encapsulation
+	 * header.
+	 */
 	assert_int_equal(r.mtu, 2048);
 	ipoib_link_info(r.link, &info);
 	assert_memory_equal(&info.mgid, &all, 16);
-	/* ff02::1 of the kernel maps to the link's own group, of which every host is a member. */
+	/*
+	 * The IP group ff02::1 maps to the link's own group, of which every host is a member
+	 * already, so it is ready at once.
+	 */
 	r.ready_status = 1;
 	assert_int_equal(v6_add(all_hosts), 0);
 	assert_int_equal(r.ready_status, 0);
@@ -268,7 +282,7 @@ static void test_V19_v6ib00_without_the_administrators_group_is_down(void **stat
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "ff12:3333::1");
 	assert_reason(&r, "the group does not exist");
-	/* The join names no parameter with which an SA could create the group. */
+	/* The join must not have the components with which an SA could create the group. */
 	assert_int_equal(r.s.sa.join_mask & (MCM_COMP_QKEY | MCM_COMP_SL), 0);
 	rig_fini(&r);
 }
@@ -335,7 +349,10 @@ static void test_V16_v6ib00_whole_mtu_is_sent(void **state)
 	rig_fini(&r);
 }
 
-/* By default all packets have the SL of FF12:3333::1. The parameter sl chooses another method. */
+/*
+ * By default all packets have the SL of the group FF12:3333::1. The configuration "sl" can select
+ * another source of the SL.
+ */
 static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 {
 	static const struct {
@@ -359,7 +376,10 @@ static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 	}
 }
 
-/* The map loses 16 bits of a group. Groups that differ only in these bits share one membership, which is counted. */
+/*
+ * The map to MGIDs drops 16 bits of the IP group. IP groups that differ only in these bits have the
+ * same MGID, so they share one membership, which ends with the last of them.
+ */
 static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 {
 	const uint8_t a[16] = { 0xff, 0x35, 0, 0x40, 0xfd, [15] = 8 };
@@ -383,8 +403,8 @@ static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 }
 
 /*
- * Senders follow RFC 4391: for an absent group of more than link-local scope, packets are sent to the all-routers
- * group.
+ * Senders follow RFC 4391: packets to an absent group of a scope wider than link-local are sent to
+ * the all-routers group.
  */
 static void test_v6ib00_sender_without_a_group(void **state)
 {
@@ -435,8 +455,8 @@ static void test_V8_V9_v6ib00_addresses_are_made_of_the_port_guid(void **state)
 }
 
 /*
- * Profiles that leave the creation of the group to an administrator do not create it, even if their owner asks them
- * to.
+ * In these profiles only an administrator creates the broadcast group, so the link must not create
+ * it, even if its owner asks it to.
  */
 static void test_H30_V19_profiles_that_only_join_create_no_broadcast_group(void **state)
 {

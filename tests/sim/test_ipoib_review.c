@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* A subnet whose LIDs change while a link is up. */
+/* Tests of a subnet whose LIDs change while a link is up. */
 
 static struct ipoib_rig r;
 
@@ -19,8 +19,8 @@ static void test_R50_nothing_goes_to_an_old_lid_after_renumbering(void **state)
 	assert_int_equal(r.nsent, 2);
 
 	/*
-	 * The next SM assigns other LIDs to all ports, including ours, so the old LID of a path may
-	 * lead to another node.
+	 * The next SM assigns other LIDs to all ports, including the link's port. So the old LID of
+	 * a path may lead to another node, and no packet may be sent to it.
 	 */
 	p->dlid = 19;
 	r.s.sa.delay = NS_MSEC(5);
@@ -49,7 +49,7 @@ static void test_I32_what_waits_while_the_lids_change_is_asked_for_again(void **
 	r.ah_slow = true;
 	assert_int_equal(rig_tx_neigh(&r, n, 0), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nslow, 1); /* the address handle of the old LID is being made */
+	assert_int_equal(r.nslow, 1); /* address handle of the old LID is requested */
 	p->dlid = 19;
 	r.ah_slow = false;
 	r.port.lid = 0x55;

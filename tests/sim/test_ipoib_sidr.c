@@ -5,8 +5,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): the group comes from SIDR, and the MTU has its own
- * rules. tests/unit/test_eth_encaparp.c has the formats.
+ * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): SIDR tells the broadcast group,
+ * and the MTU has rules of its own. tests/unit/test_eth_encaparp.c tests the packet formats.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1 */
@@ -14,7 +14,10 @@
 static struct ipoib_rig r;
 static struct sa_group *bcast; /* the link's group at the SA */
 
-/* A link that is administratively down; the SA offers a service with the values of the group. */
+/*
+ * Make a link that is administratively down. The SA offers a SIDR service with the values of the
+ * broadcast group.
+ */
 static void make(unsigned int max_ip_mtu)
 {
 	struct ipoib_link_cfg cfg = { .profile = ipoib_profile_find("encaparp00"),
@@ -32,7 +35,10 @@ static void start(ns_t d)
 	rig_run(&r, d);
 }
 
-/* Send a broadcast, like an IBARP request. r.sent[0] gets the packet. */
+/*
+ * Send a broadcast packet, like an IBARP request, to the link's broadcast group. r.sent[0] gets the
+ * packet.
+ */
 static void send_broadcast(void)
 {
 	struct ipoib_tx v = { .pkt = rig_pkt(&r, 1, 88),
@@ -63,10 +69,10 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	r.s.sa.sidr.group.hop_limit = 9;
 	rig_up(&r);
 	assert_int_equal(r.s.sa.sidr.requests,
-			 2); /* asked once more, because the SA has other values */
+			 2); /* asked again, because the SA has other values */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
-	/* The group in the answer is joined as FullMember, and not created. */
+	/* The link joins the group in SIDR's answer as a FullMember, and does not create it. */
 	assert_int_equal(r.s.sa.joins, 1);
 	assert_int_equal(r.s.sa.join_mask, 0x10083);
 	assert_int_equal(r.s.sa.last_join.join_state, MCM_JOIN_FULL);
@@ -85,7 +91,10 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	rig_fini(&r);
 }
 
-/* The administrator may choose a group with another MGID and scope. The link's other groups have the same scope. */
+/*
+ * The administrator may choose a broadcast group with another MGID and scope. The link's other
+ * groups must have this scope, too.
+ */
 static void test_P18_group_may_be_any(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x15, 0xca, 0xfe, [15] = 1 } };
@@ -110,8 +119,8 @@ static void test_P18_group_may_be_any(void **state)
 }
 
 /*
- * The administrator has chosen the group of an IP group as the link's group. The host may receive this IP group
- * before and after the link uses the group.
+ * The administrator has chosen, as the broadcast group, a group to which an IP group maps. The host
+ * may receive this IP group before and after the link begins to use the group.
  */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
@@ -125,7 +134,10 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_up(&r);
 	assert_int_equal(rig_sa_group(&r, GROUP)->joins, 1);
 	assert_int_equal(r.ready_status, 0);
-	/* Now SIDR's answer is the former group again. The host still receives the IP group, by its own join. */
+	/*
+	 * Now SIDR answers with the former broadcast group again. The host must still receive the
+	 * IP group, by a join of its own.
+	 */
 	sa_sidr_offer(&r.s.sa, &bcast->rec);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(3));
@@ -139,7 +151,10 @@ static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 	rig_fini(&r);
 }
 
-/* Without a usable answer the link is not up, gives the reason, and repeats the question until it is up. */
+/*
+ * Without a usable answer of SIDR the link must stay down, give the reason, and repeat the request
+ * until it is up.
+ */
 static void test_P18_without_an_answer_the_link_is_down_and_says_so(void **state)
 {
 	static const char *const reasons[] = { "ServiceRecord", "Status 2", "Ver 2", "no answer",
@@ -178,7 +193,7 @@ static void test_P18_link_that_asks_says_so(void **state)
 	start(NS_MSEC(10));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "asking for the link's group by SIDR");
-	/* The link is taken down before there is an answer. */
+	/* The link is taken down before SIDR has answered. */
 	ipoib_link_set_admin(r.link, false, r.s.now);
 	rig_run(&r, NS_SEC(10));
 	assert_int_equal(r.s.sa.joins, 0);
@@ -186,7 +201,7 @@ static void test_P18_link_that_asks_says_so(void **state)
 	rig_fini(&r);
 }
 
-/* The values of SIDR are compared with the answer to the join. */
+/* The SA's answer to the join differs from SIDR's answer, so the link must ask SIDR again. */
 static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void **state)
 {
 	static const char *const reasons[] = { "MLID 0x", "Q_Key 0x", "P_Key 0x" };
@@ -217,8 +232,8 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 }
 
 /*
- * The SA refuses the group in SIDR's answer, or the group does not exist any more. The question is repeated, with a
- * growing back-off.
+ * The SA refuses the join of the group in SIDR's answer, or this group does not exist any more. The
+ * link must ask SIDR again and again, with a growing back-off.
  */
 static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 {
@@ -235,7 +250,7 @@ static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 		8); /* requests after 0, 1, 3, 7, 15, 31 and 47 s, each up to a quarter later */
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
 	sa_sidr_offer(&r.s.sa, &g->rec);
-	/* Let the longest back-off pass. The link joins as soon as SIDR has answered. */
+	/* Let the longest back-off pass. As soon as SIDR has answered, the link must join. */
 	rig_run(&r, NS_SEC(20));
 	assert_true(ipoib_link_is_up(r.link));
 	shown = shown_mgid();
@@ -251,7 +266,10 @@ static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
 	make(0);
 	rig_up(&r);
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
-	/* The SM creates another group instead. At first SIDR still names the former group. */
+	/*
+	 * The SM has replaced the broadcast group by another one. At first SIDR still answers with
+	 * the former group.
+	 */
 	bcast->refuse = SA_STATUS_REQ_INVALID;
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(2));
@@ -265,8 +283,8 @@ static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
 }
 
 /*
- * If the SA grants a group after all, the group is used, and a later answer does not matter, because the question has
- * ended.
+ * The link asks SIDR again after a refused join. If the SA grants the join after all, the link must
+ * use the group, stop asking SIDR, and ignore a late answer.
  */
 static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **state)
 {
@@ -286,7 +304,7 @@ static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **sta
 	rig_fini(&r);
 }
 
-/* The question is also repeated if the join is granted but the group does not suit this port. */
+/* The SA grants the join, but the group does not suit the port. The link must ask SIDR again. */
 static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x12, 0xca, 0xfe, [15] = 1 } };
@@ -303,7 +321,7 @@ static void test_P18_group_that_does_not_fit_is_asked_for_again(void **state)
 	rig_fini(&r);
 }
 
-/* Values that stay wrong are requested less and less often. */
+/* If SIDR's values stay wrong, the link must ask at growing intervals. */
 static void test_P18_wrong_values_are_asked_for_with_the_backoff(void **state)
 {
 	make(0);
@@ -314,7 +332,7 @@ static void test_P18_wrong_values_are_asked_for_with_the_backoff(void **state)
 	rig_fini(&r);
 }
 
-/* After ClientReregister all values are requested again. The link stays up meanwhile. */
+/* After ClientReregister the link must ask SIDR for all values again, and stay up meanwhile. */
 static void test_P18_asked_again_after_client_reregister(void **state)
 {
 	uint16_t mlid;
@@ -330,7 +348,7 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_run(&r, NS_SEC(2));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
 	send_broadcast();
-	/* SIDR's values of the new group are not known yet */
+	/* The link does not know SIDR's values of the new group yet. */
 	assert_int_equal(r.sent[0].attr.dlid, mlid);
 	rig_run(&r, NS_SEC(10));
 	assert_reason(&r, "no answer");
@@ -345,7 +363,10 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* Then SIDR's answer is another group, so the link leaves the former group and all other groups. */
+/*
+ * After ClientReregister SIDR answers with another broadcast group. The link must leave the former
+ * broadcast group and all other groups.
+ */
 static void test_P18_another_group_after_client_reregister(void **state)
 {
 	ib_gid dgid = { { 0xff, 0x18, 0xca, 0xfe, [15] = 1 } }, shown;
@@ -376,7 +397,10 @@ static void test_P18_another_group_after_client_reregister(void **state)
 	rig_fini(&r);
 }
 
-/* The SM deletes the link's group and makes it again, with another MLID, as it does to change the MTU. */
+/*
+ * The SM deletes the broadcast group and creates it again with another MLID, as it does to change
+ * the MTU.
+ */
 static void make_anew(void)
 {
 	bcast->have = 0;
@@ -385,7 +409,10 @@ static void make_anew(void)
 	sa_report(&r.s.sa, 66, &bcast->rec.mgid, r.s.now);
 }
 
-/* The values were right until then, so the SIDR server is asked at once, and the link stays up. */
+/*
+ * SIDR's values were right until the SM created the group anew. So the link must ask SIDR at once,
+ * and stay up.
+ */
 static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **state)
 {
 	make(0);
@@ -406,8 +433,8 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 }
 
 /*
- * The server was asked shortly before the SM changed the SL of the group. From then on, all other groups of the link
- * get the new SL when they are created.
+ * The link asked SIDR shortly before the SM changed the SL of the broadcast group. The join shows
+ * the new SL, so the link must ask SIDR once more, and create its other groups with the new SL.
  */
 static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
 {
@@ -416,12 +443,12 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	start(NS_SEC(1));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
-	/* If SIDR repeats its value, the link uses it. */
+	/* If SIDR repeats its value, the link must use it. */
 	send_broadcast();
 	assert_int_equal(r.sent[0].attr.sl, r.s.sa.sidr.group.sl);
 	rig_run(&r, NS_SEC(60));
 	assert_int_equal(r.s.sa.sidr.requests, 2);
-	/* If SIDR and the SA agree, one request is enough. */
+	/* If SIDR and the SA agree, one request to SIDR is enough. */
 	sa_sidr_offer(&r.s.sa, &bcast->rec);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(2));
@@ -432,7 +459,10 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 	rig_fini(&r);
 }
 
-/* If SIDR still answers with the old values, they are wrong, and there is a back-off. */
+/*
+ * The SM has created the group anew, but SIDR still answers with the old values. These are wrong
+ * now, so there must be a back-off.
+ */
 static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 {
 	make(0);
@@ -451,7 +481,10 @@ static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 	rig_fini(&r);
 }
 
-/* While the SIDR server is silent, the link stays up with its old values, as after ClientReregister. */
+/*
+ * The SM has created the group anew, and the SIDR server is silent. The link must stay up with its
+ * old values, as after ClientReregister.
+ */
 static void test_P18_silence_about_a_group_that_was_made_anew(void **state)
 {
 	make(0);
@@ -513,8 +546,8 @@ static void test_P7_path_of_another_mtu_is_not_used(void **state)
 }
 
 /*
- * The IP MTU is 2048 by default, provided that the group's MTU has room for the encapsulation, too. A configuration
- * can only lower the IP MTU.
+ * The IP MTU is 2048 by default, provided that the broadcast group's MTU has room for such a packet
+ * with its encapsulation. The configuration can only lower the IP MTU.
  */
 static void test_P5_P8_P9_ip_mtu(void **state)
 {
@@ -537,8 +570,8 @@ static void test_P5_P8_P9_ip_mtu(void **state)
 }
 
 /*
- * An MTU that DHCP or an administrator sets on the device must not be overwritten. So the link's MTU is set on the
- * device only when it has changed, and not after each outage.
+ * DHCP or an administrator may set an MTU on the device, and this MTU must not be overwritten. So
+ * the link's MTU must be reported only when it has changed, and not after each outage.
  */
 static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void **state)
 {
@@ -564,7 +597,9 @@ static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void *
 	rig_fini(&r);
 }
 
-/* The u bit is complemented, whether it was 0 or 1. */
+/*
+ * The interface identifier is the EUI-64 with its u bit complemented, whether this bit was 0 or 1.
+ */
 static void test_P12_P13_addresses_are_made_of_the_eui64(void **state)
 {
 	static const uint8_t want[2][16] = { { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = 5 },

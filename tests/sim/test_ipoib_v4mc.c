@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* profile = v4mc01, draft-kashyap-ipoib-ipv4-multicast-01: link, receivers, and each branch of the sender's order */
+/*
+ * Profile v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01): the link, its receivers, and each choice
+ * of a sender between the group, all-systems and the broadcast group
+ */
 
 #define BROADCAST 0xffffffffu
 #define ALL_SYSTEMS 0xe0000001u
@@ -26,7 +29,7 @@ static struct sa_group *at_sa(uint32_t addr)
 	return sa_group_find(&r.s.sa, &g);
 }
 
-/* A group that the administrator, or another host, has made */
+/* Create a group at the SA, as the administrator or another host would. */
 static struct sa_group *make(uint32_t addr)
 {
 	ib_gid g = mgid4(addr);
@@ -87,7 +90,8 @@ static void report(uint16_t trap, uint32_t addr)
 }
 
 /*
- * Send a packet to @addr, and check that it has the MGID of @addr and the LID of the group of @by.
+ * Send a packet to the IP group @addr. Check that it has the MGID of @addr, but the MLID of the IP
+ * group @by.
  */
 static void send_by(uint32_t addr, uint32_t by)
 {
@@ -96,7 +100,7 @@ static void send_by(uint32_t addr, uint32_t by)
 	unsigned int n = r.nsent;
 
 	rig_tx_group(&r, addr, ++tag);
-	rig_run(&r, NS_SEC(4)); /* the client asks a silent SA six times */
+	rig_run(&r, NS_SEC(4)); /* the client sends six requests to a silent SA */
 	assert_int_equal(r.nsent, n + 1);
 	assert_int_equal(r.sent[n].tag, tag);
 	assert_memory_equal(&r.sent[n].attr.dgid, &g, sizeof(g));
@@ -209,7 +213,7 @@ static void test_M13_without_the_administrators_group_the_link_is_down(void **st
 	assert_int_equal(at_sa(BROADCAST)->have, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(r.s.sa.join_masks); i++)
 		assert_int_equal(r.s.sa.join_masks[i] & ~0x10083ull, 0);
-	/* The administrator makes the group, and the link comes up. */
+	/* The administrator creates the broadcast group, so the link comes up. */
 	at_sa(BROADCAST)->others = true;
 	rig_run(&r, NS_SEC(21));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
@@ -248,7 +252,10 @@ static void test_M19_a_receiver_joins_before_it_creates(void **state)
 	assert_int_equal(at_sa(OTHER)->have, MCM_JOIN_FULL);
 	assert_int_equal(r.ready_status, 0);
 	assert_int_equal(ipoib_link_stats(r.link)->joins_failed, 0);
-	/* M9: groups that differ only in the first octet of the IP address are two groups. */
+	/*
+	 * M9: two IP groups that differ only in the first octet have different MGIDs, so they are
+	 * two groups.
+	 */
 	assert_ptr_not_equal(at_sa(GROUP), at_sa(OTHER));
 	assert_int_not_equal(at_sa(GROUP)->rec.mlid, at_sa(OTHER)->rec.mlid);
 	rig_fini(&r);
@@ -320,8 +327,8 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	assert_true(hears(GROUP, ALL_SYSTEMS));
 	assert_true(hears(GROUP, BROADCAST));
 	/*
-	 * The host sends by the LID of all-systems, and by its own group's LID as soon as the SA
-	 * grants the join.
+	 * The SA refuses the join at first, so the host sends to the MLID of all-systems. As soon
+	 * as the SA grants the join, the host must send to the MLID of the group itself.
 	 */
 	send_by(GROUP, ALL_SYSTEMS);
 	slot(GROUP)->refuse = 0;
@@ -334,7 +341,7 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	rig_fini(&r);
 }
 
-/* An SA may give the same MLID to several groups. Then the QP is attached only once. */
+/* An SA may give several groups the same MLID. The QP is then attached only once. */
 static void test_M22_groups_that_share_a_lid(void **state)
 {
 	begin();
@@ -372,9 +379,12 @@ static void test_M25_M27_a_receiver_leaves_with_its_own_bits(void **state)
 	assert_int_equal(r.s.sa.last_comp_mask, 0x10003); /* MGID, PortGID, JoinState */
 	assert_int_equal(at_sa(GROUP)->leaves, 1);
 	assert_int_equal(at_sa(GROUP)->have, 0);
-	/* the group still exists, because it has other members */
+	/* The group still exists, because other ports are members. */
 	assert_true(sa_group_exists(at_sa(GROUP)));
-	/* The host still sends to the group, and therefore joins it as a sender. */
+	/*
+	 * The host is no receiver any more, but still sends to the group, so it joins the group as
+	 * a sender.
+	 */
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	rig_run(&r, NS_SEC(130));
@@ -405,13 +415,13 @@ static void test_M20_M22_without_a_group_a_sender_uses_the_lid_of_all_systems(vo
 	make(ALL_SYSTEMS)->rec.sl = 6;
 	assert_int_equal(add(ALL_SYSTEMS), 0);
 	send_by(GROUP, ALL_SYSTEMS);
-	/* the packet is sent with the SL of the group whose MLID it uses */
+	/* The packet has the SL of the group whose MLID it uses. */
 	assert_int_equal(r.sent[0].attr.sl, 6);
 	assert_int_equal(r.sent[0].qkey, at_sa(BROADCAST)->rec.qkey);
 	assert_int_equal(at_sa(GROUP)->joins, 1);
 	assert_int_equal(r.s.sa.join_masks[2], 0x10083);
 	assert_false(sa_group_exists(at_sa(GROUP)));
-	/* No packet is held back any more, and the SA is not asked again for a while. */
+	/* No further packet is held, and the SA is not asked again for a while. */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
 	assert_int_equal(at_sa(GROUP)->joins, 1);
@@ -419,7 +429,7 @@ static void test_M20_M22_without_a_group_a_sender_uses_the_lid_of_all_systems(vo
 	rig_fini(&r);
 }
 
-/* A link that does not receive all-systems joins it as a sender, to learn its LID. */
+/* A link that does not receive all-systems must join it as a sender, to learn its MLID. */
 static void test_M22_a_sender_that_is_not_in_all_systems_joins_it(void **state)
 {
 	begin();
@@ -435,10 +445,10 @@ static void test_M22_without_all_systems_a_sender_uses_the_broadcast_lid(void **
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, BROADCAST);
 	send_by(ALL_SYSTEMS, BROADCAST);
-	/* Another port makes all-systems, which is then used first. */
+	/* Another port creates all-systems, so from now on packets are sent to its MLID. */
 	make(ALL_SYSTEMS);
 	report(MAD_TRAP_MC_CREATED, ALL_SYSTEMS);
-	/* the packet is sent as before while all-systems is being joined */
+	/* While the link joins all-systems, the packet is sent as before. */
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(ALL_SYSTEMS, ALL_SYSTEMS);
@@ -457,7 +467,7 @@ static void test_M21_a_group_that_is_made_is_joined(void **state)
 	send_by(GROUP, ALL_SYSTEMS);
 	make(GROUP);
 	report(MAD_TRAP_MC_CREATED, GROUP);
-	/* the packet is sent as before while the group is being joined */
+	/* While the link joins the group, the packet is sent as before. */
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
@@ -468,7 +478,7 @@ static void test_M21_a_group_that_is_made_is_joined(void **state)
 	rig_fini(&r);
 }
 
-/* The group exists, but the SM's policy refuses our join. */
+/* The group exists, but the SM's policy refuses the sender's join. */
 static void test_M22_a_sender_that_is_refused(void **state)
 {
 	begin();
@@ -490,7 +500,7 @@ static void test_M22_a_silent_sa_keeps_no_packet_back_for_long(void **state)
 	assert_int_equal(add(ALL_SYSTEMS), 0);
 	r.s.sa.deaf = true;
 	send_by(GROUP, ALL_SYSTEMS);
-	/* While the SA is asked again, packets are still sent. */
+	/* While the link asks the SA again, it must still send packets. */
 	for (int i = 0; i < 100; i++) {
 		rig_run(&r, NS_MSEC(250));
 		assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
@@ -532,8 +542,8 @@ static void test_M22_the_ca_refuses_the_address_handle(void **state)
 	rig_run(&r, NS_SEC(1));
 	send_by(GROUP, ALL_SYSTEMS);
 	/*
-	 * The address handle is made late, so packets are held back, and are sent in order when it
-	 * is ready.
+	 * The CA makes the address handle late, so packets are held, and are sent in order when the
+	 * handle is ready.
 	 */
 	r.ah_slow = true;
 	at_sa(ALL_SYSTEMS)->rec.mlid = 0xc0ff;
@@ -640,7 +650,10 @@ static void test_M20_M26_a_router_creates_its_own_group_and_follows_the_others(v
 	at_sa(GROUP)->have = 0;
 	report(MAD_TRAP_MC_DELETED, GROUP);
 	assert_int_equal(attached(GROUP), 0);
-	/* the group's own LID and the LID of the broadcast group */
+	/*
+	 * The router is attached to this group twice: with the MLID of the group itself, and with
+	 * that of the broadcast group.
+	 */
 	assert_int_equal(attached(OTHER), 2);
 	assert_int_equal(ipoib_link_set_router(r.link, false, r.s.now), 0);
 	rig_run(&r, NS_SEC(1));

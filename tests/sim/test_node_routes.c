@@ -9,12 +9,10 @@
 #include "util/list.h"
 
 /*
- * Nodes joined by links with a delay of one microsecond, without a fabric: directed routes, LID
- * routes and combined routes, from end to end and back.
- *
- *	CA A --- 1 S1 2 --- 1 S2 2 --- ... --- 1 Sn 2 --- CA B
- *
- * LIDs: A 1, S1 .. Sn 2 .. n+1, B n+2.
+ * Nodes are joined directly by links with a delay of one microsecond; there is no fabric. SMPs with
+ * directed routes, LID routes and combined routes cross them from end to end and back. The chain is
+ * CA A --- 1 S1 2 --- 1 S2 2 --- ... --- 1 Sn 2 --- CA B, and the LIDs are 1 (A), 2 .. n+1 (S1 ..
+ * Sn) and n+2 (B).
  */
 
 #define MAX_SWITCHES 63
@@ -59,7 +57,7 @@ static uint16_t lid_of(unsigned int index)
 static void link_send(struct net *w, unsigned int from, uint8_t port, const struct mad_addr *to,
 		      uint16_t slid, const uint8_t *mad);
 
-/* Forward a LID-routed packet from a node along the chain towards its LID */
+/* Forward a LID-routed packet from node @at along the chain towards its DLID. */
 static void lid_forward(struct net *w, unsigned int at, const struct mad_addr *to, uint16_t slid,
 			const uint8_t *mad)
 {
@@ -235,7 +233,7 @@ static void done(void *ctx, int status, const struct mad_addr *from, const void 
 	memcpy(ans.return_path, (const uint8_t *)mad + SMP_OFF_RETURN_PATH, 64);
 }
 
-/* Directed route from A to the node that is @hops away along the chain */
+/* Returns the directed route from A to the node that is @hops links away along the chain. */
 static struct smp_dr dr_to(unsigned int hops)
 {
 	struct smp_dr dr = { .dr_slid = IB_LID_PERMISSIVE, .dr_dlid = IB_LID_PERMISSIVE };
@@ -335,7 +333,9 @@ static void test_I1_ports_that_do_not_exist_or_are_down(void **state)
 		assert_int_equal(net.crossed, 1);
 		assert_int_equal(net.end[1].n.dropped, i + 1);
 	}
-	/* A CA does not send by a port that it does not have. */
+	/*
+	 * The route names port 2 of the CA A, which has only one port, so A must not send the SMP.
+	 */
 	dr = dr_to(3);
 	dr.initial_path[1] = 2;
 	ask(MAD_CLASS_SM_DR, 3, &dr, mad_addr_smp_dr());
@@ -356,7 +356,10 @@ static void test_I1_return_into_a_port_that_went_down(void **state)
 
 	(void)state;
 	net_up(3);
-	/* The request arrives; its response reaches a port that is Down and is dropped. */
+	/*
+	 * The request arrives, but the way of its response leads to a port that is Down, so the
+	 * response is dropped.
+	 */
 	net.end[2].n.port[1].pi.port_state = IB_PORT_DOWN;
 	ask(MAD_CLASS_SM_DR, 3, &dr, mad_addr_smp_dr());
 	assert_int_equal(ans.status, -ETIMEDOUT);
@@ -390,7 +393,10 @@ static void test_I2_no_hops_on_a_switch(void **state)
 	assert_int_equal(ans.status, 0);
 	assert_int_equal(ans.guid, 0x101);
 	assert_int_equal(ans.local_port, 0);
-	/* A route that begins at port 0 leaves the switch by the port that it names. */
+	/*
+	 * A switch sends an SMP whose route begins at its port 0. The SMP must leave by the port
+	 * that the route names.
+	 */
 	one.initial_path[1] = 2;
 	ask(MAD_CLASS_SM_DR, 1, &one, mad_addr_smp_dr());
 	assert_int_equal(ans.guid, 0x102);
@@ -413,7 +419,7 @@ static void test_I2_lid_routed(void **state)
 	net_down();
 }
 
-/* By LID to S2, then two directed hops to S4 */
+/* The SMP is LID-routed from A to S2, and then takes two directed hops to S4. */
 static void test_I2_lid_routed_part_first(void **state)
 {
 	struct smp_dr dr = { .dr_slid = lid_of(0), .dr_dlid = IB_LID_PERMISSIVE };
@@ -428,7 +434,7 @@ static void test_I2_lid_routed_part_first(void **state)
 	net_down();
 }
 
-/* Two directed hops to S2, then by LID to B */
+/* The SMP takes two directed hops from A to S2, and is then LID-routed to B. */
 static void test_I2_lid_routed_part_last(void **state)
 {
 	struct smp_dr dr = dr_to(2);
@@ -443,7 +449,9 @@ static void test_I2_lid_routed_part_last(void **state)
 	net_down();
 }
 
-/* By LID to S2, two directed hops to S4, then by LID to B */
+/*
+ * The SMP is LID-routed from A to S2, takes two directed hops to S4, and is then LID-routed to B.
+ */
 static void test_I2_directed_part_in_the_middle(void **state)
 {
 	struct smp_dr dr = { .dr_slid = lid_of(0), .dr_dlid = lid_of(6) };

@@ -6,7 +6,10 @@
 #include "udp/link.h"
 #include "util/prng.h"
 
-/* Two ends of a link over a network that loses, delays and duplicates, on virtual time. */
+/*
+ * The two ends of a link over UDP, joined by a network that loses, delays and duplicates datagrams,
+ * on virtual time.
+ */
 
 #define DELAY_MAX NS_MSEC(50)
 #define FLIGHTS 256
@@ -105,7 +108,10 @@ static void until(struct net *n, ns_t t)
 	n->now = t;
 }
 
-/* End 1 is configured with the address of end 0; end 0 learns its peer's address. */
+/*
+ * Start an end of the link. End 1 is configured with the address of end 0, and end 0 learns its
+ * peer's address.
+ */
 static void boot(struct net *n, unsigned int i)
 {
 	struct end *e = &n->end[i];
@@ -119,7 +125,7 @@ static void boot(struct net *n, unsigned int i)
 	udp_link_init(&e->l, &n->ts, i ? &e->peer : NULL, &ops, e, n->now);
 }
 
-/* Kill an end as kill -9 does, so that the peer gets no notice. */
+/* End a process as kill -9 does, so that the peer gets no notice. */
 static void kill_end(struct net *n, unsigned int i)
 {
 	udp_link_fini(&n->end[i].l);
@@ -163,8 +169,8 @@ static void test_both_ends_come_up_within_a_round_trip_of_the_silence(void **sta
 }
 
 /*
- * Longest time until an end that learns its peer's address hears from the peer, which sends every
- * second
+ * Longest time until an end that learns its peer's address receives a datagram of the peer, which
+ * sends one every second
  */
 #define CALL (UDP_LINK_KEEPALIVE + 2 * DELAY_MAX)
 
@@ -199,14 +205,14 @@ static void test_a_killed_end_is_seen_and_comes_back(void **state)
 		killed = n.now;
 		kill_end(&n, victim);
 		/*
-		 * Restart the end at once, while the peer still has the link up, during the peer's
-		 * silence, or later.
+		 * Restart the end at a random time: while the peer still has the link up, while the
+		 * peer is silent, or later.
 		 */
 		until(&n, n.now + seed % 10 * NS_MSEC(900));
 		boot(&n, victim);
 		until(&n, n.now + UDP_LINK_TIMEOUT + UDP_LINK_SILENCE + CALL);
 		assert_true(both(&n));
-		/* Whenever the end restarts, the peer has seen the link drop. */
+		/* Whenever the end restarts, the peer must have seen the link go down. */
 		assert_int_equal(n.end[!victim].l.stats.downs, 1);
 		assert_true(n.end[!victim].down_at >= killed);
 		assert_true(n.end[!victim].down_at <= killed + UDP_LINK_TIMEOUT + DELAY_MAX);

@@ -13,7 +13,8 @@
 #include "groups_read.h"
 
 /*
- * Lists of groups as Linux 6.1 prints them: net/ipv4/igmp.c igmp_mc_seq_show(), net/ipv6/mcast.c.
+ * Lists of multicast groups in the text format of Linux 6.1: igmp_mc_seq_show() in net/ipv4/igmp.c,
+ * and net/ipv6/mcast.c.
  */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define G_ALL "010000E0"
@@ -158,7 +159,7 @@ static void test_groups_read_begins_anew_each_time(void **state)
 	assert_int_equal(read_groups(AF_INET, 1000000, 1, g, 64, &n), -EBADF);
 }
 
-/* A list of 40,000 groups is read in pieces of bounded size, and each group is found. */
+/* A list of 40,000 groups must be read in pieces of bounded size, and each group must be found. */
 static void test_groups_long_list_comes_in_pieces(void **state)
 {
 	int fd = memfd_create("igmp", 0);

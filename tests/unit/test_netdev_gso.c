@@ -13,10 +13,9 @@
 #include "tap_frames.h"
 
 /*
- * 10.9.0.1  a: t0  ---  the relay below  ---  t0 :b  10.9.0.2
- *
- * Super-frames and partial checksums of the kernel on one side pass through the packet's
- * descriptor, and the kernel on the other side accepts them unchanged.
+ * 10.9.0.1 a: t0 --- the relay below --- t0 :b 10.9.0.2. Two kernels in two namespaces exchange
+ * super-frames and packets with partial checksums through the relay's packet descriptors. The
+ * receiving kernel must accept them unchanged.
  */
 struct side {
 	int ns;
@@ -192,7 +191,7 @@ static void test_gso_tcp_stream_in_super_frames(void **state)
 	}
 	assert_true(r.gso[TAP_GSO_TCP4] > 0);
 	assert_true(r.gso_size > 1900 && r.gso_size <= 2044 - 40);
-	/* If each TCP segment were a frame, there would be over 2000 frames. */
+	/* If the relay got a frame for each TCP segment, there would be over 2000 frames. */
 	assert_true(r.gso[TAP_GSO_TCP4] + r.gso[TAP_GSO_NONE] < TOTAL / 2044);
 	assert_true(r.partial >= r.gso[TAP_GSO_TCP4]);
 	assert_int_equal(r.a.tap.stats.rx_bad + r.b.tap.stats.rx_bad, 0);

@@ -12,9 +12,9 @@
 #include "tap_frames.h"
 
 /*
- * test, through AF_PACKET  ---  t0 (kernel)  ---  test, through the descriptor of /dev/ibtap
- *
- * Skipped if ibtap.ko is not loaded; tests/interop/linux/ibtap.sh runs it in a virtual machine.
+ * The test sends and receives through AF_PACKET at one end, t0 of the kernel, and through the
+ * descriptor of /dev/ibtap at the other. It is skipped if ibtap.ko is not loaded;
+ * tests/interop/linux/ibtap.sh runs it in a virtual machine.
  */
 struct bench {
 	struct pkt_pool *pool;
@@ -24,7 +24,7 @@ struct bench {
 };
 
 #define HLEN 44
-#define LONGEST (HLEN + 65520) /* longest frame of a socket: header and largest MTU */
+#define LONGEST (HLEN + 65520) /* longest frame of a socket: header + largest MTU */
 
 static const uint8_t own[20] = { 0, 0, 1, 1, 0xfe, 0x80, [19] = 1 };
 static const uint8_t peer[20] = { 0, 0, 1, 2, 0xfe, 0x80, [19] = 2 };
@@ -91,7 +91,7 @@ static void bench_free(struct bench *b)
 	pkt_pool_destroy(b->pool);
 }
 
-/* A frame of @len octets from @src to @dst */
+/* Make a frame of @len octets from @src to @dst. */
 static void make_frame(uint8_t *f, size_t len, const uint8_t src[20], const uint8_t dst[20])
 {
 	for (size_t i = 0; i < len; i++)

@@ -8,7 +8,7 @@
 #include "kernel_tables.h"
 #include "netdev_env.h"
 
-/* The kernel's messages about the neighbours of one interface. */
+/* The messages of the kernel about the neighbours of one interface. */
 
 static const uint8_t mac[6] = { 6, 1, 2, 3, 4, 5 };
 
@@ -29,7 +29,10 @@ static int see(const struct rtnl_neigh *n, void *arg)
 {
 	struct seen *s = arg;
 
-	/* Entries that the kernel makes for groups (ff02::16 and the like) do not name a peer. */
+	/*
+	 * Skip the entries that the kernel makes for multicast groups (ff02::16 and the like),
+	 * because they name no peer.
+	 */
 	if (n->state & NUD_NOARP)
 		return 0;
 	assert_true(s->n < 8);
@@ -100,7 +103,10 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	dump(&nl, t1, &s);
 	assert_int_equal(s.n, 1);
 	assert_memory_equal(s.v[0].ip.addr, c.addr, 4);
-	/* The entry of one address is found without a dump, and only at its own link. */
+	/*
+	 * The entry of one address is found without a dump of the table, and only at the link that
+	 * has it.
+	 */
 	assert_int_equal(rtnl_neigh_get(&nl, t0, &b, &n), 0);
 	assert_memory_equal(n.ip.addr, b.addr, 16);
 	assert_memory_equal(n.hw, mac, 6);

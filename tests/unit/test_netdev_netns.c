@@ -105,7 +105,7 @@ static void test_netns_call_comes_back(void **state)
 	assert_int_equal(netns_create(&fd), 0);
 	assert_int_equal(netns_check(&self, home), 0);
 	assert_false(netns_same(home, fd));
-	/* the only interface is lo, which is up */
+	/* The new namespace has one interface, lo, which is up. */
 	assert_int_equal(netns_call(fd, count_links, NULL), 1);
 	assert_int_equal(netns_call(fd, add_tap, &tap), 0);
 	assert_int_equal(netns_call(fd, count_links, NULL), 2);
@@ -182,7 +182,7 @@ static void test_netns_names_come_and_go(void **state)
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);
 
-	/* A namespace with the same name as a removed one is a different namespace. */
+	/* A namespace that has the name of a removed one is a different namespace. */
 	assert_int_equal(netns_create_named(&s, &c), 0);
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);
@@ -215,8 +215,8 @@ static void test_netns_userns_is_root_of_its_namespaces(void **state)
 			_exit(1);
 		st = netns_call(fd, add_tap, &tap);
 		/*
-		 * Without access to /dev/net/tun the TAP cannot be made, but the reason is never a
-		 * missing capability.
+		 * If /dev/net/tun cannot be opened, the TAP cannot be made, but the reason must not
+		 * be a missing capability.
 		 */
 		_exit(st == 0 || st == -EACCES || st == -ENOENT ? 0 : 2);
 	}
@@ -283,8 +283,8 @@ static void test_netns_sysctl_is_that_of_the_namespace(void **state)
 }
 
 /*
- * Other processes add and remove names as fast as they can. The caller is not delayed, because one
- * call reads only some of the events.
+ * Other processes add and remove names of namespaces as fast as they can. One call must read only
+ * some of these events, so that the caller is not delayed.
  */
 static void test_netns_watch_drain_is_bounded(void **state)
 {

@@ -57,8 +57,8 @@ static void test_rtnl_link_event_odd_attributes(void **state)
 
 	(void)state;
 	/*
-	 * An address of 20 octets, a name that is too long and an MTU of two octets are ignored, and the members keep
-	 * their values.
+	 * Three attributes of wrong lengths: an address of 20 octets, a name that is too long, and
+	 * an MTU of two octets. They are ignored, so the members keep their values.
 	 */
 	mnl_attr_put(nlh, IFLA_ADDRESS, 20, "01234567890123456789");
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, "a name much too long");
@@ -158,7 +158,7 @@ static void test_rtnl_every_truncation_refused_or_harmless(void **state)
 			break;
 		}
 		nlh->nlmsg_len = cut;
-		/* an exact copy, so that the sanitizer notices reads beyond its end */
+		/* Decode an exact copy, so that the sanitizer notices reads beyond its end. */
 		memcpy(copy, buf, cut);
 		err = rtnl_event_decode(&ev, (struct nlmsghdr *)copy);
 		assert_int_equal(err, cut < NLMSG_LENGTH(sizeof(struct ifinfomsg)) ? -EBADMSG : 0);
@@ -208,13 +208,16 @@ static void test_rtnl_links_and_errors(void **state)
 	rtnl_close(&nl);
 }
 
-/* ----- events that the kernel had to drop */
+/* ----- the socket's queue was full, so that the kernel dropped events */
 
 #define LINKS_MAX 128
-/* largest number of links in 32 KiB if a message had 512 octets; a real message has more than 1000 */
+/*
+ * Upper bound for the number of links in 32 KiB, the length of a piece of a dump: a message has
+ * more than 1000 octets, and 512 are assumed.
+ */
 #define PIECE_LINKS 64
 
-/* State of the links t0, t1 ... as the events reported it */
+/* State of the links t0, t1, ... according to the events that were read */
 struct told {
 	bool known[LINKS_MAX], up[LINKS_MAX];
 	unsigned int n; /* number of links that were reported at least once */
@@ -234,7 +237,7 @@ static void on_told(const struct rtnl_event *ev, void *arg)
 	t->up[k] = ev->link.flags & IFF_UP;
 }
 
-/* A namespace with @n TAPs, and a socket for events that has lost some about t0. */
+/* A namespace with @n TAPs, and a socket for events that has lost some events about t0 */
 struct lossy {
 	struct rtnl nl;
 	struct rtnl_events events;
@@ -290,8 +293,8 @@ static bool readable(int fd)
 }
 
 /*
- * Read until there is nothing more to read. Return the number of calls, each of which reports at most PIECE_LINKS
- * links.
+ * Read until nothing is left. Returns the number of calls, each of which may report at most
+ * PIECE_LINKS links.
  */
 static unsigned int read_all(struct lossy *y, struct told *t)
 {
@@ -316,7 +319,7 @@ static void test_rtnl_after_a_loss_all_links_are_told_in_pieces(void **state)
 	assert_true(read_all(&y, &t) > 2);
 	assert_int_equal(t.n, LINKS_MAX);
 	assert_true(t.up[0] && !t.up[1]);
-	/* A second loss of events is noticed like the first. */
+	/* A second loss of events must be noticed like the first one. */
 	set_t0(&y, RTNL_SET_DOWN);
 	t = (struct told){ .n = 0 };
 	read_all(&y, &t);
@@ -325,7 +328,10 @@ static void test_rtnl_after_a_loss_all_links_are_told_in_pieces(void **state)
 	lossy_free(&y);
 }
 
-/* After a loss the kernel drops every event until the queue has been empty. */
+/*
+ * After a loss, the kernel drops all events until the socket's queue has been empty. A change in
+ * this time must be reported nevertheless.
+ */
 static void test_rtnl_a_change_before_the_queue_is_empty_is_told(void **state)
 {
 	struct rtnl_link_conf down = { .set = RTNL_SET_DOWN };
@@ -346,7 +352,7 @@ static void test_rtnl_a_change_before_the_queue_is_empty_is_told(void **state)
 	lossy_free(&y);
 }
 
-/* A kernel that the test plays at the other end of the socket */
+/* Send a message as the kernel would, from the other end of the socket. */
 static void tell(int fd, uint16_t type, uint16_t flags)
 {
 	struct {
@@ -392,7 +398,10 @@ static void test_rtnl_each_dump_follows_the_last_and_an_incomplete_one_is_repeat
 	close(fd[1]);
 }
 
-/* If the kernel cannot continue a dump, it ends the dump by NLMSG_DONE with an error. */
+/*
+ * The kernel cannot continue a dump, and ends it by an NLMSG_DONE with an error. The caller must
+ * get this error.
+ */
 static void test_rtnl_dump_that_the_kernel_gives_up_is_an_error(void **state)
 {
 	struct {
@@ -417,7 +426,10 @@ static void test_rtnl_dump_that_the_kernel_gives_up_is_an_error(void **state)
 	close(fd[1]);
 }
 
-/* Another process of the namespace pretends to be the kernel. */
+/*
+ * Another process of the namespace sends answers that look like those of the kernel. They must be
+ * ignored.
+ */
 static void test_rtnl_answers_of_other_processes_are_ignored(void **state)
 {
 	struct {
@@ -449,7 +461,10 @@ static void on_mc(const struct rtnl_event *ev, void *arg)
 		told[ev->mc.family] = ev->mc.on;
 }
 
-/* The host's kernel has begun to route IPv4 multicast from and to t0, but the event of that was lost. */
+/*
+ * The host's kernel has begun to forward IPv4 multicast from and to t0, but the event about this
+ * was lost. It must be reported after the loss.
+ */
 static void test_R70_rtnl_after_a_loss_multicast_forwarding_is_told(void **state)
 {
 	int told[2] = { -1, -1 }, one = 1, mrt;

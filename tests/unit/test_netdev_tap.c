@@ -15,9 +15,9 @@
 #include "util/prng.h"
 
 /*
- * test, through AF_PACKET  ---  t0 (kernel)  ---  test, through the TAP's descriptor
- *
- * The TAP is in a namespace of its own without IPv6, so no other packets appear.
+ * The test sends and receives through AF_PACKET at one end, t0 of the kernel, and through the TAP's
+ * descriptor at the other. The TAP is in a namespace of its own without IPv6, so that no other
+ * packets appear.
  */
 struct bench {
 	struct pkt_pool *pool;
@@ -66,8 +66,8 @@ static void bench_make(struct bench *b, unsigned int npkts, unsigned int nbufs)
 	assert_int_equal(rtnl_link_get(&b->nl, 0, "t0", &l), 0);
 	b->ifindex = l.ifindex;
 	/*
-	 * With carrier set first, the queueing discipline is attached when the device comes up, and
-	 * not some time later.
+	 * Set the carrier first, so that the queueing discipline is attached when the device comes
+	 * up, and not some time later.
 	 */
 	assert_int_equal(tap_set_carrier(&b->tap, true), 0);
 	assert_int_equal(rtnl_link_set(&b->nl, l.ifindex, &c), 0);
@@ -250,7 +250,7 @@ static void test_tap_read_packs_frames(void **state)
 	for (unsigned int i = 0; i < PKT_BATCH; i++)
 		send_frame(&b, 2000, i);
 	assert_int_equal(read_frames(&b.tap, &b.rx, f, PKT_BATCH), PKT_BATCH);
-	/* 34 frames fill a buffer, and one more buffer is reserved. */
+	/* 34 frames fill a buffer, and one more buffer is reserved for the next frame. */
 	assert_in_range(pkt_pool_bufs_used(b.pool), (PKT_BATCH + 33) / 34,
 			(PKT_BATCH + 33) / 34 + 1);
 	for (unsigned int i = 0; i < PKT_BATCH; i++) {
@@ -297,7 +297,7 @@ static void test_tap_read_without_memory_leaves_frames_queued(void **state)
 	bench_make(&b, 2, 2);
 	for (unsigned int i = 0; i < 3; i++)
 		send_frame(&b, 60000, i);
-	/* The second frame fills its buffer, and then no buffer is left for a third. */
+	/* The second frame fills its buffer, and no buffer is left for a third frame. */
 	assert_int_equal(read_frames(&b.tap, &b.rx, f, 4), 2);
 	assert_int_equal(read_frames(&b.tap, &b.rx, f + 2, 2), -ENOBUFS);
 	assert_in_range(b.tap.stats.rx_nobuf, 1, 2);

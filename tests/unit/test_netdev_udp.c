@@ -9,8 +9,8 @@
 #include "netdev_env.h"
 
 /*
- * UDP sockets on the loopback interface: every datagram arrives unchanged, however sends are
- * batched.
+ * UDP sockets on the loopback interface: every datagram must arrive unchanged, however datagrams
+ * are batched into system calls.
  */
 
 #define PATIENCE_MS 10000
@@ -49,13 +49,13 @@ static void close_rig(struct rig *r)
 	pkt_pool_destroy(r->pool);
 }
 
-/* Octet @i of the datagram with this number and length */
+/* Returns the content of octet @i in the datagram of this number and length. */
 static uint8_t octet(unsigned int number, size_t len, size_t i)
 {
 	return (uint8_t)(number * 31 + len * 7 + i * 13 + (i >> 8));
 }
 
-/* Make a packet of headers, up to two slices and a tail, as packets of a fabric are */
+/* Make a packet from headers, up to two slices and a tail, as the packets of a fabric have them. */
 static struct pkt *make(struct rig *r, unsigned int number, size_t len)
 {
 	size_t hdr = len < 80 ? len / 2 : 68, tail = len < 80 ? len - hdr : 6;
@@ -128,8 +128,8 @@ static void check_dgram(const struct rig *r, const struct udp_dgram *d, unsigned
 }
 
 /*
- * Receive @n datagrams and keep references to all their buffers until the end, as packets in queues
- * do.
+ * Receive @n datagrams, and keep references to all their buffers until the end, as packets that
+ * wait in queues do.
  */
 static void recv_all(struct rig *r, const size_t *len, unsigned int n)
 {
@@ -171,8 +171,8 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
 		/*
-		 * 30 datagrams of 2120 octets have 63,600 octets, for which a message has room; 31
-		 * are too many
+		 * 30 datagrams of 2120 octets are 63,600 octets, which fit into one message of the
+		 * kernel; 31 do not.
 		 */
 		assert_true(r.a.stats.send_msgs <= (PKT_BATCH + 29) / 30);
 	assert_int_equal(r.a.stats.send_calls, 1);
@@ -221,8 +221,8 @@ static void test_udp_without_gso_or_gro_the_same(void **state)
 }
 
 /*
- * Enter a new namespace whose loopback interface is up and has this MTU. Returns the namespace
- * before
+ * Enter a new namespace whose loopback interface is up and has this MTU. Returns a descriptor of
+ * the previous namespace.
  */
 static int small_lo(int mtu)
 {
@@ -241,8 +241,8 @@ static int small_lo(int mtu)
 }
 
 /*
- * The kernel refuses UDP_SEGMENT with segments above the path's MTU, so such datagrams are sent one
- * by one and IP fragments them.
+ * The kernel refuses UDP_SEGMENT with segments above the path's MTU. Such datagrams must be sent
+ * one by one, and IP fragments them.
  */
 static void test_udp_segments_larger_than_the_path_go_one_by_one(void **state)
 {
@@ -281,7 +281,10 @@ static void test_udp_empty_datagrams_are_seen(void **state)
 	close_rig(&r);
 }
 
-/* Send one message of @n datagrams of one octet; false if the kernel refuses so many */
+/*
+ * Send @n datagrams of one octet each by one UDP_SEGMENT message. Returns false if the kernel
+ * refuses so many.
+ */
 static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 {
 	static const uint8_t octets[1024];
@@ -295,7 +298,8 @@ static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 }
 
 /*
- * A sender may put more datagrams into one message than we do; nothing is written beyond udp_rx.v.
+ * A foreign sender may put more datagrams into one message than uipoib does. Nothing may be written
+ * beyond the end of udp_rx.v.
  */
 static void test_udp_messages_of_as_many_datagrams_as_the_kernel_takes(void **state)
 {
@@ -339,7 +343,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	udp_sock_close(&gone);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
 	wait_for(r.a.fd, 0); /* POLLERR */
-	/* An ICMP error is pending on the socket; the next calls work nevertheless. */
+	/* An ICMP error is pending on the socket. The next calls must work nevertheless. */
 	assert_int_equal(udp_sock_recv(&r.a, r.rx, &d), 0);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
 	wait_for(r.a.fd, 0);
@@ -349,7 +353,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	close_rig(&r);
 }
 
-/* Packets that wait share buffers, so each of them uses only its part of a buffer. */
+/* Received packets that wait share buffers, so that each one uses only a part of a buffer. */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {
 	enum { N = 1920 };
@@ -377,7 +381,8 @@ static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 		}
 	}
 	/*
-	 * 1920 packets of 2176 octets need 60 buffers; the receive slots have UDP_SOCK_MSGS more.
+	 * 1920 packets of 2176 octets need 60 buffers, and the slots for the next receive call
+	 * UDP_SOCK_MSGS more.
 	 */
 	assert_true(pkt_pool_bufs_used(r.pool) < 64 + UDP_SOCK_MSGS + 8);
 	for (unsigned int i = 0; i < got; i++)

@@ -7,8 +7,8 @@
 #include "netdev/udp_sock.h"
 
 /*
- * Tests which packets are put into one message, which octets are the parts of a message, and into which datagrams a
- * received message is cut. No socket is used.
+ * Tests, without a socket, which packets are put into one UDP message, which octets are the parts
+ * of a message, and how a received message is cut into datagrams.
  */
 
 #define N PKT_BATCH
@@ -18,7 +18,7 @@ static uint8_t octet(unsigned int k, uint32_t i)
 	return (uint8_t)(k * 37 + i * 11 + (i >> 8));
 }
 
-/* Packet @k of @len octets: headers, then payload in @slices slices, then a tail of 6 octets */
+/* Make packet @k of @len octets: headers, payload in @slices slices, and a tail of 6 octets. */
 static struct pkt *make(struct pkt_pool *pool, unsigned int k, uint32_t len, unsigned int slices)
 {
 	struct pkt *p = pkt_alloc(pool);
@@ -43,7 +43,10 @@ static struct pkt *make(struct pkt_pool *pool, unsigned int k, uint32_t len, uns
 	return p;
 }
 
-/* A batch of @n packets of these lengths. The descriptors are overwritten before the messages are checked */
+/*
+ * A batch of @n packets of these lengths. The packet descriptors are overwritten before the
+ * messages are checked, because a caller may reuse them at once.
+ */
 struct rig {
 	struct pkt_pool *pool;
 	struct udp_batch b;
@@ -67,7 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks the octets of the messages, by their parts. */
+/* Checks the octets of all messages, from the parts of the messages. */
 static void check_octets(const uint32_t *len, unsigned int n)
 {
 	static uint8_t got[UDP_BATCH_OCTETS];
@@ -100,7 +103,10 @@ static void check_octets(const uint32_t *len, unsigned int n)
 	assert_int_equal(k, n);
 }
 
-/* Check that packets of these lengths are put into messages of @want packets each. */
+/*
+ * Check that packets of these lengths are put into @nwant messages, and message i has want[i]
+ * packets.
+ */
 static void expect(const uint32_t *len, unsigned int n, bool gso, const unsigned int *want,
 		   unsigned int nwant)
 {
@@ -192,7 +198,10 @@ static void test_small_packets_are_one_part(void **state)
 	assert_int_equal(r.b.nparts, 1);
 }
 
-/* The parts are the payload, and the octets between it and the next payload */
+/*
+ * A message has two parts for each packet: the payload, and the octets between this payload and the
+ * next one.
+ */
 static void test_packets_of_a_run_have_two_parts(void **state)
 {
 	static const uint32_t len[] = { 2082, 2082, 2082, 2082 };
@@ -216,7 +225,10 @@ static void test_a_full_batch_takes_no_more(void **state)
 	pkt_free_batch(r.v, N);
 }
 
-/* A message of @len octets, cut by @size, is @n datagrams of @each octets, the last of which has @last. */
+/*
+ * Check that a message of @len octets, cut by @size, becomes @n datagrams of @each octets, of which
+ * the last one has @last.
+ */
 static void expect_cut(uint32_t len, int size, unsigned int n, uint32_t each, uint32_t last)
 {
 	static const uint8_t data[70000];

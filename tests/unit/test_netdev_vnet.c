@@ -171,7 +171,10 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_start, v.csum_start);
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
-	/* CWR must be set in the first segment only. */
+	/*
+	 * TCP's flag CWR may be set only in the first segment, which the virtio-net header
+	 * expresses as ECN.
+	 */
 	assert_false(back.ecn);
 	h[47] = 0x90;
 	tap_vnet_from_pkt(&back, p, TAP_ETHERNET);
@@ -181,7 +184,8 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_false(back.ecn);
 
 	/*
-	 * EtherType of a VLAN tag, so the IP header does not begin where the virtio-net header says
+	 * With the EtherType of a VLAN tag, the IP header is not where the virtio-net header says,
+	 * so the frame is refused.
 	 */
 	h[12] = 0x81;
 	h[13] = 0x00;
@@ -194,7 +198,10 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A frame of a device of type 32 has 44 octets before its IP header, and no VLAN tags. */
+/*
+ * A frame of a device of link-layer type 32 (InfiniBand) has 44 octets before its IP header, and no
+ * VLAN tag.
+ */
 static void test_vnet_infiniband(void **state)
 {
 	struct virtio_net_hdr h = {

@@ -28,7 +28,10 @@ static void gmp_make(uint8_t mgmt_class, uint8_t method, uint16_t attr)
 	mad_hdr_encode(gmp, &h);
 }
 
-/* Deliver @gmp, and replace it by its answer. Return the answer's MAD status */
+/*
+ * Deliver @gmp to the node, and replace @gmp by the node's answer. Returns the MAD status of the
+ * answer.
+ */
 static uint16_t ask(struct node_rig *r, uint8_t in_port)
 {
 	struct mad_addr from = sender();
@@ -97,7 +100,7 @@ static void test_pma_class_port_info(void **state)
 			 PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT | PMA_CAP_ALL_PORT_SELECT);
 }
 
-/* Every counter has a value of its own, so the test notices if two are exchanged */
+/* Every counter has a different value, so the test notices if two of them are exchanged. */
 static void test_pma_port_counters(void **state)
 {
 	struct node_counters v = numbered(1);
@@ -129,8 +132,8 @@ static void test_pma_port_counters(void **state)
 }
 
 /*
- * Every counter of the port is at least 2 to the power of BITS, so counters with at most that many
- * bits are full.
+ * Set every counter of the port to 2 to the power of @bits or more, and check that all counters of
+ * PortCounters which have at most so many bits show their maximum.
  */
 static void assert_full(unsigned int bits)
 {
@@ -278,7 +281,9 @@ static void test_pma_all_ports(void **state)
 	c = (struct pma_port_counters){ .port_select = 3 };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 0);
-	/* port 0 of a switch without enhanced port 0 is not among the ports that 0xff selects */
+	/*
+	 * PortSelect 0xff means all ports, but not port 0 of a switch that has no enhanced port 0.
+	 */
 	c = (struct pma_port_counters){ .port_select = 0 };
 	assert_int_equal(counters(&sw, 1, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.xmit_pkts, 1);
@@ -358,7 +363,7 @@ static void test_I34_an_ibping_server_answers_for_itself(void **state)
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
 	assert_int_equal(n, 1);
 	assert_int_equal(ca.nsent, 0);
-	assert_int_equal(ask(&ca, 2), 0); /* no server is registered at the other port */
+	assert_int_equal(ask(&ca, 2), 0); /* the server is registered only at port 1 */
 	assert_int_equal(n, 1);
 }
 
@@ -380,8 +385,8 @@ static void test_I34_other_vendors_and_answers_are_not_echoed(void **state)
 }
 
 /*
- * Congestion control, device management, vendor classes, SA, communication management: refused with
- * the status that Linux uses
+ * No agent serves these classes (congestion control, device management, vendor classes, SA,
+ * communication management). Their requests are refused with the status that Linux uses.
  */
 static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
 {
@@ -396,8 +401,8 @@ static void test_I19_a_class_that_nobody_serves_is_refused(void **state)
 		assert_int_equal(ask(&sw, 1), MAD_STATUS_BAD_ATTR);
 	}
 	/*
-	 * MADs that expect no answer, and those of another base version, are not refused but
-	 * ignored
+	 * MADs that expect no answer, and MADs of another base version, must not be refused but
+	 * ignored.
 	 */
 	ca.nsent = 0;
 	gmp_make(MAD_CLASS_SA, MAD_METHOD_SEND, 0x11);
@@ -445,7 +450,7 @@ static void test_gmps_go_to_the_agents_of_the_port(void **state)
 	node_mad_rx(&ca.n, 2, &from, gmp, ca.now);
 	assert_int_equal(heard, 1);
 	gmp_make(MAD_CLASS_SA, MAD_METHOD_GET, 1);
-	/* the agents of a switch are at port 0 */
+	/* The agents of a switch are at its port 0. */
 	assert_null(sw.n.port[1].ep);
 	assert_int_equal(mad_agent_add(sw.n.port[0].ep, &c, &a), 0);
 	node_mad_rx(&sw.n, 3, &from, gmp, sw.now);

@@ -59,8 +59,8 @@ static struct ib_ud_hdr opened(struct pkt *p)
 }
 
 /*
- * The packet has the form seen in a trace of OpenSM: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key 0xFFFF,
- * Q_Key 0, QP0; 290 octets
+ * The SMP must have the form that a trace of OpenSM shows: VL15, LRH F0 02 FFFF 0048 FFFF, P_Key
+ * 0xFFFF, Q_Key 0, QP0, and 290 octets.
  */
 static void test_directed_route_smp(void **state)
 {
@@ -103,7 +103,7 @@ static void test_gmp(void **state)
 
 	(void)state;
 	to.qpn = 0x123456;
-	to.path_bits = 0x7f; /* with LMC 2 only two bits are used */
+	to.path_bits = 0x7f; /* with LMC 2 only the low two bits count */
 	h = opened(build(&to, 3));
 	assert_int_equal(h.lrh.vl, 3);
 	assert_int_equal(h.lrh.sl, 5);
@@ -211,7 +211,8 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
 	/*
-	 * The answer has as SLID the LID to which the request was sent, and a sufficient hop limit.
+	 * The SLID of the answer is the LID to which the request was sent, and its hop limit is
+	 * sufficient.
 	 */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);
@@ -222,7 +223,10 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.qp, 0);
 }
 
-/* The index of the destination GID is stored, so that the answer has this GID as its source. */
+/*
+ * The parser stores the index of the destination GID, so that the answer has this GID as its
+ * source.
+ */
 static void test_I8_parse_tells_which_gid_was_asked(void **state)
 {
 	const uint64_t prefixes[] = { IB_SUBNET_PREFIX_DEFAULT, 0xfec0000000000001ull };

@@ -2,14 +2,15 @@
 #include "unit/node_pair.h"
 
 /*
- * Performance management beyond PortCounters: details by reason, words by SL, samples (IBTA 16.1).
+ * Performance management beyond PortCounters: errors by reason, words by SL, and samples (IBTA
+ * 16.1).
  */
 
 static uint8_t gmp[MAD_LEN];
 
 /*
- * Send an attribute with @len octets of @data, which the answer's octets replace; return the MAD
- * status
+ * Send an attribute of @len octets to the node; the octets of the answer replace @data. Returns the
+ * MAD status.
  */
 static uint16_t ask(struct node_rig *r, uint8_t method, uint16_t attr, void *data, size_t len)
 {
@@ -109,7 +110,9 @@ static void test_rcv_error_details(void **state)
 	assert_int_equal(d.dlid_mapping, 4);
 	assert_int_equal(d.vl_mapping, 5);
 	assert_int_equal(d.looping, 6);
-	/* A Set clears the counters in CounterSelect, of the selected port only. */
+	/*
+	 * A Set clears only the counters that CounterSelect selects, and only at the selected port.
+	 */
 	d = (struct pma_rcv_error_details){ .port_select = 3, .counter_select = 0x28 };
 	assert_int_equal(rcv_details(&sw, MAD_METHOD_SET, &d), 0);
 	assert_int_equal(d.buffer_overrun, 3);
@@ -189,7 +192,7 @@ static void test_samples_idle(void **state)
 	assert_int_equal(c.counter_masks_10_14, 0);
 }
 
-/* After SampleStart, the events during SampleInterval are the result. */
+/* After SampleStart, the events of SampleInterval must be counted, and no others. */
 static void test_samples_count_an_interval(void **state)
 {
 	struct node_counters *cnt = &sw.n.port[4].cnt;
@@ -246,7 +249,7 @@ static void test_samples_refusals(void **state)
 	assert_int_equal(result(&ca).status, PMA_SAMPLE_DONE);
 }
 
-/* Attributes that are neither modelled nor announced in ClassPortInfo */
+/* These attributes are neither modelled nor announced in ClassPortInfo, so they must be refused. */
 static void test_I19_other_attributes_are_refused(void **state)
 {
 	static const uint16_t attrs[] = { 0x0d, 0x13, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c,

@@ -39,7 +39,10 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.speed_ext_supported, 3);
 	assert_true(pi.cap_mask & SMP_CAP_IS_EXT_SPEEDS);
 	assert_int_equal(pi.cap_mask2, 0);
-	/* 2x has a higher code than 4x, but is slower; NDR is announced in CapabilityMask2 */
+	/*
+	 * The width 2x has a higher code than 4x, but is slower. NDR is announced in
+	 * CapabilityMask2.
+	 */
 	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 0x12, .speed = 1, .ext = 8 });
 	node_link(&ca.n, 1, true, ca.now);
 	pi = node_rig_port_info(&ca, 1, 1);
@@ -50,8 +53,8 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.cap_mask2,
 			 SMP_CAP2_IS_WIDTH_2X | SMP_CAP2_IS_SPEED_HDR | SMP_CAP2_IS_SPEED_NDR);
 	/*
-	 * a switch reports this capability at port 0; its other ports have no capabilities
-	 * (14.2.5.6)
+	 * A switch reports this capability at port 0; its external ports have no capabilities
+	 * (14.2.5.6).
 	 */
 	node_port_rate(&sw.n, 3, (struct node_rate){ .width = 2, .speed = 1, .ext = 4 });
 	assert_int_equal(node_rig_port_info(&sw, 1, 0).cap_mask2, SMP_CAP2_IS_SPEED_HDR);
@@ -61,8 +64,8 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 }
 
 /*
- * Even if an SM enables everything that a port supports, the link is not faster than the topology
- * allows.
+ * If an SM enables all rates that a port supports, the link must not become faster than the
+ * topology file allows.
  */
 static void test_I13_all_enabled_trains_as_before(void **state)
 {
@@ -83,7 +86,7 @@ static void test_I13_all_enabled_trains_as_before(void **state)
 	assert_int_equal(after.speed_ext_active, 0);
 }
 
-/* A link runs at the best rate that both ends have enabled (7.6.2). */
+/* A link must train to the best rate that both ends have enabled (7.6.2). */
 static void test_I13_ends_agree_on_a_rate(void **state)
 {
 	struct smp_port_info pi;
@@ -153,7 +156,7 @@ static void test_I5_down_retrains(void **state)
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_POLLING);
 	assert_int_equal(node_rig_events(&ca, 1, NODE_EV_PORT_ERR), 1);
 	assert_int_equal(node_rig_events(&ca, 1, NODE_EV_RETRAIN), 1);
-	/* The answer was sent before the owner got the event. */
+	/* The node sent the answer before it raised the event to its owner. */
 	assert_int_equal(ca.sent[ca.nsent - 1].events, 0);
 	node_link(&ca.n, 1, false, ca.now);
 	node_link(&ca.n, 1, true, ca.now);
@@ -173,7 +176,7 @@ static void test_I5_disabled_stays_down_until_polling(void **state)
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_DISABLED);
 	node_link(&ca.n, 1, true, ca.now);
 	assert_int_equal(state_of(&ca, 1), IB_PORT_DOWN);
-	/* Setting the port's state to Down does not enable a disabled port. */
+	/* A Set of the port's state to Down must not enable a disabled port. */
 	assert_int_equal(node_rig_state(&ca, 1, 1, IB_PORT_DOWN, 0), 0);
 	assert_int_equal(ca.n.port[1].pi.phys_state, IB_PHYS_DISABLED);
 	ca.nevents = 0;
@@ -309,7 +312,7 @@ static void test_I5_enabled_all_means_supported(void **state)
 	assert_int_equal(after.width_enabled, 1);
 	assert_int_equal(after.speed_enabled, 3);
 	assert_int_equal(after.speed_ext_enabled, 30);
-	/* The enabled width decides how the link trains. */
+	/* The link trains with the width that is enabled. */
 	node_link(&ca.n, 1, true, ca.now);
 	after = node_rig_port_info(&ca, 1, 1);
 	assert_int_equal(after.width_active, 1);
@@ -370,7 +373,7 @@ static void test_I5_modifier(void **state)
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_PORT_INFO, 0x101), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_PORT_INFO, 5), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_PORT_INFO, 4), 0);
-	/* on a CA, port number 0 means the port that got the request */
+	/* In a request to a CA, port number 0 means the port that received the request. */
 	ca.n.port[2].pi.lid = 77;
 	assert_int_equal(node_rig_port_info(&ca, 2, 0).lid, 77);
 	assert_int_equal(node_rig_port_info(&ca, 1, 0).lid, 0);
@@ -397,7 +400,7 @@ static void test_I12_switch_port_0_has_the_lid(void **state)
 	assert_int_equal(node_rig_events(&sw, 0, NODE_EV_LID_CHANGE), 1);
 	pi = node_rig_nop(&sw, 2, 3);
 	assert_int_equal(pi.lid, 0);
-	/* External ports of a switch ignore the members that belong to port 0. */
+	/* An external port of a switch must ignore the fields of PortInfo that only port 0 has. */
 	sw.nevents = 0;
 	pi.lid = 0xffff;
 	pi.sm_lid = 0xffff;
@@ -464,7 +467,7 @@ static void test_switch_port_enforcement_is_set(void **state)
 	assert_true(pi.part_enforce_in && pi.part_enforce_out && pi.filter_raw_in);
 	assert_false(pi.filter_raw_out);
 	assert_int_equal(pi.hoq_life, 3);
-	/* a CA port has none of these functions */
+	/* These functions belong to switch ports, so a CA port must not take them. */
 	pi = node_rig_nop(&ca, 1, 1);
 	pi.part_enforce_in = true;
 	assert_int_equal(node_rig_set_port_info(&ca, 1, 1, &pi), 0);

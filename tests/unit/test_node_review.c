@@ -2,12 +2,13 @@
 #include "node_rig.h"
 
 /*
- * Settings that an SM makes by directed-route SMPs must have the same effect as by LID-routed SMPs.
+ * Settings that an SM makes by directed-route SMPs must have the same effect as those that it makes
+ * by LID-routed SMPs.
  */
 
 /*
  * Deliver a directed-route SMP of one hop at @in_port, in the form in which it arrives from the
- * neighbour.
+ * neighbour at this port.
  */
 static void dr_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr, uint32_t mod,
 		   const void *data)
@@ -68,7 +69,10 @@ static void test_I5_link_down_is_answered_by_the_very_port(void **state)
 			set_state(&r, 2, 2, IB_PORT_DOWN, phys[i]);
 			assert_answered(&r, 2);
 			assert_int_equal(r.n.port[2].pi.port_state, IB_PORT_DOWN);
-			/* the owner takes the link down after the answer was sent */
+			/*
+			 * The event, on which the owner takes the link down, must come after the
+			 * answer was sent.
+			 */
 			assert_true(r.nevents > 0);
 			assert_int_equal(r.sent[0].events, 0);
 			node_rig_fini(&r);
@@ -91,8 +95,8 @@ static void test_I1_a_port_that_is_down_forwards_nothing(void **state)
 	r.nsent = 0;
 
 	/*
-	 * The port state of port 2 is Down, although its cable is connected. An SMP that would
-	 * leave by port 2 is discarded.
+	 * The state of port 2 is Down although its cable is connected, so an SMP that would leave
+	 * by port 2 must be discarded.
 	 */
 	dr_smp(&r, 1, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, data);
 	memcpy(mad, r.sent[0].mad, sizeof(mad));

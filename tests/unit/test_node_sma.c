@@ -178,7 +178,7 @@ static void test_sm_info_is_for_the_sm_of_the_port(void **state)
 	assert_int_equal(sm_heard, 1);
 	assert_int_equal(ca.nsent, 0);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_SM_INFO, 0), MAD_STATUS_BAD_ATTR);
-	/* Other attributes are answered by the SMA itself. */
+	/* The SMA itself answers requests for all other attributes. */
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_NODE_INFO, 0), 0);
 	assert_int_equal(sm_heard, 1);
 	mad_agent_del(a);
@@ -199,7 +199,7 @@ static void set_mkey(struct node_rig *r, uint8_t protect, uint16_t lease)
 	assert_int_equal(node_rig_set_port_info(r, 1, 0, &pi), 0);
 }
 
-/* Return whether a Get of PortInfo is answered, and with which M_Key */
+/* Send a Get of PortInfo. Returns true if it is answered; @ret_key gets the M_Key in the answer. */
 static bool get_answered(struct node_rig *r, uint64_t *ret_key)
 {
 	unsigned int n = r->nsent;
@@ -281,7 +281,7 @@ static void test_I6_lease_expires_protection(void **state)
 	set_mkey(&ca, 2, 10);
 	ca.mkey = 0;
 	node_rig_run(&ca, NS_SEC(100));
-	/* the lease starts with the first wrong M_Key, in this request */
+	/* The lease period starts with the first wrong M_Key, which this request has. */
 	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(9));
 	assert_false(get_answered(&ca, &key));
@@ -366,7 +366,7 @@ static void test_pkey_table_of_a_ca(void **state)
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_PKEY_TABLE, 0, data), 0);
 	assert_int_equal(node_rig_events(&ca, 2, NODE_EV_PKEY_CHANGE), 1);
 	assert_memory_equal(ca.data, data, 64);
-	/* Writing the same values again raises no event. */
+	/* A Set of the values that the table already has must raise no event. */
 	assert_int_equal(node_rig_set(&ca, 2, SMP_ATTR_PKEY_TABLE, 0, data), 0);
 	assert_int_equal(ca.nevents, 1);
 	assert_int_equal(ca.n.port[2].pkeys[1], 0x8001);
@@ -405,7 +405,7 @@ static void test_I7_pkey_lookup_prefers_the_full_form(void **state)
 	assert_int_equal(node_pkey_find(p, 0x8003), 2);
 	assert_int_equal(node_pkey_find(p, 0x0003), 2);
 	assert_int_equal(node_pkey_find(p, 0xffff), 0);
-	/* Two limited members do not match, and 0 matches nothing. */
+	/* Two limited forms of a P_Key do not match, and P_Key 0 matches nothing. */
 	assert_int_equal(node_pkey_find(p, 0x7fff), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x0000), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x8000), -ENOENT);
@@ -437,7 +437,10 @@ static void test_guid_info(void **state)
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_GUID_INFO, 4), MAD_STATUS_BAD_VALUE);
 }
 
-/* Modifiers that would mean entry 0 if block number times block size wrapped at 32 bits */
+/*
+ * Block numbers in the attribute modifier for which block number times block size would wrap to
+ * entry 0 if it were computed with 32 bits
+ */
 static void test_block_numbers_do_not_wrap(void **state)
 {
 	static const struct {
@@ -506,8 +509,8 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 }
 
 /*
- * VL settings at power-up as with ibsim: SL n on VL n; VL0 has high priority, the others low
- * priority
+ * VL settings at power-up are those of ibsim: SL n uses VL n, VL0 has high priority, and the other
+ * VLs have low priority.
  */
 static void test_vls_at_power_up(void **state)
 {
@@ -532,7 +535,10 @@ static void test_vls_at_power_up(void **state)
 	}
 }
 
-/* Each port has its own M_Key, so the holder of one port's key must not write to another port. */
+/*
+ * Each port of a CA has its own M_Key. So an SMP that arrives at one port must not change another
+ * port.
+ */
 static void test_I6_a_ca_port_writes_to_itself_only(void **state)
 {
 	struct smp_port_info pi = node_rig_nop(&ca, 1, 2);
@@ -543,7 +549,7 @@ static void test_I6_a_ca_port_writes_to_itself_only(void **state)
 	assert_int_equal(node_rig_set_port_info(&ca, 2, 0, &pi), 0);
 }
 
-/* A switch has GuidCap 1, thus one block with one entry */
+/* A switch has GuidCap 1, thus one block of GUIDs with one entry. */
 static void test_guids_of_a_switch(void **state)
 {
 	uint64_t guids[SMP_GUIDS_PER_BLOCK] = { 1, 2, 3 };
@@ -559,8 +565,8 @@ static void test_guids_of_a_switch(void **state)
 }
 
 /*
- * Optional, vendor-specific and retired attributes: LedInfo, VendorDiag, RFT, PortInfoExtended,
- * MlnxExtPortInfo, 0xff00
+ * Optional, vendor-specific and retired attributes (LedInfo, VendorDiag, RFT, PortInfoExtended,
+ * MlnxExtPortInfo, 0xff00) must be refused.
  */
 static void test_I19_other_attributes_are_refused(void **state)
 {
@@ -574,7 +580,10 @@ static void test_I19_other_attributes_are_refused(void **state)
 	}
 }
 
-/* In a fabric of 200,000 ports there is not enough memory for tables that were never changed. */
+/*
+ * A fabric of 200,000 ports has not enough memory for all tables of all ports. So tables use memory
+ * only after they were changed.
+ */
 static void test_tables_take_memory_when_they_are_changed(void **state)
 {
 	uint8_t data[64] = { 0 }, map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7 };
@@ -610,7 +619,7 @@ static void test_vl_arbitration(void **state)
 	assert_int_equal(node_rare_get(&sw.n.port[7])->vlarb[0][1].weight, 4);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 5u << 16 | 7), MAD_STATUS_BAD_VALUE);
-	/* Each table has eight entries, so there is no second block. */
+	/* Each table has eight entries, so a request for a second block is refused. */
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_VLARB, 2u << 16 | 7), MAD_STATUS_BAD_VALUE);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_VLARB, 1u << 16), 0);
 }
@@ -691,7 +700,7 @@ static void test_I11_mft_block_and_position(void **state)
 	(void)state;
 	smp_mft_block_encode(data, masks);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, data), 0);
-	/* MLID 0xc000 + 3 * 32 + index; port 0 is bit 0 of position 0 */
+	/* Block 3 begins at MLID 0xc000 + 3 * 32; bit 0 of position 0 is for port 0. */
 	assert_int_equal(sw.n.sw->mft[96][0], 1);
 	assert_int_equal(sw.n.sw->mft[97][0], 0x8000);
 	assert_int_equal(sw.n.sw->mft[99][0], 0x12);
@@ -701,7 +710,7 @@ static void test_I11_mft_block_and_position(void **state)
 	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_MFT, 3), 0);
 	smp_mft_block_decode(got, sw.data, 64);
 	assert_memory_equal(got, masks, sizeof(masks));
-	/* Writing one position does not change the others. */
+	/* A Set of one position of the MFT must not change the other positions. */
 	memset(data, 0, sizeof(data));
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, data), 0);
 	assert_int_equal(sw.n.sw->mft[99][0], 0x120000);
@@ -713,7 +722,7 @@ static void test_I11_mft_of_ports_and_groups_that_do_not_exist(void **state)
 
 	(void)state;
 	memset(ones, 0xff, sizeof(ones));
-	/* A switch with twenty ports has bits for ports 16 .. 20 in position 1 */
+	/* A switch with twenty ports uses only the bits for ports 16 .. 20 of position 1. */
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 1u << 28, ones), 0);
 	assert_int_equal(sw.n.sw->mft[0][0], 0x1f0000);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 2u << 28, ones), MAD_STATUS_BAD_VALUE);

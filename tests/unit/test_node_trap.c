@@ -2,7 +2,7 @@
 #define CA_PORTS 1
 #include "unit/node_pair.h"
 
-/* Return the notice in the last MAD sent, which must be a trap */
+/* Return the notice in the MAD that was sent last, which must be a trap. */
 static struct mad_notice last_trap(const struct node_rig *r)
 {
 	const uint8_t *mad;
@@ -72,7 +72,7 @@ static void test_I14_port_state_change_follows_the_link(void **state)
 	assert_true(state_change());
 	clear_state_change(true);
 	assert_false(state_change());
-	/* Changes that the SM itself makes raise no trap. */
+	/* A change of state by the SM itself must raise no trap. */
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ARMED, 0), 0);
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ACTIVE, 0), 0);
 	assert_false(state_change());
@@ -208,7 +208,7 @@ static void test_I14_trap_259_of_a_switch_port(void **state)
 	assert_int_equal(n.details[50], 3);
 	assert_int_equal(sw.n.port[3].pi.pkey_violations, 1);
 	assert_int_equal(sw.n.port[0].pi.pkey_violations, 0);
-	/* a violation at port 0 of a switch is reported by trap 257, as for a CA */
+	/* A P_Key violation at port 0 of a switch is reported by trap 257, as at a CA. */
 	node_pkey_violation(&sw.n, 0, &v, sw.now);
 	node_rig_run(&sw, 0);
 	assert_int_equal(last_trap(&sw).trap, MAD_TRAP_BAD_PKEY);
@@ -247,7 +247,7 @@ static void test_I15_none_while_there_is_no_sm(void **state)
 	node_link(&sw.n, 2, true, sw.now);
 	node_rig_run(&sw, NS_SEC(10));
 	assert_int_equal(sw.nsent, 0);
-	/* A pending trap ends when the SM's LID is removed. */
+	/* A trap that is being repeated must end when the SM's LID is removed. */
 	node_rig_lids(&sw, 1);
 	node_link(&sw.n, 2, false, sw.now);
 	node_rig_run(&sw, 0);
@@ -303,7 +303,7 @@ static void test_I15_rate_is_limited(void **state)
 	(void)state;
 	node_rig_lids(&sw, 1);
 	sw.nsent = 0;
-	/* A link flaps, and the SM represses each trap at once */
+	/* A link goes down and up again and again, and the SM represses each trap at once. */
 	for (unsigned int i = 0; i < 1000; i++) {
 		node_link(&sw.n, 2, i % 2 == 0, sw.now);
 		node_rig_run(&sw, NS_MSEC(5));
@@ -311,7 +311,7 @@ static void test_I15_rate_is_limited(void **state)
 			repress(&sw, last_tid(&sw));
 	}
 	assert_in_range(sw.nsent, 3, 6);
-	/* SubnetTimeOut limits the rate of traps: 15 means 134 ms */
+	/* SubnetTimeOut limits the rate of traps: 15 means one in 134 ms. */
 	pi = node_rig_nop(&sw, 1, 0);
 	pi.subnet_timeout = 15;
 	assert_int_equal(node_rig_set_port_info(&sw, 1, 0, &pi), 0);

@@ -13,7 +13,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Report a wait that ended with @frames frames, of which @answers were answers */
+/* Report a wait of @d that ended with @frames frames, @answers of which were answers. */
 static void waited(ns_t d, unsigned int frames, unsigned int answers)
 {
 	for (unsigned int i = 0; i < frames; i++)
@@ -38,8 +38,8 @@ static void test_polls_after_eight_quick_answers(void **state)
 }
 
 /*
- * Each of the waits in other[] resets the count of short waits, after which busy polling begins, to 0.
- * It does so before busy polling as well as during it.
+ * Busy polling begins after a number of short waits. Each of the waits in other[] must reset this
+ * number to 0, before busy polling as well as during it.
  */
 static void test_other_waits_end_it(void **state)
 {
@@ -84,7 +84,7 @@ static void test_two_misses_end_it(void **state)
 	busy_poll_missed(&b);
 	assert_int_equal(busy_poll_time(&b, now), 0);
 	begin_polling();
-	/* After an answer between two misses, the second miss counts as the first. */
+	/* An answer between two misses resets the count, so the second miss counts as the first. */
 	busy_poll_missed(&b);
 	waited(NS_USEC(20), 1, 1);
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
@@ -92,7 +92,9 @@ static void test_two_misses_end_it(void **state)
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME / 2);
 }
 
-/* Return the time for which polling is off after the CPU came back only after @took */
+/*
+ * Return the time for which busy polling is off if the process got the CPU back only after @took.
+ */
 static ns_t off_after(ns_t took, bool ready)
 {
 	ns_t d = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A listening socket on a real event loop, in a process that runs out of descriptors. */
+/* A listening socket on a real event loop, in a process that has no free file descriptors. */
 #include "check.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static int client(void)
 	return s;
 }
 
-/* Run the loop once without waiting. Returns whether a descriptor was ready */
+/* Run the loop once without waiting. Returns true if a descriptor was ready. */
 static bool turn(void)
 {
 	struct epoll_event ev;
@@ -95,7 +95,10 @@ static void test_out_of_descriptors_it_does_not_spin(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_true(turn());
 	assert_int_equal(taken, 0);
-	/* The client stays in the listen queue, and the loop may sleep. */
+	/*
+	 * The client stays in the listen queue, and the loop must sleep instead of trying accept()
+	 * all the time.
+	 */
 	for (int i = 0; i < 10; i++)
 		assert_false(turn());
 	assert_int_equal(timers_next(&loop.timers) > loop.now, true);

@@ -28,7 +28,10 @@
 
 #define NO_SECCOMP 77
 
-/* Run @fn in a child, because privileges cannot be regained; returns the wait status. */
+/*
+ * Run @fn in a child process, because a process cannot regain its privileges. Returns the wait
+ * status of the child.
+ */
 static int in_child(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -53,7 +56,7 @@ static void assert_exit(int status, int want)
 	assert_int_equal(WEXITSTATUS(status), want);
 }
 
-/* Exit with a status that depends on the line of the failing condition. */
+/* Exit with a status that tells the line of the condition that failed. */
 #define MUST(cond)                                \
 	do {                                      \
 		if (!(cond))                      \
@@ -111,7 +114,7 @@ static void helper_caps(void)
 	MUST(!have_cap(CAP_SETUID));
 }
 
-/* CAP_NET_RAW survives the change of user, and nothing else does. */
+/* CAP_NET_RAW must survive the change of user, and no other capability may. */
 static void isolate_with_raw(void)
 {
 	bool had = have_cap(CAP_NET_RAW);
@@ -144,7 +147,7 @@ static void *thread(void *arg)
 	return arg;
 }
 
-/* The system calls that the main loop needs. */
+/* The seccomp filter must allow the system calls that the main loop needs. */
 static void allowed(void)
 {
 	struct itimerspec its = { .it_value.tv_nsec = 1 };
@@ -210,7 +213,10 @@ static void permitted_by_flags(void)
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 }
 
-/* Opening a device file, and commands on it; nothing else of libibverbs */
+/*
+ * The filter for src/verbs allows opening device files and the commands of libibverbs on them, and
+ * nothing else.
+ */
 static void verbs_commands(void)
 {
 	MUST(ioctl(0, RDMA_VERBS_IOCTL, NULL) < 0 && errno != EPERM);
@@ -245,7 +251,7 @@ static void killed(void)
 static void logged(void)
 {
 	filter(PRIVS_LOG | PRIVS_KILL);
-	MUST(unshare(0) == 0); /* with PRIVS_LOG forbidden calls are allowed and logged */
+	MUST(unshare(0) == 0); /* with PRIVS_LOG this call is logged, but not refused */
 }
 
 static void test_privs_seccomp_allows_the_main_loop(void **state)

@@ -8,9 +8,9 @@
 #include "check.h"
 
 /*
- * A PathRecord (IBTA 15.2.5.16): DGID fe80::2:c903:0:9, SGID fe80::2:c903:0:5, DLID 0x1234, SLID 0x5678, RawTraffic and
- * reserved bits set, FlowLabel 0xabcde, HopLimit 0x3f, TClass 0x5a, P_Key 0x8001, QoSClass 0xfff, SL 7, MTU
- * 0x84 (exactly 2048), rate 0x83, life 0x92.
+ * PathRecord (IBTA 15.2.5.16) with DGID fe80::2:c903:0:9, SGID fe80::2:c903:0:5, DLID 0x1234, SLID
+ * 0x5678, RawTraffic and reserved bits set, FlowLabel 0xabcde, HopLimit 0x3f, TClass 0x5a, P_Key
+ * 0x8001, QoSClass 0xfff, SL 7, MTU 0x84 (exactly 2048), rate 0x83, life 0x92.
  */
 #define REC                                \
 	"0000000000000000"                 \
@@ -39,7 +39,10 @@ static struct ipoib_path_info question(void)
 	return info;
 }
 
-/* The offsets are those in the drawing of section 3.3 of the HLD, with C's padding. */
+/*
+ * The offsets are those in the drawing of intel-ipoib-linux-hld-2002, section 3.3, with the padding
+ * of a C compiler.
+ */
 static void test_H32_the_structure_is_as_drawn(void **state)
 {
 	assert_int_equal(sizeof(struct ipoib_path_info), 72);
@@ -104,7 +107,7 @@ static void test_H33_statuses_of_answers(void **state)
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":\"ENXIO\"}}\n", &info), -ENXIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4,\"errno\":\"ENETDOWN\"}}\n", &info),
 			 -ENETDOWN);
-	/* if the name of an error is missing, the status decides */
+	/* If the name of the error is missing or unknown, the status decides. */
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"error\":\"x\"}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":7}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4}}\n", &info), -ETIMEDOUT);
@@ -139,7 +142,7 @@ static void test_questions(void **state)
 	assert_true(path_info_valid(&a));
 	assert_false(path_info_valid(NULL));
 	memset(b.dest_gid, 1, 16);
-	memset(b.addr.v6_addr + 4, 7, 12); /* these octets are not part of an IPv4 address */
+	memset(b.addr.v6_addr + 4, 7, 12); /* beyond the 4 octets of an IPv4 address */
 	assert_true(path_info_same(&a, &b));
 	b.addr.v4_addr[3]++;
 	assert_false(path_info_same(&a, &b));

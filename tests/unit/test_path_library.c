@@ -22,8 +22,9 @@
 #include "util/list.h"
 
 /*
- * The functions of libuipoib-path. The test acts as the instance: it listens at the control socket of an instance
- * called "lab", accepts the connection of each question, and answers when the test case wants it to.
+ * The functions of libuipoib-path. The test plays the instance: it listens at the control socket of
+ * an instance called "lab", accepts the connection of each question, and answers when the test case
+ * wants it to.
  */
 
 #define RECORD                                                             \
@@ -41,7 +42,7 @@ struct rig {
 	struct ipoib_path_info *info;
 };
 
-/* Accepts a connection, and reads the line of its request. */
+/* Accept a connection, and read the request line. */
 static int accept_question(struct rig *r, char text[512])
 {
 	int fd = accept(r->listen, NULL, NULL);
@@ -108,7 +109,7 @@ static int setup(void **state)
 	r->path = ipoib_path_open("lab", NULL);
 	if (!r->path)
 		return -1;
-	close(accept_any(r)); /* the connection that open() makes has no question */
+	close(accept_any(r)); /* the connection of open(), on which no question is sent */
 	return 0;
 }
 
@@ -150,7 +151,10 @@ static bool readable(struct rig *r)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Fork a child that is killed when its parent ends, so that a test that fails leaves no child */
+/*
+ * Fork a child that is killed when its parent ends, so that no child stays behind after a failed
+ * test.
+ */
 static pid_t fork_child(void)
 {
 	pid_t pid = fork();
@@ -190,7 +194,10 @@ static void end_child(pid_t pid, int fd)
 	assert_int_equal(status, 0);
 }
 
-/* Tell whether the other end has ended its sending side. Fails if it has sent anything */
+/*
+ * Tell whether the other end has shut down its sending side. The test fails if it has sent
+ * anything.
+ */
 static bool at_end(int fd)
 {
 	char c;
@@ -200,7 +207,7 @@ static bool at_end(int fd)
 	return n == 0;
 }
 
-/* True if the connection is closed in both directions. */
+/* Tell whether the connection is closed in both directions. */
 static bool closed(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = 0 };
@@ -224,7 +231,7 @@ static void test_a_question_is_over_although_a_child_has_its_connection(void **s
 	assert_int_equal(ipoib_path_dispatch(r->path), 1);
 	assert_int_equal(r->calls, 1);
 	assert_ptr_equal(r->info, &info);
-	/* Further octets on the connection, or its end, have no effect. */
+	/* Further octets after the answer, or the end of the connection, must have no effect. */
 	send(fd, "\n", 1, MSG_NOSIGNAL);
 	close(fd);
 	assert_false(readable(r));
@@ -269,7 +276,10 @@ static void test_close_ends_questions_that_a_child_has_copies_of(void **state)
 	assert_int_equal(r->calls, 0);
 }
 
-/* Calls of a child, which has a copy of the handle, do not affect the questions of its parent. */
+/*
+ * A child has a copy of its parent's handle. Calls of the child must not affect the questions of
+ * the parent.
+ */
 static void test_a_child_leaves_its_parents_questions_alone(void **state)
 {
 	struct rig *r = *state;
@@ -330,8 +340,8 @@ static void test_a_child_asks_with_the_same_handle(void **state)
 /* --- connections */
 
 /*
- * A question ends the sending side of its connection. So the instance drops the client as soon as it has answered,
- * whether or not the program reads the answer.
+ * The library shuts down the sending side of a question's connection. So the instance can drop the
+ * client as soon as it has answered, whether or not the program reads the answer.
  */
 static void test_a_question_ends_its_sending_side(void **state)
 {
@@ -401,8 +411,8 @@ static void test_sixteen_questions_wait_at_most(void **state)
 }
 
 /*
- * The program does not ask for the address again, for example because its flow has ended. The answer does not count
- * against the limit of open questions.
+ * The program never asks for this address again, for example because its flow has ended. An answer
+ * that nobody fetches must not count against the limit of open questions.
  */
 static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 {
@@ -421,13 +431,13 @@ static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 	say(fd[3], FOUND);
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), EAGAIN);
 	fd[16] = accept_any(r);
-	info.addr.v4_addr[3] = 3; /* the answer to the question about this address is still there */
+	info.addr.v4_addr[3] = 3; /* the answer about this address is still stored */
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), 0);
 	for (int i = 0; i < 17; i++)
 		close(fd[i]);
 }
 
-static time_t later; /* seconds by which the clock of the library is ahead */
+static time_t later; /* seconds by which the library's clock is advanced */
 
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
@@ -437,7 +447,10 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	return res;
 }
 
-/* A program that dispatches at once, and queries only every two seconds, gets its answer once. */
+/*
+ * A program dispatches at once, but repeats its query only every two seconds. It must get the
+ * answer, and only once.
+ */
 static void test_an_answer_waits_for_who_asks_seldom(void **state)
 {
 	struct rig *r = *state;
@@ -462,7 +475,7 @@ static void on_signal(int sig)
 	signals++;
 }
 
-/* A blocking query continues after a signal that was caught. */
+/* A blocking query must continue after a signal that the program catches. */
 static void test_signals_do_not_end_a_query(void **state)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -490,7 +503,7 @@ static void test_signals_do_not_end_a_query(void **state)
 
 /* --- errors */
 
-/* Return the errno of a non-blocking query that is answered with @text */
+/* Return the errno of a non-blocking query that the instance answers with @text. */
 static int outcome(struct rig *r, const char *text)
 {
 	struct ipoib_path_info info = question("fd04::2"), before = info;
@@ -502,7 +515,7 @@ static int outcome(struct rig *r, const char *text)
 	close(fd);
 	err = ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK);
 	assert_memory_equal(&info, &before, sizeof(info));
-	/* Open a new handle, which does not remember this answer */
+	/* Open a new handle, because the old one remembers this answer. */
 	ipoib_path_close(r->path);
 	r->path = ipoib_path_open("lab", NULL);
 	assert_non_null(r->path);
@@ -525,7 +538,10 @@ static void test_H33_each_failure_has_its_error(void **state)
 		{ "EINVAL", EINVAL },
 		{ "EBUSY", EBUSY },
 		{ "ENOMEM", ENOMEM },
-		/* a failed question must not cause a repetition, and an unknown error name counts as EIO */
+		/*
+		 * EAGAIN must not reach the program, because it would repeat the query for ever. An
+		 * unknown name of an error counts as EIO.
+		 */
 		{ "EAGAIN", EIO },
 		{ "ENOSUCHNAME", EIO },
 	};
@@ -560,7 +576,10 @@ static void test_H33_a_callback_has_the_error(void **state)
 	assert_memory_equal(&info, &before, sizeof(info));
 }
 
-/* A temporary failure is reported once, to the caller that asked. The next query asks the instance again. */
+/*
+ * A temporary failure must be reported once, to the query that failed. The next query must ask the
+ * instance again.
+ */
 static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 {
 	struct rig *r = *state;
@@ -580,7 +599,8 @@ static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 }
 
 /*
- * An instance that has no room sends this before it closes the connection, perhaps without having read the request.
+ * An instance that has too many clients sends this answer before it closes the connection, perhaps
+ * without having read the request.
  */
 static void test_an_instance_that_is_full_is_busy(void **state)
 {
@@ -646,7 +666,7 @@ static void test_handles_that_cannot_be_opened(void **state)
 	chmod(r->dir, 0777);
 	assert_int_equal(open_error("lab", NULL), EACCES);
 	chmod(r->dir, 0700);
-	close(r->listen); /* as after the kill of an instance, whose socket file still exists */
+	close(r->listen); /* as after kill -9 of an instance, which leaves its socket file */
 	r->listen = -1;
 	assert_int_equal(open_error("lab", NULL), ENOENT);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The descriptors that the preload library treats as its own. A replacement of fstat() returns
- * device and inode.
+ * The table of file descriptors that the preload library treats as its own. A replacement of
+ * fstat() returns the device and inode that a test sets.
  */
 #include "check.h"
 
@@ -55,7 +55,7 @@ static void test_a_descriptor_that_was_entered_is_ours(void **state)
 
 /*
  * The descriptor was closed, and its number now belongs to another file, which has the same inode
- * number on another file system.
+ * number but is on another file system. It must not be taken for the old one.
  */
 static void test_the_same_inode_of_another_file_system_is_not_ours(void **state)
 {
@@ -65,7 +65,10 @@ static void test_the_same_inode_of_another_file_system_is_not_ours(void **state)
 	errno = 0;
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
 	assert_int_equal(errno, 0);
-	/* An entry that was found to be stale stays so. */
+	/*
+	 * An entry that was found to be stale must not be used again, even if the inode matches
+	 * later.
+	 */
 	file_is(3, SOCKFS, 77);
 	assert_int_equal(fdtab_kind(3), FD_OTHER);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The broadcast group, the kernel's interface and a peer: each test makes one fault, and the probe
- * reports only this fault.
+ * The broadcast group, the kernel's interface and a peer. Each test makes one fault, and the probe
+ * must report this fault and no other.
  */
 #include "probe_rig.h"
 
@@ -35,7 +35,7 @@ static void test_group_has_another_scope(void **state)
 	r.group[0].scope = 5;
 	r.ngroups = 1;
 	rig_finds(&r, PROBE_GROUP_SCOPE, "but ff15:401b:8001::ffff:ffff of scope 5 does");
-	/* an interface whose broadcast group has this scope is right */
+	/* An interface whose broadcast group has the scope of this group is in order. */
 	rig_interface(&r);
 	r.cfg.ifc.broadcast = r.group[0].mgid;
 	rig_healthy(&r);
@@ -127,7 +127,10 @@ static void test_interface(void **state)
 	r.cfg.ifc.carrier = false;
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "ib0 is up, but has no carrier");
 	r.own.pkey[1] = 0;
-	/* this finding is the reason why there is no carrier */
+	/*
+	 * The missing P_Key is the reason why there is no carrier, so the carrier must not be a
+	 * finding of its own.
+	 */
 	rig_finds(&r, PROBE_PKEY_MISSING, "0x8001");
 	r.own.pkey[1] = RIG_PKEY;
 	r.cfg.ifc.up = false;
@@ -136,7 +139,10 @@ static void test_interface(void **state)
 	r.cfg.ifc.mtu = 4092;
 	rig_finds(&r, PROBE_IF_MTU, "MTU 4092, and the broadcast group allows 2044");
 	r.cfg.ifc.carrier = false;
-	/* the interface does not have the MTU of the group yet */
+	/*
+	 * Without carrier, the interface does not have the MTU of the group yet, so the MTU must be
+	 * no finding.
+	 */
 	rig_finds(&r, PROBE_IF_NO_CARRIER, "no carrier");
 	r.cfg.ifc.carrier = true;
 	r.cfg.ifc.mtu = 1500; /* the administrator may set a lower MTU */
@@ -154,12 +160,12 @@ static void test_interface_is_no_member(void **state)
 	(void)state;
 	rig_init(&r);
 	r.member = false;
-	rig_healthy(&r); /* without an interface on the link, the group need not exist */
+	rig_healthy(&r); /* no interface is on the link, so the group may be absent */
 	rig_interface(&r);
 	rig_finds(&r, PROBE_IF_NOT_MEMBER, "does not have the port as a member");
-	r.cfg.sm_key = 0; /* without a key the SA is not asked */
+	r.cfg.sm_key = 0; /* without an SM_Key the SA is not asked for members */
 	rig_healthy(&r);
-	r.cfg.sm_key = 7; /* a wrong key; OpenSM does not answer such a request */
+	r.cfg.sm_key = 7; /* a wrong SM_Key, to which OpenSM gives no answer */
 	r.fault = (struct rig_fault){ .mgmt_class = MAD_CLASS_SA,
 				      .attr = SA_ATTR_MCMEMBER_RECORD,
 				      .with_port = true };
@@ -178,7 +184,7 @@ static void test_neighbour(void **state)
 	strcpy(r.cfg.address, "10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
-	/* an IPv6 address without a neighbour entry may be a GID */
+	/* An IPv6 address for which there is no neighbour entry may be a GID. */
 	rig_peer(&r);
 	rig_healthy(&r);
 	r.peer_known = false;
@@ -291,11 +297,11 @@ static void test_answers_that_do_not_fit(void **state)
 	rig_finds(&r, PROBE_SA_SILENT, "no answer to Get(ClassPortInfo)");
 	rig_init(&r);
 	r.twist = cut_sa;
-	r.group[1].qkey = 0x1234; /* this Q_Key cannot be read from such an answer */
+	r.group[1].qkey = 0x1234; /* this answer does not contain the Q_Key */
 	rig_healthy(&r);
 }
 
-/* Every kind has a name of its own, a reason and an advice. */
+/* Every kind of finding has a name of its own, a reason and an advice. */
 static void test_kinds(void **state)
 {
 	(void)state;

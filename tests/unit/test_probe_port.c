@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A port, its managers and its partition: each test makes one fault, and the probe reports only
- * this fault.
+ * A port, its managers and its partition. Each test makes one fault, and the probe must report this
+ * fault and no other.
  */
 #include "probe_rig.h"
 
@@ -29,8 +29,8 @@ static void test_healthy(void **state)
 }
 
 /*
- * If no P_Key is given, the P_Key of the interface is used, and without an interface the first
- * P_Key.
+ * Without a P_Key in the configuration, the probe takes the P_Key of the interface, and without an
+ * interface the first P_Key of the port.
  */
 static void test_choice_of_the_partition(void **state)
 {
@@ -50,7 +50,9 @@ static void test_choice_of_the_partition(void **state)
 	rig_finds(&r, PROBE_PKEY_UNKNOWN, "first entry");
 }
 
-/* A switch's port 0 has no link, and its NodeInfo names another port. */
+/*
+ * Port 0 of a switch has no link, and its NodeInfo names another port, so both must be no finding.
+ */
 static void test_port_0_of_a_switch(void **state)
 {
 	struct rig r;
@@ -91,8 +93,8 @@ static void test_port_without_link(void **state)
 		rig_finds(&r, cases[i].kind, cases[i].words);
 		assert_int_equal(r.requests,
 				 /*
-				  * the answers to NodeInfo, PortInfo and P_KeyTable of the port
-				  * itself
+				  * The three answers are those of the port itself: NodeInfo,
+				  * PortInfo and P_KeyTable.
 				  */
 				 3);
 	}
@@ -179,7 +181,10 @@ static void test_link(void **state)
 	r.cfg.patience = NS_MSEC(200);
 	rig_finds_both(&r, PROBE_SILENT_LINK, PROBE_SM_SILENT);
 	assert_int_equal(r.report.lost, 3);
-	/* an agent with an M_Key does not answer, but the SA behind it does */
+	/*
+	 * An SMA that checks M_Keys does not answer, but the SA on the same node does, so this is
+	 * no fault.
+	 */
 	r.twist = silence_link;
 	rig_healthy(&r);
 	assert_int_equal(r.report.lost, 1);
@@ -229,7 +234,7 @@ static void test_subnet_administrator(void **state)
 	rig_finds(&r, PROBE_SA_OTHER_LID, "no path to this port's own GID: status 0x0300");
 	rig_init(&r);
 	r.own.port.lmc = 1;
-	r.own_lid = RIG_LID + 1; /* a path may lead to any LID of the port */
+	r.own_lid = RIG_LID + 1; /* a path may lead to any of the port's LIDs */
 	rig_healthy(&r);
 }
 
@@ -246,7 +251,7 @@ static void test_partition(void **state)
 	r.own.pkey[1] = 0x0001;
 	rig_finds(&r, PROBE_PKEY_LIMITED, "limited member of partition 0x8001");
 	assert_int_equal(r.report.faults, 0);
-	r.own.pkey[7] = 0x8001; /* the port has both forms of the P_Key; the full form is used */
+	r.own.pkey[7] = 0x8001; /* the port has both forms of the P_Key; the full one is used */
 	rig_healthy(&r);
 	r.own.pkey[1] = 0x8001;
 	r.own.pkey[7] = 0x0001;
@@ -271,7 +276,8 @@ static void test_table_of_two_blocks(void **state)
 	r.own.pkey[63] = 0x8001;
 	rig_healthy(&r);
 	/*
-	 * A table that was read in part proves nothing, because the P_Key may be in the other part.
+	 * The probe got only a part of the table. The P_Key may be in the other part, so its
+	 * absence must not be reported.
 	 */
 	r.twist = refuse_second_block;
 	rig_finds(&r, PROBE_NO_ANSWER,

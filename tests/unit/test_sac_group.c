@@ -132,7 +132,7 @@ static void test_late_user_is_told_of_what_is_granted_already(void **state)
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	join(&r, &b, 1, MCM_JOIN_FULL, false);
-	assert_int_equal(b.granted, 0); /* the answer is never delivered inside the call */
+	assert_int_equal(b.granted, 0); /* the callback never runs inside the call */
 	sac_rig_run(&r, 0);
 	assert_int_equal(b.granted, 1);
 	assert_int_equal(a.granted, 1);
@@ -185,15 +185,15 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	join(&r, &b, 1, MCM_JOIN_FULL, true);
 	sac_rig_run(&r, NS_MSEC(1));
 	sa_forget(&r.sa);
-	at_sa(&r, 1)->others = false; /* no other member would make the group now */
+	at_sa(&r, 1)->others = false; /* from now on no other member keeps the group */
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.sa.join_mask, 0x173f7);
 	assert_int_equal(a.granted, 2);
 	assert_int_equal(b.granted, 2);
 	/*
-	 * Clause I22: a Delete has only the join states that the member has, because the SA refuses any other Delete
-	 * as a whole.
+	 * Clause I22: a Delete must have only JoinState bits that the port has, because the SA
+	 * refuses any other Delete as a whole.
 	 */
 	at_sa(&r, 1)->have &= (uint8_t)~MCM_JOIN_SEND_ONLY_NON;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -203,7 +203,11 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	sac_rig_fini(&r);
 }
 
-/* A router that receives a group of another SL, for example, may be NonMember of it, but not FullMember. */
+/*
+ * The SA may refuse two JoinState bits together and grant one of them alone: for example, a router
+ * may become NonMember of a group with another SL, but not FullMember. So the client must ask for
+ * the bits one by one.
+ */
 static void test_bits_that_are_refused_together_are_asked_for_one_by_one(void **state)
 {
 	struct user full = { 0 }, non = { 0 };
@@ -248,7 +252,10 @@ static void test_bits_that_are_refused_one_by_one_back_off_together(void **state
 		assert_true(gap >= NS_SEC(base[i]));
 		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
 	}
-	/* The bit that the SA has now granted is not requested again; the other bit is requested as before. */
+	/*
+	 * The SA has now granted one bit, so this bit must not be requested again. The other bit is
+	 * requested as before.
+	 */
 	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
 	sac_rig_run(&r, NS_SEC(21));
 	assert_int_equal(non.granted, 1);
@@ -283,7 +290,10 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 	sac_rig_fini(&r);
 }
 
-/* draft-kashyap-ipoib-ipv4-multicast-01 §6.2: try to join, and only on failure create */
+/*
+ * draft-kashyap-ipoib-ipv4-multicast-01 §6.2: try to join the group, and create it only if this
+ * fails.
+ */
 static void test_M19_join_first_creates_only_what_is_not_there(void **state)
 {
 	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
@@ -299,8 +309,8 @@ static void test_M19_join_first_creates_only_what_is_not_there(void **state)
 	assert_int_equal(r.sa.joins, 1);
 	assert_int_equal(r.sa.join_masks[0], 0x10083);
 	/*
-	 * After a restart of an SA that had no other member, the group is created again. Its user is told only that
-	 * the group ended.
+	 * The SA restarts and has forgotten the group, which had no other member. The client
+	 * creates it again, and the user is told only that the earlier group ended.
 	 */
 	at_sa(&r, 1)->others = false;
 	sa_forget(&r.sa);
@@ -333,7 +343,10 @@ static void test_M19_join_first_that_may_not_create_backs_off(void **state)
 	sac_rig_fini(&r);
 }
 
-/* A router's FullMember and NonMember: the join of one of the two creates the group for both. */
+/*
+ * A router wants a group as FullMember and as NonMember. The join of one of the two bits creates
+ * the group for both.
+ */
 static void test_M19_join_first_of_several_bits(void **state)
 {
 	struct sac_join j = join_of(1, MCM_JOIN_FULL, true);
@@ -368,7 +381,10 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	make(&r, 1);
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
-	/* the state after the SA has carried out our first Delete, and its answer was lost */
+	/*
+	 * The SA has carried out the client's first Delete, but the answer was lost, so the
+	 * repeated Delete will be refused.
+	 */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_rig_run(&r, NS_SEC(5));
@@ -378,15 +394,15 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	assert_true(sac_idle(r.sac));
 	assert_int_equal(warnings, 0);
 	/*
-	 * R71: the client does not log a refused join, because only the user of the group knows the consequence of
-	 * the refusal.
+	 * R71: the SA client must not log a refused join, because only the user of the group knows
+	 * what follows from the refusal.
 	 */
 	make(&r, 2)->refuse = SA_STATUS_DENIED;
 	join(&r, &a, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(a.failed > 2);
 	assert_int_equal(warnings, 0);
-	/* The client logs a refused leave, because the user is not told of it. */
+	/* The SA client must log a refused leave, because the user is not told about it. */
 	at_sa(&r, 2)->refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_int_equal(a.granted, 2);
@@ -456,7 +472,10 @@ static void test_silent_sa_is_retried_without_end(void **state)
 	sac_rig_fini(&r);
 }
 
-/* mcast_timeout and mcast_retry_cnt of the HLD of 2002, section 4.2 */
+/*
+ * The user chooses how long and how often a join is tried: mcast_timeout and mcast_retry_cnt of
+ * intel-ipoib-linux-hld-2002, section 4.2.
+ */
 static void test_H34_a_join_is_tried_as_its_user_says(void **state)
 {
 	struct sac_join j = join_of(1, MCM_JOIN_FULL, false);
@@ -494,7 +513,10 @@ static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, n
 {
 }
 
-/* A NonMember without a subscription does not learn that its group ended and that another group has the MGID now. */
+/*
+ * Without subscriptions, a NonMember does not learn that its group has ended and that another group
+ * has the MGID now. So it must join again when Reports begin to come.
+ */
 static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
 {
 	struct sac_user subscriber = { .event = no_event };
@@ -510,16 +532,19 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	join(&r, &full, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(non.granted, 1);
-	at_sa(&r, 1)->have = 0; /* the group ended, and other members made it again */
+	at_sa(&r, 1)->have = 0; /* group ended, and others created another one */
 	r.sa.inform_refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(sac_subscribed(r.sac));
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_NON);
 	assert_int_equal(non.granted, 2);
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
-	/* The group of a FullMember cannot have ended. */
+	/*
+	 * The group of a FullMember cannot have ended, so this membership need not be requested
+	 * again.
+	 */
 	assert_int_equal(at_sa(&r, 2)->joins, 1);
-	/* While the subscription lasts, the membership is not requested again. */
+	/* While the subscription lasts, the client does not request the membership again. */
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	sac_rig_fini(&r);
@@ -541,7 +566,10 @@ static void test_reregister_joins_every_group_again(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		assert_int_equal(u[i].granted, 2);
 		assert_int_equal(at_sa(&r, i)->have, MCM_JOIN_FULL);
-		/* The SA made the group again with another MLID, and the user has got it. */
+		/*
+		 * The SA created the group again with another MLID, and the user must have got this
+		 * MLID.
+		 */
 		assert_int_equal(u[i].rec.mlid, at_sa(&r, i)->rec.mlid);
 	}
 	assert_true(r.sa.max_open <= SAC_MAX_OPEN);
@@ -601,7 +629,11 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
-/* The Report is late: it is about the former group, which existed before the join made the group again. */
+/*
+ * The Report of trap 67 (group deleted) is a late one about the former group, which existed before
+ * this join created the group again. The client's user takes the group for gone, so the client must
+ * leave it.
+ */
 static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 {
 	struct user a = { 0 };
@@ -620,7 +652,10 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 	sac_rig_fini(&r);
 }
 
-/* A cable that is out for a moment is no reason for an SA to forget the port. */
+/*
+ * The port was down for a moment, which is no reason for an SA to forget it. A membership that the
+ * user ended meanwhile must therefore be left.
+ */
 static void test_membership_that_ended_while_the_port_was_down_is_left(void **state)
 {
 	struct user a = { 0 };
@@ -653,7 +688,8 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 }
 
 /*
- * The same case with a bit that was granted already, and whose user drops it when it is told that the group is gone.
+ * The same late Report, but about a bit that was granted already. Its user drops the bit when it is
+ * told that the group was deleted, so the client must leave the group.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
@@ -693,7 +729,7 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	r.sa.deaf = false;
 	sac_rig_run(&r, NS_SEC(2));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
-	/* A leave that gets no answer is repeated only for some time. */
+	/* A leave that gets no answer must be repeated only for some time. */
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	r.sa.deaf = true;
@@ -733,7 +769,10 @@ static void test_shared_port_never_leaves_and_joins_every_60_s(void **state)
 	join(&r, &b, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	sac_group_leave(r.sac, &b.ref, r.now);
-	/* the kernel's driver on the same port has left, which ended the membership for both of us */
+	/*
+	 * The kernel's driver on the same port has left the group, which ended the membership for
+	 * the driver and for this client.
+	 */
 	at_sa(&r, 1)->have = 0;
 	sac_rig_run(&r, NS_SEC(61));
 	assert_int_equal(r.sa.leaves, 0);
@@ -777,8 +816,8 @@ static void test_R60_existence_is_asked_by_get(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * When a query is cancelled, its user is not called. A query that is open when the port goes down ends with
-	 * an error.
+	 * If the user cancels a query, the user is not called any more. If the port goes down, an
+	 * open query ends with an error.
 	 */
 	sac_group_ask(r.sac, &q, &g2, r.now);
 	sac_group_ask_cancel(&q);

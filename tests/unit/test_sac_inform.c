@@ -40,7 +40,7 @@ static void test_R65_subscribes_to_traps_64_to_67_once(void **state)
 		assert_true(r.sa.subscribed[i]);
 	assert_int_equal(r.sa.subscribes, 4);
 	assert_true(sac_subscribed(r.sac));
-	/* LIDRangeBegin 0xFFFF requests Reports about all LIDs (IBTA 13.4.8.3). */
+	/* LIDRangeBegin 0xFFFF asks for Reports about all LIDs (IBTA 13.4.8.3). */
 	assert_int_equal(be16_at(r.sa.last + SA_DATA_OFF + 16), 0xffff);
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(r.sa.subscribes, 4);
@@ -108,14 +108,14 @@ static void test_I25_report_is_answered_and_told(void **state)
 		assert_int_equal(heard.ev[trap - 64], want[trap - 64]);
 		assert_memory_equal(&heard.gid, &gid, 16);
 	}
-	/* A Report that we did not subscribe to is answered, but handed to no listener. */
+	/* A Report to which the client has not subscribed is answered, but passed to no user. */
 	sa_report(&r.sa, MAD_TRAP_LINK_STATE, &gid, r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	assert_int_equal(heard.n, 4);
 	sac_stats(r.sac, &st);
 	assert_int_equal(st.reports, 4);
 	assert_int_equal(st.reports_ignored, 1);
-	/* A Report that is no whole MAD is only counted. */
+	/* A Report that is shorter than a MAD is only counted. */
 	sac_report_recv(r.sac, &sa, short_mad, sizeof(short_mad), r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	sac_stats(r.sac, &st);
@@ -125,8 +125,8 @@ static void test_I25_report_is_answered_and_told(void **state)
 }
 
 /*
- * Any port can send a Report to QP1, but only Reports from the port that PortInfo:MasterSMLID names
- * are believed.
+ * Any port can send a Report to QP1. Only Reports from the LID in PortInfo:MasterSMLID and from QP1
+ * may be believed.
  */
 static void test_report_of_another_port_is_dropped(void **state)
 {
@@ -147,8 +147,8 @@ static void test_report_of_another_port_is_dropped(void **state)
 	assert_int_equal(st.reports_foreign, 2);
 	assert_int_equal(st.reports, 0);
 	/*
-	 * Set(PortInfo) gives the LID of a new SM. From then on Reports of the new SM are believed,
-	 * and those of the old SM are not.
+	 * A Set(PortInfo) gives the port the LID of a new SM. From then on Reports of the new SM
+	 * are believed, and those of the old SM are dropped.
 	 */
 	r.port.sm_lid = SA_LID + 1;
 	sac_rig_port(&r, true);
@@ -205,8 +205,9 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 }
 
 /*
- * When the SA restarts, users are told before the client subscribes again. A router then lists all
- * groups, and must know that it may miss the creation of a group meanwhile (RFC 4391 section 11).
+ * When the SA restarts, the client must tell its users before it subscribes again. A router then
+ * lists all groups, and must know that it may miss the creation of a group meanwhile (RFC 4391
+ * section 11).
  */
 static struct sac *restarting;
 static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)

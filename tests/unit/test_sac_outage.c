@@ -6,8 +6,8 @@
 #include "wire/mgid.h"
 
 /*
- * Outages of the SA: while no SA runs on the SM's host, the host itself answers, as Linux does,
- * until an SA runs again.
+ * Outages of the SA: while no SA runs on the SM's host, the host itself answers requests with an
+ * error, as Linux does, until an SA runs again.
  */
 
 #define GROUPS 40
@@ -113,8 +113,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 }
 
 /*
- * While there is no SA, the join of each group is repeated only every few seconds. No notice says that the SA is back,
- * but every group is joined within some seconds of its return.
+ * While there is no SA, the client repeats the join of each group only every few seconds. No notice
+ * reports that the SA is back, but every group must be joined within some seconds of its return.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {
@@ -136,7 +136,10 @@ static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 	assert_in_range(r.now - back, NS_MSEC(1), SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(20));
 }
 
-/* The first answer of any kind makes all waiting requests be repeated at once. */
+/*
+ * The first answer of an SA, of whatever kind, must make the client repeat all waiting requests at
+ * once.
+ */
 static void test_the_first_answer_hurries_all(void **state)
 {
 	ns_t first = 0;
@@ -167,8 +170,8 @@ static void test_asked_to_register_all_is_tried_at_once(void **state)
 }
 
 /*
- * The log has one line when an outage begins, and one line with its duration and the number of
- * failed requests when it ends, however many groups there are.
+ * The log must have one line when an outage begins, and one line when it ends, with its duration
+ * and the number of failed requests, however many groups there are.
  */
 static void test_R71_an_outage_is_said_once(void **state)
 {
@@ -184,7 +187,7 @@ static void test_R71_an_outage_is_said_once(void **state)
 	assert_int_equal(warnings, 1);
 	assert_int_equal(infos, 1);
 	assert_non_null(strstr(last, "SM LID 1 answers again; "));
-	/* an outage with another cause is logged, too */
+	/* An outage with another cause must be logged, too. */
 	r.sa.absent = MAD_STATUS_BUSY;
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_SEC(10));
@@ -235,7 +238,7 @@ static void test_a_failed_path_does_not_outlive_the_outage(void **state)
 		assert_int_equal(path_get(), -ENXIO);
 		sac_rig_run(&r, NS_SEC(1));
 	}
-	/* An answer to another request shows that the SA is back. */
+	/* The answer to another request shows that the SA is back. */
 	r.sa.absent = 0;
 	join_all();
 	sac_rig_run(&r, NS_MSEC(2));
@@ -255,8 +258,8 @@ static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state
 	sac_rig_run(&r, NS_MSEC(5));
 	assert_int_equal(granted(), GROUPS);
 	/*
-	 * A new SA demands another Q_Key. The answer for the broadcast group contains it, while
-	 * this join with the old Q_Key is under way.
+	 * A new SA demands another Q_Key. The answer about the broadcast group contains it, but
+	 * this join with the old Q_Key was sent before and is still open.
 	 */
 	g = sa_group_find(&r.sa, &u->ref.join.rec.mgid);
 	g->refuse = SA_STATUS_REQ_INVALID;

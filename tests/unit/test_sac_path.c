@@ -57,7 +57,7 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
 	assert_int_equal(r.sa.last_path.numb_path, 1);
 	assert_true(r.sa.last_path.reversible);
-	/* After this first query, the path is in the cache. */
+	/* This first query puts the path into the cache. */
 	assert_int_equal(get(&r, &w[0], 9), 0);
 	assert_int_equal(w[0].rec.dlid, 9);
 	assert_int_equal(r.sa.path_asks, 1);
@@ -65,8 +65,8 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 }
 
 /*
- * The user of a cached path may use it until the SA's answer expires, not for a full lifetime from
- * the moment of asking.
+ * The user of a cached path may use it only until the SA's answer expires, not for a whole lifetime
+ * from the time of the query.
  */
 static void test_cached_path_says_how_long_it_lives(void **state)
 {
@@ -122,8 +122,8 @@ static void test_I32_refused_path_backs_off_and_doubles(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(w.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * A user asks for the path every 10 ms for 40 s. The SA gets requests after 1 + 2 + 4 + 8 + 16 s,
-	 * and up to a quarter more.
+	 * A user asks for the path every 10 ms for 40 s, and the SA refuses. The SA must get
+	 * requests only after pauses of 1, 2, 4, 8 and 16 s, each up to a quarter longer.
 	 */
 	for (int i = 0; i < 4000; i++) {
 		int st = get(&r, &w, 9);
@@ -337,7 +337,8 @@ static void test_paths_are_listed(void **state)
 }
 
 /*
- * An entry is removed after its lifetime and the longest back-off, even if other paths are requested often meanwhile.
+ * An unused entry must be removed after its lifetime and the longest back-off, even if other paths
+ * are often asked for meanwhile.
  */
 static void test_path_that_nobody_asks_for_is_freed(void **state)
 {

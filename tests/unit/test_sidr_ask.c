@@ -86,7 +86,10 @@ static void test_no_path_in_the_partition_leads_to_the_default_P_Key(void **stat
 	assert_int_equal(r.last.pkey, RIG_PKEY);
 }
 
-/* Check that a failure is followed by further attempts after 1, 2, 4, 8, 16, 16 s, and up to a quarter more each. */
+/*
+ * Check that failed attempts are followed by further ones after 1, 2, 4, 8, 16, 16 s, each up to a
+ * quarter later.
+ */
 static void assert_backoff(enum sidr_why why, const char *text)
 {
 	start();
@@ -97,7 +100,10 @@ static void assert_backoff(enum sidr_why why, const char *text)
 	for (unsigned int i = 1; i < done; i++) {
 		ns_t base = ns_backoff(i, NS_SEC(1), NS_SEC(16));
 
-		/* If the server does not answer, CM_TRY_MS * (CM_RETRIES + 1) are added. */
+		/*
+		 * If the server does not answer, each attempt takes CM_TRY_MS * (CM_RETRIES + 1)
+		 * longer.
+		 */
 		assert_in_range(at[i] - at[i - 1], base, base + base / 4 + NS_SEC(4));
 	}
 }
@@ -149,7 +155,7 @@ static void test_status_other_than_0(void **state)
 	r.status = 0;
 	sidr_rig_run(&r, NS_SEC(20));
 	assert_int_equal(got.why, SIDR_OK);
-	/* A right answer ends the series of failures. */
+	/* A correct answer must end the series of failures. */
 	sidr_good(&ask);
 	assert_int_equal(ask.rounds, 0);
 }
@@ -220,7 +226,7 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 	sidr_rig_port(&r, true);
 	sidr_rig_run(&r, NS_SEC(1));
 	assert_int_equal(got.why, SIDR_OK);
-	/* The link goes down in the middle of a question. */
+	/* The link goes down while a SIDR request is open. */
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_MSEC(3));
 	sidr_rig_port(&r, false);
@@ -236,7 +242,7 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 static ib_gid
 	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
 
-/* All servers answer, but only the values from the last record are right. */
+/* All servers answer, but only the values that the last record's server gives are right. */
 static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {
 	if (done < SIDR_RIG_SERVICES)
@@ -250,7 +256,10 @@ static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now
 		sidr_again(a, now);
 }
 
-/* Register servers. There is a path to every GID here, but only the port with LID 2 exists. */
+/*
+ * Register @n servers. The SA has a path to the GID of each one, but only the port with LID 2
+ * exists.
+ */
 static void servers(unsigned int n)
 {
 	r.nrecs = n;
@@ -280,8 +289,8 @@ static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_othe
 }
 
 /*
- * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet, and one port could register any number of such
- * GIDs.
+ * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet. Such servers must not be
+ * asked, because one port could register any number of them.
  */
 static void test_servers_of_other_subnets_are_not_asked(void **state)
 {
@@ -303,13 +312,16 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 {
 	servers(SIDR_RIG_SERVICES);
 	start();
-	/* The pause between two servers is 1 s, and up to a quarter more. */
+	/* The pause before the next server is 1 s, and up to a quarter more. */
 	sidr_rig_run(&r, NS_SEC(SIDR_RIG_SERVICES) * 4 / 3);
 	assert_memory_equal(&ask.server_gid, &r.rec[r.nrecs - 1].gid, 16);
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 	assert_in_range(done, 2, SIDR_RIG_SERVICES);
 	assert_asked_once_each(done);
-	/* After a restart, and when the link is up again, the server that was right is asked first. */
+	/*
+	 * After a ClientReregister, and after the link was down, the server whose values were right
+	 * must be asked first.
+	 */
 	done = 0;
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_SEC(1));
@@ -323,7 +335,10 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 }
 
-/* The pause is 1 s before the next server, and 1, 2, 4, 8, 16 s before the next rounds, up to a quarter more each. */
+/*
+ * The pause before the next server is 1 s. The pauses before the next rounds are 1, 2, 4, 8, 16 s.
+ * Each is up to a quarter longer.
+ */
 static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state)
 {
 	static const unsigned int want[] = {
@@ -346,7 +361,10 @@ static void test_a_server_that_gave_right_values_before_is_asked_again_after_an_
 	start();
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
-	/* The SA loses its ServiceRecords for a moment. This does not count as a failure of the server. */
+	/*
+	 * The SA has no ServiceRecords for a moment. This must not count as a failure of the
+	 * server.
+	 */
 	r.service_status = SA_STATUS_NO_RECORDS;
 	sac_reregister(r.sac, r.net.now);
 	sidr_rig_run(&r, NS_MSEC(500));

@@ -13,7 +13,7 @@ static ib_gid gid(unsigned int n)
 	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + n);
 }
 
-/* Offer the servers @from to @to - 1, and return the number of the one that is chosen. */
+/* Offer the servers @from to @to - 1. Returns the number of the server that is chosen. */
 static unsigned int choose(unsigned int from, unsigned int to, bool *ret_last)
 {
 	ib_gid g;
@@ -84,8 +84,8 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * The next round begins with this server even if another server was chosen before the values of
-	 * this server's answer were known to be right.
+	 * This server has answered, so the next round must begin with it, even if another server
+	 * was chosen before it was known that the answer is right.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);
@@ -93,7 +93,7 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
-	/* When this server fails, all other servers are asked before it is asked again. */
+	/* When this server has failed, all other servers must be asked before it is asked again. */
 	for (unsigned int i = 0; i < 19; i++) {
 		sidr_order_failed(&o);
 		assert_true(choose(0, 20, &last) != k);
@@ -121,13 +121,13 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	assert_false(last);
 	sidr_order_failed(&o);
 	/*
-	 * All other servers are gone, so this server is asked again, as the only server of its
-	 * round.
+	 * The records of all other servers are gone, so this server is chosen again, as the only
+	 * server of its round.
 	 */
 	assert_int_equal(choose(0, 1, &last), 0);
 	assert_true(last);
 	sidr_order_failed(&o);
-	/* Another server has been added, and is the last one of this round. */
+	/* Another server has registered. It is chosen next, as the last server of this round. */
 	assert_int_equal(choose(0, 2, &last), 1);
 	assert_true(last);
 	sidr_order_failed(&o);
@@ -136,8 +136,8 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 }
 
 /*
- * A foreign port replaces all its records by new ones after each attempt. Nevertheless the right
- * server is asked.
+ * A foreign port replaces all its records by new ones after each attempt, so that there is always a
+ * server that was not asked yet. Nevertheless the right server must get its turn.
  */
 static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 {
@@ -147,7 +147,7 @@ static void test_new_records_all_the_time_do_not_hold_up_the_turn(void **state)
 		unsigned int from = 1 + i * (SERVERS - 1);
 		bool last;
 
-		if (i) /* in later rounds the right server is not the first record */
+		if (i) /* in later rounds another record comes before the right one */
 			sidr_order_offer(&o, &g);
 		if (!choose(from, from + SERVERS - 1, &last))
 			return;

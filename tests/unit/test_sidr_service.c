@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The ServiceRecords whose registrations the SA client renews (sac/service.c) */
+/* ServiceRecords of a port whose registrations the SA client renews (sac/service.c) */
 
 #include "check.h"
 #include "sidr_rig.h"
@@ -106,7 +106,7 @@ static void test_a_service_that_ends_is_deleted(void **state)
 
 static void test_a_service_that_ends_before_it_was_registered(void **state)
 {
-	/* The Set is on its way and cannot be cancelled, so a Delete follows. */
+	/* The Set has been sent and cannot be cancelled, so it must be followed by a Delete. */
 	add();
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(5));
@@ -122,7 +122,7 @@ static void test_a_service_that_ends_before_it_was_registered(void **state)
 	sac_service_withdraw(NULL, r.net.now);
 }
 
-/* Loses the next MADs of this method to the SA. */
+/* Lose the next MADs of this method that are sent to the SA. */
 static uint8_t lost_method;
 static unsigned int to_lose;
 
@@ -141,7 +141,10 @@ static void lose_next(uint8_t method, unsigned int n)
 	to_lose = n;
 }
 
-/* The registration waits for the end of the withdrawal, so a lost Delete cannot come after the Set. */
+/*
+ * The service ends and begins again. The new Set must wait until the Delete has ended, so that a
+ * repeated Delete cannot arrive after the Set.
+ */
 static void test_a_service_that_ends_and_begins_again_is_registered(void **state)
 {
 	add();
@@ -154,19 +157,22 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_true(sac_service_registered(svc));
 	assert_int_equal(r.deletes, 1);
 	/*
-	 * The remaining lease differs from the requested lease, so a Delete does not contain the
-	 * lease.
+	 * The record's lease has become shorter than the lease in the Set, so the component mask of
+	 * the Delete must not contain the lease.
 	 */
 	assert_int_equal(r.delete_mask,
 			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);
-	/* The lease of the service is renewed as before. */
+	/* The lease of the service must be renewed as before. */
 	sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE));
 	assert_in_range(r.registers, 3, 4);
 	assert_int_equal(r.deletes, 1);
 }
 
-/* The reverse case: the service ends, begins and ends while the Set is on its way. */
+/*
+ * The service ends, begins and ends again while the Set is on its way, so at last there must be no
+ * record.
+ */
 static void test_the_last_wish_wins(void **state)
 {
 	lose_next(MAD_METHOD_SET, 2);
@@ -179,7 +185,10 @@ static void test_the_last_wish_wins(void **state)
 	assert_int_equal(r.registers, 1);
 	assert_int_equal(r.deletes, 1);
 	assert_true(sac_idle(r.sac));
-	/* The service ends and begins again while the Set is on its way, so nothing is deleted. */
+	/*
+	 * The service ends and begins again while the Set is on its way, so nothing must be
+	 * deleted.
+	 */
 	lose_next(MAD_METHOD_SET, 2);
 	add();
 	sac_service_withdraw(svc, r.net.now);
@@ -234,7 +243,10 @@ static void test_two_registrations_of_one_service_are_refused(void **state)
 	assert_int_equal(r.registers, 2);
 }
 
-/* The SA is silent for longer than one request is repeated */
+/*
+ * The SA is silent for longer than the client repeats one request. The withdrawal must be tried
+ * again.
+ */
 static void test_a_withdrawal_is_repeated(void **state)
 {
 	add();
@@ -244,7 +256,10 @@ static void test_a_withdrawal_is_repeated(void **state)
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_false(r.has_record);
 	assert_int_equal(r.deletes, 1);
-	/* The attempts stop when the lease has run out, because the record ends with it. */
+	/*
+	 * The client stops trying when the lease has run out, because the SA then deletes the
+	 * record by itself.
+	 */
 	add();
 	sidr_rig_run(&r, NS_SEC(1));
 	lose_next(MAD_METHOD_DELETE, 1000);
@@ -264,7 +279,7 @@ static void test_a_withdrawal_survives_ClientReregister(void **state)
 	assert_false(r.has_record);
 }
 
-/* Other ports do not know the key, so they cannot delete or change the record. */
+/* Other ports do not know the ServiceKey, so they cannot delete or change the record. */
 static void test_the_record_has_a_ServiceKey(void **state)
 {
 	static const uint8_t none[16];
@@ -277,7 +292,7 @@ static void test_the_record_has_a_ServiceKey(void **state)
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(1));
 	assert_memory_equal(r.deleted.key, key, sizeof(key));
-	/* The key depends on the secret of the client. */
+	/* The ServiceKey depends on the secret of the SA client. */
 	sidr_rig_fini(&r);
 	sidr_rig_secret.k0++;
 	sidr_rig_init(&r);
@@ -328,7 +343,7 @@ static void test_records_that_are_no_answer_are_passed_over(void **state)
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	sac_reregister(r.sac, r.net.now);
 	assert_int_equal(status, -ENETDOWN);
-	/* A question that is open when the client ends is dropped; its user is not called. */
+	/* When the SA client is destroyed, an open query is dropped without a call of its user. */
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	answers = 0;
 	sidr_rig_fini(&r);

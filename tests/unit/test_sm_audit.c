@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Another program changes tables of nodes. No trap reports the changes, so no sweep follows. The
- * audit restores the tables.
+ * Another program changes tables of nodes. No trap reports such changes, so no sweep follows; the
+ * audit, which reads all tables in turn, must restore them.
  */
 #include "sm_net.h"
 
@@ -11,7 +11,7 @@
 #include "sm/group.h"
 #include "wire/mgid.h"
 
-#define ROUND NS_SEC(75) /* duration of a round: one minute, and some rounding of ticks */
+#define ROUND NS_SEC(75) /* duration of an audit round: one minute, with rounding */
 
 struct rig {
 	struct net net;
@@ -59,8 +59,8 @@ static void test_tables_that_somebody_changed_are_written_again(void **state)
 	memcpy(lft, r.s2->lft, sizeof(lft));
 	r.h->port[1].pkeys[0] = 0;
 	r.h->port[1].pkeys[1] = 0x8001; /* P_Key of a partition of which the port is no member */
-	r.s2->port[2].pkeys[0] = 0; /* P_Key that the switch enforces for this port */
-	/* SLtoVL entry 15 makes the port discard the packets that it should send */
+	r.s2->port[2].pkeys[0] = 0; /* P_Key with which the switch filters for this port */
+	/* With VL 15 in an SLtoVL entry, the port discards the packets that it should send. */
 	r.h->port[1].sltovl[0] = 15;
 	r.s2->sltovl[1 * 9 + 2][0] = 15;
 	memset(r.s2->lft, SMP_LFT_NONE, 20);
@@ -97,8 +97,8 @@ static void join(struct net *net, struct sm *sm, struct sm_group *g, const struc
 }
 
 /*
- * A switch with more than 16 ports, so that its MFT has two positions, with members at ports of
- * both positions.
+ * A switch with more than 16 ports, so that its MFT has two positions, and with members at ports of
+ * both positions. The test changes some entries.
  */
 static void test_multicast_tables_that_somebody_changed_are_written_again(void **state)
 {
@@ -138,12 +138,14 @@ static void test_multicast_tables_that_somebody_changed_are_written_again(void *
 	assert_non_null(strstr(r.net.last_warn, "somebody else changed the MFT of"));
 
 	s->mft[m][0] |= 1u << 7; /* a port that is no member gets the group */
-	s->mft[i][0] = 0x3ffffe; /* an MLID without a group leads to all ports */
+	s->mft[i][0] = 0x3ffffe; /* packets to an MLID without a group go to all ports */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_memory_equal(s->mft, before, sizeof(before));
 	assert_int_equal(status(&r).repairs, 3); /* one block, both of its positions */
 
-	/* The next round repairs nothing, so there were three repairs and three writes in all. */
+	/*
+	 * The next round has nothing to repair, so in all there were three repairs and three Sets.
+	 */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_int_equal(status(&r).repairs, 3);
 	assert_int_equal(s->mft_sets, sets + 3);
@@ -163,13 +165,13 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 	quiet = r.net.smps - before;
 	rig_down(&r);
 
-	/* With one read a second a round takes longer than a minute. */
+	/* With one read a second, a round of the audit takes longer than a minute. */
 	cfg.audit_rate = 1;
 	rig_up(&r, &cfg);
 	before = r.net.smps;
 	net_run(&r.net, r.net.now + 10 * ROUND);
 	smps = r.net.smps - before - quiet;
-	/* SMPs in both directions: the requests, and their answers */
+	/* Requests and answers are both counted. */
 	assert_in_range(smps, 2 * 700, 2 * 750);
 	r.h->port[1].pkeys[0] = 0;
 	net_run(&r.net, r.net.now + 5 * ROUND);
@@ -178,8 +180,8 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 }
 
 /*
- * If a node does not answer, the rest of its tables is skipped, and the tables of the next node are
- * read.
+ * A node does not answer. The audit must skip the rest of its tables, and read those of the next
+ * node.
  */
 static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 {
@@ -195,11 +197,11 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 		assert_true(net_join(s, silent));
 	next = net_ca(&net, 1);
 	net_join(s, next);
-	/* no light sweep runs, because it would notice that the node is gone */
+	/* No light sweep runs in this time, because it would notice that the node is gone. */
 	cfg.sweep_interval = 100 * ROUND;
 	sm = net_sm(s, &cfg);
 	assert_true(net_until_up(&net, sm, 1));
-	net_run(&net, net.now + NS_SEC(2)); /* wait for the sweep that follows the first one */
+	net_run(&net, net.now + NS_SEC(2)); /* a second sweep follows the first one */
 	silent->dead = true;
 	next->port[1].pkeys[0] = 0;
 	net_run(&net, net.now + ROUND);
@@ -209,8 +211,8 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 }
 
 /*
- * Another program changes tables all the time, and sweeps are requested all the time; the log gets
- * few lines.
+ * Another program changes tables all the time, and sweeps are requested all the time. The log must
+ * get only few lines about it.
  */
 static void test_the_log_stays_readable(void **state)
 {

@@ -10,11 +10,11 @@
 
 struct pair {
 	struct net net;
-	struct sm *a, *b; /* SMs on s1 and on s2; b may be NULL */
+	struct sm *a, *b; /* SMs on s1 and s2; b may be NULL */
 	uint64_t mkey; /* M_Key of the SMPs that ask() sends */
 };
 
-/* Two switches s1 and s2, joined by two cables, with a host on each */
+/* Two switches, s1 and s2, joined by two cables; each has one host. */
 static void pair_init(struct pair *t)
 {
 	struct net_node *s1, *s2;
@@ -131,12 +131,12 @@ static void test_master_hands_over_to_a_better_one(void **state)
 	run(&t, 2);
 	lid = t.net.node[2]->port[1].pi.lid;
 	t.b = start(&t, 1, 9);
-	/* Start the sweep that the trap of a changed capability would start. */
+	/* Start a sweep, as the trap about a changed capability would. */
 	sm_kick(t.a, "test", t.net.now);
 	run(&t, 5);
 	expect(&t, t.b, t.a);
 	assert_int_equal(t.net.node[2]->port[1].pi.lid, lid);
-	/* The new master makes all clients register again. */
+	/* The new master has made all ports register again. */
 	assert_int_equal(t.net.node[2]->port[1].reregisters, 2);
 	pair_fini(&t);
 }
@@ -163,8 +163,8 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 }
 
 /*
- * A standby that was master before finds other LIDs on the ports than in its memory. It keeps the
- * LIDs on the ports, because they are newer.
+ * A standby that was master before finds other LIDs on the ports than those that it remembers. It
+ * must keep the LIDs of the ports, because they are newer.
  */
 static void test_I16_lids_that_another_master_gave_stay(void **state)
 {
@@ -231,8 +231,8 @@ static void test_two_masters_of_merged_subnets_agree(void **state)
 }
 
 /*
- * Send one request from h1 to the SM of s1, as another SM would; store the status of the answer, or
- * -1.
+ * Send one request from h1 to the SM of s1, as another SM would. The status gets that of the
+ * answer, or -1 if there is none.
  */
 struct asked {
 	int status, calls;
@@ -287,8 +287,8 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 }
 
 /*
- * A standby SM on a host. It treats HANDOVER as OpenSM does: it answers, becomes master, and never
- * sends ACKNOWLEDGE.
+ * A standby SM on a host, which handles HANDOVER as OpenSM does: it answers, becomes master, and
+ * never sends ACKNOWLEDGE.
  */
 struct silent_sm {
 	struct mad_agent *agent;
@@ -354,8 +354,9 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 }
 
 /*
- * The better SM is still discovering when our sweep sends it a request. No trap reports when it has
- * become STANDBY.
+ * The other SM is the better one, but is still in the state DISCOVERING when this SM's sweep asks
+ * it. No trap reports when it has become STANDBY, so this SM must ask again, and then send
+ * HANDOVER.
  */
 static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
 {
@@ -439,7 +440,8 @@ static void test_control_in_the_wrong_state_is_refused(void **state)
 	t.a = start(&t, 0, 5);
 	run(&t, 2);
 	/*
-	 * A master accepts HANDOVER, and ACKNOWLEDGE if it waits for one, and refuses other Sets.
+	 * A master accepts HANDOVER, accepts ACKNOWLEDGE only if it waits for one, and refuses
+	 * other Sets of SMInfo.
 	 */
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_ACK, SM_KEY_DEFAULT, &a),
 			 MAD_STATUS_BAD_VALUE);
@@ -470,8 +472,8 @@ static void test_standby_is_disabled_and_enabled(void **state)
 	assert_int_equal(state_of(t.a), SMP_SM_NOT_ACTIVE);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, SM_KEY_DEFAULT, &a), 0);
 	/*
-	 * The node that sent STANDBY is no master, so the SM looks for the master itself, and finds
-	 * b.
+	 * The node that sent STANDBY is no master itself, so the SM must look for the master, and
+	 * find b.
 	 */
 	run(&t, 15);
 	expect(&t, t.b, t.a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guarantees of each routing engine: all ports reach each other and, if the engine guarantees it,
- * channels do not wait for each other in a circle (no credit loop).
+ * Guarantees of each routing engine: all ports must reach each other. If the engine guarantees it,
+ * there must be no credit loop, in which channels wait for each other in a circle.
  */
 #include "sm_net.h"
 
@@ -55,7 +55,7 @@ static void test_random_topologies(void **state)
 }
 
 /*
- * The smallest topology in which minimum hops give a credit loop. It shows that the check above
+ * The smallest topology in which shortest paths make a credit loop. It proves that the check above
  * finds a loop.
  */
 static void test_a_ring_of_five(void **state)

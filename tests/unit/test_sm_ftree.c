@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fat-tree routing: balance, shift permutations, LMC, trees with gaps, and topologies that are no fat trees. */
+/*
+ * Fat-tree routing: balance, shift permutations (each host sends to the host k places further),
+ * LMC, trees with gaps, and topologies that are no fat trees.
+ */
 #include "sm_net.h"
 
 #include <stdlib.h>
@@ -13,20 +16,24 @@
 #define SWITCHES 256
 #define HOSTS 256
 
-/* An extended generalised fat tree. Levels of switches are 0 .. levels - 1. */
+/*
+ * An extended generalised fat tree. The levels of its switches are 0 (leaf switches) to levels - 1.
+ */
 struct shape {
 	unsigned int levels;
 	unsigned int hosts; /* number of hosts at each leaf switch */
-	/* number of children of a switch at each level; not used for level 0 */
+	/*
+	 * number of children of a switch, by level; not used for level 0, whose children are hosts
+	 */
 	unsigned int children[LEVELS];
-	unsigned int parents[LEVELS]; /* number of parents of a switch at each level */
+	unsigned int parents[LEVELS]; /* number of parents of a switch, by level */
 	unsigned int parallel[LEVELS]; /* links to each parent */
 };
 
 static const struct shape two = { 2, 4, { 0, 4 }, { 4 }, { 1 } };
 static const struct shape two_parallel = { 2, 8, { 0, 6 }, { 4 }, { 2 } };
 static const struct shape three = { 3, 3, { 0, 3, 4 }, { 3, 3 }, { 1, 1 } };
-/* 2 * 3 links upwards for 6 hosts; a middle switch has 2 * 2 links down and 4 up */
+/* 2 * 3 links upwards for 6 hosts; a switch of the middle level has 2 * 2 links down and 4 up */
 static const struct shape three_parallel = { 3, 6, { 0, 2, 3 }, { 3, 2 }, { 2, 2 } };
 static const struct shape four = { 4, 2, { 0, 2, 2, 2 }, { 2, 2, 2 }, { 1, 1, 1 } };
 static const struct shape slim = { 3, 8, { 0, 4, 2 }, { 2, 4 }, { 1, 1 } };
@@ -36,15 +43,15 @@ static const struct shape *const shapes[] = { &two,  &two_parallel, &three, &thr
 struct tree {
 	struct net net;
 	const struct shape *shape;
-	unsigned int first[LEVELS + 1]; /* index in .sw of each level's first switch */
+	unsigned int first[LEVELS + 1]; /* index in .sw of the first switch, by level */
 	struct net_node *sw[SWITCHES], *host[HOSTS];
 	unsigned int nhosts;
 	struct sm *sm;
 };
 
 /*
- * subtrees() returns the number of subtrees whose top switches are at @level, columns() the number of top switches of
- * each.
+ * subtrees() returns the number of subtrees whose top switches are at @level. columns() returns the
+ * number of top switches that each of these subtrees has.
  */
 static unsigned int subtrees(const struct shape *s, unsigned int level)
 {
@@ -64,7 +71,7 @@ static unsigned int columns(const struct shape *s, unsigned int level)
 	return n;
 }
 
-/* Make the switches. Their GUIDs ascend in the order of creation; with a seed they are shuffled. */
+/* Make the switches. Their GUIDs ascend in the order of creation, unless a seed shuffles them. */
 static void make_switches(struct tree *t, uint64_t seed)
 {
 	unsigned int n = 0, order[SWITCHES];
@@ -104,7 +111,7 @@ static void link_level(struct tree *t, unsigned int l)
 	}
 }
 
-/* @absent: probability in percent that a host is omitted */
+/* Make the tree. @absent: percentage of hosts that are left out */
 static void tree_make(struct tree *t, const struct shape *shape, uint64_t seed, unsigned int absent)
 {
 	struct prng rnd;
@@ -173,7 +180,10 @@ static unsigned int index_of(const struct tree *t, const struct net_node *s)
 	return i;
 }
 
-/* Follow a packet from a host to the @nth LID of another host; calls @fn for each link from a switch. */
+/*
+ * Follow a packet from one host to the @nth LID of another host, and call @fn for each link that
+ * leaves a switch.
+ */
 static void follow(const struct tree *t, unsigned int from, unsigned int to, unsigned int nth,
 		   void (*fn)(uint16_t *link), uint16_t *links)
 {
@@ -189,14 +199,14 @@ static void follow(const struct tree *t, unsigned int from, unsigned int to, uns
 	}
 }
 
-#define SEEN 0x8000 /* flag of a link that packets to the current destination take */
+#define SEEN 0x8000 /* marks a link on the way to the current destination */
 
 static void mark(uint16_t *link)
 {
 	*link |= SEEN;
 }
 
-/* For each link from a switch: the number of hosts to which packets of other hosts cross this link */
+/* Returns, for each link that leaves a switch, the number of hosts for which it carries packets. */
 static uint16_t *loads(const struct tree *t, unsigned int nth)
 {
 	uint16_t *links = calloc(SWITCHES * 256ul, sizeof(*links));
@@ -215,7 +225,10 @@ static uint16_t *loads(const struct tree *t, unsigned int nth)
 	return links;
 }
 
-/* All links upwards from a level have the same load, and so have all links downwards. */
+/*
+ * Check that all upward links of a level have the same load, and that all downward links of a level
+ * have, too.
+ */
 static void assert_balanced(const struct tree *t, unsigned int nth, bool full_bisection)
 {
 	uint16_t *links = loads(t, nth);
@@ -267,9 +280,9 @@ static void count(uint16_t *link)
 }
 
 /*
- * Check that no link is shared if every host sends to the host that is @k places further in the order of leaf
- * switches and ports. @wrap: the last hosts send to the first ones; this shares no link only if no leaf switch lacks
- * a host
+ * Let every host send to the host that is @k places further, in the order of leaf switches and
+ * ports, and check that no link has two of these flows. @wrap: the last hosts send to the first
+ * ones; only if each leaf switch has all its hosts, no link has two flows then, too
  */
 static void assert_shift_is_free(const struct tree *t, unsigned int k, unsigned int nth, bool wrap)
 {
@@ -314,7 +327,10 @@ static void test_lmc(void **state)
 			for (unsigned int k = 1; k < t.nhosts && shapes[i] != &slim; k++)
 				assert_shift_is_free(&t, k, nth, true);
 		}
-		/* the LIDs of a port use different links, if there are enough links */
+		/*
+		 * The paths to the LIDs of one port must use different links, as far as there are
+		 * enough links.
+		 */
 		for (unsigned int h = shapes[i]->hosts; h < t.nhosts; h++) {
 			const struct net_port *p = &t.host[h]->port[1];
 			unsigned int links = shapes[i]->parents[0] * shapes[i]->parallel[0], n = 0;
@@ -331,7 +347,7 @@ static void test_lmc(void **state)
 	}
 }
 
-/* Take links out, as long as no node is cut off. */
+/* Remove random links of the fabric. */
 static void damage(struct tree *t, struct prng *rnd, unsigned int links)
 {
 	for (unsigned int i = 0; i < links; i++) {
@@ -356,7 +372,10 @@ static void test_broken_trees(void **state)
 			prng_seed(&rnd, seed);
 			damage(&t, &rnd, (unsigned int)seed);
 			tree_route(&t, seed % 2 ? 0 : 1);
-			/* nodes that a cut separated from the manager are not in the database */
+			/*
+			 * Nodes that the removed links have separated from the manager are not in
+			 * the database.
+			 */
 			for (struct sm_port *p = sm_db_end_port(sm_db(t.sm), NULL); p;
 			     p = sm_db_end_port(sm_db(t.sm), p)) {
 				struct sm_path path;
@@ -377,7 +396,10 @@ static void test_broken_trees(void **state)
 	assert_true(fat * 4 >= all * 3); /* most of them are still fat trees */
 }
 
-/* If a leaf switch lacks one link of its family, only the destinations of this link get other links. */
+/*
+ * If a leaf switch has lost one link, only the destinations whose packets used this link may get
+ * other links.
+ */
 static void test_one_cable_moves_its_own_destinations_only(void **state)
 {
 	uint8_t before[256];
@@ -401,7 +423,10 @@ static void test_one_cable_moves_its_own_destinations_only(void **state)
 	tree_end(&t);
 }
 
-/* The topology has the host of a manager above the leaf switches, and a leaf switch whose hosts are all down. */
+/*
+ * A host with a manager is cabled to a switch above the leaf switches, and all hosts of one leaf
+ * switch are down.
+ */
 static void test_hosts_above_and_empty_leaves(void **state)
 {
 	struct tree t;
@@ -445,7 +470,10 @@ static void test_another_topology_is_routed_by_updn(void **state)
 	tree_end(&t);
 }
 
-/* After cables were pulled and plugged in, the tables are those of a manager that never saw another topology. */
+/*
+ * After cables were pulled and plugged in again, the tables must be those of a manager that has
+ * never seen another topology.
+ */
 static void test_tables_follow_from_the_topology_alone(void **state)
 {
 	struct sm_cfg cfg = sm_cfg_default();

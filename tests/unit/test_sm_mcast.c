@@ -107,7 +107,10 @@ static void on_hit(void *ctx, struct net_port *p)
 	}
 }
 
-/* Check that every receiver except the sender gets exactly one copy, and all other ports none. */
+/*
+ * Check that every receiver except the sender gets exactly one copy, and that no other port gets
+ * any.
+ */
 static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t mlid,
 			    const bool *receives)
 {
@@ -124,8 +127,8 @@ static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t 
 }
 
 /*
- * Three switches in a triangle, s1 - s2 - s3 - s1; hosts h1 h2 on s1, h3 h4 on s2, h5 h6 on s3 are
- * nodes 3 .. 8
+ * Three switches in a triangle, s1 - s2 - s3 - s1. The hosts h1 h2 on s1, h3 h4 on s2 and h5 h6 on
+ * s3 are the nodes 3 .. 8.
  */
 static void triangle(struct net *net)
 {
@@ -138,7 +141,7 @@ static void triangle(struct net *net)
 	for (unsigned int i = 0; i < 6; i++) {
 		struct net_node *h = net_ca(net, 1);
 
-		/* ports 16 and 17, which are in the second position of an MFT */
+		/* Ports 16 and 17 belong to the second position of an MFT. */
 		net_link(net->node[i / 2], 16 + i % 2, h, 1);
 	}
 }
@@ -177,13 +180,13 @@ static void test_R16_to_R20_parameters_of_the_broadcast_group(void **state)
 	rig_up(&r, r.net.node[0]);
 	g = sm_group_next(r.sm, NULL);
 	assert_true(g->rec.qkey & IB_QKEY_CONTROLLED); /* R16: controlled Q_Key */
-	/* Clause R17: the MTU that every link supports */
+	/* Clause R17: the group's MTU is one that every link of the members supports. */
 	assert_int_equal(g->rec.mtu_code, IB_MTU_2048);
-	/* Clause R18: in one subnet, TClass, FlowLabel and HopLimit are 0 */
+	/* Clause R18: in a single subnet, TClass, FlowLabel and HopLimit are 0. */
 	assert_int_equal(g->rec.tclass, 0);
 	assert_int_equal(g->rec.flow_label, 0);
 	assert_int_equal(g->rec.hop_limit, 0);
-	assert_int_equal(g->rec.sl, 0); /* Clause R19: the SL of the link's multicast packets */
+	assert_int_equal(g->rec.sl, 0); /* Clause R19: SL of the link's multicast packets */
 	assert_int_equal(g->rec.scope, 2); /* R20: link-local scope */
 	assert_int_equal(mgid_scope(&g->rec.mgid), 2);
 	assert_int_equal(g->rec.pkey, 0xffff);
@@ -205,7 +208,10 @@ static void test_R17_group_mtu_is_not_above_a_link(void **state)
 	rig_down(&r);
 }
 
-/* The link of h5 has a smaller MTU, but h5 does not belong to the partition. */
+/*
+ * The link of h5 has a smaller MTU. h5 does not belong to the partition, so this MTU must not
+ * matter.
+ */
 static void test_R17_only_the_members_links_count(void **state)
 {
 	struct sm_partitions *ps;
@@ -271,7 +277,7 @@ static void test_R17_a_smaller_member_is_said_where_others_would_lose(void **sta
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_string_equal(r.net.last_warn, ""); /* the warning is not repeated */
-	/* Load the partitions again, as the log line advises. */
+	/* Load the partitions again, as the log line tells the administrator to do. */
 	sm_set_partitions(r.sm, sm_partitions_default(), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(sm_group_next(r.sm, NULL)->rec.mtu_code, IB_MTU_1024);
@@ -316,7 +322,7 @@ static void test_I24_send_only_members_get_a_way_in_and_nothing_back(void **stat
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
-	/* From s1 no copies are sent to s2 and s3. */
+	/* s1 must send no copies to s2 and s3, which have no members. */
 	assert_int_equal(
 		net_flood(host(&r, 1), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 0);
 	rig_down(&r);
@@ -331,7 +337,7 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
 	g = make_group(&r, 1);
-	/* The tree was built for the first member, on s1, but all receivers are on s2. */
+	/* The tree was built for the first member, which is on s1, but all receivers are on s2. */
 	join(&r, g, host(&r, 1), MCM_JOIN_SEND_ONLY_FULL);
 	join(&r, g, host(&r, 3), MCM_JOIN_FULL);
 	join(&r, g, host(&r, 4), MCM_JOIN_FULL);
@@ -344,7 +350,8 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 }
 
 /*
- * s1 has no MFT. The tree connects s2 and s3 by their own cable, and hosts on s1 cannot be reached.
+ * s1 does not support multicast, so it has no MFT. The tree must connect s2 and s3 by their own
+ * cable, without the hosts on s1.
  */
 static void test_a_switch_without_multicast_is_gone_around(void **state)
 {
@@ -368,7 +375,8 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 	assert_string_equal(r.net.last_warn, "");
 	/*
 	 * A member may be unreachable, for example because it joined before its switch lost its
-	 * tables. The other members get packets, and the log has a line about this member.
+	 * tables. The other members must get packets, and the log must have a line about this
+	 * member.
 	 */
 	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
@@ -378,7 +386,8 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 }
 
 /*
- * Three switches in a line. The middle one has room for few groups, so other groups are cut in two.
+ * Three switches in a line. The middle one has room for few groups, so the members of any further
+ * group are in two separate parts. The part with more members must get the tree.
  */
 static void test_the_part_with_most_members_has_the_tree(void **state)
 {
@@ -482,7 +491,7 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(a.calls + b.calls, 0);
 	while (!b.calls) {
-		/* A join is answered only when the MFTs have been written. */
+		/* The SM reports that the join is done only after the MFTs were written. */
 		net_run(&r.net, timers_next(&r.net.timers));
 	}
 	assert_int_equal(a.calls, 1);
@@ -495,7 +504,7 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 		assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
 		assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	}
-	/* When nothing needs to be written, the join is answered at once. */
+	/* No MFT needs to be written for this join, so it is done at once. */
 	b.calls = 0;
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(b.calls, 1);
@@ -560,7 +569,7 @@ static void test_groups_survive_a_resweep_and_a_cut_link(void **state)
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
-	/* Nothing has changed, so no MFT is written. */
+	/* The tree has not changed, so no MFT is written. */
 	assert_int_equal(
 		r.net.node[0]->mft_sets + r.net.node[1]->mft_sets + r.net.node[2]->mft_sets, sets);
 	for (unsigned int port = 1; port <= 2; port++) {
@@ -629,7 +638,10 @@ static void test_I22_mlids_run_out(void **state)
 
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
-	/* The switches have room for NET_MLIDS groups, one of which is the broadcast group. */
+	/*
+	 * The switches have room for NET_MLIDS groups. The broadcast group is one of them, and this
+	 * loop makes the others.
+	 */
 	for (unsigned int i = 1; i < NET_MLIDS; i++)
 		make_group(&r, i);
 	rec.mgid.raw[0] = 0xff;
@@ -644,7 +656,7 @@ static void test_I22_mlids_run_out(void **state)
 }
 
 /*
- * Members join and leave during sweeps, and links go up and down. In the end all packets are
+ * Members join and leave during sweeps, and links go up and down. In the end all packets must be
  * delivered correctly.
  */
 static void storm(uint64_t seed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer behind an external port answers SMPs as if there were a subnet without end behind the port. Each test uses
- * another way to do so.
+ * A hostile peer behind an external port answers SMPs as if there were an endless subnet behind
+ * this port. Each test uses another way to pretend this.
  */
 #include "sm_net.h"
 
@@ -77,7 +77,7 @@ static void assert_hosts_connected(struct rig *r)
 
 static void test_nodes_behind_an_external_port_are_bounded(void **state)
 {
-	/* Few switches with many ports, or many switches with few ports. */
+	/* The peer shows few switches with many ports, or many switches with few ports. */
 	static const unsigned int ports[] = { 254, 3 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -93,7 +93,7 @@ static void test_nodes_behind_an_external_port_are_bounded(void **state)
 		assert_non_null(
 			strstr(r.net.last_err, "\"s1 HCA-1\" port 20 are more than 64 nodes"));
 		assert_hosts_connected(&r);
-		/* The limit is logged once, not in each sweep. */
+		/* The SM must log once that the limit was reached, and not in each sweep. */
 		r.net.errors = 0;
 		for (uint64_t gen = 2; gen < 6; gen++) {
 			sm_kick(r.sm, "test", r.net.now);
@@ -153,8 +153,8 @@ static void test_what_is_slow_behind_an_external_port_is_waited_for_30_s(void **
 }
 
 /*
- * The peer causes a sweep every 100 ms for a minute, each with dozens of faults. The log gets a line now and then,
- * and a fault elsewhere is logged nevertheless.
+ * For a minute the peer causes a sweep every 100 ms, with dozens of faults in each. The log must
+ * get only few lines about this, but a fault elsewhere in the fabric must be logged.
  */
 static void log_stays_short(struct rig *r, const char *word)
 {
@@ -171,7 +171,10 @@ static void log_stays_short(struct rig *r, const char *word)
 	assert_non_null(strstr(r->net.last_err, "such lines were left out"));
 	assert_hosts_connected(r);
 
-	/* Sweep twice, because the first sweep may spend the log's allowance on the peer. */
+	/*
+	 * Sweep twice, because in the first sweep the peer may use up the number of lines that the
+	 * log allows.
+	 */
 	r->net.node[2]->info.node_type = 9;
 	for (unsigned int i = 0; i < 2; i++) {
 		sm_kick(r->sm, "test", r->net.now);
@@ -198,7 +201,7 @@ static void test_faults_behind_an_external_port_do_not_fill_the_log(void **state
 	log_stays_short(&r, "refuses");
 }
 
-/* The bound does not apply to nodes of the own fabric. */
+/* The bound on nodes behind an external port must not apply to nodes of the own fabric. */
 static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 {
 	struct rig r;
@@ -214,8 +217,9 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 }
 
 /*
- * A CA has a second port, to which the route is one hop longer than to the port's switch. A directed route has at
- * most 63 hops, so behind a switch at 63 hops the SMP takes the route to the CA's first port.
+ * The second port of a CA is one hop further away than the port's switch. A directed route has at
+ * most 63 hops, so if this switch is 63 hops away, SMPs about the second port must take the route
+ * to the first one.
  */
 static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)
 {

@@ -138,12 +138,15 @@ static void test_flags_and_names(void **state)
 	assert_int_equal(p->rule[2].kind, SM_MEMBER_ALL_CAS);
 	assert_int_equal(p->rule[3].kind, SM_MEMBER_ALL_ROUTERS);
 	assert_int_equal(find(ps, "0x0022")->pkey, 0x22);
-	/* P_Keys that are given later in the file are not assigned automatically. */
+	/*
+	 * A P_Key that a later line of the file gives must not be assigned automatically to a
+	 * partition before it.
+	 */
 	assert_int_equal(find(ps, "Auto")->pkey, 2);
 	assert_int_equal(find(ps, "Late")->pkey, 0x33);
 	/*
-	 * The default partition exists although the file does not contain it; its members are
-	 * limited.
+	 * The default partition exists although the file does not define it; all its members are
+	 * limited ones.
 	 */
 	assert_int_equal(find(ps, "Default")->nrules, 0);
 	assert_int_equal(ps->n, 5);
@@ -166,8 +169,8 @@ static void test_R16_default_table(void **state)
 	assert_null(sm_partitions_find(ps, 0x8001));
 	sm_partitions_free(ps);
 	/*
-	 * An empty file is different from no file: the default partition has no group and limited
-	 * members only.
+	 * With an empty file, unlike with no file, the default partition has no group, and all its
+	 * members are limited ones.
 	 */
 	empty = parse("# nothing\n");
 	p = find(empty, "Default");
@@ -245,7 +248,7 @@ static void test_every_prefix_of_a_file_is_read_or_refused(void **state)
 		" 0x12, SELF; # end\n=7:ALL;";
 
 	for (size_t len = 0; len <= sizeof(text) - 1; len++) {
-		/* An exact copy, so that the sanitizer notices reads beyond its end. */
+		/* Parse an exact copy, so that the sanitizer notices reads beyond its end. */
 		char *copy = malloc(len ? len : 1), err[200] = "";
 		struct sm_partitions *ps = NULL;
 		int rc;
@@ -258,7 +261,10 @@ static void test_every_prefix_of_a_file_is_read_or_refused(void **state)
 	}
 }
 
-/* --- partitions applied to a subnet of s1 (with the SM) and h1 .. h4 on it (nodes 1 .. 4) */
+/*
+ * --- partitions in a subnet of one switch s1, on which the SM runs (node 0), and its hosts h1 ..
+ * h4 (nodes 1 .. 4)
+ */
 
 struct rig {
 	struct net net;
@@ -328,11 +334,11 @@ static void test_I26_tables_of_cas_and_switch_ports(void **state)
 	TABLE(host(&r, 2), 0x7fff, 0x0001);
 	TABLE(host(&r, 3), 0x8002, 0x0002, 0x7fff);
 	TABLE(host(&r, 4), 0x7fff);
-	/* The SM's own port is a full member, so that limited members reach the SA. */
+	/* The SM's own port must be a full member, so that limited members can reach the SA. */
 	TABLE(&r.net.node[0]->port[0], 0xffff, 0x8001);
 	/*
-	 * Switch ports enforce in both directions. They have full P_Keys, which limited members
-	 * match too.
+	 * The switch ports filter P_Keys in both directions. Their tables have the full P_Keys,
+	 * which match limited members as well.
 	 */
 	for (unsigned int i = 1; i <= 4; i++) {
 		const struct net_port *sp = host(&r, i)->peer;
@@ -374,7 +380,10 @@ static void test_no_enforcement_when_told_so(void **state)
 	assert_int_equal(net.node[0]->port[1].pkey_sets, 0);
 	sm_destroy(sm);
 
-	/* An earlier SM had switched enforcement on; now it is switched off. */
+	/*
+	 * An earlier SM has enabled P_Key enforcement, so this SM, which is configured not to use
+	 * it, must disable it.
+	 */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	assert_true(net.node[0]->port[1].pi.part_enforce_in);
@@ -397,8 +406,8 @@ static void test_I26_reload_keeps_indices_and_rewrites(void **state)
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(1));
 	/*
-	 * QPs are bound to indices, so 0x8003 stays at index 3, and the new P_Key is put into the
-	 * gap.
+	 * QPs refer to P_Keys by index. So 0x8003 must stay at index 3, and the new P_Key must be
+	 * written to the free entry before it.
 	 */
 	TABLE(host(&r, 1), 0x7fff, 0x8001, 0x8004, 0x8003);
 	TABLE(host(&r, 1)->peer, 0xffff, 0x8001, 0x8004, 0x8003);
@@ -420,7 +429,7 @@ static void test_I26_removed_partition_ends_memberships(void **state)
 	gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, host(&r, 2)->guid);
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, NULL, NULL, r.net.now), 0);
 
-	/* h2 is removed from the partition, and h1 is still a member. */
+	/* h2 is no member of the partition any more, but h1 still is one. */
 	sm_set_partitions(
 		r.sm, parse("Default=0x7fff, ipoib : ALL=full;\nLab=0x8001, ipoib : \"h1\"=full;"),
 		r.net.now);
@@ -496,7 +505,9 @@ static void test_table_too_small_is_said(void **state)
 	sm_set_partitions(sm, parse(text), net.now);
 	assert_true(net_until_up(&net, sm, 1));
 	/*
-	 * The CA's 64 entries hold the 41 P_Keys in two blocks, but the switch's 8 entries do not.
+	 * The 41 P_Keys fit into the CA's table of 64 entries, in two blocks, but not into the
+	 * switch's table of 8 entries. So the switch cannot enforce P_Keys for this port, and an
+	 * error must be logged.
 	 */
 	assert_int_equal(h->port[1].pkeys[40], 0x8000 + 40);
 	assert_false(s->port[1].pi.part_enforce_in);
@@ -505,7 +516,10 @@ static void test_table_too_small_is_said(void **state)
 	net_fini(&net);
 }
 
-/* Check the SLtoVL maps of s1 between all ports in use, and of the hosts */
+/*
+ * Check the SLtoVL tables of s1, for all pairs of ports in use, and of the hosts: SL n must use VL
+ * n modulo @vls.
+ */
 static void assert_vls_below(struct rig *r, unsigned int vls)
 {
 	const struct net_node *s = r->net.node[0];
@@ -529,7 +543,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 
 	rig_up(&r, "Default=0x7fff,ipoib:ALL=full;");
 	assert_int_equal(r.net.node[0]->sltovl_sets + r.net.node[1]->sltovl_sets, 0);
-	/* From the first SL other than 0 on, SLtoVL tables are written. */
+	/* As soon as a partition has an SL other than 0, the SM writes SLtoVL tables. */
 	sm_set_partitions(r.sm, parse("Default=0x7fff,ipoib:ALL=full; Lab=1,ipoib,sl=6:ALL=full;"),
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
@@ -539,7 +553,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	assert_int_equal(r.net.node[0]->sltovl_sets, sets);
-	/* A host that was reset gets its tables again. */
+	/* A host was reset, so it must get its tables again. */
 	net_reset(r.net.node[2]);
 	net_cut(r.net.node[2], 1, false);
 	net_run(&r.net, r.net.now + NS_SEC(3));

@@ -12,7 +12,10 @@
 
 #define SEEDS 40
 
-/* A partition with SL 1 makes the SM write SLtoVL tables, too. */
+/*
+ * The SL in the format is chosen by the test; with an SL other than 0 the SM writes SLtoVL tables,
+ * too.
+ */
 #define PARTITIONS "Default=0x7fff, ipoib, sl=%u : ALL=limited, SELF=full;\nLab=0x0001 : ALL=full;"
 
 static void set_partitions(struct net *net, struct sm *sm, unsigned int sl)
@@ -70,7 +73,10 @@ static struct sm *sm_make(struct net *net, uint64_t seed)
 	return sm;
 }
 
-/* Write the PortInfo of a port; without its LIDs, which depend on the order in which nodes were found, if !@lids */
+/*
+ * Write the PortInfo of a port to @ret. If @lids is false, LIDs are left out, because they depend
+ * on the order of discovery.
+ */
 static void info_of(const struct net_port *p, bool lids, uint8_t ret[SMP_PORT_INFO_LEN])
 {
 	struct smp_port_info pi = p->pi;
@@ -113,7 +119,10 @@ static void same_net(const struct net *a, const struct net *b, bool lids, uint64
 	}
 }
 
-/* A port in Init costs two Sets: one configures and arms it, one activates it. */
+/*
+ * Check that a port in Initialize got two Sets of PortInfo: one configures and arms it, the other
+ * activates it.
+ */
 static void two_sets(struct net_port *p, void *ctx)
 {
 	bool linked = p->num && p->peer;
@@ -126,8 +135,9 @@ static void two_sets(struct net_port *p, void *ctx)
 }
 
 /*
- * Ports that are Armed already, because an earlier SM armed them, are configured before they are activated. Ports in
- * Init are configured by the Set that arms them. All ports and tables are the same in the end.
+ * Some ports are Armed already by an earlier SM, so they need a Set for their configuration alone
+ * before they are activated. Ports in Initialize are configured by the Set that arms them. In the
+ * end all ports and tables must be the same in both cases.
  */
 static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 {
@@ -151,7 +161,10 @@ static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 	}
 }
 
-/* The same if SMPs get lost, so that Sets are repeated and refused, because the port has changed its state already. */
+/*
+ * The same comparison while SMPs are lost. Sets are then repeated, and the port refuses the
+ * repetition if the first one has changed its state already.
+ */
 static void test_I5_arming_configures_when_answers_are_lost(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -175,7 +188,10 @@ static void test_I5_arming_configures_when_answers_are_lost(void **state)
 	}
 }
 
-/* The answer to a refused Set may show what was asked, not the state of the port. */
+/*
+ * A port refuses a Set, and its answer may contain the values of the request, not its real state.
+ * So the SM must not take the port for Armed.
+ */
 static void test_I5_a_port_that_refuses_to_be_armed_stays_in_init(void **state)
 {
 	struct net_node *s, *h;

@@ -11,8 +11,8 @@
 #include "wire/mgid.h"
 
 /*
- * State that an SM must keep when answers get lost, or when the administrator changes partitions
- * faster than it sweeps.
+ * State that an SM must keep when answers are lost, and when the administrator changes partitions
+ * faster than the SM sweeps.
  */
 
 static struct sm_partitions *parse(const char *text)
@@ -25,7 +25,7 @@ static struct sm_partitions *parse(const char *text)
 	return ps;
 }
 
-/* Two switches, the first with the SM, and a CA with one port on each. */
+/* Two switches, the first of which has the SM, and a CA with one port on each switch */
 struct rig {
 	struct net net;
 	struct net_node *s1, *s2, *h;
@@ -64,8 +64,8 @@ static uint64_t generation(const struct sm *sm)
 static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
 	/*
-	 * The port stops answering after @after SMPs of the sweep that finds it again. Its LID does
-	 * not change.
+	 * The port was away. It stops answering again after @after SMPs of the sweep that finds it.
+	 * Its LID must not change.
 	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;
@@ -89,7 +89,7 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 			fail_msg("dead after %u SMPs: it has lost its memberships and is not told",
 				 after);
 
-		/* After the acknowledgement, ClientReregister is not sent again. */
+		/* The port has acknowledged ClientReregister, so it must not get it again. */
 		before = r.h->port[1].reregisters;
 		sm_kick(r.sm, "test", r.net.now);
 		net_run(&r.net, r.net.now + NS_SEC(3));
@@ -99,8 +99,8 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 }
 
 /*
- * The answers of a switch get lost. A CA port is behind the switch; the other port of the CA is
- * reached by another way.
+ * The answers of a switch are lost. One port of a CA is behind this switch; the SM still reaches
+ * the other port of the CA by another way.
  */
 static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
 {
@@ -157,7 +157,10 @@ static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(vo
 	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
-	/* No table was written. Otherwise the port could not know that it has to join again. */
+	/*
+	 * Check that no P_Key table was written. If one were written, the membership would end, and
+	 * the port could not know that it has to join again.
+	 */
 	assert_int_equal(r.h->port[1].pkey_sets, sets);
 	assert_int_equal(lab_group(&r)->nmembers, 1);
 	rig_down(&r);
@@ -182,7 +185,7 @@ static void test_I26_a_join_in_mid_sweep_does_not_outlive_the_pkey(void **state)
 
 	rig_up(&r, WITH_H, NULL);
 	sm_set_partitions(r.sm, parse(WITHOUT_H), r.net.now);
-	lab_join(&r); /* the join is granted, because the port's tables still have the P_Key */
+	lab_join(&r); /* the port's own table still has the P_Key, so the SA grants the join */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	rig_down(&r);
@@ -197,7 +200,7 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 
 	rig_up(&r, WITH_H, NULL);
 	lab_join(&r);
-	/* A second group with the parameters of the partition's broadcast group. */
+	/* Make a second group with the parameters of the partition's broadcast group. */
 	mgid = lab_group(&r)->rec.mgid;
 	mgid.raw[15] = 0x16;
 	{
@@ -226,8 +229,8 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	assert_null(sm_group_find(r.sm, &mgid));
 	/*
-	 * Members may not have subscribed to trap 67, so they get ClientReregister; other ports do
-	 * not.
+	 * Members of the groups that ended may not have subscribed to trap 67 (group deleted), so
+	 * they must get ClientReregister. Other ports must not.
 	 */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(r.h->port[1].reregisters, before + 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compare LFTs with the rule for routes in its simplest form, one destination after the other. */
+/*
+ * Compare the SM's LFTs with the rule for routes in its simplest form, which computes one
+ * destination after the other.
+ */
 #include "check.h"
 
 #include <errno.h>
@@ -18,8 +21,8 @@ static const struct sm_node *attached(const struct sm_port *p, uint8_t *ret_port
 }
 
 /*
- * Compute the number of links from each switch to @d by a breadth-first search, without the SM's
- * matrix.
+ * Compute the number of links from each switch to @d by a breadth-first search, which does not use
+ * the SM's matrix of hops.
  */
 static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *hops)
 {
@@ -42,8 +45,8 @@ static void hops_to(const struct sm_db *db, const struct sm_node *d, uint8_t *ho
 }
 
 /*
- * Find the ports of @n that lead one hop nearer to the destination; @hops has the hops from each
- * switch to it.
+ * Find the ports of @n that lead one hop nearer to the destination. @hops: number of hops from each
+ * switch to the destination
  */
 static unsigned int nearer(const struct sm_node *n, const uint8_t *hops, uint8_t *ret)
 {
@@ -102,7 +105,7 @@ static void test_fewest_hops_then_ports_in_turn(void **state)
 	}
 }
 
-/* The tables do not depend on the number of slices in which they are computed. */
+/* The SM computes LFTs in slices of time. The tables must not depend on the number of slices. */
 static void test_slices_change_nothing(void **state)
 {
 	struct sm_router *r = NULL;
@@ -150,7 +153,7 @@ static void test_slices_change_nothing(void **state)
 	net_fini(&net);
 }
 
-/* A ring of @n - 5 switches with some chords, and five switches without a link */
+/* Make a ring of @n - 5 switches with some chords, and five switches without a link. */
 static void graph_make(struct sm_routes *rt, struct prng *rnd, uint32_t n)
 {
 	bool *linked = calloc((size_t)n * n, sizeof(*linked));
@@ -175,7 +178,10 @@ static void graph_make(struct sm_routes *rt, struct prng *rnd, uint32_t n)
 	free(linked);
 }
 
-/* Hops and ports that are computed for many switches at once are those that are computed one by one. */
+/*
+ * Hops and ports computed for many switches at once must be equal to those computed for one switch
+ * at a time.
+ */
 static void test_many_at_once_are_one_by_one(void **state)
 {
 	static const uint32_t sizes[] = { 1, 7, 8, 300, 2 * ROUTE_ROWS };

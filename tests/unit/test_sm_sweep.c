@@ -68,7 +68,7 @@ static unsigned int total_sets(const struct net *net)
 	return sum;
 }
 
-/* Two switches joined by @parallel cables, with two hosts each: h1 h2 on s1, h3 h4 on s2. */
+/* Two switches, joined by @parallel cables, with two hosts on each: h1 h2 on s1, h3 h4 on s2. */
 static void two_switches(struct net *net, unsigned int parallel)
 {
 	struct net_node *s1 = net_switch(net, 12), *s2 = net_switch(net, 12);
@@ -79,7 +79,7 @@ static void two_switches(struct net *net, unsigned int parallel)
 		net_join(i < 2 ? s1 : s2, net_ca(net, 1));
 }
 
-/* Three switches, each with a cable to both others and one CA */
+/* Three switches, each with a cable to both others and one CA. */
 static void ring_of_switches(struct net *net, struct net_node *s[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -197,7 +197,8 @@ static void test_random_topologies_with_losses(void **state)
 }
 
 /*
- * 4 leaves and 3 spines with 6 hosts on each leaf: the 18 hosts on other leaves are divided among 3 uplinks, 6 each.
+ * 4 leaf switches with 6 hosts each, and 3 spine switches. For each leaf switch the 18 hosts on
+ * other leaf switches must be divided among its 3 uplinks, 6 for each.
  */
 static void test_balance_over_equal_ways(void **state)
 {
@@ -268,7 +269,10 @@ static void test_I16_lids_stay_over_resweep_and_restart(void **state)
 	assert_true(net_until_up(&net, sm, 2));
 	sm_destroy(sm);
 
-	/* An SM on another node, which discovers the nodes in another order. */
+	/*
+	 * An SM on another node discovers the nodes in another order, but must compute the same
+	 * tables.
+	 */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
 	for (unsigned int i = 0; i < net.n; i++)
@@ -293,12 +297,12 @@ static void test_I16_lid_waits_for_its_port(void **state)
 	net_cut(h, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_null(sm_db_port_by_lid(sm_db(sm), lid));
-	/* A new host does not get the LID of the absent one. */
+	/* A new host must not get the LID of the absent host. */
 	net_join(net.node[0], net_ca(&net, 1));
 	sm_kick(sm, "test", net.now);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_not_equal(net.node[net.n - 1]->port[1].pi.lid, lid);
-	/* After a power cycle the host has its LID again. */
+	/* The host comes back after a power cycle, and must get its former LID. */
 	net_reset(h);
 	net_cut(h, 1, false);
 	net_run(&net, net.now + NS_SEC(3));
@@ -329,7 +333,10 @@ static void test_I16_configured_lids(void **state)
 	net_fini(&net);
 }
 
-/* IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop, which an earlier SM may have lowered. */
+/*
+ * IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop. An earlier SM may have
+ * lowered this value, so the SM must raise it.
+ */
 static void test_mft_top_covers_the_table(void **state)
 {
 	struct net net;
@@ -371,7 +378,10 @@ static void test_I16_set_lid(void **state)
 	assert_int_equal(h1->pi.lid, 0x123);
 	net_assert_connected(&net);
 
-	/* The LID of an absent port stays reserved. The LID that the port had before is free. */
+	/*
+	 * The LID of an absent port stays reserved for it. The LID that the other port had before
+	 * its change is free again.
+	 */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_equal(sm_set_lid(sm, h2->guid, 0x123, net.now), -EEXIST);
@@ -386,8 +396,8 @@ static void test_I16_set_lid(void **state)
 }
 
 /*
- * After a change of LID, cached paths lead to the old LID. All ports are told by ClientReregister, because a port
- * without subscriptions does not learn of the change in another way.
+ * After a change of a LID, cached paths lead to the old LID. All ports must get ClientReregister,
+ * because a port without subscriptions does not learn of the change otherwise.
  */
 static void test_I16_all_register_again_after_a_lid_changed(void **state)
 {
@@ -404,7 +414,7 @@ static void test_I16_all_register_again_after_a_lid_changed(void **state)
 	for (unsigned int i = 2; i < 6; i++)
 		before[i] = net.node[i]->port[1].reregisters;
 
-	/* ClientReregister is sent only when the SA has the new LID. */
+	/* ClientReregister may be sent only after the SA knows the new LID. */
 	assert_int_equal(sm_set_lid(sm, net.node[2]->port[1].guid, 0x123, net.now), 0);
 	assert_true(net_until_up(&net, sm, 2));
 	assert_int_equal(net.node[3]->port[1].reregisters, before[3]);
@@ -415,7 +425,7 @@ static void test_I16_all_register_again_after_a_lid_changed(void **state)
 	net_run(&net, net.now + NS_SEC(60));
 	assert_int_equal(net.node[3]->port[1].reregisters, told);
 
-	/* The LID of the SM's own port changes, too. */
+	/* The LID of the SM's own port can be changed, too. */
 	sm_lid = net.node[0]->port[0].pi.lid;
 	assert_int_equal(sm_set_lid(sm, net.node[0]->port[0].guid, 0x124, net.now), 0);
 	net_run(&net, net.now + NS_SEC(5));
@@ -492,10 +502,13 @@ static void test_cut_link_is_routed_around(void **state)
 	assert_int_equal(
 		net_walk(&net.node[3]->port[1], &net.node[4]->port[1], net.node[4]->port[1].pi.lid),
 		4);
-	/* The trap started the sweep, long before the next light sweep. */
+	/* The trap has started the sweep. The next light sweep would have come much later. */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
-	/* Clause I15: each trap is repressed with its own TID, because otherwise its switch would repeat it. */
+	/*
+	 * Clause I15: the SM represses each trap with the TID of this trap, because the switch
+	 * would repeat it otherwise.
+	 */
 	assert_int_equal(net.represses, seen.traps);
 
 	net_cut(s[0], 1, false);
@@ -519,8 +532,8 @@ static void test_light_sweep_finds_what_no_trap_told(void **state)
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
 	/*
-	 * Without an SM LID the switches send no traps. The cut cable is not the one that the light
-	 * sweep uses.
+	 * Without the LID of an SM, the switches send no traps. The pulled cable is not one that
+	 * the SMPs of light sweeps cross.
 	 */
 	net.node[0]->port[0].pi.sm_lid = net.node[1]->port[0].pi.sm_lid = 0;
 	net_cut(net.node[0], 2, true);
@@ -541,7 +554,7 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 
 	net_init(&net);
 	net_random(&net, 3, 5, 8, 2);
-	cfg.audit_rate = 0; /* without audits, which have tests of their own */
+	cfg.audit_rate = 0; /* audits have tests of their own */
 	sm = net_sm(net.node[0], &cfg);
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
@@ -550,7 +563,8 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	sm_status(sm, &st);
 	heavy = st.heavy_sweeps;
 	/*
-	 * Two heavy sweeps: the first of the new master, and one more for changes that happened before it was master.
+	 * A new master makes two heavy sweeps: the first one, and one more for changes that
+	 * happened before it was master.
 	 */
 	assert_int_equal(heavy, 2);
 
@@ -560,12 +574,12 @@ static void test_quiet_subnet_is_only_looked_at(void **state)
 	assert_in_range(st.light_sweeps, 9, 11);
 	assert_int_equal(total_sets(&net), sets);
 	/*
-	 * A light sweep reads SwitchInfo of five switches and PortInfo of the SM's port, each with
-	 * an answer.
+	 * A light sweep reads SwitchInfo of the five switches and PortInfo of the SM's port: six
+	 * requests and six answers.
 	 */
 	assert_in_range(net.smps - smps, 9 * 12, 11 * 12);
 
-	/* A heavy sweep finds no difference, so it writes nothing. */
+	/* A heavy sweep without a change in the fabric must write nothing. */
 	sm_kick(sm, "test", net.now);
 	net_run(&net, net.now + NS_SEC(1));
 	sm_status(sm, &st);
@@ -615,7 +629,10 @@ static void test_who_was_silent_is_found_soon(void **state)
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_equal(sm_db(sm)->nnodes, 5);
 	assert_non_null(strstr(net.last_warn, "nobody answers behind"));
-	/* No switch sent a trap, because the link was up all the time. */
+	/*
+	 * The switch's link was up all the time, so no trap reports that the node answers again; a
+	 * sweep must find it.
+	 */
 	net.node[4]->dead = false;
 	net_run(&net, net.now + NS_SEC(5));
 	net_assert_connected(&net);
@@ -640,8 +657,8 @@ static void test_I16_client_reregister(void **state)
 		assert_int_equal(net.node[i]->port[1].reregisters, 1);
 
 	/*
-	 * A host that was reset has lost its memberships, so it gets ClientReregister; no other
-	 * host does.
+	 * A host that was reset has lost its memberships, so it must get ClientReregister. No other
+	 * host may get it.
 	 */
 	net_reset(h);
 	net_cut(h, 1, false);
@@ -649,7 +666,7 @@ static void test_I16_client_reregister(void **state)
 	assert_int_equal(h->port[1].reregisters, 2);
 	assert_int_equal(net.node[2]->port[1].reregisters, 1);
 
-	/* A new SM does not know the members, so all ports get ClientReregister. */
+	/* A new SM does not know the members of groups, so all ports must get ClientReregister. */
 	sm_destroy(sm);
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
@@ -692,7 +709,7 @@ static void test_reset_switch_gets_its_tables_again(void **state)
 	net_reset(net.node[1]);
 	net_cut(net.node[1], 1, false);
 	net_run(&net, net.now + NS_SEC(12));
-	/* The hosts behind the reset switch are reachable again too. */
+	/* The hosts behind the switch that was reset must be reachable again, too. */
 	net_assert_connected(&net);
 	sm_destroy(sm);
 	net_fini(&net);
@@ -731,7 +748,7 @@ static void test_two_cas_back_to_back(void **state)
 				    sm_db_port_by_guid(sm_db(sm), b->port[2].guid), 0, &path),
 			 0);
 	assert_int_equal(path.hops, 1);
-	/* The unconnected port of b gets no LID. */
+	/* The port of b without a cable gets no LID. */
 	assert_int_equal(b->port[1].pi.lid, 0);
 	sm_destroy(sm);
 	net_fini(&net);
@@ -801,7 +818,10 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	net_link(s1, 1, s2, 1);
 	net_link(s1, 2, h1, 1);
 	net_link(s2, 2, h2, 1);
-	/* In the middle of the path, one end has MTU 2048 and the link is 1x SDR; h2 has EDR. */
+	/*
+	 * In the middle of the path, one end of the link has MTU 2048, and the link runs at 1x SDR.
+	 * h2 has EDR.
+	 */
 	s2->port[1].pi.mtu_cap = IB_MTU_2048;
 	s1->port[1].pi.width_active = s2->port[1].pi.width_active = 1;
 	s1->port[1].pi.speed_active = s2->port[1].pi.speed_active = 1;
@@ -820,7 +840,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	assert_int_equal(path.hops, 3);
 	assert_int_equal(path.slid, h1->port[1].pi.lid);
 	assert_int_equal(path.dlid, h2->port[1].pi.lid);
-	/* A path that does not lead through the middle. */
+	/* This path does not cross the slow link in the middle. */
 	assert_int_equal(sm_db_path(db, a, db->self, 0, &path), 0);
 	assert_int_equal(path.mtu_code, IB_MTU_4096);
 	assert_int_equal(path.hops, 1);
@@ -835,7 +855,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 
 static void test_node_dies_in_mid_sweep(void **state)
 {
-	/* One node stops answering after @after SMPs; all other nodes come up. */
+	/* One node stops answering after @after SMPs. All other nodes must come up. */
 	for (unsigned int after = 1; after <= 40; after++) {
 		struct net net;
 		struct sm *sm;
@@ -888,8 +908,8 @@ static void test_switch_dies_in_mid_sweep(void **state)
 }
 
 /*
- * A cable of a ring is pulled while a sweep reads the subnet, so the sweep reads the node behind the cable by a route
- * that no longer exists.
+ * A cable of a ring is pulled while a sweep reads the subnet. The sweep then reads the node behind
+ * the cable by a route that no longer exists, but it must not take the node for absent.
  */
 static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a fabric whose agents answer gives the same fabric. Also tests faults that only reading can find, and
- * bounds.
+ * A survey of a fabric whose agents answer must give an equal fabric. There are also tests of
+ * faults that only a survey can find, and of bounds.
  */
 #include "survey_rig.h"
 
@@ -166,7 +166,10 @@ static void test_two_cas_with_one_guid_at_one_switch(void **state)
 
 static uint8_t guid_of_s1[8], guid_of_s3[8];
 
-/* Make s3 claim to be s1, but with more ports, and to have received the request at a port that s1 does not have. */
+/*
+ * Let s3 answer as if it were s1 with more ports, and as if it had received the request at a port
+ * that s1 does not have.
+ */
 static void larger_twin(uint8_t *mad)
 {
 	uint8_t *info = mad + SMP_DATA_OFF;
@@ -236,8 +239,8 @@ static void test_what_does_not_answer_is_named(void **state)
 }
 
 /*
- * The second reading of `uipoib fabric check` must read counters, too; otherwise it could not confirm that a
- * performance agent is silent.
+ * `uipoib fabric check` surveys the fabric a second time to confirm findings. This survey must read
+ * counters, too, because otherwise it could not confirm that a PMA is silent.
  */
 static void test_a_mute_performance_agent_is_confirmed(void **state)
 {
@@ -368,7 +371,7 @@ static void test_two_masters(void **state)
 {
 	(void)state;
 	rig_healthy(read_all(with_managers(SMP_SM_STANDBY)));
-	/* All ports have the LID of the master that swept last. */
+	/* There are two masters. All ports have the LID of the one that swept last. */
 	rig_finds(read_all(with_managers(SMP_SM_MASTER)), CHK_TWO_MASTERS,
 		  "is a master subnet manager (priority 3), and so is");
 }
@@ -386,7 +389,7 @@ static void test_manager_that_does_not_answer_is_no_fault(void **state)
 	rig_healthy(f);
 }
 
-/* Most ports have LID 3, but the master has LID 1. */
+/* Most ports name LID 3 as the LID of the SM, but the master has LID 1, so most ports are wrong. */
 static void test_master_decides_which_lid_is_right(void **state)
 {
 	struct chk_fabric *f = rig_ring(3);
@@ -447,7 +450,10 @@ static void test_window_and_rate_are_kept(void **state)
 	assert_int_equal(r.most_open, 4);
 	assert_in_range(r.most_in_100ms, 40, 50 + 4);
 
-	/* If the rate is not bounded, only the window limits the requests: 16 may be open at a time. */
+	/*
+	 * Without a bound on the rate, only the window bounds the requests: 16 may be open at a
+	 * time.
+	 */
 	rig_init(&r, rig_ring(30));
 	r.cfg.per_second = 1000000;
 	chk_fabric_free(rig_read(&r));
@@ -469,7 +475,10 @@ static void test_memory_is_bounded(void **state)
 	chk_fabric_free(f);
 }
 
-/* A device may pretend to be any number of switches, each with tables of any length. */
+/*
+ * A hostile device may pretend to be any number of switches, with tables of any length. The survey
+ * must end in a bounded time.
+ */
 static void test_time_is_bounded(void **state)
 {
 	const struct chk_opts o = { 0 };
@@ -486,7 +495,10 @@ static void test_time_is_bounded(void **state)
 		f = rig_read(&r);
 		assert_in_range(r.now, 1, NS_MSEC(ms));
 		assert_true(f->late);
-		/* Data that were not read cause no other finding, but the missing data themselves are a finding. */
+		/*
+		 * Data that were not read must cause no finding of another kind. The missing data
+		 * themselves are one finding.
+		 */
 		assert_int_equal(chk_run(f, &o, &rep), 0);
 		assert_int_equal(rep.n, 1);
 		assert_int_equal(rep.finding[0].kind, CHK_CUT);

@@ -39,7 +39,7 @@ static void smp(uint8_t mad[256], uint8_t mgmt_class, uint8_t method, uint16_t a
 	smp_encode(mad, &h, &dr, NULL);
 }
 
-/* Request and answer of `smpquery nodeinfo -D 0,1`, recorded with ibsim 0.10 */
+/* Request and answer of `smpquery nodeinfo -D 0,1`, recorded from ibsim 0.10 */
 static void test_print_directed_route(void **state)
 {
 	uint8_t b[256] = { 0 };
@@ -355,8 +355,8 @@ static void test_print_other_classes(void **state)
 }
 
 /*
- * A text is cut to fit into a buffer of any size, ends with NUL, and nothing is written beyond the
- * buffer
+ * The text must be cut to fit into a buffer of any size, must end with NUL, and nothing may be
+ * written beyond the buffer.
  */
 static void test_print_sidr(void **state)
 {
@@ -438,7 +438,7 @@ static void test_print_names(void **state)
 			    "SubnAdmDeleteResp");
 	assert_string_equal(print_mad_method(MAD_CLASS_SM_LID, MAD_METHOD_GET_TABLE), "?");
 	assert_string_equal(print_mad_method(MAD_CLASS_CM, MAD_METHOD_SEND), "ComMgtSend");
-	/* The same attribute ID means another attribute in another class. */
+	/* The same attribute ID names different attributes in different classes. */
 	assert_string_equal(print_attr(MAD_CLASS_SM_LID, 0x12), "SwitchInfo");
 	assert_string_equal(print_attr(MAD_CLASS_SA, 0x12), "PortInfoRecord");
 	assert_string_equal(print_attr(MAD_CLASS_PERF, 0x12), "PortCounters");

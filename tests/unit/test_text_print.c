@@ -23,7 +23,7 @@ static void assert_gid_text(const uint16_t w[8], const char *want)
 	assert_memory_equal(&back, &g, 16);
 }
 
-/* The rules of RFC 5952 §4, most with the addresses of its own examples. */
+/* The rules of RFC 5952 §4, most of them with the RFC's own examples. */
 static void test_gid_in_the_form_of_rfc5952(void **state)
 {
 	/* §4.1 no leading zeros */
@@ -33,14 +33,16 @@ static void test_gid_in_the_form_of_rfc5952(void **state)
 	assert_gid_text((uint16_t[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, "::");
 	assert_gid_text((uint16_t[]){ 0, 0, 0, 0, 0, 0, 0, 1 }, "::1");
 	assert_gid_text((uint16_t[]){ 1, 0, 0, 0, 0, 0, 0, 0 }, "1::");
-	/* §4.2.2 "::" is not used for a single group */
+	/* §4.2.2: "::" must not be used for a single group of zeros. */
 	assert_gid_text((uint16_t[]){ 0x2001, 0xdb8, 0, 1, 1, 1, 1, 1 }, "2001:db8:0:1:1:1:1:1");
-	/* §4.2.3 "::" replaces the longest run of zeros, or the first of the longest runs */
+	/*
+	 * §4.2.3: "::" replaces the longest run of zeros; of several longest runs, the first one.
+	 */
 	assert_gid_text((uint16_t[]){ 0x2001, 0, 0, 1, 0, 0, 0, 1 }, "2001:0:0:1::1");
 	assert_gid_text((uint16_t[]){ 0x2001, 0xdb8, 0, 0, 1, 0, 0, 1 }, "2001:db8::1:0:0:1");
 	assert_gid_text((uint16_t[]){ 0, 0, 1, 0, 0, 0, 1, 0 }, "0:0:1::1:0");
 	assert_gid_text((uint16_t[]){ 0, 0, 1, 2, 3, 4, 0, 0 }, "::1:2:3:4:0:0");
-	/* §4.3: lower case; GIDs like those of this fabric */
+	/* §4.3: hexadecimal digits are lower case. These are GIDs as uipoib's fabrics have them. */
 	assert_gid_text((uint16_t[]){ 0xfe80, 0, 0, 0, 2, 0xc903, 0, 1 }, "fe80::2:c903:0:1");
 	assert_gid_text((uint16_t[]){ 0xff12, 0x401b, 0xffff, 0, 0, 0, 0xffff, 0xffff },
 			"ff12:401b:ffff::ffff:ffff");
@@ -121,7 +123,7 @@ static void test_headers_one_line_each(void **state)
 			    "DETH Q_Key 0x80010000 SrcQP 0x000001");
 }
 
-/* ICMP echo request 10.4.0.1 > 10.4.0.4, after the IPoIB header */
+/* ICMP echo request 10.4.0.1 > 10.4.0.4 behind an IPoIB encapsulation header */
 static const uint8_t ping[] = { 0x08, 0x00, 0x00, 0x00, 0x45, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x40,
 				0x00, 0x40, 0x01, 0x26, 0xdb, 10,   4,	  0,	1,    10,   4,
 				0,    4,    8,	  0,	0xf7, 0xff, 0,	  0,	0,    0 };
@@ -208,7 +210,10 @@ static void test_ipoib_neighbour_solicitation(void **state)
 			    "source 00:00:00:48:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00");
 }
 
-/* The packets of profile v6ib00: no header before IPv6, and options with LID, flags, QPN, Q_Key and GID */
+/*
+ * Packets of profile v6ib00 have no header before the IPv6 header, and ND options with LID, flags,
+ * QPN, Q_Key and GID.
+ */
 static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 {
 	uint8_t p[40 + 24 + 32] = { 0x60, [5] = 56, [6] = 58 };
@@ -233,11 +238,17 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 	assert_string_equal(print_ipoib(s, sizeof(s), p, sizeof(p)),
 			    "IPv6 fe80::1 > ff02::2 ICMPv6 neighbor solicitation target fe80::4 "
 			    "source LID 5 QPN 0x000048 Q_Key 0x80004391 GID fe80::9 RC QPN");
-	/* If a packet ends within the IPv6 header, its first octets are interpreted as an encapsulation header. */
+	/*
+	 * A packet that ends within the IPv6 header is taken for one with an encapsulation header,
+	 * so its first octets are printed as an EtherType.
+	 */
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 39), "ethertype 0x6000, 35 octets");
 }
 
-/* profile encaparp00: Reserved16, ethertype. IBARP has the ethertype of IPv4, or of ARP from a lenient sender. */
+/*
+ * In profile encaparp00, Reserved16 comes before the EtherType. An IBARP packet has the EtherType
+ * of IPv4, or from a lenient sender that of ARP.
+ */
 static void test_P2_P20_ibarp_in_words(void **state)
 {
 	struct ibarp_pkt a = { .op = ARP_OP_REQUEST,
@@ -298,7 +309,10 @@ static void test_ipoib_other_type(void **state)
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 3), "3 octets, less than an IPoIB header");
 }
 
-/* Each length is in a block of its own, so that the sanitizer notices reads beyond the end. */
+/*
+ * Each truncated packet is in a heap block of its exact length, so that the sanitizer notices reads
+ * beyond the end.
+ */
 static void test_ipoib_truncated(void **state)
 {
 	char s[PRINT_LINE];
@@ -332,7 +346,7 @@ static size_t make_packet(uint8_t *buf, bool grh)
 	memcpy(buf + n, ping, sizeof(ping));
 	n += sizeof(ping);
 	icrc = crc_icrc(buf, n);
-	/* The CRCs are the only little-endian fields of a packet. */
+	/* The CRCs are the only little-endian fields of a packet, so write the low octet first. */
 	for (unsigned int i = 0; i < 4; i++)
 		buf[n + i] = (uint8_t)(icrc >> 8 * i);
 	vcrc = crc_vcrc(buf, n + 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Topology files: both dialects, every class of error with its line, GUIDs counted as ibsim does.
+ * Topology files: both dialects (ibsim's and ibnetdiscover's), every class of error with its line,
+ * and GUIDs that are counted as in ibsim.
  */
 #include "check.h"
 
@@ -12,7 +13,7 @@
 #include "topo_check.h"
 #include "util/list.h"
 
-/* A file in ibsim's dialect: quoted names, no GUIDs, comments, masks of rates. */
+/* A file in ibsim's dialect: quoted names, no GUIDs, comments, and masks of rates. */
 static const char sim_net[] = "# two switches, a loop between them\n"
 			      "\n"
 			      "Switch\t8 \"Switch1\"\n"
@@ -54,7 +55,10 @@ static void test_ibsim_dialect(void **state)
 	assert_int_equal(sw2->port[4].peer, 0);
 	assert_int_equal(sw1->port[2].peer, 3);
 	assert_int_equal(h2->port[1].peer, TOPO_NO_PEER);
-	/* widths 2 and 3 agree on 4x, speeds 4 and 7 on QDR; one end has no extended speed */
+	/*
+	 * The widths 2 and 3 have 4x in common, the speeds 4 and 7 have QDR. One end has no
+	 * extended speed.
+	 */
 	r = topo_rate(t, 3, 2);
 	assert_int_equal(r.width, 2);
 	assert_int_equal(r.speed, 4);
@@ -70,8 +74,8 @@ static void test_ibsim_dialect(void **state)
 }
 
 /*
- * GUIDs are assigned as in ibsim: to CAs from 0x100000 in steps of ports + 1; to switches from
- * 0x200000 in steps of 1; port i of a CA has the node's GUID + i.
+ * Without GUIDs in the file, they are assigned as in ibsim: to CAs from 0x100000 in steps of ports
+ * + 1; to switches from 0x200000 in steps of 1. Port i of a CA has the GUID of its node + i.
  */
 static void test_guids_as_ibsim_assigns(void **state)
 {
@@ -89,7 +93,7 @@ static void test_guids_as_ibsim_assigns(void **state)
 }
 
 /*
- * "=" sets the counter of GUIDs, "+" continues from the set value; vendid applies to one node,
+ * "=" sets the GUID counter, and "+" continues from that value. A vendid applies to one node, a
  * devid to all later nodes.
  */
 static void test_guid_settings(void **state)
@@ -113,7 +117,7 @@ static void test_guid_settings(void **state)
 	topo_free(t);
 }
 
-/* Output of ibnetdiscover with a switch that has an enhanced port 0 and a CA with two ports. */
+/* Output of ibnetdiscover for a switch with an enhanced port 0 and a CA with two ports. */
 static const char ibnet[] =
 	"#\n# Topology file: generated on Sat Nov 21 02:28:56 2026\n#\n"
 	"# Initiated from node 0002c90300000200 port 0002c90300000201\n\n"
@@ -144,7 +148,7 @@ static void test_ibnetdiscover_dialect(void **state)
 	assert_int_equal(sw->device_id, 0xb924);
 	assert_int_equal(ca->device_id, 0x1003);
 	assert_int_equal(ca->port[1].guid, 0x2c90300000201);
-	/* the GUID is that of the file, not the node's GUID + 2 */
+	/* The port's GUID is the one in the file, not the node's GUID + 2. */
 	assert_int_equal(ca->port[2].guid, 0x2c903000002aa);
 	assert_int_equal(ca->port[1].lid, 5);
 	assert_int_equal(ca->port[1].lmc, 2);
@@ -183,8 +187,8 @@ static void test_print_is_what_ibnetdiscover_prints(void **state)
 }
 
 /*
- * Every setting that ibsim accepts: bases of GUIDs, vendor and device, masks of rates with a common
- * rate, LIDs, descriptions without quotes.
+ * Every setting that ibsim accepts: first GUIDs, vendor and device IDs, masks of rates with a
+ * common rate, LIDs, and descriptions without quotes.
  */
 static const char rich_net[] = "# comments\n"
 			       "switchguids=0x3000\n"
@@ -221,8 +225,8 @@ static const char rich_net[] = "# comments\n"
 			       "[1] \"leaf2\"[5] w=2 s=5 e=3\n";
 
 /*
- * Output of Debian's ibnetdiscover for this file under Debian's ibsim 0.10, with the nodes in the
- * file's order.
+ * Output of Debian's ibnetdiscover for rich_net under Debian's ibsim 0.10, with the nodes in the
+ * order of that file.
  */
 static const char rich_discovered[] =
 	"#\n"
@@ -403,15 +407,15 @@ static void test_include(void **state)
 	assert_memory_equal(err.text, "bad.net:2: expected", 19);
 	assert_int_equal(parse_inc("include \"self.net\"\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "self.net:1: include \"self.net\": too many", 40);
-	/* After an included file, line numbers continue with those of the including file. */
+	/* After an included file, line numbers continue from those of the including file. */
 	assert_int_equal(parse_inc("include \"leaf.net\"\n\nx\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "main.net:3:", 11);
 	assert_null(t);
 }
 
 /*
- * --- every class of error: the message names the line, and the expected text or the other line
- * that is concerned
+ * --- every class of error: the message must name the line, and the expected text or the other line
+ * that contradicts it
  */
 
 static const struct {
@@ -529,7 +533,10 @@ static void test_errors_name_line_and_cause(void **state)
 	}
 }
 
-/* A text that ends at any octet is either read or refused, never read in part. */
+/*
+ * A text is cut at any octet. What remains must be read as a whole or be refused, but never be read
+ * in part.
+ */
 static void test_every_prefix(void **state)
 {
 	for (size_t len = 0; len < sizeof(ibnet); len++) {

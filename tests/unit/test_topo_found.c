@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Topologies as tools print them on real clusters: all rates, routers, remarks of the tools,
+ * Topologies as tools print them for real clusters: all rates, routers, remarks of the tools, and
  * contradictions.
  */
 #include "check.h"
@@ -15,8 +15,8 @@
 #include "util/list.h"
 
 /*
- * Every rate as ibnetdiscover prints it, and the widths and speeds that a port at this rate has
- * enabled.
+ * Every rate as ibnetdiscover prints it, and the widths and speeds that a port with this rate must
+ * have enabled.
  */
 static void test_rates_of_ibnetdiscover(void **state)
 {
@@ -52,8 +52,8 @@ static void test_rates_of_ibnetdiscover(void **state)
 }
 
 /*
- * Port 0 of a switch did not answer, so "4x???" is printed at this end, and the rate comes from the
- * other end.
+ * Port 0 of a switch did not answer ibnetdiscover, so the rate at this end is printed as "4x???".
+ * The rate must be taken from the other end.
  */
 static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
 {
@@ -69,7 +69,7 @@ static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
 	topo_free(t);
 }
 
-/* A CA cabled to a CA; its line has a blank before the GUID. */
+/* A CA is cabled to another CA. On this line ibnetdiscover prints a blank before the GUID. */
 static void test_back_to_back(void **state)
 {
 	struct topo *t =
@@ -87,7 +87,7 @@ static void test_back_to_back(void **state)
 	topo_free(t);
 }
 
-/* Descriptions may contain anything, because they can come from a node-name-map file. */
+/* Descriptions may contain any characters, because they can come from a node-name-map file. */
 static void test_descriptions_with_quotes_and_utf8(void **state)
 {
 	struct topo *t = topo_ok(
@@ -110,7 +110,10 @@ static void test_long_description_is_cut_between_characters(void **state)
 	char text[256];
 	struct topo *t;
 
-	/* 63 octets, then a character of two octets, for which the 64 octets have no room */
+	/*
+	 * 63 octets, then a character of two octets, which does not fit into the 64 octets of a
+	 * description.
+	 */
 	snprintf(text, sizeof(text),
 		 "Switch 4 \"S\" # \"%063d\xc3\xa9 more\" base port 0 lid 3 lmc 0\n", 1);
 	t = topo_ok(text);
@@ -163,7 +166,7 @@ static void test_found_router_is_left_out_with_its_cables(void **state)
 	assert_int_equal(t->n, 2);
 	assert_int_equal(t->node[0]->port[2].peer, TOPO_NO_PEER);
 	assert_int_equal(t->node[0]->port[1].peer, 1);
-	/* Attributes of the router do not apply to the next node. */
+	/* The attributes before the router's record must not apply to the node after it. */
 	assert_int_equal(t->node[1]->vendor_id, 0);
 	assert_int_equal(t->node[1]->sys_guid, 2);
 	assert_int_equal(r.n[TOPO_NOTE_LEFT_OUT], 2);
@@ -208,7 +211,7 @@ static void test_found_contradiction_keeps_the_first(void **state)
 }
 
 /*
- * The port GUIDs of a line that is left out are ignored, too, because a topology file has no GUIDs
+ * If a line is left out, its port GUIDs must be ignored, too, because a topology file has no GUIDs
  * of ports without cables.
  */
 static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
@@ -225,7 +228,7 @@ static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **stat
 	assert_int_equal(t->node[1]->port[2].guid, 0x202);
 	topo_check_round_trip(t, true);
 	topo_free(t);
-	/* A line that is left out does not contradict a later line. */
+	/* A line that was left out must not contradict a later line. */
 	t = found("caguid=0x200\nCa 2 \"B\"\n[1](201) \"S\"[2]\n[2](777) \"B\"[1](201)\n"
 		  "\nSwitch 4 \"S\"\n[3] \"B\"[2](333)\n",
 		  &r);
@@ -296,7 +299,10 @@ static void test_more_ports_than_lids_is_refused(void **state)
 	free(text);
 }
 
-/* If a CA's record has no LID and rate, they come from the switch's record. */
+/*
+ * If the record of a CA gives no LID and no rate, these must be taken from the record of the switch
+ * at the other end.
+ */
 static void test_lid_and_rate_of_an_end_without_a_line(void **state)
 {
 	struct topo *t = topo_ok("Switch 4 \"S\" # \"s\" base port 0 lid 1 lmc 0\n"

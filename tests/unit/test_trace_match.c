@@ -5,7 +5,7 @@
 #include "wire/ipoib_hdr.h"
 #include "wire/sa.h"
 
-/* Tests which packets of a fabric a trace shows (trace/match.h). */
+/* Tests of trace/match.h: which packets of a fabric a trace shows. */
 
 enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 
@@ -15,7 +15,9 @@ enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 
 /* --- packets */
 
-/* Make a UD packet with this payload, whose first octets are in a descriptor without a buffer */
+/*
+ * Make a UD packet with this payload. Its first octets are in a packet descriptor without a buffer.
+ */
 static struct pkt packet(uint16_t slid, uint16_t dlid, uint32_t qpn, const uint8_t *payload,
 			 size_t len)
 {
@@ -34,7 +36,10 @@ static struct pkt packet(uint16_t slid, uint16_t dlid, uint32_t qpn, const uint8
 	return p;
 }
 
-/* The header of RFC 4391 and an IPv4 packet of @proto with @l4 behind @options octets of options. @frag is offset and flags */
+/*
+ * Write the encapsulation header of RFC 4391 and an IPv4 packet of @proto, with @options octets of
+ * IP options before @l4. @frag: fragment offset and flags
+ */
 static size_t ipv4(uint8_t *ret, uint8_t proto, unsigned int options, uint16_t frag,
 		   const uint8_t *l4, size_t len)
 {
@@ -102,8 +107,8 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 }
 
 /*
- * For each of the traces "PTUARJ" (enum trace_what, in this order), the result has the trace's letter if the trace
- * shows the packet
+ * Returns, of the letters "PTUARJ", those of the traces that show the packet. Each letter stands
+ * for a value of enum trace_what, in this order.
  */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {
@@ -162,9 +167,9 @@ static void test_arp_belongs_to_ipv4_except_to_a_join(void **state)
 
 static void test_options_and_extension_headers_stand_before_the_protocol(void **state)
 {
-	/* Hop-by-hop header, 8 octets, and then ICMPv6: a report of MLDv2 */
+	/* A Hop-by-Hop header of 8 octets, and then ICMPv6 with a report of MLDv2 */
 	static const uint8_t mld[16] = { 58, 0, 5, 2, [8] = 143 };
-	/* A fragment header: TCP, offset 0, more fragments */
+	/* A fragment header (offset 0, more fragments), and then TCP */
 	static const uint8_t first[28] = { 6, 0, 0, 1, [8] = 0x9c, 0x40, 0, 80 };
 	struct trace_match m = trace_of(TRACE_TCP, 4);
 	uint8_t p[128];

@@ -9,8 +9,8 @@
 #include "util/prng.h"
 
 /*
- * Compares the packets of random super-frames with those of a model in this file. The model builds each packet from a
- * description of the flow, and shares no code with the code under test.
+ * Compare the packets of random super-frames with those of a model in this file. The model makes
+ * each packet from a description of its flow, and shares no code with src/train.
  */
 
 #define LEN_MAX 70000
@@ -21,18 +21,21 @@ struct flow {
 	bool v6, udp, grh;
 	uint32_t l3, l4; /* octets of the IP and L4 headers */
 	uint32_t encap;
-	/* octets of payload; octets of each segment, as in the virtio-net header */
+	/*
+	 * .payload: octets of payload in all. .mss: octets of each segment, as in the virtio-net
+	 * header.
+	 */
 	uint32_t payload, mss;
 	uint32_t mtu;
 	uint32_t seq, psn;
 	uint16_t id;
 	uint8_t flags, tos;
 	uint8_t filler; /* first octet of the payload */
-	uint32_t crcs; /* PKT_CRC, PKT_ICRC or 0: the kind of the train's seals */
+	uint32_t crcs; /* kind of the train's seals: PKT_CRC, PKT_ICRC or 0 */
 	uint8_t vl;
 };
 
-/* Sum of octet pairs (RFC 1071), one pair at a time */
+/* Returns the sum of 16-bit words (RFC 1071), computed one word at a time. */
 static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -66,8 +69,8 @@ static uint8_t octet(const struct flow *f, uint32_t at)
 }
 
 /*
- * Write the IP and L4 headers for @n octets of payload from octet @at of the flow on, without checksums. Return:
- * octets
+ * Write the IP and L4 headers, without checksums, of packet @k, which has @n octets of payload from
+ * octet @at of the flow on. Returns the number of octets.
  */
 static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
 			      uint8_t flags)
@@ -152,7 +155,7 @@ static void model_link(const struct flow *f, uint8_t *b, uint32_t k, uint32_t le
 	put32(bth + 16, 0x77);
 }
 
-/* Packet @k of the flow, from the encapsulation on. Returns its octets. */
+/* Write packet @k of the flow, from the encapsulation header on. Returns the number of octets. */
 static uint32_t model_packet(const struct flow *f, uint8_t *b, uint32_t k)
 {
 	uint32_t size = model_size(f), at = k * size, n = f->payload - at, len;
@@ -179,7 +182,10 @@ static uint32_t model_packet(const struct flow *f, uint8_t *b, uint32_t k)
 	return f->encap + len;
 }
 
-/* The super-frame as one IP packet, with a partial checksum */
+/*
+ * Write the super-frame as a single IP packet with a partial checksum. Returns the number of
+ * octets.
+ */
 static uint32_t model_super(const struct flow *f, uint8_t *b, bool ip_csum)
 {
 	uint32_t hlen = model_headers(f, b, 0, 0, f->payload, f->flags);
@@ -216,7 +222,7 @@ static struct flow random_flow(struct prng *r)
 	f.l4 = f.udp ? 8 : 20 + 4 * prng_below(r, 6);
 	f.mss = 8 + prng_below(r, f.mtu - f.l3 - f.l4 - 7);
 	if (!f.udp && !prng_below(r, 4))
-		f.mss += 500; /* the MTU has become smaller since the kernel chose the size */
+		f.mss += 500; /* the MTU became smaller after the kernel chose the size */
 	if (!prng_below(r, 4))
 		f.mss &= ~1u;
 	f.payload = 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * f.mss);
@@ -227,7 +233,10 @@ static struct flow random_flow(struct prng *r)
 	return f;
 }
 
-/* Make a super-frame as it is read from the TAP: in one slice, in two slices, or, if it is small, also in hdr[] */
+/*
+ * Make a super-frame as it is read from a TAP: in one slice or in two slices. A small one may begin
+ * in hdr[].
+ */
 static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struct flow *f)
 {
 	static uint8_t b[LEN_MAX];
@@ -270,8 +279,8 @@ static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struc
 }
 
 /*
- * Checks the tail of @p. Its octets from LRH to the end of the IP packet are at @b, followed by room for pad and
- * CRCs.
+ * Check the tail of @p (pad and CRCs). @b: octets of the packet from the LRH to the end of the IP
+ * packet, with room for pad and CRCs behind them
  */
 static void check_tail(const struct flow *f, const struct pkt *p, uint8_t *b, uint32_t len)
 {
@@ -288,7 +297,10 @@ static void check_tail(const struct flow *f, const struct pkt *p, uint8_t *b, ui
 	assert_null(p->seals);
 }
 
-/* Checks packet @k of the flow, with or without the headers of the link, and frees it. */
+/*
+ * Check packet @k of the flow, and free it. @link: the packet has the headers of the InfiniBand
+ * link
+ */
 static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool link)
 {
 	static uint8_t want[9000], got[9000];
@@ -312,7 +324,10 @@ static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool l
 	pkt_free(p);
 }
 
-/* Checks that @t represents @n packets, beginning with the @k-th, and cuts it at random places. */
+/*
+ * Check that the train @t represents @n packets from packet @k of the flow on, and cut it at random
+ * places.
+ */
 static void check_parts(struct prng *r, const struct flow *f, struct pkt *t, uint32_t k, uint32_t n,
 			bool link)
 {
@@ -344,7 +359,10 @@ static void push_link(const struct flow *f, struct pkt *t)
 	t->vl = f->vl;
 }
 
-/* Checks the packets of @t in the form in which they leave the process; the first one is the @k-th of the flow. */
+/*
+ * Check the packets of the train @t in the form in which they leave the process. The first one is
+ * packet @k of the flow.
+ */
 static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 {
 	static uint8_t want[9000], got[9000];
@@ -372,8 +390,8 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 }
 
 /*
- * Check all packets in the form in which they leave the process, then remove some from the front and check the
- * others. Return the number of removed packets.
+ * Check all packets in the form in which they leave the process, then remove some from the front of
+ * the train, and check the others. Returns the number of removed packets.
  */
 static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, uint32_t n)
 {
@@ -392,7 +410,7 @@ static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, u
 	return k;
 }
 
-/* Seals the train, if it is not too long, and sends it over a link with another VL. */
+/* Seal the train with CRCs, unless it is too long, and send it over a link with another VL. */
 static void seal(struct prng *r, struct flow *f, struct pkt *t)
 {
 	static const uint32_t crcs[] = { 0, PKT_ICRC, PKT_CRC };
@@ -447,7 +465,7 @@ static void cut_one(struct pkt_pool *pool, struct prng *r)
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
 }
 
-/* Check that all small buffers are back in the pool, which had @n. */
+/* Check that all @n small buffers of the pool are free again. */
 static void check_small(struct pkt_pool *pool, unsigned int n)
 {
 	unsigned int free = 0;
@@ -469,7 +487,7 @@ static void test_packets_of_random_trains(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A sealed train of 5 packets of a random flow, with VL 2 */
+/* Make a sealed train of 5 packets of a random flow, with VL 2. */
 static struct pkt *sealed(struct pkt_pool *pool, struct prng *r, bool vcrc)
 {
 	struct flow f = random_flow(r);
@@ -486,7 +504,7 @@ static struct pkt *sealed(struct pkt_pool *pool, struct prng *r, bool vcrc)
 	return t;
 }
 
-/* Flips a bit of octet @at of the train, which has payload in one or two slices. */
+/* Flip a bit of octet @at of the train. The train's payload is in one or two slices. */
 static void damage(struct pkt *t, uint32_t at)
 {
 	if (at < pkt_hdr_len(t)) {
@@ -506,7 +524,10 @@ static void damage(struct pkt *t, uint32_t at)
 	fail_msg("the train has no such octet");
 }
 
-/* Damage to the payload affects one packet, and damage to the headers of the train affects all packets. */
+/*
+ * Damage to the payload must damage one packet of the train, and damage to the headers must damage
+ * all its packets.
+ */
 static void damage_one(struct pkt_pool *pool, struct prng *r)
 {
 	bool vcrc = prng_below(r, 2), header = !prng_below(r, 3);
@@ -515,8 +536,8 @@ static void damage_one(struct pkt_pool *pool, struct prng *r)
 	unsigned int at_packet = (at - hlen) / t->seg;
 
 	/*
-	 * The VCRC covers the LRH. The ICRC covers the LRH only in packets without a GRH, so damage the destination
-	 * QP for it.
+	 * The VCRC covers the LRH, but the ICRC covers it only in packets without a GRH. So damage
+	 * the destination QP if only the ICRC is checked.
 	 */
 	if (header && !vcrc)
 		at = 8 + 4 + 40 * ib_lrh_has_grh(pkt_hdr(t)) + 7; /* destination QP */
@@ -576,7 +597,10 @@ static void test_no_memory_for_seals(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Check that a part of a train, delivered as one frame, is the super-frame of the packets in this part. */
+/*
+ * Deliver a part of a train as one frame. The frame must be the super-frame of the packets in this
+ * part.
+ */
 static void frame_one(struct pkt_pool *pool, struct prng *r)
 {
 	static uint8_t want[LEN_MAX], got[LEN_MAX];
@@ -630,7 +654,10 @@ static void test_frames_of_random_trains(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Packets that train_may_travel() must refuse, each made by a change of one octet of the IP packet */
+/*
+ * Each entry changes one octet of the IP packet. train_may_travel() must refuse the result, so such
+ * a super-frame is cut at its sender.
+ */
 static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 {
 	static const struct {

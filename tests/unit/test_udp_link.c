@@ -67,7 +67,7 @@ static void finish(struct rig *r)
 	timers_fini(&r->ts);
 }
 
-/* Let time pass until @t, running each timer at its own deadline. */
+/* Let time pass until @t, and run each timer at its own deadline. */
 static void until(struct rig *r, ns_t t)
 {
 	ns_t next;
@@ -125,7 +125,10 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 	finish(&r);
 }
 
-/* If both ends have just started, the first silence is left out. Later silences are not. */
+/*
+ * If both ends have just started, the link omits the first silence, by which a peer would notice
+ * that the link has dropped. It does not omit later silences.
+ */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 {
 	struct rig r;
@@ -209,8 +212,8 @@ static void test_down_exactly_3_s_after_the_last_was_heard(void **state)
 	until(&r, T0 + NS_SEC(7) - 1);
 	assert_true(r.up);
 	/*
-	 * A packet that arrives one nanosecond before the time-out prolongs the time as a keepalive
-	 * does.
+	 * A packet that arrives one nanosecond before the time-out must extend the time as a
+	 * keepalive does.
 	 */
 	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);
 	until(&r, T0 + NS_SEC(10) - 2);
@@ -229,8 +232,8 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	struct rig r;
 
 	/*
-	 * The peer may still receive our packets. It has to notice that the link has dropped, so we
-	 * are silent for 4 s.
+	 * The peer may still receive this end's datagrams. This end is silent for 4 s, so that the
+	 * peer notices that the link has dropped.
 	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));
@@ -295,7 +298,7 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 	until(&r, T0 + NS_SEC(20));
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 0);
-	/* as long as no peer is known, no timer is needed */
+	/* As long as no peer is known, no timer is needed. */
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	b[20] ^= 1;
 	assert_int_equal(udp_link_rx(&r.l, &other_addr, b, len, r.now), UDP_DROP_VCRC);
@@ -349,7 +352,7 @@ static void test_disabled_it_stays_silent_and_deaf(void **state)
 	assert_int_equal(r.keepalives, before);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
-	/* The peer saw the link drop long ago, so no silence is needed. */
+	/* The peer has noticed long ago that the link has dropped, so no silence is needed. */
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, before + 1);
@@ -366,7 +369,10 @@ static void test_silence_is_counted_from_when_it_began(void **state)
 	udp_link_want(&r.l, true, r.now);
 	until(&r, T0 + NS_SEC(8) - 1);
 	assert_int_equal(r.l.state, UDP_LINK_SILENT);
-	/* Switching off and on during the silence does not change its duration. */
+	/*
+	 * If the link is switched off and on during the silence, the silence must not become longer
+	 * or shorter.
+	 */
 	udp_link_want(&r.l, false, r.now);
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_SILENT);
@@ -433,7 +439,7 @@ static void test_the_longest_packet_passes(void **state)
 }
 
 /*
- * The link delivers a packet whose ICRC is wrong, together with the result of the check
+ * A packet with a wrong ICRC must be delivered, together with the result of the check
  * (doc/udp-link.md, "Datagrams").
  */
 static void test_the_ICRC_is_judged_by_others(void **state)
@@ -490,7 +496,7 @@ static void test_names_are_there_and_differ(void **state)
 
 static void test_late_clocks_do_not_wrap(void **state)
 {
-	/* The clock is at 500 years, and a timer fires late. */
+	/* The clock shows 500 years, and a timer runs late. Times must not overflow. */
 	ns_t t = NS_SEC(500ull * 365 * 86400);
 	struct rig r;
 

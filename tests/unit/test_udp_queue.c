@@ -7,8 +7,8 @@
 #include "udp_train.h"
 
 /*
- * The order of waiting packets, the packets that a full queue discards, and the packets that return to the queue when
- * only some were sent
+ * The order of the packets in the queue, the packets that a full queue drops, and the packets that
+ * go back to the queue if only some were sent
  */
 
 static struct pkt_pool *pool;
@@ -40,7 +40,7 @@ static void put_link(struct pkt *p, uint8_t vl, uint32_t dest_qp, uint32_t psn)
 	be32_put(h + IB_LRH_LEN + IB_BTH_OFF_PSN, psn);
 	p->vl = vl;
 	assert_non_null(room);
-	if (room) /* gcc does not know that a failed assertion does not return */
+	if (room) /* gcc does not know that a failed assertion never returns */
 		memcpy(room, h, sizeof(h));
 }
 
@@ -67,8 +67,8 @@ static unsigned int add_train(unsigned int n, uint32_t psn)
 }
 
 /*
- * Check that the queue begins with packets that have these PSNs and stand for so many packets each. Free these
- * packets.
+ * Take packets from the queue, and check that packet i has PSN want[i][0] and represents want[i][1]
+ * packets. Free these packets.
  */
 static void expect(unsigned int max, const unsigned int (*want)[2], unsigned int n)
 {

@@ -2,8 +2,9 @@
 #include "umad_rig.h"
 
 /*
- * Files of sysfs. Their formats are those of Linux 6.1 (drivers/infiniband/core/sysfs.c, device.c,
- * user_mad.c), which libibumad's parser (umad.c, sysfs.c) and scripts read.
+ * Files of sysfs that umad serves. Their formats are those of Linux 6.1
+ * (drivers/infiniband/core/sysfs.c, device.c, user_mad.c), which the parser of libibumad (umad.c,
+ * sysfs.c) and scripts read.
  */
 
 static struct umad_rig rig;
@@ -37,7 +38,7 @@ static void check_file(const struct umad_view *v, const char *path, const char *
 		fail_msg("%s: '%s', expected '%s'", path, buf, want);
 }
 
-/* @want has all names in the folder, each followed by a comma */
+/* Check the names in a folder. @want: all names, each followed by a comma */
 static void check_dir(const struct umad_view *v, const char *path, const char *want)
 {
 	char buf[4096];

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "umad_rig.h"
 
-/* Connections and agents. Sources: drivers/infiniband/core/user_mad.c and mad.c of Linux 6.1. */
+/*
+ * Connections and agents of the umad server. Sources: drivers/infiniband/core/user_mad.c and mad.c
+ * of Linux 6.1.
+ */
 
 static struct umad_rig rig;
 
@@ -97,8 +100,8 @@ static void test_nonsense_ends_the_connection(void **state)
 }
 
 /*
- * Every message, cut at every length and on every kind of connection, gets an error or an answer
- * and has no other effect.
+ * Every message is cut at every length, and sent on every kind of connection. It must get an error
+ * or an answer, and have no other effect.
  */
 static void test_every_length_of_every_message(void **state)
 {
@@ -136,7 +139,7 @@ static void test_ids_are_the_lowest_free_of_32(void **state)
 	for (int i = 0; i < UMAD_AGENTS_MAX; i++)
 		assert_int_equal(umad_rig_register(&rig, c, &reg), i);
 	assert_int_equal(umad_rig_register(&rig, c, &reg), -ENOMEM);
-	/* the limit is per file, so another file can still register */
+	/* The limit on agents is per file, so another file can still register. */
 	assert_int_equal(umad_rig_register(&rig, d, &reg), 0);
 	u.id = 7;
 	assert_int_equal(umad_rig_msg(&rig, c, &u, sizeof(u), true), 0);
@@ -202,7 +205,7 @@ static void test_methods_are_taken_once_a_port(void **state)
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 0);
 	assert_int_equal(umad_rig_register(&rig, d, &reg), -EINVAL);
 	assert_int_equal(umad_rig_register(&rig, other, &reg), 0);
-	/* class 0x81 is registered separately, as OpenSM expects */
+	/* Class 0x81 is registered separately from class 0x01, as OpenSM expects. */
 	reg.mgmt_class = MAD_CLASS_SM_DR;
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 1);
 	reg.methods[0] = 1 << MAD_METHOD_SET;
@@ -229,7 +232,7 @@ static void test_issm_is_one_a_port_and_lasts_while_open(void **state)
 	assert_false(rig.a.n.port[2].pi.cap_mask & SMP_CAP_IS_SM);
 	umad_conn_close(c, rig.now);
 	assert_false(*cap & SMP_CAP_IS_SM);
-	/* If the daemon itself has set IsSM, a program cannot get it. */
+	/* The daemon itself has set IsSM of the port, so a program cannot open the issm device. */
 	node_set_cap(&rig.a.n, 1, SMP_CAP_IS_SM, true, rig.now);
 	assert_int_equal(hello_err(UMAD_KIND_ISSM, "a", "", 0), -EBUSY);
 	assert_true(*cap & SMP_CAP_IS_SM);

@@ -2,8 +2,8 @@
 #include "umad_rig.h"
 
 /*
- * Whole RMPP messages in both directions, and limits for a program that does not read or asks too
- * much.
+ * Whole RMPP messages in both directions, and limits for programs that do not read, or that send
+ * too many requests.
  */
 
 #define TID 0xdddddddd12345678ull
@@ -57,7 +57,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Make a message with an RMPP header as OpenSM does; the caller frees it */
+/* Make a message with an RMPP header as OpenSM makes it. The caller frees the message. */
 static uint8_t *message(size_t len, uint8_t method, uint64_t tid, bool active)
 {
 	uint8_t *msg = malloc(len < MAD_LEN ? MAD_LEN : len), head[MAD_LEN];
@@ -84,7 +84,7 @@ static struct umad_mad to_b(uint32_t timeout_ms)
 	return m;
 }
 
-/* Send a request from A. Return the TID with which B's program received the request */
+/* Send a request from A to B. Returns the TID with which B's program received it. */
 static uint64_t ask(uint64_t tid, uint32_t timeout_ms)
 {
 	struct umad_mad m = to_b(timeout_ms);
@@ -114,8 +114,8 @@ static void answer(uint64_t tid, const uint8_t *msg, size_t len)
 }
 
 /*
- * I20: tables arrive as whole messages. Their lengths are around the length of a segment, and some
- * are long
+ * I20: tables arrive as whole messages. Some lengths are around the length of one segment, others
+ * are long.
  */
 static void test_I20_tables_come_whole(void **state)
 {
@@ -165,7 +165,8 @@ static void test_I20_requests_may_be_long_too(void **state)
 }
 
 /*
- * A program that set IB_USER_MAD_USER_RMPP, or registered with rmpp_version 0, gets single segments
+ * A program that has set IB_USER_MAD_USER_RMPP, or has registered with rmpp_version 0, must get
+ * single segments.
  */
 static void test_user_rmpp_gets_segments(void **state)
 {
@@ -186,7 +187,7 @@ static void test_user_rmpp_gets_segments(void **state)
 	assert_int_equal(rmpp_hdr_decode(&h, p + SA_RMPP_OFF, SA_RMPP_LEN), 0);
 	assert_int_equal(h.data1, 1);
 	assert_true(h.flags & RMPP_FLAG_FIRST);
-	/* no ACK was sent for the program, which sends its own ACKs */
+	/* The server sent no ACK, because this program sends its own ACKs. */
 	assert_null(umad_rig_read(a, &got));
 	free(msg);
 }
@@ -244,8 +245,8 @@ static void test_memfd_that_was_not_read_is_counted(void **state)
 }
 
 /*
- * Requests under way are limited per file and per port. A file above its limit gets an error;
- * others are not affected.
+ * Open requests are limited per file and per port. A file above its limit gets an error, and other
+ * files are not affected.
  */
 static void test_requests_under_way_are_limited(void **state)
 {
@@ -264,7 +265,7 @@ static void test_requests_under_way_are_limited(void **state)
 		m.id = asker;
 		free(msg);
 	}
-	/* three requests of file a and two of file c, which is the limit of five per port */
+	/* Open are three requests of file a and two of file c; five is the limit per port. */
 	assert_int_equal(umad_rig_stats(a).sent, 3);
 	assert_int_equal(umad_rig_stats(a).drops[UMAD_DROP_BUSY], 1);
 	assert_int_equal(umad_rig_stats(c).sent, 2);
@@ -319,7 +320,7 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.queued, 4);
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
-	/* ready() was called once; it is called again only after the queue was empty */
+	/* ready() was called once. It is called again only after the queue was empty. */
 	assert_int_equal(rig.ready, 1);
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_non_null(umad_rig_read(b, &got));
@@ -353,14 +354,17 @@ static void test_octets_of_queues_are_bounded(void **state)
 	(void)state;
 	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
-	/* the limit of a file is 5000 octets, but a first MAD may be of any length */
+	/*
+	 * The limit of a file's queue is 5000 octets, but the first MAD in an empty queue may be of
+	 * any length.
+	 */
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, 3000); /* above the limit */
 	send_to(b, 2, 3, 1000);
 	sb = umad_rig_stats(b);
 	assert_int_equal(sb.received, 2);
 	assert_int_equal(sb.drops[UMAD_DROP_QUEUE], 1);
-	send_to(a, 1, 4, 3900); /* 8800 octets in all files, whose limit is 9000 */
+	send_to(a, 1, 4, 3900); /* 8800 octets in the queues of all files; the limit is 9000 */
 	send_to(a, 1, 5, 300);
 	sa = umad_rig_stats(a);
 	assert_int_equal(sa.received, 1);
@@ -390,7 +394,7 @@ static void test_queue_with_a_mad_above_its_limit_takes_no_other(void **state)
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, MAD_LEN);
-	send_to(a, 1, 3, MAD_LEN); /* the sum of all queues is above its limit, too */
+	send_to(a, 1, 3, MAD_LEN); /* the queues together are above their limit, too */
 	st = umad_rig_stats(b);
 	assert_int_equal(st.received, 1);
 	assert_int_equal(st.drops[UMAD_DROP_QUEUE], 1);

@@ -2,7 +2,10 @@
 #include "umad_rig.h"
 #include "wire/pma.h"
 
-/* write() and read() of single MADs. Sources: drivers/infiniband/core/user_mad.c and mad.c of Linux 6.1. */
+/*
+ * write() and read() of single MADs on a umad device. Sources: drivers/infiniband/core/user_mad.c
+ * and mad.c of Linux 6.1.
+ */
 
 #define HDR_LEN 64 /* struct ib_user_mad_hdr */
 #define TID 0xdddddddd12345678ull
@@ -30,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Header of a MAD to LID 2, from agent @id of A's program */
+/* Make the header of a MAD to LID 2 from agent @id of A's program. */
 static struct umad_mad hdr(uint32_t id, uint32_t qpn, uint32_t timeout_ms, uint32_t retries)
 {
 	struct umad_mad m = umad_rig_hdr(id, 2, qpn);
@@ -169,7 +172,7 @@ static void test_without_time_out_no_answer_is_expected(void **state)
 	assert_int_not_equal(tid_of(rig.seen[0].mad), TID);
 	umad_rig_run(&rig, NS_SEC(5));
 	nothing_to_read(a);
-	assert_int_equal(rig.nseen, 2); /* the answer arrived, and no request waited for it */
+	assert_int_equal(rig.nseen, 2); /* the answer arrived, but no request was open for it */
 }
 
 static void test_tid_under_way_is_refused(void **state)
@@ -193,8 +196,8 @@ static void test_tid_under_way_is_refused(void **state)
 }
 
 /*
- * 13.5.3.2: a MAD that is no response is dispatched by version, class and method, and in vendor
- * classes also by OUI
+ * 13.5.3.2: a MAD that is no response goes to the agent registered for its version, class and
+ * method; in vendor classes the OUI must match, too.
  */
 static void test_unsolicited_mads_go_to_who_registered(void **state)
 {
@@ -228,7 +231,10 @@ static void test_unsolicited_mads_go_to_who_registered(void **state)
 	nothing_to_read(b);
 }
 
-/* A program on each side: a server (like ibping -S or OpenSM) and its client. */
+/*
+ * There is a program on each side: a server (like ibping -S or OpenSM), and its client. The client
+ * must get the response with the TID of its own request.
+ */
 static void test_responses_keep_their_tid(void **state)
 {
 	uint32_t srv = umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 0, MAD_METHOD_GET);
@@ -298,7 +304,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 
 	(void)state;
 	m.timeout_ms = 100;
-	dr_mad(0); /* a directed route of 0 hops leads to the port itself */
+	dr_mad(0); /* a directed route of 0 hops ends at the own port */
 	assert_string_equal(asked_desc(&m), "node A");
 	assert_int_equal(rig.nseen, 0);
 	assert_int_equal(be16_at(got.lid), 0xffff);
@@ -315,8 +321,8 @@ static void test_smps_directed_and_lid_routed(void **state)
 }
 
 /*
- * An agent that has registered for SMInfo gets the request. Without such an agent the SMA refuses
- * the request (14.4.1)
+ * An agent that has registered for SMInfo must get the request. Without such an agent the SMA
+ * refuses it (14.4.1).
  */
 static void test_sminfo_goes_to_the_sm(void **state)
 {
@@ -357,7 +363,7 @@ static void test_address_of_both_directions(void **state)
 	m.sl = 7;
 	m.path_bits = 1;
 	m.pkey_index = 3;
-	be32_put(m.qkey, 0x1234); /* ignored, because QP1 has a Q_Key of its own */
+	be32_put(m.qkey, 0x1234); /* ignored: QP1 has a fixed Q_Key */
 	m.grh_present = 1;
 	memcpy(m.gid, gid.raw, sizeof(m.gid));
 	m.hop_limit = 64;
@@ -380,7 +386,7 @@ static void test_address_of_both_directions(void **state)
 	umad_rig_run(&rig, WIRE_DELAY);
 	assert_non_null(umad_rig_read(b, &got));
 	assert_int_equal(got.pkey_index, 5);
-	/* the low bits of our LID, as many as LMC says */
+	/* The path bits are the low bits of the DLID of the MAD, as many as the port's LMC. */
 	assert_int_equal(got.path_bits, 2);
 	assert_int_equal(got.sl, 7);
 	assert_int_equal(got.grh_present, 1);
@@ -406,7 +412,9 @@ static void test_short_mads_are_padded(void **state)
 		memcpy(exact, mad, len);
 		m.id = umad_rig_agent(&rig, c, MAD_CLASS_PERF, 1, 0, 0);
 		rig.nseen = 0;
-		/* A message without data means that its memfd is missing. */
+		/*
+		 * A message without data needs a memfd, so the server reports that this is missing.
+		 */
 		assert_int_equal(umad_rig_write(&rig, c, &m, exact, len), len ? 0 : -EPROTO);
 		assert_int_equal(rig.nseen, len >= 36);
 		assert_int_equal(drops(c, UMAD_DROP_MALFORMED), len > 0 && len < 36);
@@ -460,9 +468,9 @@ static void test_sends_the_kernel_refuses(void **state)
 	m.grh_present = 1;
 	m.gid_index = NODE_GUIDS;
 	refused(&m, MAD_LEN, true);
-	refused(&ok, MAD_LEN + 1, true); /* longer than a MAD without RMPP can be */
+	refused(&ok, MAD_LEN + 1, true); /* longer than any MAD without RMPP */
 	m = ok;
-	m.id = rmpp; /* an RMPP agent can send only classes that have RMPP */
+	m.id = rmpp; /* an RMPP agent may only send MADs of classes with RMPP */
 	refused(&m, MAD_LEN, true);
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, TID);
 	refused(&ok, MAD_LEN, true); /* QP1 */

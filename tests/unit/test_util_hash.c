@@ -8,7 +8,10 @@
 #include "util/list.h"
 #include "util/prng.h"
 
-/* Key 00 01 .. 0f and messages 00, 00 01, ...: the vectors of the SipHash paper, appendix A. */
+/*
+ * The key is 00 01 .. 0f, the messages are the empty one, 00, 00 01, ...: the vectors of the
+ * SipHash paper, appendix A.
+ */
 static void test_siphash_vectors(void **state)
 {
 	const struct hash_key key = { 0x0706050403020100ull, 0x0f0e0d0c0b0a0908ull };
@@ -55,7 +58,10 @@ static void test_htab_empty(void **state)
 	htab_fini(&t);
 }
 
-/* Compare with a plain array, through several doublings and with equal hashes. */
+/*
+ * Compare the hash table with a plain array, through several doublings of the table and with items
+ * of equal hashes.
+ */
 static void test_htab_random_against_an_array(void **state)
 {
 	static struct item items[1000];

@@ -26,7 +26,7 @@ static void test_a_burst_then_one_each_interval(void **state)
 	for (ns_t now = NS_SEC(5); now < NS_SEC(15); now += NS_MSEC(1))
 		n += pace_take(&p, BURST, EVERY, now);
 	assert_in_range(n, BURST + 9, BURST + 10);
-	/* After a quiet time another burst is allowed. */
+	/* After a quiet time the pacer must allow another burst. */
 	n = 0;
 	for (ns_t now = NS_SEC(100); now < NS_SEC(100) + NS_MSEC(10); now += NS_MSEC(1))
 		n += pace_take(&p, BURST, EVERY, now);
@@ -47,8 +47,8 @@ static void test_a_promise_is_kept_and_never_far_away(void **state)
 		if (at == promised)
 			continue;
 		/*
-		 * A later time is returned only after the previous time has passed, so no request
-		 * is delayed twice.
+		 * The pacer names a later time only after the time that it named before has passed,
+		 * so no request is delayed twice.
 		 */
 		assert_true(promised <= now);
 		kept = promised = at;

@@ -30,7 +30,10 @@ static void assert_pkt(const struct pkt *p, const uint8_t *want, uint32_t len)
 	assert_int_equal(sum, len);
 }
 
-/* Make a packet from @len octets of @data: @h of them in hdr[], the rest in one or two slices. */
+/*
+ * Make a packet from @len octets of @data. The first @h of them are in hdr[], the rest in one or
+ * two slices.
+ */
 static struct pkt *make(struct pkt_pool *pool, const uint8_t *data, uint32_t len, uint32_t h,
 			uint32_t first)
 {
@@ -233,7 +236,7 @@ static void test_pkt_pull_random(void **state)
 		} else {
 			assert_null(got);
 		}
-		assert_pkt(p, data, len); /* the contents are the same, wherever the octets are */
+		assert_pkt(p, data, len); /* content is the same, wherever its octets are */
 		pkt_free(p);
 	}
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
@@ -309,10 +312,10 @@ static void test_pkt_unshare_makes_the_payload_private(void **state)
 	q->slice[0].buf->data[0] ^= 0xff;
 	assert_pkt(p, data, 500);
 
-	/* The packet is private now, so nothing is copied again. */
+	/* The packet shares no buffer any more, so nothing is copied again. */
 	assert_int_equal(pkt_unshare(q), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 2);
-	assert_int_equal(pkt_unshare(p), -ENOMEM); /* two slices to copy, but no buffer is left */
+	assert_int_equal(pkt_unshare(p), -ENOMEM); /* no free buffer for the two slices */
 	assert_pkt(p, data, 500);
 	pkt_free(p);
 	pkt_free(q);
@@ -374,7 +377,10 @@ static void test_pkt_queue_is_first_in_first_out(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A packet that is held back for long must not keep a whole buffer of PKT_BUF_SIZE in use. */
+/*
+ * A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use, so it is
+ * copied to a small one.
+ */
 static void test_shrink_frees_the_large_buffer(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(8, 2);
@@ -395,7 +401,7 @@ static void test_shrink_frees_the_large_buffer(void **state)
 	assert_int_equal(pkt_shrink(p[0]), 0); /* a second call has no effect */
 	assert_int_equal(pkt_shrink(p[1]), 0);
 	assert_int_equal(pkt_shrink(p[2]),
-			 -ENOMEM); /* four descriptors get one small buffer, and it is in use */
+			 -ENOMEM); /* the only small buffer for four descriptors is in use */
 	assert_int_equal(pkt_pool_bufs_used(pool), 1);
 	assert_int_equal(pkt_copy_out(p[1], 0, out, sizeof(out)), 14 + PKT_SMALL_SIZE);
 	assert_int_equal(out[13], 0xee);

@@ -53,7 +53,7 @@ static void shows(const char *s, const char *want)
 
 	assert_string_equal(escape(buf, sizeof(buf), s), want);
 	assert_int_equal(text_is_plain(s), !strcmp(s, want));
-	/* Escaped text does not change when it is escaped again. */
+	/* Text that is escaped already must not change when it is escaped again. */
 	assert_string_equal(escape(buf, sizeof(buf), want), want);
 }
 

@@ -80,8 +80,8 @@ static void test_timer_rearm_from_callback(void **state)
 }
 
 /*
- * Two timers arm themselves again and again for a time in the past. A run of the timers ends all
- * the same, and other timers run, too.
+ * Two timers arm themselves again and again for a time in the past. A run of the timers must end
+ * nevertheless, and other timers must run, too.
  */
 static void test_timers_that_rearm_themselves_do_not_starve_others(void **state)
 {

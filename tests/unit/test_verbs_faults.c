@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * src/verbs: tests of what is specific to this backend of ca.h, in particular faults of the adapter and of the
- * library
+ * Tests of what is specific to src/verbs, a backend of ca.h: in particular faults of the adapter
+ * and of libibverbs
  */
 
 #include "verbs/verbs.h"
@@ -74,7 +74,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Post @n packets, and return how many were taken. The others are freed. */
+/* Post @n packets. Returns the number of packets that the queue pair took; the others are freed. */
 static unsigned int post(unsigned int n, size_t len)
 {
 	static const uint8_t octets[4096];
@@ -135,7 +135,10 @@ static void test_a_full_send_queue_takes_no_more_and_tells_of_room(void **state)
 	assert_true(works());
 }
 
-/* If a send queue does not move, a restart empties it. The sends that were in it must not arrive later. */
+/*
+ * The send queue of the adapter makes no progress, so the queue pair is restarted, which empties
+ * the queue. The sends that were in it must not arrive later.
+ */
 static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 {
 	fake.hold = true;
@@ -149,7 +152,10 @@ static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 	assert_true(works());
 }
 
-/* The library accepts only the first requests of a list; the caller keeps the others. */
+/*
+ * libibverbs accepts only the first work requests of a list, so the caller must keep the packets of
+ * the others.
+ */
 static void test_a_list_that_is_taken_in_part(void **state)
 {
 	for (unsigned int take = 0; take < 12; take++) {
@@ -177,7 +183,8 @@ static void test_a_packet_above_the_mtu_between_others(void **state)
 }
 
 /*
- * IBTA 10.3.1: a send with an error changes the state of the queue pair to SQE, and the sends behind it are flushed.
+ * IBTA 10.3.1: a send that fails changes the state of the queue pair to SQE, and the sends behind
+ * it are flushed.
  */
 static void test_a_send_with_an_error_stops_the_queue_for_a_moment(void **state)
 {
@@ -217,7 +224,10 @@ static void test_a_queue_pair_in_the_error_state_is_restarted(void **state)
 	assert_true(works());
 }
 
-/* A restart must not use a buffer twice, or lose one: all are posted again, and all can be used. */
+/*
+ * A restart of a queue pair must not use a receive buffer twice, or lose one: all must be posted
+ * again, and be usable.
+ */
 static void test_restarts_keep_all_buffers(void **state)
 {
 	for (unsigned int i = 0; i < 50; i++) {
@@ -230,7 +240,7 @@ static void test_restarts_keep_all_buffers(void **state)
 	}
 }
 
-/* A packet that arrives between the last poll and the arming must not be missed. */
+/* A packet that arrives between the last poll and the arming of the CQ must not be missed. */
 static void test_a_packet_that_arrives_while_arming_is_seen(void **state)
 {
 	assert_int_equal(post(1, 32), 1);
@@ -271,7 +281,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 
 	verbs_rig_close(&t.env);
 	setup(state);
-	fake.max_ah = 4; /* the library's limit, which the device's attributes do not contain */
+	fake.max_ah = 4; /* the library's limit, which no device attribute states */
 	for (unsigned int i = 0; i < 3; i++) {
 		attr.sl = (uint8_t)(i + 1);
 		assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[i]), 0);
@@ -281,7 +291,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 	ca_ah_destroy(ah[1]);
 	assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[3]), 0);
 	assert_int_equal(verbs_stats(t.env.ca[0])->ah_evicted, 1);
-	/* A handle that a send uses stays until the send has completed. */
+	/* An address handle that a pending send uses must exist until the send has completed. */
 	fake.hold = true;
 	assert_int_equal(post(1, 32), 1);
 	ca_ah_destroy(t.ah);
@@ -368,7 +378,10 @@ static int ask(struct mad_agent *agent, uint16_t lid, struct answers *a)
 	return mad_request(agent, &q, NULL, t.env.now);
 }
 
-/* Each try has a TID of its own at the kernel, which would refuse the TID of an open request. */
+/*
+ * Each try of a request must have a TID of its own at the kernel, which would refuse the TID of an
+ * open request.
+ */
 static void test_requests_that_are_repeated(void **state)
 {
 	struct mad_agent_cfg c = { .qp = 1, .mgmt_class = MAD_CLASS_PERF, .class_version = 1 };
@@ -429,7 +442,7 @@ static void test_a_device_that_disappears(void **state)
 	assert_int_equal(t.events[CA_EVENT_DEVICE_FATAL], 1);
 	assert_int_equal(ca_port_query(t.env.ca[0], &p), 0);
 	assert_int_equal(p.state, IB_PORT_DOWN);
-	/* Sends are accepted and lost, as on a port that is down; nothing new can be made. */
+	/* As on a port that is down, sends are accepted and lost, and no new object can be made. */
 	assert_int_equal(post(8, 32), 8);
 	assert_int_equal(verbs_stats(t.env.ca[0])->tx_refused, 8);
 	attr.sl = 5;
@@ -447,7 +460,10 @@ static void test_a_device_that_disappears(void **state)
 	mad_agent_del(agent);
 }
 
-/* Send one packet from B to the queue pair @qpn of A, or to a group that A is in; return whether A got it */
+/*
+ * Send one packet from B to the queue pair @qpn of A, or to a group to which A is attached. Returns
+ * true if A received it.
+ */
 static bool reaches_a(const struct ca_ah_attr *to, uint32_t qpn)
 {
 	static const uint8_t octets[100];
@@ -476,7 +492,10 @@ static struct ca_ah_attr to_port(unsigned int side)
 	return (struct ca_ah_attr){ .dlid = p.lid };
 }
 
-/* The queue pair, its group and the address handle are those of before, on the device that has come back. */
+/*
+ * The device has come back. The queue pair, its group and the address handle that existed before
+ * must work on it.
+ */
 static void works_again(void)
 {
 	struct ca_ah_attr mcast = { .dlid = CA_SUITE_MLID, .has_grh = true, .dgid = group };
@@ -555,12 +574,15 @@ static void test_a_device_that_comes_back_when_memory_is_short(void **state)
 	} while (!fake.fail_in);
 	assert_true(i > 10);
 	assert_int_equal(works_without,
-			 2); /* the agents of SA and CM, which another program may have */
+			 2); /* agents for SA and CM; another program may have them */
 	fake.fail_in = 0;
 	works_again();
 }
 
-/* Between the failure of the device and its return, the callers leave groups and destroy what they have. */
+/*
+ * Between the failure of the device and its return, the callers detach from groups and destroy
+ * their objects.
+ */
 static void test_a_device_comes_back_to_nothing(void **state)
 {
 	char err[VERBS_ERR_MAX];
@@ -581,7 +603,7 @@ static void test_a_device_comes_back_to_nothing(void **state)
 	works_again();
 }
 
-/* Make all objects that a port can have; return the first error */
+/* Make all objects that a port can have. Returns the first error. */
 static int make_everything(void)
 {
 	ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 } };
@@ -640,7 +662,8 @@ static void test_other_links_are_refused(void **state)
 }
 
 /*
- * A queue pair that attaches twice must detach twice. A queue pair that is destroyed is detached from all its groups.
+ * A queue pair that attaches twice to a group must detach twice. A queue pair that is destroyed
+ * must be detached from all its groups.
  */
 static void test_groups_of_a_queue_pair(void **state)
 {
@@ -660,8 +683,9 @@ static void test_groups_of_a_queue_pair(void **state)
 }
 
 /*
- * The first queue pairs leave a part of the arena for sends and for later queue pairs, and a destroyed queue pair
- * returns its part. There is room for an interface and 64 stations.
+ * The buffers of all queue pairs come from one arena. The first queue pairs must leave a part of it
+ * for sends and for later queue pairs, and a destroyed queue pair must return its part. There must
+ * be room for an interface and 64 stations.
  */
 static void test_many_queue_pairs_share_the_arena(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The conformance suite of ca.h over src/verbs: with a libibverbs on two soft HCAs (verbs_fake.h), and, if the command line
- * names two devices, with the libibverbs and the kernel of this machine (tests/interop/linux/ca_verbs.sh).
+ * The conformance suite of ca.h over src/verbs. It runs over the imitation of libibverbs in
+ * verbs_fake.h, which has two simulated HCAs. If the command line names two devices, it runs over
+ * the libibverbs and the kernel of this machine instead (tests/interop/linux/ca_verbs.sh).
  */
 
 #include "verbs/verbs.h"
@@ -28,11 +29,11 @@ static const struct ca_suite_backend fake_backend = {
 	.set_pkey = fake_set_pkey,
 };
 
-/* --- the same over the libraries and the kernel of this machine */
+/* --- the same suite over the libraries and the kernel of this machine */
 
 /*
- * Packets between two ports take real time. It is not known which packet is the last, so real_run() ends when no
- * descriptor was readable for this time.
+ * Packets between two ports take real time, and nothing tells which packet is the last one. So
+ * real_run() ends when no descriptor has been readable for this time.
  */
 #define QUIET_MS 150
 
@@ -118,8 +119,8 @@ static const struct ca_suite_backend real_backend = {
 };
 
 /*
- * test_verbs_suite [DEVICE DEVICE]: run over port 1 of each of these two devices, which an SM has configured as the
- * suite expects
+ * test_verbs_suite [DEVICE DEVICE]: run the suite over port 1 of each of these two devices, which
+ * an SM must have configured as the suite expects.
  */
 int main(int argc, char **argv)
 {

@@ -56,7 +56,7 @@ static void test_modules_come_behind_what_they_need(void **state)
 
 	(void)state;
 	assert_int_equal(modules_add(&m, "9p"), 0);
-	/* "-" and "_" mean the same in module names */
+	/* In names of modules, "-" and "_" mean the same. */
 	assert_int_equal(modules_add(&m, "9pnet-virtio"), 0);
 	assert_int_equal(modules_add(&m, "9p"), 0); /* the module is already in the list */
 	check_paths(&m, want);
@@ -145,7 +145,10 @@ static void test_modinfo_of_what_is_no_module(void **state)
 	struct module_file f = make_module(), *copy;
 
 	(void)state;
-	/* cut short; on the heap, so that the sanitizer notices reads beyond the end */
+	/*
+	 * Cut the file at every length. The copy is on the heap, so that the sanitizer notices
+	 * reads beyond its end.
+	 */
 	for (size_t n = 0; n < sizeof(f); n++) {
 		copy = malloc(n ? n : 1);
 		memcpy(copy, &f, n);
@@ -155,7 +158,7 @@ static void test_modinfo_of_what_is_no_module(void **state)
 	f.sh[2].sh_size = sizeof(f); /* section length beyond the end of the file */
 	assert_null(modules_info(&f, sizeof(f), "depends"));
 	f = make_module();
-	f.sh[2].sh_size = sizeof(info) - 1; /* the last string has no NUL; the others are found */
+	f.sh[2].sh_size = sizeof(info) - 1; /* last string without NUL; others must be found */
 	assert_string_equal(modules_info(&f, sizeof(f), "depends"), "9pnet,netfs");
 	assert_null(modules_info(&f, sizeof(f), "vermagic"));
 	f = make_module();
@@ -177,7 +180,7 @@ static void test_modinfo_of_what_is_no_module(void **state)
 static void make_image(uint8_t img[IMAGE_LEN])
 {
 	memset(img, 0, IMAGE_LEN);
-	img[0x1f1] = 1; /* one sector of setup code, so the rest begins at 1024 */
+	img[0x1f1] = 1; /* one sector of setup code: the rest begins at 1024 */
 	memcpy(img + 0x202, "HdrS\x0f\x02", 6); /* protocol 2.15 */
 	img[0x20f] = 1; /* the version string is at 0x300 */
 	memcpy(img + 0x300, "6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP", 54);
@@ -216,7 +219,7 @@ static void test_packed_kernel_of_an_image(void **state)
 	make_image(img);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);
 	assert_int_equal(at, 1280);
-	assert_int_equal(len, 508); /* without the 4 octets of size after the payload */
+	assert_int_equal(len, 508); /* without the size of 4 octets behind the payload */
 	assert_int_equal(format, UNPACK_XZ);
 	memcpy(img + 1280, "\x1f\x8b\x08\0", 4);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);
@@ -252,7 +255,7 @@ static void test_pvh_entry(void **state)
 			{ .p_type = PT_NOTE,
 			  .p_offset = offsetof(struct elf_file, notes),
 			  .p_filesz = 48 } },
-		/* an ELF note "GNU" with 6 octets, then one of "Xen", type 18, with 8 */
+		/* an ELF note "GNU" of 6 octets, then a note "Xen" of type 18 and 8 octets */
 		.notes = "\x04\0\0\0\x06\0\0\0\x03\0\0\0GNU\0\1\2\3\4\5\6\0\0"
 			 "\x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0\1\0\0\1\0\0\0",
 	};

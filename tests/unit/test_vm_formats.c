@@ -24,7 +24,8 @@ static size_t three_frames(uint8_t *buf)
 }
 
 /*
- * Feed @len octets in pieces of at most @step; returns how many frames were found, and their @types
+ * Feed @len octets to the decoder, in pieces of at most @step. Returns the number of frames that
+ * were found; @types gets the type of each frame.
  */
 static unsigned int feed(const uint8_t *buf, size_t len, size_t step, uint8_t types[8])
 {
@@ -94,8 +95,8 @@ static void test_what_is_no_frame_is_refused(void **state)
 }
 
 /*
- * --- cpio. The layout comes from buffer-format.rst. The octets come from `cpio -o -H newc`, except
- * inode and time
+ * --- cpio. The layout comes from buffer-format.rst of the Linux documentation. The octets come
+ * from `cpio -o -H newc`, except inode and time
  */
 
 static void test_cpio_octets(void **state)
@@ -166,7 +167,7 @@ static void test_cpio_octets(void **state)
 	free(got);
 }
 
-/* --- the wire format between host and guest */
+/* --- frames between host and guest */
 
 static void test_frames_to_the_guest(void **state)
 {
@@ -187,7 +188,7 @@ static void test_frames_to_the_guest(void **state)
 	assert_memory_equal(hdr, want, sizeof(want));
 }
 
-/* Make a frame as the guest sends it, by exchanging the addresses of a frame to the guest. */
+/* Turn a frame to the guest into one from the guest, by exchanging its addresses. */
 static void frame_of_guest(uint8_t *f, unsigned int hca, size_t len)
 {
 	vm_net_wrap(f, hca, len);
@@ -232,7 +233,7 @@ static void test_other_frames_are_nobodys(void **state)
 		{ 33, 3 }, /* another destination address */
 		{ 37, 0x88 }, /* the port before the first HCA's */
 		{ 37, 0x91 }, /* the port behind the last HCA's */
-		{ 39, 7 }, /* a UDP length smaller than the UDP header */
+		{ 39, 7 }, /* a UDP length below that of the UDP header */
 	};
 	uint8_t f[VM_NET_HDR_LEN + 64];
 	unsigned int hca;

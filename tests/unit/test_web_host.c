@@ -25,8 +25,8 @@ static void test_addresses_and_named_hosts_are_answered(void **state)
 }
 
 /*
- * An attacker can make the name of his page resolve to our address. The browser then sends that
- * name.
+ * An attacker can make the name of his web page resolve to the address of the server (DNS
+ * rebinding). The browser then sends this name as Host, which must be refused.
  */
 static void test_other_names_are_refused(void **state)
 {

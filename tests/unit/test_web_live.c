@@ -7,8 +7,9 @@
 #include "check.h"
 
 /*
- * Following an instance. Tests when questions are asked, and what happens with the answers. The test acts as an
- * instance with two switches and a cable between them, a CA at each switch, and a link that leaves the fabric.
+ * The web server follows an instance by questions. The tests check when it asks, and what it does
+ * with the answers. The test plays an instance with two switches, a cable between them, a CA at
+ * each switch, and a link that leaves the fabric.
  */
 
 #define UP 4
@@ -17,7 +18,7 @@ struct rig {
 	struct web_live l;
 	ns_t now;
 	ns_t each; /* time that an answer takes */
-	unsigned int asked[5]; /* number of questions: sections, fabrics, map, load, others */
+	unsigned int asked[5]; /* number of questions about sections, fabrics, map, load, others */
 	json_t *links; /* rows of "link show" */
 	unsigned int state; /* of the cable between the switches */
 	long long data; /* sent by Hca1, units of four octets */
@@ -128,7 +129,7 @@ static json_t *instance(struct rig *r, const char *cmd, json_t *args)
 	return strcmp(cmd, "link show") ? json_array() : json_incref(r->links);
 }
 
-/* Asks and answers until @end, as the server does. */
+/* Let the web server's questions be asked and answered until the time @end. */
 static void run_until(struct rig *r, ns_t end)
 {
 	for (int n = 0; n < 100000; n++) {
@@ -162,7 +163,7 @@ static void ready(struct rig *r)
 	assert_true(web_live_ready(&r->l));
 }
 
-/* All events from a number on, as one text */
+/* Returns all events from number @from on, as one text. */
 static const char *events_since(struct rig *r, uint64_t from)
 {
 	size_t len, n = 0;
@@ -241,7 +242,10 @@ static void test_the_snapshot_has_what_was_read(void **state)
 	json_decref(s);
 }
 
-/* 125,000,000 octets per second are a gigabit. The rate is in octets, and the counter is in units of four octets. */
+/*
+ * 125,000,000 octets per second are a gigabit per second. The reported rate must be in octets,
+ * although the counter is in units of four octets.
+ */
 static void test_rates_are_octets_a_second(void **state)
 {
 	struct rig *r = *state;
@@ -251,7 +255,7 @@ static void test_rates_are_octets_a_second(void **state)
 	from = r->l.ring.next;
 	r->data += 125000000 / 4;
 	run_until(r, r->now + NS_SEC(1) + NS_MSEC(1));
-	/* Hca1 is end B of the cable that begins at Switch1/2. */
+	/* The cable begins at Switch1/2, and Hca1 is its end B. */
 	assert_non_null(strstr(events_since(r, from), "\"links\":[[1,\"up\",0,12"));
 	assert_in_range(r->l.model.link[1].told.rate[1], 124000000, 126000000);
 	from = r->l.ring.next;
@@ -274,8 +278,8 @@ static void test_a_counter_that_was_cleared_makes_no_rate(void **state)
 }
 
 /*
- * After a trap the load is read soon, and not only at the next second. A flood of traps does not make the client read
- * the load all the time.
+ * A trap must make the client read the load soon, and not only at the next second. A flood of traps
+ * must not make it read the load all the time.
  */
 static void test_an_event_brings_the_reading_forward(void **state)
 {
@@ -325,8 +329,8 @@ static void test_sections_are_read_when_an_event_says_so(void **state)
 }
 
 /*
- * When a map has changed, the load of its fabric does not match the model. So the map is read, and clients are told
- * to read a new snapshot.
+ * The map has changed, so the load of its fabric no longer matches the model. The map must be read,
+ * and browsers must be told to fetch a new snapshot.
  */
 static void test_a_changed_map_resets_the_clients(void **state)
 {
@@ -348,7 +352,7 @@ static void test_a_changed_map_resets_the_clients(void **state)
 	json_decref(s);
 }
 
-/* If an instance needs long for its answers, the questions use at most a part of its time. */
+/* If an instance needs long for its answers, the questions must take only a part of its time. */
 static void test_a_slow_instance_is_asked_less(void **state)
 {
 	struct rig *r = *state;
@@ -383,7 +387,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 	json_decref(many);
 }
 
-/* A CA with an interface is drawn even where leaves are folded. */
+/* The picture may fold leaf nodes, but it must show a CA that has an interface. */
 static void test_hosts_are_not_folded(void **state)
 {
 	struct web_model m = { 0 };

@@ -11,8 +11,8 @@
 #include "util/list.h"
 
 /*
- * Tests that rows of the control protocol become Prometheus' text format 0.0.4. A strict parser, which accepts only
- * valid text, reads every text that a test makes.
+ * Rows of the control protocol become Prometheus' text format 0.0.4. A strict parser, which accepts
+ * only valid text, reads every text that a test makes.
  */
 
 /* --- a strict parser */
@@ -35,7 +35,10 @@ static const char *skip_name(const char *p)
 	return p;
 }
 
-/* Inside quotes: no control character, and a backslash only before a backslash or a quote */
+/*
+ * Skip a quoted value. It must not have control characters, and a backslash only before a backslash
+ * or a quote.
+ */
 static const char *skip_value(const char *p)
 {
 	p = expect(p, "\"");
@@ -62,7 +65,10 @@ static const char *skip_sample(const char *p, const char *name, size_t len)
 	return expect(p, "\n");
 }
 
-/* Check that the lines of a metric are together, follow HELP and TYPE, and have each set of labels only once. */
+/*
+ * Check that the lines of a metric are together and follow its HELP and TYPE lines, and that no set
+ * of labels occurs twice.
+ */
 static void check_format(const char *text)
 {
 	const char *p = text;
@@ -187,7 +193,10 @@ static void test_nothing_gives_no_sample(void **state)
 	has_not(*state, "{");
 }
 
-/* The names are those of infiniband_exporter and node_exporter. Both export data in units of four octets. */
+/*
+ * The names must be those of infiniband_exporter and node_exporter, which both export data in units
+ * of four octets.
+ */
 static void test_ports_have_the_names_of_both_exporters(void **state)
 {
 	struct rig *r = *state;
@@ -220,7 +229,7 @@ static void test_ports_have_the_names_of_both_exporters(void **state)
 	    "fabric=\"lab\",uplink=\"Hca1\",uplink_guid=\"0x0000000000100000\",uplink_type=\"CA\","
 	    "uplink_port=\"1\",uplink_lid=\"9\"} 1\n");
 	has(r, "\nuipoib_port_up{node=\"Switch1\",port=\"2\",fabric=\"lab\"} 1\n");
-	/* a metric that the rows do not have */
+	/* The rows do not have this counter, so there must be no such metric. */
 	has_not(r, "\ninfiniband_switch_port_transmit_wait_total{");
 }
 
@@ -236,7 +245,10 @@ static void test_ports_without_a_cable_or_with_a_cable_to_elsewhere(void **state
 	has_not(r, "uplink_info{");
 }
 
-/* Any node can set its NodeDescription, and a topology file can contain any name. */
+/*
+ * Any node can set its NodeDescription, and a topology file can contain any name. Such a name must
+ * not end its quotes.
+ */
 static void test_hostile_names_stay_inside_their_quotes(void **state)
 {
 	static const char *const hostile[] = {
@@ -290,7 +302,10 @@ static void test_long_names_are_cut_and_not_overrun(void **state)
 	make(r);
 }
 
-/* The format allows a set of labels once, and two fabrics may have objects of the same name. */
+/*
+ * The format allows each set of labels only once, but two fabrics may have objects of the same
+ * name. So their drops must be added.
+ */
 static void test_drops_of_equal_names_are_added(void **state)
 {
 	struct rig *r = *state;

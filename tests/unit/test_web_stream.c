@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * The ring of events and its readers, without sockets. A test calls the reader as the HTTP library does, with much or
- * little room for the answer.
+ * The ring of events and its readers, without sockets. The tests call a reader as the HTTP library
+ * does, with much or little room for the answer.
  */
 
 #define FIRST 1000
@@ -50,7 +50,7 @@ static void start(struct rig *r, const uint64_t *since, ns_t now)
 	r->got[0] = '\0';
 }
 
-/* Read all events, @max octets at a time. Return the last value of web_stream_read() */
+/* Read all events, at most @max octets at a time. Returns the last value of web_stream_read(). */
 static long read_all(struct rig *r, size_t max, ns_t now)
 {
 	long n;
@@ -114,8 +114,9 @@ static void test_without_a_number_only_later_events_come(void **state)
 }
 
 /*
- * If a client's number is too old, or comes from another server, the client must read a new snapshot, so that it
- * never misses an event without notice.
+ * A client gives the number of the last event that it has. If this number is too old, or comes from
+ * another server, the client must be told to fetch a new snapshot, so that it never misses an event
+ * without notice.
  */
 static void test_missed_events_are_told(void **state)
 {
@@ -164,7 +165,7 @@ static void test_the_ring_is_bounded_by_octets(void **state)
 	free(big);
 }
 
-/* If memory for an event ran out, no client may conclude that it has all events. */
+/* There was no memory for an event. No client may conclude that it has all events. */
 static void test_an_event_that_could_not_be_made_is_a_gap(void **state)
 {
 	struct rig *r = *state;
@@ -193,8 +194,8 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 }
 
 /*
- * If no event came for longer than a reader may take to read, the first event after this silence does not make the
- * reader late.
+ * No event came for longer than a reader may take to read. The first event after this silence must
+ * not make the reader count as slow.
  */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)
 {
@@ -209,7 +210,10 @@ static void test_a_reader_after_a_silence_is_not_slow(void **state)
 	assert_true(web_stream_slow(&r->s, now + WEB_STREAM_STUCK));
 }
 
-/* A reader in the middle of an event that is forgotten meanwhile cannot get its rest. */
+/*
+ * The ring drops an event in the middle of which a reader is. The reader cannot get the rest, so
+ * its stream must end.
+ */
 static void test_a_reader_that_is_overtaken_ends(void **state)
 {
 	struct rig *r = *state;

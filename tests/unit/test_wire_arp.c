@@ -6,7 +6,10 @@
 #include "check.h"
 #include "wire/ipoib_hdr.h"
 
-/* The fields of RFC 826 with the values of RFC 4391 §9.2: type 32, length 20. */
+/*
+ * An ARP request with the fields of RFC 826 and the values of RFC 4391 §9.2: hardware type 32,
+ * hardware length 20.
+ */
 static const uint8_t ib_request[] = { 0x00, 0x20, 0x08, 0x00, 20, 4, 0x00, 0x01,
 				      /* sender */
 				      0x00, 0x00, 0x00, 0x48, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x00,
@@ -71,7 +74,7 @@ static void test_arp_truncated(void **state)
 	assert_memory_equal(&a, &was, sizeof(a));
 }
 
-/* Any other value of the first six octets (types and lengths) is refused. */
+/* A message with any other value in the first six octets (types and lengths) must be refused. */
 static void test_R56_arp_refuses_other_types_and_lengths(void **state)
 {
 	uint8_t in[600] = { 0 };

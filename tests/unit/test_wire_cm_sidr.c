@@ -4,7 +4,10 @@
 #include "check.h"
 #include "layout.h"
 
-/* The tables of IBTA 12.11 begin after the MAD header, which the codecs write themselves. */
+/*
+ * The tables of IBTA 12.11 begin after the MAD header, which the functions under test read and
+ * write, too. So test only the part after it.
+ */
 #define BODY (MAD_LEN - MAD_HDR_LEN)
 
 #define TRIM(name, type)                                                    \
@@ -48,7 +51,7 @@ LAYOUT(rep_layout, struct sidr_rep, sidr_rep_body_decode, sidr_rep_body_encode, 
 
 #define G(member, bit, width) FIELD(struct sidr_group, member, bit, width)
 static const struct field group_fields[] = {
-	/* Draft encaparp-00, 6.2, the drawing of the private data */
+	/* Draft encaparp-00, 6.2: the fields in the drawing of the private data */
 	G(ver, 0, 4),	 G(sl, 4, 4),	      G(tclass, 8, 8),
 	G(dlid, 16, 16), G(hop_limit, 32, 8), G(flow_label, 44, 20),
 	G(pkey, 80, 16), G(qkey, 96, 32),     G(dgid, 128, 128),

@@ -24,7 +24,7 @@ static const uint8_t golden[DHCP_HDR_LEN] = {
 
 static uint8_t msg[2048], out[2048];
 
-/* Make a message with @n octets of options, and none in the fields sname and file. */
+/* Make a DHCP message with @n octets of options, and no options in the fields sname and file. */
 static size_t make(const void *options, size_t n)
 {
 	memset(msg, 0, sizeof(msg));
@@ -86,7 +86,10 @@ static void test_dhcp_cookie(void **state)
 	}
 }
 
-/* Options cut at every length: either the cut is between two options, or the message is refused. */
+/*
+ * Options are cut at every length. Either the cut is between two options, or the message must be
+ * refused.
+ */
 static void test_dhcp_options_truncated(void **state)
 {
 	static const uint8_t options[] = { 53, 1, 1, 0, 0, 61, 3, 7, 8, 9, 12, 2, 'h', '2', 255 };
@@ -123,7 +126,9 @@ static void test_dhcp_option_lookup(void **state)
 	assert_int_equal(dhcp_opt_get(msg, len, 12, v, 4), -ENOENT); /* after the end option */
 }
 
-/* RFC 3396: the parts of a split option are joined, in the order of RFC 2131's fields. */
+/*
+ * RFC 3396: the parts of a split option must be joined, in the order of fields that RFC 2131 gives.
+ */
 static void test_dhcp_options_in_parts_and_overloaded_fields(void **state)
 {
 	static const uint8_t options[] = { 52, 1, 3, 61, 2, 'a', 'b', 255 };
@@ -146,9 +151,9 @@ static void test_dhcp_options_in_parts_and_overloaded_fields(void **state)
 	assert_int_equal(dhcp_opt_get(msg, len, 12, v, sizeof(v)), -ENOENT);
 	msg[DHCP_OPTIONS + 2] = 2; /* options also in the field sname */
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 3);
-	msg[SNAME_AT + 1] = 100; /* an option that leaves sname, but not the message */
+	msg[SNAME_AT + 1] = 100; /* this option ends beyond sname, but within the message */
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), -EBADMSG);
-	/* The option "overload" inside an overloaded field has no effect. */
+	/* An option "overload" inside an overloaded field must have no effect. */
 	memcpy(msg + SNAME_AT, "\x34\x01\x01\xff", 4);
 	assert_int_equal(dhcp_opt_get(msg, len, 61, v, sizeof(v)), 2);
 }
@@ -195,7 +200,10 @@ static void test_dhcp_set_in_overloaded_fields(void **state)
 	assert_int_equal(dhcp_opt_get(out, (size_t)n, 67, v, sizeof(v)), 2);
 }
 
-/* If there is too little room for the copy, its padding is shortened. Options are never dropped. */
+/*
+ * If there is too little room for the changed message, its padding must become shorter, but no
+ * option may be dropped.
+ */
 static void test_dhcp_set_within_its_room(void **state)
 {
 	uint8_t options[200] = { 53, 1, 1, 12, 100, [105] = 255 };
@@ -213,7 +221,7 @@ static void test_dhcp_set_within_its_room(void **state)
 
 static void test_D2_client_identifier_of_rfc_4361(void **state)
 {
-	/* type 255, IAID, DUID type 3, hardware type 1, address */
+	/* option type 255, IAID, DUID of type 3, hardware type 1, MAC */
 	static const uint8_t want[] = { 255, 0,	   0x12, 0x34, 0x56, 0,	   3,	0,
 					1,   0x52, 0x54, 0,    0x12, 0x34, 0x56 };
 	uint8_t id[DHCP_CLIENT_ID_LEN(6)];

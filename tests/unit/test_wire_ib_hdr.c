@@ -80,7 +80,7 @@ static void test_R4_deth_golden(void **state)
 	struct ib_deth h;
 
 	memcpy(in, golden, sizeof(in));
-	in[4] = 0xff; /* reserved bits: ignored on receive, 0 on send */
+	in[4] = 0xff; /* reserved bits are ignored on receive and sent as 0 */
 	assert_int_equal(ib_deth_decode(&h, in, sizeof(in)), 0);
 	assert_int_equal(h.qkey, IB_QP1_QKEY);
 	assert_int_equal(h.src_qp, 0x123456);

@@ -7,12 +7,12 @@
 #include "wire/arp.h"
 
 /*
- * draft-pelissier-ipoib-encaparp-00 §6.3, figure "IBA payload section of an IBARP packet", row by row, without its first
- * row (Reserved16, Ethertype), which is the encapsulation. The values are those of the table in §6.4.
- *
- * 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92 with the encapsulation, as the figure
- * before says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which does not include the second copy of
- * GID[127-96].
+ * IBARP request of draft-pelissier-ipoib-encaparp-00 §6.3, figure "IBA payload section of an IBARP
+ * packet", row by row. The figure's first row (Reserved16, Ethertype) is the encapsulation, and is
+ * left out. The values are those of the table in §6.4. The fields have 2 + 2 + 1 + 1 + 2 octets,
+ * then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92 with the encapsulation, as the figure before
+ * says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which does not include the
+ * second copy of GID[127-96].
  */
 static const uint8_t request[] = {
 	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type 0x0800 */
@@ -73,7 +73,7 @@ static void test_P20_P23_ibarp_both_directions(void **state)
 	memset(out, 0xff, sizeof(out));
 	ibarp_encode(out, &a);
 	assert_memory_equal(out, request, sizeof(out));
-	/* The reserved octets are ignored, and sent as 0. */
+	/* Reserved octets must be ignored on receive, and be sent as 0. */
 	memcpy(in, request, sizeof(in));
 	in[16] = in[TARGET + 8] = 0x80;
 	assert_int_equal(ibarp_decode(&a, in, sizeof(in)), 0);
@@ -86,7 +86,7 @@ static void test_P20_P23_ibarp_both_directions(void **state)
 	assert_int_equal(a.op, ARP_OP_REPLY);
 }
 
-/* The figure without the rows that it has twice: 84 octets with the encapsulation. */
+/* Make the message without the rows that the figure has twice: 84 octets with the encapsulation. */
 static void single(uint8_t ret[IBARP_LEN_SINGLE])
 {
 	memcpy(ret, request, AGAIN - 4);
@@ -102,8 +102,8 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
-	 * With further octets after the message, its length may be right for the drawn form, too. Then the EUI-64
-	 * decides.
+	 * If further octets follow this short message, its length may be right for the form in the
+	 * figure, too. Then the place of the EUI-64 within the GID decides.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
@@ -112,7 +112,10 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	}
 }
 
-/* A GID that is not at index 0 does not contain the EUI-64. Such a packet is read in the drawn form. */
+/*
+ * A GID that is not at index 0 of its port does not contain the EUI-64. A message with such a GID
+ * is read in the form of the figure.
+ */
 static void test_P20_ibarp_with_a_gid_that_does_not_contain_the_eui64(void **state)
 {
 	uint8_t in[IBARP_LEN];
@@ -151,7 +154,7 @@ static void test_P20_ibarp_truncated(void **state)
 	a = was;
 	for (size_t len = 0; len < IBARP_LEN_SINGLE; len++)
 		assert_int_equal(ibarp_decode(&a, request, len), -EBADMSG);
-	/* If a sender includes the second copy in HLEN, it sends the second copy. */
+	/* A sender whose HLEN includes the second copy of GID[127-96] must also send this copy. */
 	memcpy(in, request, sizeof(in));
 	in[4] = IBARP_HW_LEN;
 	for (size_t len = 0; len < IBARP_LEN; len++)
@@ -173,14 +176,18 @@ static void test_P22_ibarp_is_told_from_ipv4(void **state)
 	for (unsigned int at = 0; at < 6; at++) {
 		memcpy(p, request, sizeof(p));
 		p[at] ^= 0x41;
-		/* protocol type and HLEN are checked by ibarp_decode() */
+		/*
+		 * ibarp_is() does not look at protocol type and HLEN, because ibarp_decode() checks
+		 * them.
+		 */
 		assert_int_equal(ibarp_is(p, sizeof(p)), at >= 2 && at <= 4);
 	}
 }
 
 /*
- * §5, the figure: Type 1, Length 5, Reserved16, EUI-64, Reserved8, QPN, QKey, GID[127-96] twice, GID[95-64], GID[63-32],
- * GID[31-0]. 4 + 8 + 4 + 4 + 5 * 4 = 40 octets = 5 * 8.
+ * §5 of the draft, the figure of the ND option: Type 1, Length 5, Reserved16, EUI-64, Reserved8,
+ * QPN, QKey, GID[127-96] twice, GID[95-64], GID[63-32], GID[31-0]. 4 + 8 + 4 + 4 + 5 * 4 = 40
+ * octets = 5 * 8.
  */
 static const uint8_t opt[] = {
 	0x01, 0x05, 0x00, 0x00, /* Type, Length, Reserved */
@@ -229,7 +236,10 @@ static void test_P14_option_is_five_units(void **state)
 	assert_memory_equal(out + 1, opt + 1, sizeof(out) - 1);
 }
 
-/* Length 5 without the second copy: the last word is padding, with any contents. */
+/*
+ * An option of length 5 may lack the second copy of GID[127-96]. Its last word is then padding,
+ * with any content.
+ */
 static void test_P14_option_without_the_second_copy(void **state)
 {
 	uint8_t in[ND_OPT_IBARP];

@@ -8,7 +8,7 @@
 
 #define BUF_LEN 4400
 
-/* The checksum of RFC 1071 §4.1 in its plainest form */
+/* Compute the checksum of RFC 1071 §4.1 in its simplest form. */
 static uint16_t ref_sum(const uint8_t *p, size_t len)
 {
 	uint32_t sum = 0;
@@ -52,7 +52,7 @@ static void test_inet_sum_every_length(void **state)
 	}
 }
 
-/* Octets that are all ones cause every possible carry. */
+/* Octets of all ones cause every possible carry. */
 static void test_inet_sum_carries(void **state)
 {
 	static uint8_t p[65536];
@@ -83,8 +83,8 @@ static void test_inet_sum_of_parts(void **state)
 }
 
 /*
- * A packet of headers and two slices of any lengths; after a part of odd length, octets are in the
- * other half of their word.
+ * A packet has headers and two slices of any lengths. Behind a part of odd length, each octet is in
+ * the other half of its 16-bit word.
  */
 static void test_inet_sum_of_a_packet_with_odd_parts(void **state)
 {
@@ -114,7 +114,10 @@ static void test_inet_sum_of_a_packet_with_odd_parts(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Header values may be added to a sum as plain numbers, without writing them to octets first. */
+/*
+ * The values of header fields may be added to a sum as plain numbers, without being written as
+ * octets first.
+ */
 static void test_inet_sum_counts_big_endian_values(void **state)
 {
 	const uint8_t p[] = { 0x12, 0x34, 0x00, 0x05 };
@@ -123,7 +126,7 @@ static void test_inet_sum_counts_big_endian_values(void **state)
 	assert_int_equal(inet_fold(inet_sum(0x1234, p + 2, 2)), inet_fold(inet_sum(0, p, 4)));
 }
 
-/* The sum over a header that contains its checksum (b861) is zero. */
+/* The sum over an IPv4 header that contains its checksum (b861 here) is zero. */
 static void test_inet_ipv4_header(void **state)
 {
 	const uint8_t ip[] = { 0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11,

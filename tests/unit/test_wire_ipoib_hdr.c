@@ -49,7 +49,9 @@ static void test_R31_R32_only_four_types(void **state)
 	assert_true(ipoib_type_valid(0x86dd));
 }
 
-/* RFC 4391 §9.1.1, figure 5; the flag octet has RFC 4755's bit RC set. */
+/*
+ * Link-layer address of RFC 4391 §9.1.1, figure 5; in the flag octet the bit RC of RFC 4755 is set.
+ */
 static const uint8_t lladdr[] = { 0x80, 0x12, 0x34, 0x56, 0xfe, 0x80, 0,    0, 0, 0,
 				  0,	0,    0x00, 0x02, 0xc9, 0x03, 0x00, 1, 2, 3 };
 

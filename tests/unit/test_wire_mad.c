@@ -71,7 +71,8 @@ static void test_notice_layout(void **state)
 }
 
 /*
- * A notice has 64 octets in a trap SMP and 80 with IssuerGID; no other length below 80 is accepted.
+ * A notice has 64 octets in a trap SMP and 80 octets with IssuerGID. No other length below 80 may
+ * be accepted.
  */
 static void test_notice_lengths(void **state)
 {
@@ -93,7 +94,7 @@ static void test_notice_lengths(void **state)
 	}
 }
 
-/* Answer to `smpquery nodeinfo -D 0,1`, recorded with ibsim 0.10 under OpenSM 3.3.23 */
+/* Answer to `smpquery nodeinfo -D 0,1`, recorded from ibsim 0.10 under OpenSM 3.3.23 */
 static void test_mad_hdr_golden_directed_route(void **state)
 {
 	struct mad_hdr h;
@@ -139,7 +140,10 @@ static void test_mad_responses(void **state)
 	assert_false(mad_class_is_smp(MAD_CLASS_SA));
 }
 
-/* Answer of OpenSM 3.3.23 to `saquery CPI`: CapabilityMask2 0xB5E8 in 27 bits, time value 16 */
+/*
+ * Answer of OpenSM 3.3.23 to `saquery CPI`: CapabilityMask2 is 0xB5E8 (27 bits), the response time
+ * value is 16
+ */
 static void test_class_port_info_golden_opensm(void **state)
 {
 	struct mad_class_port_info c;
@@ -164,7 +168,7 @@ static void test_class_port_info_golden_opensm(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* In traps 64 to 67 (IBA 15.2.4.2), DataDetails has 6 reserved octets, and then the GID. */
+/* The DataDetails of traps 64 to 67 have 6 reserved octets, and then the GID (IBA 15.2.4.2). */
 static void test_notice_gid_in_details(void **state)
 {
 	struct mad_notice n = {
@@ -188,8 +192,8 @@ static void test_notice_gid_in_details(void **state)
 }
 
 /*
- * As in libibmad and IBTA 14.2.5.1: LIDADDR is at bit 80 of the Notice for trap 128, at 96 for trap
- * 144, the mask at 128
+ * As in libibmad and IBTA 14.2.5.1: LIDADDR begins at bit 80 of the Notice in trap 128, and at bit
+ * 96 in trap 144, whose capability mask begins at bit 128.
  */
 static void test_notice_lid_in_details(void **state)
 {
@@ -212,7 +216,7 @@ static void test_notice_lid_in_details(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* Made by hand from 13.4.8.3: all traps of all LIDs to QP1, response time 18 */
+/* Made by hand from 13.4.8.3: subscribe QP1 to all traps of all LIDs, response time value 18 */
 static void test_inform_info_golden(void **state)
 {
 	struct mad_inform_info i = {
@@ -233,8 +237,8 @@ static void test_inform_info_golden(void **state)
 }
 
 /*
- * Rates of PathRecord:Rate with the names of 15.2.5.16; lanes with 64b/66b coding carry more than
- * the name says
+ * The codes of PathRecord:Rate, and the rates that 15.2.5.16 names; links with 64b/66b coding carry
+ * more than their name says.
  */
 static void test_ib_rate_mbps(void **state)
 {
@@ -248,7 +252,10 @@ static void test_ib_rate_mbps(void **state)
 	assert_int_equal(ib_rate_mbps(255), 0);
 }
 
-/* The rate for a width and speed is within 7 % of the number of lanes times the lane's speed. */
+/*
+ * The code for a width and a speed must name a rate within 7 % of the number of lanes times the
+ * rate of one lane.
+ */
 static void test_ib_rate_code_of_links(void **state)
 {
 	static const unsigned int lanes[] = { 1, 4, 8, 12, 2 };

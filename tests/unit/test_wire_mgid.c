@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* Addresses are parsed by libc, so that the expected values are written here as in the RFC. */
+/* libc parses the addresses, so that the expected values can be written as in the RFC. */
 static ib_gid gid(const char *s)
 {
 	ib_gid g;
@@ -56,7 +56,7 @@ static void test_R5_R6_layout_and_t_flag(void **state)
 	assert_int_equal(mgid_pkey(&g), 0x8abc);
 	assert_gid(g, "ff1e:401b:8abc::f01:203");
 
-	/* The MGID of any IPv6 group is transient, even if the IPv6 group is well-known. */
+	/* The MGID has the flag T (transient) for every IPv6 group, also for a well-known one. */
 	g = from6("ff05::1:3", 0xffff, 5);
 	assert_int_equal(g.raw[1], 0x15);
 }
@@ -89,7 +89,7 @@ static void test_R10_ipv6_low_80_bits(void **state)
 {
 	assert_gid(from6("ff02:1111:2222:3333:4444:5555:6666:7777", 0xffff, 2),
 		   "ff12:601b:ffff:3333:4444:5555:6666:7777");
-	/* Groups that differ only above the low 80 bits share an MGID. */
+	/* Groups that differ only above their low 80 bits have the same MGID. */
 	assert_gid(from6("ff02:1:2::5", 0xffff, 2), "ff12:601b:ffff::5");
 	assert_gid(from6("ff02::1:ff00:1", 0xffff, 2), "ff12:601b:ffff::1:ff00:1");
 }
@@ -162,8 +162,9 @@ static void test_R70_groups_of_mgids_and_back(void **state)
 		  6,
 		  { 0xff, 0x02, [14] = 0x43, 0x91 } },
 		/*
-		 * refused: another scope, P_Key or signature (such as that of rdma_cm); more than 28 bits of IPv4;
-		 * the broadcast group
+		 * MGIDs that are no IPv4 group of this link: with another scope, P_Key or signature
+		 * (such as that of rdma_cm), with more than 28 bits of IPv4, and the broadcast
+		 * group.
 		 */
 		{ { { 0xff, 0x15, 0x40, 0x1b, 0x80, 0x01, [15] = 1 } }, -EINVAL, { 0 } },
 		{ { { 0xff, 0x12, 0x40, 0x1b, 0x80, 0x02, [15] = 1 } }, -EINVAL, { 0 } },
@@ -190,7 +191,10 @@ static ib_gid from_3333(const char *s)
 	return g;
 }
 
-/* FFxy::<112 bits> becomes FF1y:3333::<96 bits>: the same scope y, flag T, 0x3333 in octets 3 and 4 */
+/*
+ * draft-kashyap-ipoib-ipv6-over-ib-00 maps FFxy::<112 bits> to FF1y:3333::<96 bits>: the same scope
+ * y, flag T, and 0x3333 in octets 3 and 4.
+ */
 static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
 {
 	assert_gid(from_3333("ff02::1"), "ff12:3333::1");
@@ -199,14 +203,17 @@ static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
 	assert_gid(from_3333("ff05::1:3"), "ff15:3333::1:3");
 	assert_gid(from_3333("ff0e::101"), "ff1e:3333::101");
 	assert_gid(from_3333("ff0f::2"), "ff1f:3333::2");
-	/* V5: T is always set, and no other flag of the group gets into the MGID */
+	/* V5: T is always set, and no other flag of the IPv6 group is copied to the MGID. */
 	assert_gid(from_3333("ff15::4"), "ff15:3333::4");
 	assert_gid(from_3333("ff35::4"), "ff15:3333::4");
-	/* all of the last 96 bits are copied */
+	/* All of the last 96 bits are copied. */
 	assert_gid(from_3333("ff08:0:1:203:405:607:809:a0b"), "ff18:3333:1:203:405:607:809:a0b");
 }
 
-/* The 16 bits that the map loses are zero in most groups. Groups that differ only in these bits share an MGID. */
+/*
+ * The 16 bits that the map drops are zero in most groups. Groups that differ only in these bits
+ * have the same MGID.
+ */
 static void test_V6_groups_that_collide(void **state)
 {
 	assert_gid(from_3333("ff35:40:fd00::8"), "ff15:3333:fd00::8");
@@ -242,7 +249,10 @@ static ib_gid v4mc(uint32_t addr, uint16_t subnet, uint8_t scope)
 	return g;
 }
 
-/* FF1y::<IPv4 address>: flags 0001, scope y, zeros, and all 32 bits of the address (§3.2, §3.3) */
+/*
+ * draft-kashyap-ipoib-ipv4-multicast-01 §3.2 and §3.3: FF1y::<IPv4 address> has flags 0001, scope
+ * y, zeros, and all 32 bits of the address.
+ */
 static void test_M7_M8_M9_M10_map_of_the_ipv4_draft(void **state)
 {
 	assert_gid(v4mc(0xffffffff, 0, 2), "ff12::255.255.255.255");

@@ -5,7 +5,10 @@
 
 #include "check.h"
 
-/* RFC 4391 §9.3, figure 6: Type, Length 3, 16 zero bits, then the address of §9.1.1 */
+/*
+ * The option of RFC 4391 §9.3, figure 6: Type, Length 3, 16 zero bits, then the link-layer address
+ * of §9.1.1
+ */
 static const uint8_t slla[] = { 1, 3, 0, 0, 0x00, 0x00, 0x04, 0x04, 0xfe, 0x80, 0, 0,
 				0, 0, 0, 0, 0x00, 0x02, 0xc9, 0x03, 0,	  0,	0, 1 };
 
@@ -42,7 +45,7 @@ static void test_R58_two_zero_octets_before_the_address(void **state)
 	assert_int_equal(out[1], 3);
 	assert_int_equal(out[2], 0);
 	assert_int_equal(out[3], 0);
-	/* Clause R47: the reserved octet of the address is sent as zero, too */
+	/* Clause R47: the reserved octet of the link-layer address must be sent as zero, too. */
 	assert_int_equal(out[4], 0);
 	assert_int_equal(out[5], 0xff);
 }
@@ -73,10 +76,11 @@ static void test_R57_option_of_other_type_or_length_is_refused(void **state)
 }
 
 /*
- * draft-kashyap-ipoib-ipv6-over-ib-00 §5.1, field by field: Type 1, Length (4 units of 8), 16 bits LID 5, 8 bits
- * capability flags, 24 bits QPN 0x404, 32 bits Q_Key 0x80004391, 128 bits GID fe80::2:c903:0:1, zero padding. The
- * fields have 2 + 2 + 1 + 3 + 4 + 16 = 28 octets, so the length of 32 octets in the draft leaves 4 octets of padding,
- * not the "48 bits" of the draft.
+ * The option of draft-kashyap-ipoib-ipv6-over-ib-00 §5.1, field by field: Type 1, Length (4 units
+ * of 8 octets), 16 bits LID 5, 8 bits capability flags, 24 bits QPN 0x404, 32 bits Q_Key
+ * 0x80004391, 128 bits GID fe80::2:c903:0:1, zero padding. The fields have 2 + 2 + 1 + 3 + 4 + 16 =
+ * 28 octets, so the draft's length of 32 octets leaves 4 octets of padding, not the "48 bits" that
+ * the draft names.
  */
 static const uint8_t link_info[] = { 1,	   4,	 0x00, 0x05, 0x00, 0x00, 0x04, 0x04,
 				     0x80, 0x00, 0x43, 0x91, 0xfe, 0x80, 0,    0,
@@ -109,8 +113,8 @@ static void test_V10_V11_V14_link_information_is_four_units(void **state)
 }
 
 /*
- * The flags for UC, RC, RE, R6 and QPN, beginning with the first bit. UD has no flag, and the other three bits are
- * reserved.
+ * The capability flags UC, RC, RE, R6 and QPN, beginning with the first bit. UD has no flag, and
+ * the other three bits are reserved.
  */
 static void test_V12_capability_flags(void **state)
 {
@@ -128,7 +132,7 @@ static void test_V12_capability_flags(void **state)
 	assert_int_equal(nd_opt_link_info_decode(&a, &o), 0);
 	assert_int_equal(a.lladdr.flags, 0x48);
 	assert_int_equal(a.lladdr.qpn, 0x404);
-	/* We support only UD, so we set no flag. */
+	/* uipoib supports only UD, so it must set no flag. */
 	nd_opt_link_info_encode(out, 1, &a);
 	assert_memory_equal(out, link_info, sizeof(out));
 }
@@ -161,7 +165,7 @@ static void test_V10_option_of_other_type_or_length_is_refused(void **state)
 	}
 }
 
-/* The messages of RFC 4861 §4.1 to §4.5 */
+/* Only the five messages of RFC 4861 §4.1 to §4.5 may have the option. */
 static void test_R57_messages_that_carry_the_option(void **state)
 {
 	for (unsigned int type = 0; type < 256; type++) {

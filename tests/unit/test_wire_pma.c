@@ -120,7 +120,10 @@ static void test_details_layout(void **state)
 	layout_check(&xmit_layout);
 }
 
-/* The table lists some of the counters; all ones in the wire form must set each of the 16. */
+/*
+ * The table lists only some of the 16 counters, one for each SL. All ones on the wire must set each
+ * of them.
+ */
 static void test_data_sl_layout(void **state)
 {
 	struct pma_data_sl d;
@@ -151,7 +154,7 @@ static void test_port_counters_ext_layout(void **state)
 	layout_check(&ext_layout);
 }
 
-/* Answers to `perfquery` and `perfquery -x`, recorded with ibsim 0.10 under OpenSM 3.3.23 */
+/* Answers to `perfquery` and `perfquery -x`, recorded from ibsim 0.10 under OpenSM 3.3.23 */
 
 static void test_port_counters_golden(void **state)
 {

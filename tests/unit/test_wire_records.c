@@ -31,7 +31,7 @@ LAYOUT(mcm_layout, struct ib_mcmember_rec, ib_mcmember_rec_decode, ib_mcmember_r
 
 #define N(member, bit, width) FIELD(struct ib_node_rec, member, bit, width)
 static const struct field node_fields[] = {
-	/* IBTA 15.2.5.2: LID, 16 reserved bits, NodeInfo, NodeDescription */
+	/* NodeRecord (IBTA 15.2.5.2): LID, 16 reserved bits, NodeInfo, NodeDescription */
 	N(lid, 0, 16),
 	N(info.base_version, 32, 8),
 	N(info.class_version, 40, 8),
@@ -168,7 +168,7 @@ static void test_node_rec_golden(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* A description may fill all 64 octets; octets after a NUL are not sent. */
+/* A description may fill all 64 octets. Octets behind a NUL must not be sent. */
 static void test_node_rec_description(void **state)
 {
 	struct ib_node_rec r = { .lid = 1 };
@@ -236,8 +236,8 @@ static void test_port_info_rec_lengths(void **state)
 }
 
 /*
- * Component masks that Linux 6.1 sends: in its join, in its join with creation, and in its path
- * query
+ * Component masks that Linux 6.1 sends: to join a group, to join and create one, and to query a
+ * path
  */
 static void test_component_masks_as_linux_sends_them(void **state)
 {
@@ -254,7 +254,7 @@ static void test_component_masks_as_linux_sends_them(void **state)
 	assert_true((PATH_COMP_DLID | PATH_COMP_SLID | PATH_COMP_NUMB_PATH) == 0x1030);
 }
 
-/* Tables 15.2.5.2, .3, .14: reserved fields occupy a bit of the mask too */
+/* IBTA 15.2.5.2, .3 and .14: reserved fields have a bit of the component mask, too. */
 static void test_component_masks_of_records(void **state)
 {
 	assert_true((NODE_COMP_LID | NODE_COMP_NODE_TYPE | NODE_COMP_SYS_GUID |

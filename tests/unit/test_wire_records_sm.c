@@ -99,7 +99,10 @@ static const struct field guid_fields[] = { T(lid, 0, 16), T(block, 16, 8), T(da
 LAYOUT(guid_layout, struct ib_table_rec, ib_guid_info_rec_decode, ib_guid_info_rec_encode, 72, 72,
        guid_fields);
 
-/* Decode with zero GIDs, because the record's length depends on their number. */
+/*
+ * Decode a record in which the numbers of GIDs are zero, because its length depends on these
+ * numbers.
+ */
 static int multi_decode(struct ib_multi_path_rec *ret, const void *p, size_t len)
 {
 	uint8_t w[MULTI_PATH_REC_LEN];
@@ -113,7 +116,10 @@ static int multi_decode(struct ib_multi_path_rec *ret, const void *p, size_t len
 
 #define M(member, bit, width) FIELD(struct ib_multi_path_rec, member, bit, width)
 static const struct field multi_fields[] = {
-	/* IBTA 15.2.5.20, table "MultiPathRecord"; the ServiceID is in two pieces, see below */
+	/*
+	 * IBTA 15.2.5.20, table "MultiPathRecord", without the ServiceID, which is in two pieces
+	 * and has a test of its own.
+	 */
 	M(path.raw, 0, 1),	  M(path.flow_label, 4, 20), M(path.hop_limit, 24, 8),
 	M(path.tclass, 32, 8),	  M(path.reversible, 40, 1), M(path.numb_path, 41, 7),
 	M(path.pkey, 48, 16),	  M(path.qos_class, 64, 12), M(path.sl, 76, 4),
@@ -138,8 +144,8 @@ LAYOUT_CASE(vlarb)
 LAYOUT_CASE(guid)
 
 /*
- * 15.2.5.12: SubscriberGID, Enum, 48 reserved bits, InformInfo (whose layout test_wire_mad.c
- * tests), padding
+ * InformInfoRecord (15.2.5.12): SubscriberGID, Enum, 48 reserved bits, InformInfo (whose layout
+ * test_wire_mad.c tests), padding
  */
 static void test_inform_is_gid_number_info(void **state)
 {
@@ -176,7 +182,7 @@ static void test_inform_is_gid_number_info(void **state)
 	assert_int_equal(back.info.qpn, 1);
 }
 
-/* Read a member of 1, 2, 4 or 8 octets in host order */
+/* Return a member of 1, 2, 4 or 8 octets in host order. */
 static uint64_t field_get(const void *rec, const struct field *f)
 {
 	union {
@@ -190,7 +196,10 @@ static uint64_t field_get(const void *rec, const struct field *f)
 	return f->size == 1 ? v.u8 : f->size == 2 ? v.u16 : f->size == 4 ? v.u32 : v.u64;
 }
 
-/* Test the layout field by field; the counts in the record are the numbers of GIDs that follow. */
+/*
+ * Test the layout field by field, except the numbers of GIDs, which the length of the record must
+ * match.
+ */
 static void test_multi_path_layout(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(multi_fields); i++) {

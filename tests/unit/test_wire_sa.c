@@ -6,7 +6,7 @@
 
 #define R(member, bit, width) FIELD(struct rmpp_hdr, member, bit, width)
 static const struct field rmpp_fields[] = {
-	/* IBTA 13.6.2.1: RRespTime and RMPPFlags share octet 2 */
+	/* IBTA 13.6.2.1: RRespTime and RMPPFlags share one octet, octet 2. */
 	R(version, 0, 8), R(type, 8, 8),    R(resp_time, 16, 5), R(flags, 21, 3),
 	R(status, 24, 8), R(data1, 32, 32), R(data2, 64, 32),
 };
@@ -32,8 +32,8 @@ static void test_sa_hdr_layout(void **state)
 }
 
 /*
- * Clause I20: the only segment of a table has the flags Active, First and Last, and no response
- * time
+ * Clause I20: the only segment of a table must have the flags Active, First and Last, and no
+ * response time.
  */
 static void test_rmpp_hdr_single_segment(void **state)
 {
@@ -52,7 +52,10 @@ static void test_rmpp_hdr_single_segment(void **state)
 	assert_memory_equal(out, want, sizeof(out));
 }
 
-/* First octets of the request `saquery PR --src-to-dst 1:2`, which gives DLID, SLID and NumbPath */
+/*
+ * First octets of the request that `saquery PR --src-to-dst 1:2` sends; it gives DLID, SLID and
+ * NumbPath
+ */
 static void test_sa_mad_golden_request(void **state)
 {
 	uint8_t b[256] = { 0 };

@@ -261,7 +261,7 @@ static void test_vlarb_golden(void **state)
 	for (size_t n = 0; n < 64; n++)
 		assert_int_equal(smp_vlarb_decode(e, b, n), -EBADMSG);
 
-	/* The high half of a VL octet is reserved. */
+	/* The high half of a VL octet is reserved, so it must be ignored. */
 	memset(b, 0xff, sizeof(b));
 	assert_int_equal(smp_vlarb_decode(e, b, sizeof(b)), 0);
 	assert_int_equal(e[31].vl, 15);
@@ -301,7 +301,7 @@ static void test_table_blocks(void **state)
 	}
 }
 
-/* Request of `smpquery nodeinfo -D 0,1`, 256 octets */
+/* Start of the 256 octets that `smpquery nodeinfo -D 0,1` sends */
 static const char dr_request[] = "0181010100000001000000004d2bbf4b00110000000000000000000000000000"
 				 "ffffffff";
 
@@ -325,7 +325,7 @@ static void test_smp_golden_directed_route(void **state)
 	assert_memory_equal(out, b, sizeof(b));
 }
 
-/* Made by hand from 14.2.1.2: every octet of a directed-route SMP at its place */
+/* Made by hand from 14.2.1.2: every field of a directed-route SMP must be at its place. */
 static void test_smp_places(void **state)
 {
 	struct mad_hdr h = { .base_version = 1, .mgmt_class = MAD_CLASS_SM_DR, .class_version = 1 };
@@ -352,8 +352,8 @@ static void test_smp_places(void **state)
 }
 
 /*
- * After an SMP of all ones was decoded and encoded again, the reserved fields of its header are zero, and its data is
- * not changed.
+ * An SMP of all ones is decoded and encoded again. Then the reserved fields of its header must be
+ * zero, and its data must be unchanged.
  */
 static void test_smp_reserved(void **state)
 {
@@ -371,7 +371,10 @@ static void test_smp_reserved(void **state)
 	smp_encode(out, &h, &dr, smp_data(b));
 	assert_memory_equal(out, want, sizeof(out));
 
-	/* 14.2.1.1: an SMP of class 0x01 has only M_Key and data */
+	/*
+	 * 14.2.1.1: of the fields after the MAD header, an SMP of class 0x01 has only M_Key and
+	 * data.
+	 */
 	b[1] = want[1] = MAD_CLASS_SM_LID;
 	memset(want + 32, 0, 32);
 	memset(want + 128, 0, 128);

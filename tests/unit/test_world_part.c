@@ -6,8 +6,8 @@
 #include "world/sa.h"
 
 /*
- * The second partition of the DUT's port: tests its packets and groups, and that its values differ
- * from those of the first partition
+ * The conformance suite uses a second partition of the DUT's port. Test its packets and groups, and
+ * that its values differ from those of the first partition.
  */
 
 static struct world w;

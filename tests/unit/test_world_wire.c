@@ -6,8 +6,8 @@
 #include "world/wire.h"
 
 /*
- * The forms that the conformance suite expects, as octets that were derived from the documents by
- * hand
+ * The packet forms that the conformance suite expects. The expected octets were derived from the
+ * documents by hand.
  */
 
 static const struct world_map link_local = { .pkey = 0xffff, .scope = 2 };

@@ -4,10 +4,12 @@
 
 #include "topo/topo.h"
 
-/* topo_ok() - Parse a text that must be valid */
+/* topo_ok() - Parse a text that must be a valid topology */
 struct topo *topo_ok(const char *text);
 
-/* Check that the printed topology parses to the same topology. @keep: names are kept */
+/*
+ * Check that a printed topology is parsed to the same topology. @keep: the names of nodes are kept
+ */
 void topo_check_round_trip(const struct topo *t, bool keep);
 
 #endif

@@ -2,7 +2,10 @@
 #ifndef TESTS_UNIT_UDP_TRAIN_H
 #define TESTS_UNIT_UDP_TRAIN_H
 
-/* A train as an interface makes it, for tests of modules that carry trains */
+/*
+ * A train (several packets of one flow in one descriptor) as an interface makes it, for tests of
+ * modules that carry trains
+ */
 
 #include <string.h>
 
@@ -11,7 +14,10 @@
 
 #define UDP_TRAIN_ENCAP 4 /* octets of the encapsulation header */
 
-/* A train of @n datagrams over IPv4: @size octets of payload (0x5a) in each but the last, which has @last */
+/*
+ * Make a train of @n datagrams over IPv4. Each has @size octets of payload (0x5a), except the last
+ * one, which has @last.
+ */
 static inline struct pkt *udp_train(struct pkt_pool *pool, unsigned int n, unsigned int size,
 				    unsigned int last)
 {

@@ -295,7 +295,10 @@ static struct ibv_cq *create_cq(struct ibv_context *c, int cqe, void *ctx,
 	return &cq->cq;
 }
 
-/* Unread events are lost with the CQ. An event that was read must have been acknowledged. */
+/*
+ * Drop the events of this CQ that were not read, as the library does. Events that were read must
+ * have been acknowledged.
+ */
 static int destroy_cq(struct ibv_cq *h)
 {
 	struct fake_cq *cq = container_of(h, struct fake_cq, cq);

@@ -3,8 +3,8 @@
 #define TESTS_UNIT_VERBS_FAKE_PRIV_H
 
 /*
- * Declarations for the files of the fake: verbs_fake.c (objects), verbs_fake_qp.c (queue pairs),
- * verbs_fake_umad.c (MADs)
+ * Declarations that the files of the imitated libibverbs share: verbs_fake.c (objects),
+ * verbs_fake_qp.c (queue pairs), verbs_fake_umad.c (MADs)
  */
 
 #include "unit/verbs_fake.h"

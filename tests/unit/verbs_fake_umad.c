@@ -10,9 +10,9 @@
 #include "util/be.h"
 
 /*
- * Imitates the kernel's handling of MADs of a umad device whose agents handle RMPP: it replaces the upper half of a
- * request's TID, refuses a request with the TID of an open request, and passes responses on with the TID that was on
- * the wire.
+ * Imitates the kernel's handling of MADs on a umad device whose agents handle RMPP. It replaces the
+ * upper half of a request's TID, refuses a request with the TID of an open request, and passes
+ * responses on with the TID that was on the wire.
  */
 
 struct umad {
