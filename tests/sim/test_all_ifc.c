@@ -59,13 +59,8 @@ static void begin_with(unsigned int hosts, bool trains)
 	for (unsigned int a = 0; a < hosts; a++)
 		for (unsigned int b = 0; b < hosts; b++)
 			if (a != b)
-				lab_send(
-					&lab.host[a], &lab.host[b], "hello",
-					/*
-					 * These packets are enough for each host to learn the paths
-					 * to all other hosts.
-					 */
-					5);
+				/* enough packets for all hosts to learn all paths */
+				lab_send(&lab.host[a], &lab.host[b], "hello", 5);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.packets, hosts * (hosts - 1));
 	memset(&got, 0, sizeof(got));

@@ -234,9 +234,7 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 		assert_int_equal(router_hears(2), 1);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(state_in(&all_routers[i]), 0);
-		member(2, 3,
-		       round ==
-			       0); /* groups come and go while the link is not a router's */
+		member(2, 3, round == 0); /* groups come and go while the link is not a router's */
 		lab_run(&lab, NS_SEC(3));
 		assert_int_equal(router_state(3), 0);
 	}

@@ -269,8 +269,8 @@ static void test_pkey_tables_are_for_trusted_requests(void **state)
 	assert_int_equal(smps(&f), before); /* the sweep has read this table already */
 	/*
 	 * A request that gives only the LID of a switch gets records of all ports of the switch,
-	 * including port 0. The SM itself does not need the tables of ports that lead to no CA, so
-	 * the SA reads them now.
+	 * including port 0. The sweep has not read the tables of ports that lead to no CA, so the
+	 * SA reads them now.
 	 */
 	rec.lid = lid_of(&f, "Switch1/0");
 	ib_pkey_table_rec_encode(wire, &rec);
@@ -565,7 +565,7 @@ static void test_other_partitions_are_not_shown(void **state)
 	}
 	f.c.sm_key = 0;
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
-	assert_int_equal(sa_client_count(&f.c), 2); /* paths to the host itself and to the switch */
+	assert_int_equal(sa_client_count(&f.c), 2); /* the cable of the host, from both ends */
 	fix_fini(&f);
 }
 

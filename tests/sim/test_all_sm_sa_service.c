@@ -310,8 +310,8 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	assert_in_range(said, SA_REFUSALS_BURST,
 			SA_REFUSALS_BURST + 1 + (f.r.now - began) / NS_SEC(1));
 	/*
-	 * The next refused join of another port is logged again, with the number of lines that were
-	 * left out before.
+	 * The limit on log lines is per port, so a refused join of another port is logged at once.
+	 * The next line about the first port has the number of lines that were left out.
 	 */
 	refused_join(&f.d);
 	assert_int_equal(f.r.refusals, said + 1);

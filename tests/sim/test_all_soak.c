@@ -342,9 +342,9 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * In some profiles a sender creates a group that nobody receives. Send one packet to each group
- * now, because a router misses the packet for which a group is created: it joins the group only
- * after the Report about the creation.
+ * Send a packet on each link where the group has no receiver, because in some profiles a sender
+ * creates the group then. A router joins this group only after the Report about its creation, so it
+ * would miss the packet for which the group is created.
  */
 static void make_groups(struct soak *s)
 {

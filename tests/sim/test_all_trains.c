@@ -118,9 +118,9 @@ static uint16_t pseudo(const uint8_t *ip, uint8_t proto, uint32_t len)
 }
 
 /*
- * Returns the slot of an IP packet's flow, of which the source address has the number. Each flow
- * has two destination ports and two destination addresses, which coalescing must treat as separate
- * flows.
+ * Returns the slot of an IP packet. The source address contains the number of the packet's flow.
+ * Each flow has two destination ports and two destination addresses, which coalescing must treat as
+ * separate flows.
  */
 static unsigned int slot(const uint8_t *ip)
 {

@@ -193,7 +193,7 @@ static void test_counters_agree_on_both_ends(void **state)
 	}
 }
 
-/* Write the MFTs of a multicast tree with a random root; every CA port is a member. */
+/* Write the MFTs of a multicast tree whose root is the first switch; every CA port is a member. */
 static void make_tree(uint16_t mlid, const ib_gid *g)
 {
 	unsigned int n = fabric_nnodes(net.r.f);
@@ -439,8 +439,8 @@ static void send_mad(void)
 }
 
 /*
- * Let one cable "damage" packets and another one "corrupt" them. Between these two cables the
- * damaged packets have a correct VCRC, because the switch computes it again.
+ * Make random cables "damage" packets, which corrects the VCRC, and other cables "corrupt" them. So
+ * there are damaged packets with a correct VCRC.
  */
 static void bad_cables(void)
 {

@@ -463,7 +463,7 @@ static void test_R68_router_leaves_a_group_with_another_qkey(void **state)
 
 /*
  * The CA refuses an address handle for the group, and then the SA refuses the join as FullMember
- * that a program wants. The router must still be a NonMember, and receive the group.
+ * that a program wants. The router must still be able to send to the group.
  */
 static void test_R70_router_without_a_handle_goes_on_when_its_full_join_is_refused(void **state)
 {

@@ -272,8 +272,7 @@ static void test_path_is_verified_when_it_expires(void **state)
 		rig_run(&r, NS_SEC(1));
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
-	assert_int_equal(r.nah,
-			 ahs); /* the answer was the same, so the address handle is, too */
+	assert_int_equal(r.nah, ahs); /* the answer was the same, so the address handle is, too */
 	rig_fini(&r);
 }
 

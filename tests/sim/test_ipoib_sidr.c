@@ -284,7 +284,7 @@ static void test_P18_link_that_loses_its_group_asks_for_it_again(void **state)
 
 /*
  * The link asks SIDR again after a refused join. If the SA grants the join after all, the link must
- * use the group, stop asking SIDR, and ignore a late answer.
+ * use the group and stop asking SIDR.
  */
 static void test_P18_group_that_is_granted_after_all_is_not_asked_for(void **state)
 {
@@ -433,8 +433,9 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 }
 
 /*
- * The link asked SIDR shortly before the SM changed the SL of the broadcast group. The join shows
- * the new SL, so the link must ask SIDR once more, and create its other groups with the new SL.
+ * The link asked SIDR shortly before the SM changed the SL of the broadcast group; the link's other
+ * groups get the new SL when they are created. The answer to the join shows the new SL, so the link
+ * must ask SIDR once more.
  */
 static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
 {

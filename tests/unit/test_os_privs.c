@@ -214,8 +214,8 @@ static void permitted_by_flags(void)
 }
 
 /*
- * The filter for src/verbs allows opening device files and the commands of libibverbs on them, and
- * nothing else.
+ * The filter for src/verbs must allow opening a device file and the commands that src/verbs sends
+ * to it, and must refuse other commands.
  */
 static void verbs_commands(void)
 {

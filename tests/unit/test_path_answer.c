@@ -107,7 +107,7 @@ static void test_H33_statuses_of_answers(void **state)
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":\"ENXIO\"}}\n", &info), -ENXIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4,\"errno\":\"ENETDOWN\"}}\n", &info),
 			 -ENETDOWN);
-	/* If the name of the error is missing or unknown, the status decides. */
+	/* If the name of the error is missing or is no text, the status decides. */
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"error\":\"x\"}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":1,\"errno\":7}}\n", &info), -EIO);
 	assert_int_equal(answer("{\"end\":{\"status\":4}}\n", &info), -ETIMEDOUT);

@@ -382,8 +382,8 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	/*
-	 * The SA has carried out the client's first Delete, but the answer was lost, so the
-	 * repeated Delete will be refused.
+	 * The SA has carried out the client's first Delete, but its answer was lost. So this
+	 * Delete, its repetition, is refused, which must not be logged.
 	 */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -620,7 +620,7 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted at the SA; the answer is under way */
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* the SA grants it; its answer is on the way */
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_reregister(r.sac, r.now); /* although the SA has forgotten nothing */
@@ -630,9 +630,9 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 }
 
 /*
- * The Report of trap 67 (group deleted) is a late one about the former group, which existed before
- * this join created the group again. The client's user takes the group for gone, so the client must
- * leave it.
+ * The Report of trap 67 (group deleted) is late: it is about the former group, which existed before
+ * this join created the group again. The client is still a member, so it must send a Delete when
+ * its user leaves.
  */
 static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 {
@@ -642,7 +642,7 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted at the SA; the answer is under way */
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* the SA grants it; its answer is on the way */
 	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
@@ -653,8 +653,8 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 }
 
 /*
- * The port was down for a moment, which is no reason for an SA to forget it. A membership that the
- * user ended meanwhile must therefore be left.
+ * The port was down for a moment, which is no reason for an SA to forget it. The user left the
+ * group meanwhile, so the client must send a Delete when the port is up.
  */
 static void test_membership_that_ended_while_the_port_was_down_is_left(void **state)
 {
@@ -689,7 +689,7 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 
 /*
  * The same late Report, but about a bit that was granted already. Its user drops the bit when it is
- * told that the group was deleted, so the client must leave the group.
+ * told that the group was deleted, so the client must send a Delete for this bit.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {

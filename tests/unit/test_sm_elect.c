@@ -231,8 +231,8 @@ static void test_two_masters_of_merged_subnets_agree(void **state)
 }
 
 /*
- * Send one request from h1 to the SM of s1, as another SM would. The status gets that of the
- * answer, or -1 if there is none.
+ * ask() sends one request from h1 to the SM of s1, as another SM would, and stores the status of
+ * the answer here, or -1 if there is none.
  */
 struct asked {
 	int status, calls;

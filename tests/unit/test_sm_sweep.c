@@ -630,8 +630,8 @@ static void test_who_was_silent_is_found_soon(void **state)
 	assert_int_equal(sm_db(sm)->nnodes, 5);
 	assert_non_null(strstr(net.last_warn, "nobody answers behind"));
 	/*
-	 * The switch's link was up all the time, so no trap reports that the node answers again; a
-	 * sweep must find it.
+	 * The link of this node was up all the time, so no trap reports that the node answers
+	 * again; the SM's own sweeps must find it.
 	 */
 	net.node[4]->dead = false;
 	net_run(&net, net.now + NS_SEC(5));

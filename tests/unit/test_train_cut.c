@@ -655,8 +655,8 @@ static void test_frames_of_random_trains(void **state)
 }
 
 /*
- * Each entry changes one octet of the IP packet. train_may_travel() must refuse the result, so such
- * a super-frame is cut at its sender.
+ * Each entry changes one octet of the IP packet. Unless .ok is set, train_may_travel() must refuse
+ * the result, so such a super-frame is cut where it was made.
  */
 static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 {

@@ -103,7 +103,7 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
 	 * If further octets follow this short message, its length may be right for the form in the
-	 * figure, too. Then the place of the EUI-64 within the GID decides.
+	 * figure, too. Then the decoder takes the form in which the GID contains the EUI-64.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
