@@ -151,7 +151,7 @@ static inline struct chk_fabric *rig_ring(unsigned int switches)
 	return rig_fabric(text);
 }
 
-/* --- what is found */
+/* --- findings of the checks */
 
 static inline void rig_print(const struct chk_report *r)
 {

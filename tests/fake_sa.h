@@ -25,7 +25,7 @@
 struct sa_group {
 	bool used;
 	bool others; /* true: other ports are members, so the group exists by itself */
-	uint8_t have; /* JoinState of our port */
+	uint8_t have; /* JoinState of the client */
 	uint16_t refuse; /* status with which joins are refused; 0: joins are granted */
 	/*
 	 * If not 0, only joins that have one of these JoinState bits are refused; if 0, all joins

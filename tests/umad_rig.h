@@ -193,7 +193,7 @@ static inline void umad_rig_fini(struct umad_rig *r)
 	timers_fini(&r->timers);
 }
 
-/* --- functions that play a program */
+/* --- what a program does, by messages to the umad server */
 
 static inline struct umad_conn *umad_rig_conn(struct umad_rig *r)
 {

@@ -100,7 +100,7 @@ static inline void ef_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
 	ef_check(ef.shape == ETH_SHAPE_INFINIBAND && ipoib_lladdr_is_unicast(a));
 }
 
-/* A CA that refuses some queue pairs. */
+/* Open a queue pair, as a CA that refuses some of them does. */
 static inline int ef_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			  uint32_t *ret_qpn)
 {
@@ -195,7 +195,7 @@ static inline const struct ipoib_profile *ef_profile(uint8_t first)
 	return first & 0x40 ? ipoib_profile_find("v4mc01") : ipoib_profile_at(0);
 }
 
-/* Bit 5 chooses the shape. */
+/* Bit 5 of the input's first octet chooses the shape of the interface. */
 static inline enum eth_shape ef_shape(uint8_t first)
 {
 	return first & 0x20 ? ETH_SHAPE_INFINIBAND : ETH_SHAPE_ETHERNET;

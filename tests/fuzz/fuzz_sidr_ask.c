@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sac_destroy(w.sac);
 	cm_destroy(w.cm);
 	mad_ep_destroy(w.ep);
-	/* Nothing is left behind. */
+	/* No timer may be armed after everything was destroyed. */
 	if (timers_next(&w.timers) != NS_NEVER)
 		abort();
 	timers_fini(&w.timers);

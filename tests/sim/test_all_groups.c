@@ -70,7 +70,7 @@ static void test_I30_a_long_list_is_read_in_pieces_with_pauses(void **state)
 			before = i->groups.reader.off;
 		}
 		assert_true(timers_next(&in->loop.timers) >=
-			    now + NS_MSEC(10)); /* the loop serves other work until then */
+			    now + NS_MSEC(10)); /* the event loop does other work in this pause */
 		now = timers_next(&in->loop.timers);
 		rounds++;
 	} while (i->groups.reading);

@@ -126,7 +126,7 @@ static char *topology(struct fix *f)
 	return t;
 }
 
-/* --- what is compared */
+/* --- tables and answers that are compared */
 
 struct shot {
 	uint8_t *data;

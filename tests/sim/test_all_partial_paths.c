@@ -269,7 +269,7 @@ static void change(struct fix *f, unsigned int cables, ns_t between)
 		flip(f, p);
 		still_connected(f);
 		if (between)
-			watch(f, between); /* the same cable comes back */
+			watch(f, between); /* a cable is pulled and plugged again */
 		else
 			p = some_cable(f);
 	}

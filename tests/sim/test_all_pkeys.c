@@ -177,7 +177,7 @@ static void end(void)
 	lab_destroy(&lab);
 }
 
-/* Have the interface send an IPv4 broadcast. */
+/* Send an IPv4 broadcast from the interface. */
 static void say(struct member *m)
 {
 	static const uint8_t ip[] = {

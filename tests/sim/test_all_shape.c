@@ -74,7 +74,7 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 	wait_up();
 	assert_int_equal(h->told, 1);
 
-	/* Another manager has another subnet prefix. */
+	/* A new SM with another subnet prefix starts, so all GIDs change. */
 	lab_sm_stop(&lab);
 	sm.prefix = 0xfec0000000000001;
 	lab_sm_start(&lab, &sm, NULL);
@@ -102,7 +102,7 @@ static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
 	lab_destroy(&lab);
 }
 
-/* --- a small kernel on each host */
+/* --- a small model of the kernel of each host */
 
 #define PROTO_PING 253
 #define PROTO_PONG 254

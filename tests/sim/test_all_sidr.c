@@ -254,7 +254,7 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0xffff), SIDR_STATUS_OK);
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0xffff, 0x8001), SIDR_STATUS_REJECTED);
 	assert_int_equal(raw_rep.qkey, 0);
-	/* The host serves its own partition only. */
+	/* The host answers only for the partition of its own interface. */
 	assert_int_equal(ask_lid(2, port_of(0)->pi.lid, 0x8001, 0x8001), SIDR_STATUS_NO_SERVICE);
 	ask(1, 0x8001);
 	lab_run(&lab, NS_SEC(1));

@@ -551,7 +551,7 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	 * with the status "attribute not supported".
 	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
-	/* A new SA takes its place. */
+	/* A new SA at the same SM must have no subscription, and must answer. */
 	assert_int_equal(sa_create(&f.r.sa, f.r.sm), 0);
 	assert_null(sa_subscription_next(f.r.sa, NULL));
 	assert_int_equal(sa_client_ask(&f.d, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, NULL, 0),

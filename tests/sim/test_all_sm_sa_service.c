@@ -278,7 +278,7 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 	rec = group(&f.c, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	assert_true(f.r.now - began < NS_MSEC(10));
-	/* Unused allowance accumulates again. */
+	/* In a quiet time the port may save up groups for another burst. */
 	sa_rig_pass(&f.r, NS_SEC(10));
 	began = f.r.now;
 	for (n = 0; n < 10 * SA_GROUPS_RATE; n++)

@@ -98,7 +98,7 @@ static void mix_u64(uint64_t *h, uint64_t v)
 	*h ^= *h >> 29;
 }
 
-/* --- what hosts receive */
+/* --- IP packets that hosts receive */
 
 /* Return the sum of 16-bit words (RFC 1071). */
 static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
@@ -235,7 +235,7 @@ static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame 
 		got_ip(x, to, b + head, len - head);
 }
 
-/* --- what hosts send */
+/* --- IP packets that hosts send */
 
 struct draw {
 	bool v6, udp, gso;
@@ -607,7 +607,7 @@ static void note(struct run *x, uint64_t part[PARTS])
 	for (unsigned int i = 0; i < x->l.nhosts; i++) {
 		struct eth_stats e = *eth_if_stats(x->l.host[i].ifc.eth);
 
-		e.rx_frames = 0; /* coalescing chooses other boundaries */
+		e.rx_frames = 0; /* coalescing may cut at other places */
 		mix(&part[PART_ETH], &e, sizeof(e));
 		mix(&part[PART_LINKS], ipoib_link_stats(x->l.host[i].link),
 		    sizeof(struct ipoib_stats));

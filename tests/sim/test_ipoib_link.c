@@ -37,9 +37,9 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_int_equal(i.ip_mtu, 2044);
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
-	/* Clause R49: subnet prefix and port GUID */
+	/* Clause R49: the GID in the link-layer address is subnet prefix and port GUID. */
 	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16);
-	/* The owner got all parameters. */
+	/* The link has passed all parameters of the group to its owner. */
 	assert_true(r.carrier);
 	assert_int_equal(r.mtu, 2044);
 	/* Clauses R43 and R52: the QP has the Q_Key of the broadcast group. */
@@ -196,7 +196,7 @@ static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 	rig_run(&r, NS_SEC(20));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_UP);
 	assert_int_equal(r.mtu, 4092); /* Clause R36: an MTU other than 2044 */
-	/* The port's MTU may become smaller later. */
+	/* The MTU of the port becomes smaller than that of the group, so the link goes down. */
 	r.port.mtu_code = IB_MTU_2048;
 	rig_port(&r);
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);

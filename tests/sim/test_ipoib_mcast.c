@@ -72,7 +72,7 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_true(went_to(0, GROUP));
 	assert_int_equal(r.sent[0].dest_qpn, IB_QPN_MCAST);
 	assert_int_equal(r.sent[0].qkey, 0x80000b1b);
-	/* R64: no further queries. */
+	/* Clause R64: the link knows that the group is absent, so it sends no further queries. */
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_int_equal(r.s.sa.asks, 1);

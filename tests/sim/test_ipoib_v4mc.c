@@ -302,7 +302,7 @@ static void test_M22_a_receiver_hears_all_three_lids(void **state)
 	assert_true(hears(ALL_SYSTEMS, BROADCAST));
 	assert_int_equal(attached(ALL_SYSTEMS), 2);
 	assert_int_equal(attached(BROADCAST), 1);
-	/* The SM gives all groups other LIDs. */
+	/* The SM gives all groups other MLIDs. */
 	sa_forget(&r.s.sa);
 	sac_reregister(r.s.sac, r.s.now);
 	rig_run(&r, NS_SEC(1));
@@ -645,7 +645,7 @@ static void test_M20_M26_a_router_creates_its_own_group_and_follows_the_others(v
 	assert_int_equal(at_sa(OTHER)->have, MCM_JOIN_NON);
 	assert_true(hears(GROUP, GROUP));
 	assert_true(hears(GROUP, BROADCAST));
-	/* M26: no members are left. */
+	/* Clause M26: the SM deletes the group, which has no members any more. */
 	at_sa(GROUP)->others = false;
 	at_sa(GROUP)->have = 0;
 	report(MAD_TRAP_MC_DELETED, GROUP);

@@ -249,7 +249,7 @@ static void test_a_loss_in_one_direction_takes_both_down(void **state)
 		boot(&n, 0);
 		boot(&n, 1);
 		until(&n, NS_SEC(20));
-		n.end[deaf].running = false; /* datagrams to it are lost */
+		n.end[deaf].running = false; /* all datagrams to this end are lost */
 		until(&n, NS_SEC(20) + 2 * UDP_LINK_TIMEOUT + DELAY_MAX);
 		assert_int_equal(n.end[0].l.stats.downs, 1);
 		assert_int_equal(n.end[1].l.stats.downs, 1);

@@ -140,7 +140,7 @@ static void test_classes_and_queue_pairs_belong_together(void **state)
 	node_mad_rx(&ca.n, 1, &gmp, mad, ca.now);
 	assert_int_equal(ca.nsent, 0);
 	assert_int_equal(ca.n.dropped, 2);
-	/* Requests at ports that do not exist */
+	/* Requests at ports that do not exist must be dropped. */
 	node_mad_rx(&ca.n, 0, &smp, mad, ca.now);
 	node_mad_rx(&ca.n, 3, &smp, mad, ca.now);
 	assert_int_equal(ca.nsent, 0);

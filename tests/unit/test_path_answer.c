@@ -72,7 +72,7 @@ static void test_H32_members_come_from_the_record(void **state)
 		0x12, 0x34, 0x56, 0x78, 0xee, 0xee, /* LIDs, padding */
 		0x00, 0x0a, 0xbc, 0xde, /* flow label */
 		0x80, 0x01, 0,	  7,	0,    0x84, 0, 0x83, 0, 0x92, /* P_Key, SL, MTU, rate, life time */
-		0x3f, 0x5a, /* hop limit, traffic class */
+		0x3f, 0x5a, /* HopLimit, TClass */
 	};
 	struct ipoib_path_info info = question(), before = info;
 

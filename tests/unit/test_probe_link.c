@@ -269,7 +269,7 @@ static void test_pkeys_of_the_peer(void **state)
 	assert_non_null(strstr(r.report.finding[1].what, "both ports are limited members"));
 }
 
-/* --- answers that are none */
+/* --- MADs that do not answer the probe's request */
 
 static void spoil_tid(struct rig *r, uint8_t *mad)
 {

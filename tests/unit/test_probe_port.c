@@ -152,7 +152,7 @@ static bool is_behind(const uint8_t *mad)
 	return mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT];
 }
 
-/* Let the request time out. */
+/* Let requests of this kind time out. */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
 	(void)r;

@@ -111,7 +111,7 @@ static void test_a_service_that_ends_before_it_was_registered(void **state)
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(5));
 	assert_int_equal(r.deletes, 1);
-	/* Nothing was sent yet. */
+	/* The service ends before anything was sent, so nothing must be sent at all. */
 	sidr_rig_port(&r, false);
 	add();
 	sac_service_withdraw(svc, r.net.now);
@@ -339,7 +339,7 @@ static void test_records_that_are_no_answer_are_passed_over(void **state)
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	sidr_rig_run(&r, NS_SEC(1));
 	assert_int_equal(status, SA_STATUS_NO_RECORDS);
-	/* A restart ends the question. */
+	/* A ClientReregister ends an open query with an error. */
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	sac_reregister(r.sac, r.net.now);
 	assert_int_equal(status, -ENETDOWN);

@@ -267,7 +267,7 @@ static void test_a_mute_performance_agent_is_confirmed(void **state)
 	chk_fabric_free(f);
 }
 
-/* Only silence is found. */
+/* Check that all findings are about agents that do not answer. */
 static void only_silence(struct chk_fabric *f, const struct chk_opts *o, enum chk_kind kind)
 {
 	struct chk_report r;
@@ -508,7 +508,7 @@ static void test_time_is_bounded(void **state)
 	}
 }
 
-/* --- answers that lie */
+/* --- answers with false content */
 
 static unsigned int turn;
 
@@ -544,7 +544,7 @@ static void test_answers_that_lie(void **state)
 	f = rig_read(&r);
 	assert_int_equal(f->n, 1);
 	assert_int_equal(r.st.unexpected, 1);
-	assert_int_equal(r.st.lost, 1); /* by the survey's own patience */
+	assert_int_equal(r.st.lost, 1); /* the survey's own time-out */
 	chk_fabric_free(f);
 }
 

@@ -36,7 +36,7 @@ static void test_text_without_room_is_left_alone(void **state)
 	assert_int_equal(buf[0], 'x');
 }
 
-/* --- text from outside */
+/* --- text from untrusted sources */
 
 static char *escape(char *buf, size_t size, const char *s)
 {

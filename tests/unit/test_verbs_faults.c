@@ -214,7 +214,7 @@ static void test_a_queue_pair_in_the_error_state_is_restarted(void **state)
 	assert_true(fake_qps_work(1));
 	for (unsigned int i = 0; i < 200; i++)
 		assert_true(works());
-	/* The same while sends are under way */
+	/* The same fault while sends are pending */
 	fake.hold = true;
 	assert_int_equal(post(3, 32), 3);
 	fake_fail_qps(0);
@@ -395,7 +395,7 @@ static void test_requests_that_are_repeated(void **state)
 		verbs_rig_run(&t.env);
 		assert_int_equal(a.ok, i + 1);
 	}
-	/* Nobody has this LID. */
+	/* No port has the LID 0x99, so these requests time out. */
 	assert_int_equal(ask(agent, 0x99, &a), 0);
 	for (unsigned int i = 0; i < 50; i++) {
 		t.env.now += NS_MSEC(20);

@@ -207,7 +207,7 @@ static void test_nothing_is_asked_for_nobody(void **state)
 	memset(r->asked, 0, sizeof(r->asked));
 	run_until(r, r->now + NS_SEC(1000));
 	assert_int_equal(r->asked[0] + r->asked[1] + r->asked[2] + r->asked[3], 0);
-	/* Who comes later gets everything anew. */
+	/* A browser that connects later must get all values anew. */
 	r->state = 1;
 	web_live_want(&r->l, r->now);
 	assert_false(web_live_ready(&r->l));
@@ -263,7 +263,7 @@ static void test_rates_are_octets_a_second(void **state)
 	assert_non_null(strstr(events_since(r, from), "[1,\"up\",0,0,0,0]"));
 	from = r->l.ring.next;
 	run_until(r, r->now + NS_SEC(3));
-	assert_null(strstr(events_since(r, from), "links")); /* nothing changes, nothing is said */
+	assert_null(strstr(events_since(r, from), "links")); /* no change, so no event */
 }
 
 static void test_a_counter_that_was_cleared_makes_no_rate(void **state)

@@ -10,7 +10,7 @@
 
 static const uint8_t mac[6] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
 
-/* RFC 2131, figure 1. */
+/* A DHCP header with the fields of RFC 2131, figure 1 */
 static const uint8_t golden[DHCP_HDR_LEN] = {
 	1,    1,    6,	  3, /* op, htype, hlen, hops */
 	0xde, 0xad, 0xbe, 0xef, /* xid */

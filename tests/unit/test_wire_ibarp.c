@@ -164,7 +164,7 @@ static void test_P20_ibarp_truncated(void **state)
 	check_fields(&a);
 }
 
-/* Both have ethertype 0x0800. */
+/* IBARP and IPv4 have the same EtherType, 0x0800, so the content must tell them apart. */
 static void test_P22_ibarp_is_told_from_ipv4(void **state)
 {
 	uint8_t p[IBARP_LOOK];
