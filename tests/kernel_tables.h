@@ -59,8 +59,9 @@ static inline int kernel_on_addr(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * kernel_addr_dump() - Call @cb for each address of a link. Return: 0; -errno; or the value other
- * than 0 by which @cb ended the calls
+ * kernel_addr_dump() - Call @cb for each address of a link.
+ *
+ * Return: 0; -errno; or the value other than 0 by which @cb ended the calls
  */
 static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 				   int (*cb)(const struct rtnl_addr *a, void *arg), void *arg)

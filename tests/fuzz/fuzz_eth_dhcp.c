@@ -4,10 +4,11 @@
  * DHCP messages in both directions, from the device and from the link, of the interface itself and
  * of stations (other MACs behind it). The input is a sequence of records, each with a control of 8
  * octets and then options. Everything before the options is generated, so that the fuzzer gets past
- * the first checks. The first record chooses the shape of the interface. The following must hold:
- * There is no crash and no leak. A message is passed on or counted as dropped. A client's message
- * has the form of RFC 4390 on the link, and a reply has the form of the device or is unchanged.
- * Checksums are right afterwards.
+ * the first checks. The first record chooses the shape of the interface.
+ *
+ * The following must hold: There is no crash and no leak. A message is passed on or counted as
+ * dropped. A client's message has the form of RFC 4390 on the link, and a reply has the form of the
+ * device or is unchanged. Checksums are right afterwards.
  */
 
 #include "eth_fuzz.h"

@@ -4,6 +4,7 @@
  * Packets of any content arrive at both ports of a simulated HCA that has QPs and attachments to
  * multicast groups. The first octets of the input decide which fields are corrected before delivery
  * (lengths, CRCs, headers taken from a good packet), so that the fuzzer gets past the first checks.
+ *
  * There must be no crash and no leak, and each packet is polled, dispatched as a MAD, or counted
  * under exactly one reason.
  */

@@ -3,8 +3,9 @@
  * A partial sweep, which reads only the changed part of the fabric, must have the same result as a
  * sweep of the whole fabric. On random fabrics, cables, HCAs and switches are removed and restored
  * in random order. Then the tables of all nodes and the answers of the SA are compared, octet for
- * octet, with those after a sweep of the whole fabric. PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N
- * runs only that seed.
+ * octet, with those after a sweep of the whole fabric.
+ *
+ * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N runs only that seed.
  */
 #include "unit/all_sa.h"
 

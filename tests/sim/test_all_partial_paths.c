@@ -3,7 +3,9 @@
  * The paths that the SA returns while cables are pulled and plugged. The database is checked
  * whenever it may have changed: after each run of the fabric and after each stage of a sweep. Two
  * hosts that stay connected must have a path at all times. When the subnet is up again, all paths
- * must lead over existing links. PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N runs only that seed.
+ * must lead over existing links.
+ *
+ * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N runs only that seed.
  */
 #include "unit/all_sa.h"
 

@@ -216,8 +216,10 @@ static uint64_t dropped_at(const struct storm *s, const char *node)
 }
 
 /*
- * Run a storm, and check that it ends. @length: length of a slot; the SA gets at most BURST
- * requests in this time. @limit: time within which every host must have its paths and subscriptions
+ * Run a storm, and check that it ends.
+ *
+ * @length:	length of a slot; the SA gets at most BURST requests in this time
+ * @limit:	time within which every host must have its paths and subscriptions
  */
 static void storm(struct storm *s, ns_t length, ns_t limit)
 {

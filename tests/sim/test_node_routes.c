@@ -10,9 +10,11 @@
 
 /*
  * Nodes are joined directly by links with a delay of one microsecond; there is no fabric. SMPs with
- * directed routes, LID routes and combined routes cross them from end to end and back. The chain is
- * CA A --- 1 S1 2 --- 1 S2 2 --- ... --- 1 Sn 2 --- CA B, and the LIDs are 1 (A), 2 .. n+1 (S1 ..
- * Sn) and n+2 (B).
+ * directed routes, LID routes and combined routes cross the chain from end to end and back.
+ *
+ *	CA A --- 1 S1 2 --- 1 S2 2 --- ... --- 1 Sn 2 --- CA B
+ *
+ * LIDs: 1 (A), 2 .. n+1 (S1 .. Sn), n+2 (B).
  */
 
 #define MAX_SWITCHES 63

@@ -13,9 +13,10 @@
 #include "tap_frames.h"
 
 /*
- * 10.9.0.1 a: t0 --- the relay below --- t0 :b 10.9.0.2. Two kernels in two namespaces exchange
- * super-frames and packets with partial checksums through the relay's packet descriptors. The
- * receiving kernel must accept them unchanged.
+ * 10.9.0.1  a: t0  ---  the relay below  ---  t0 :b  10.9.0.2
+ *
+ * Two kernels in two namespaces exchange super-frames and packets with partial checksums through
+ * the packet descriptors of the relay. The receiving kernel must accept them unchanged.
  */
 struct side {
 	int ns;

@@ -12,9 +12,10 @@
 #include "tap_frames.h"
 
 /*
- * The test sends and receives through AF_PACKET at one end, t0 of the kernel, and through the
- * descriptor of /dev/ibtap at the other. It is skipped if ibtap.ko is not loaded;
- * tests/interop/linux/ibtap.sh runs it in a virtual machine.
+ * test, through AF_PACKET  ---  t0 (kernel)  ---  test, through the descriptor of /dev/ibtap
+ *
+ * The test is at both ends. It is skipped if ibtap.ko is not loaded; tests/interop/linux/ibtap.sh
+ * runs it in a virtual machine.
  */
 struct bench {
 	struct pkt_pool *pool;

@@ -15,8 +15,9 @@
 #include "util/prng.h"
 
 /*
- * The test sends and receives through AF_PACKET at one end, t0 of the kernel, and through the TAP's
- * descriptor at the other. The TAP is in a namespace of its own without IPv6, so that no other
+ * test, through AF_PACKET  ---  t0 (kernel)  ---  test, through the TAP's descriptor
+ *
+ * The test is at both ends. The TAP is in a namespace of its own without IPv6, so that no other
  * packets appear.
  */
 struct bench {

@@ -9,10 +9,11 @@
 /*
  * IBARP request of draft-pelissier-ipoib-encaparp-00 §6.3, figure "IBA payload section of an IBARP
  * packet", row by row. The figure's first row (Reserved16, Ethertype) is the encapsulation, and is
- * left out. The values are those of the table in §6.4. The fields have 2 + 2 + 1 + 1 + 2 octets,
- * then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92 with the encapsulation, as the figure before
- * says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which does not include the
- * second copy of GID[127-96].
+ * left out. The values are those of the table in §6.4.
+ *
+ * The fields have 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92
+ * with the encapsulation, as the figure before says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 +
+ * 4 + 4 + 16, which does not include the second copy of GID[127-96].
  */
 static const uint8_t request[] = {
 	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type 0x0800 */

@@ -4,10 +4,11 @@
 
 /*
  * An imitation of libibverbs and umad over two simulated HCAs (ca_wire.h). The device "fake0" is
- * end 0 and "fake1" is end 1 of a cable; each has one port. As with a real adapter, sends wait
- * until fake_work() sends them, received packets are lost if no buffer is posted, and queue pairs
- * allow only the state changes of the IBTA specification. A test makes faults by setting the
- * members of struct fake.
+ * end 0 and "fake1" is end 1 of a cable; each has one port.
+ *
+ * As with a real adapter, sends wait until fake_work() sends them, received packets are lost if no
+ * buffer is posted, and queue pairs allow only the state changes of the IBTA specification. A test
+ * makes faults by setting the members of struct fake.
  */
 
 #include "unit/ca_wire.h"
