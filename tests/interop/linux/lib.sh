@@ -86,7 +86,9 @@ vm_ibtap() {
 		printf '%s\n' '[interface ib0]' "$(vm_port "$name")" 'netdev = ibtap' "$@"
 	} >"$work/$name.conf"
 	g "$name" "set -e
-		echo uib0 >/sys/module/uib/parameters/remove; insmod ${UIPOIB%/*}/kmod/\$(uname -r)/ibtap.ko
+		insmod ${UIPOIB%/*}/kmod/\$(uname -r)/ibtap.ko
+		[ ! -d /sys/class/net/eth0 ] || exit 0 # moved by an earlier call
+		echo uib0 >/sys/module/uib/parameters/remove
 		host=\$(nsenter --net=$cable ip neigh show 192.0.2.1 dev eth0 | cut -d ' ' -f 3)
 		nsenter --net=$cable ip link set eth0 netns 1
 		echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6
