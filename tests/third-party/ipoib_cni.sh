@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # works-with: vishvananda/netlink | an IPoIB interface in a partition
-# works-with: ipoib-cni | an interface of a container
+# works-with: ipoib-cni | its netlink calls, made by a program of ours
 # packages: golang-github-vishvananda-netlink-dev golang-go
 # check.sh: all
 #
@@ -53,7 +53,7 @@ if [ -n "${IPOIB_CNI:-}" ]; then
 	check "the plugin: DEL" plugin DEL
 fi
 version=06d8d2d # the commit of the plugin whose calls these are
-tried "an interface of a container" works
+tried "its netlink calls, made by a program of ours" works
 
 check "the kernel's log" vm_log_clean a
 check "the VM ends" vm_stop a
