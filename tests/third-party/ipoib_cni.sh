@@ -12,13 +12,7 @@
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM)
 . "$(dirname "$0")/lib.sh"
-printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
-linux_topo 1 >"$work/lab.topo"
-{
-	conf_hosts 1 "partitions = partitions.conf"
-	conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/16"
-} >"$work/lab.conf"
-lab_up
+partition_lab 1
 check "the program is built with Debian's library" at h1 env HOME=/tmp GO111MODULE=off CGO_ENABLED=0 GOPATH=/usr/share/gocode GOCACHE="$work/go" \
 	go build -o "$work/child" "$PWD/tests/third-party/netlink/child.go"
 guest_start a ${IPOIB_CNI:+--share "$(dirname "$(realpath "$IPOIB_CNI")")"}

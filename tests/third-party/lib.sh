@@ -72,6 +72,7 @@ host_root() {
 		mount -t tmpfs -o mode=755 tmpfs $host_root/run && mkdir -p -m 1777 $host_root/run/lock &&
 		mkdir -p "$host_root$work" "$host_root$PWD" && mount --bind "$work" "$host_root$work" && mount --bind "$PWD" "$host_root$PWD" ||
 		exit 1
+	host_prefix=(chroot "$host_root")
 }
 
 # guest_start NAME [OPTION...]: vm_start, with the root in which the programs are
@@ -82,22 +83,15 @@ guest_start() {
 	vm_start "$name" --share "$work" "$@"
 }
 
-# at, start_at: as in tests/interop/linux/lib.sh, but the program of a host is that of $root
-at() {
-	local place=$1
-	shift
-	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" chroot "$host_root" "$@"; fi
-}
-start_at() {
-	local place=$1 file=$2
-	shift 2
-	: >"$file"
-	if is_vm "$place"; then
-		started=$(gb "$place" "$file" "exec ${*@Q}")
-	else
-		bx "$place" chroot "$host_root" "$@" >"$file" 2>&1
-		started=$!
-	fi
+# partition_lab HOSTS: linux_lab, in which h1 is also in partition 0x8001, by its interface uib1 with 10.5.0.1
+partition_lab() {
+	printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
+	linux_topo "$1" >"$work/lab.topo"
+	{
+		conf_hosts "$1" "partitions = partitions.conf"
+		conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/16"
+	} >"$work/lab.conf"
+	lab_up
 }
 
 # still WHAT CMD...: a check that a program fails in the way of which the page tells

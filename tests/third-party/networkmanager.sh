@@ -10,13 +10,7 @@
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM: NetworkManager)
 . "$(dirname "$0")/lib.sh"
-printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
-linux_topo 2 >"$work/lab.topo"
-{
-	conf_hosts 2 "partitions = partitions.conf"
-	conf_iface uib1 1 "pkey = 0x8001" "address = 10.5.0.1/16"
-} >"$work/lab.conf"
-lab_up
+partition_lab 2
 guest_start a
 vm_wait a
 

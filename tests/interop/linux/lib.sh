@@ -16,6 +16,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 need qemu-system-x86_64
 declare -A vm_pid vm_in vm_daemon
+host_prefix=() # what at() and start_at() write before a program of a host, such as chroot
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
@@ -137,7 +138,7 @@ is_vm() { [ -n "${vm_pid[$1]:-}" ]; }
 at() {
 	local place=$1
 	shift
-	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" "$@"; fi
+	if is_vm "$place"; then g "$place" "${*@Q}"; else x "$place" "${host_prefix[@]}" "$@"; fi
 }
 
 # start_at PLACE FILE PROGRAM ARG...: runs a program in the background at a place, with its output in FILE of this
@@ -149,7 +150,7 @@ start_at() {
 	if is_vm "$place"; then
 		started=$(gb "$place" "$file" "exec ${*@Q}")
 	else
-		bx "$place" "$@" >"$file" 2>&1
+		bx "$place" "${host_prefix[@]}" "$@" >"$file" 2>&1
 		started=$!
 	fi
 }
