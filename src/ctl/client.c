@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ctl/cmd.h"
 #include "os/fdpass.h"
 
 /* --- clients */
@@ -211,7 +210,7 @@ static json_t *failed(enum proto_exit status, int err, const char *fmt, va_list 
 	char text[INST_ERR_MAX];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	json_object_set_new(end, "error", cmd_str(text));
+	json_object_set_new(end, "error", ctl_str(text));
 	if (err)
 		json_object_set_new(end, "errno", json_string(strerrorname_np(err)));
 	return end;

@@ -10,17 +10,13 @@
 
 #include "ctl/priv.h"
 
-static const struct ctl_cmd *const tables[] = {
-	cmd_link,  cmd_neigh,	cmd_path,  cmd_maddr,	 cmd_stats,   cmd_fabric,
-	cmd_fault, cmd_capture, cmd_trace, cmd_instance, cmd_monitor, cmd_inject,
-};
-
 /* --- requests */
 
-const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx)
+const struct ctl_cmd *ctl_cmd_find(const struct ctl *ctl,
+				   bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		for (const struct ctl_cmd *c = tables[i]; c->name; c++)
+	for (const struct ctl_cmd *const *t = ctl->tables; *t; t++)
+		for (const struct ctl_cmd *c = *t; c->name; c++)
 			if (is(ctx, c))
 				return c;
 	return NULL;
@@ -81,7 +77,7 @@ static void refuse_change(struct ctl_req *r, const char *name)
 static void dispatch(struct ctl_req *r, json_t *req, json_t *args)
 {
 	const char *name = json_string_value(json_object_get(req, "cmd"));
-	const struct ctl_cmd *cmd = name ? ctl_cmd_find(has_name, &name) : NULL;
+	const struct ctl_cmd *cmd = name ? ctl_cmd_find(r->ctl, has_name, &name) : NULL;
 	const char *bad;
 
 	if (json_integer_value(json_object_get(req, "v")) != PROTO_VERSION)
@@ -150,10 +146,11 @@ static void door_init(struct ctl *ctl, struct ctl_door *door)
 	door->listen.refused = &ctl->stats.clients_refused;
 }
 
-void ctl_init(struct ctl *ctl, struct inst *in)
+void ctl_init(struct ctl *ctl, struct inst *in, const struct ctl_cmd *const *tables)
 {
 	*ctl = (struct ctl){
 		.in = in,
+		.tables = tables,
 		.supervisor = -1,
 		.control.clients_max = CTL_CLIENTS_MAX,
 		.reader = { .clients_max = CTL_READERS_MAX, .reads_only = true },
@@ -238,7 +235,8 @@ static void stop_listening(struct ctl *ctl)
 	listener_stop(&ctl->reader.listen);
 }
 
-int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX])
+int ctl_open(struct ctl **ret, struct inst *in, const struct ctl_cmd *const *tables,
+	     char err[INST_ERR_MAX])
 {
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
 	int status;
@@ -247,7 +245,7 @@ int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX])
 		snprintf(err, INST_ERR_MAX, "out of memory");
 		return -ENOMEM;
 	}
-	ctl_init(ctl, in);
+	ctl_init(ctl, in, tables);
 	status = make_sockets(ctl, err);
 	if (status) {
 		stop_listening(ctl);

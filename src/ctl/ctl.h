@@ -11,16 +11,19 @@
 #include "inst/inst.h"
 
 struct ctl;
+struct ctl_cmd;
 struct tools;
 
 /**
  * ctl_open() - Listen under the instance's name
  *
  * Sockets that a dead instance left behind are replaced.
- * The server borrows @in, which must outlive the server.
+ * The server borrows @in, which must outlive the server, and @tables, the commands that it answers (ctl/req.h),
+ * of which the last entry is NULL.
  * Return: 0; -EADDRINUSE: an instance with this name is running; -errno; with @err
  */
-int ctl_open(struct ctl **ret, struct inst *in, char err[INST_ERR_MAX]);
+int ctl_open(struct ctl **ret, struct inst *in, const struct ctl_cmd *const *tables,
+	     char err[INST_ERR_MAX]);
 
 /*
  * ctl_set_tools() - Give the server the sockets of management programs, for `exec` and `stats show`; @tools

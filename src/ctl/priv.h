@@ -2,7 +2,7 @@
 #ifndef CTL_PRIV_H
 #define CTL_PRIV_H
 
-/* Structures and functions that ctl.c (the sockets, the commands) and client.c (one connection) share. */
+/* Structures and functions that ctl.c (the sockets, the search for a command) and client.c (one connection) share. */
 
 #include "ctl/req.h"
 #include "os/listener.h"
@@ -40,6 +40,7 @@ struct ctl_door {
 
 struct ctl {
 	struct inst *in;
+	const struct ctl_cmd *const *tables; /* of all commands; the last is NULL */
 	/* pidfd of the process of the instance that ends last; -1 if there is none, as in tests */
 	int supervisor;
 	/* sockets of management programs; NULL if the instance has none, as in tests */
@@ -81,13 +82,14 @@ struct ctl_client {
 };
 
 /* ctl_init() - Initialize a server that has no sockets yet */
-void ctl_init(struct ctl *ctl, struct inst *in);
+void ctl_init(struct ctl *ctl, struct inst *in, const struct ctl_cmd *const *tables);
 
 /*
- * ctl_cmd_find() - Return the first command, in all tables, for which @is returns true; NULL if
+ * ctl_cmd_find() - Return the first command, in all tables of @ctl, for which @is returns true; NULL if
  * there is none
  */
-const struct ctl_cmd *ctl_cmd_find(bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx);
+const struct ctl_cmd *ctl_cmd_find(const struct ctl *ctl,
+				   bool (*is)(void *ctx, const struct ctl_cmd *c), void *ctx);
 
 /*
  * ctl_client_add() - Serve a connection to the socket @door; takes ownership of @sock. Return: 0;

@@ -3,8 +3,8 @@
 #define CTL_REQ_H
 
 /*
- * Declarations for the commands of the control protocol: their tables, and functions that send rows and the end of an
- * answer
+ * Declarations for the commands of the control protocol: the rows of their tables, and functions that read arguments,
+ * and send rows and the end of an answer
  */
 
 #include <jansson.h>
@@ -59,10 +59,15 @@ struct ctl_cmd {
 	unsigned int at_most;
 };
 
-/* The tables of commands, one for each object, from the files ctl/cmd_*.c. The last row has a NULL name. */
-extern const struct ctl_cmd cmd_link[], cmd_neigh[], cmd_path[], cmd_maddr[], cmd_stats[],
-	cmd_fabric[], cmd_fault[], cmd_capture[], cmd_trace[], cmd_instance[], cmd_monitor[],
-	cmd_inject[];
+/*
+ * ctl_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/escape.h),
+ * because JSON allows only UTF-8
+ */
+json_t *ctl_str(const char *s);
+/*
+ * ctl_strf() - Return a JSON string of a text that a printf() format makes, escaped as by ctl_str()
+ */
+json_t *ctl_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * ctl_row() - Send a row; takes ownership of @row. A @row of NULL means that memory ran out, and

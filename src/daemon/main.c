@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
 #include "ctl/ctl.h"
 #include "daemon/logq.h"
 #include "inst/inst.h"
@@ -181,7 +182,7 @@ static int build(struct daemon *d, const struct serve_cfg *cfg, const struct log
 		snprintf(err, INST_ERR_MAX, "signalfd: %s", strerror(-status));
 		return PROTO_EXIT_FAILED;
 	}
-	status = ctl_open(&d->ctl, d->in, err);
+	status = ctl_open(&d->ctl, d->in, cmd_tables, err);
 	if (status) /* the name is in use, or the socket cannot be made */
 		return status == -EADDRINUSE ? PROTO_EXIT_USAGE : PROTO_EXIT_ENV;
 	ctl_set_supervisor(d->ctl, cfg->supervisor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "inst/iface.h"
 
 /* `maddr`: the multicast groups that interfaces receive or send to. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cmd/cmd.h"
 #include "ctl/ctl.h"
 #include "proto/proto.h"
 
@@ -34,7 +35,7 @@ static int setup(void **state)
 	inst_init(&in, &(struct inst_cfg){ 0 });
 	ifc_set_init(&in.ifcs, &in.loop.timers, NULL, NULL);
 	snprintf(in.cfg.name, sizeof(in.cfg.name), "test-%d", (int)getpid());
-	if (loop_init(&in.loop) || ctl_open(&ctl, &in, err))
+	if (loop_init(&in.loop) || ctl_open(&ctl, &in, cmd_tables, err))
 		return -1;
 	return proto_path(path, sizeof(path), in.cfg.name);
 }

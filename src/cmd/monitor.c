@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/cmd.h"
-#include "ctl/mon_trap.h"
-#include "ctl/stats.h"
+#include "cmd/cmd.h"
+#include "cmd/mon_trap.h"
+#include "cmd/stats.h"
 #include "inst/fab_sm.h"
 #include "inst/host.h"
 #include "inst/iface.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd.h"
-#include "ctl/stats.h"
+#include "cmd/cmd.h"
+#include "cmd/stats.h"
 
 struct walk {
 	struct ctl_req *r;

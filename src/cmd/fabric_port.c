@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 #include "fabric/fabric.h"
 #include "inst/fab.h"
 #include "text/print.h"
@@ -117,7 +117,7 @@ static json_t *port_row(const struct inst_fabric *f, struct fabric_port *p)
 	cmd_set_int(row, "pkey_violations", np->pi.pkey_violations);
 	cmd_set_int(row, "qkey_violations", np->pi.qkey_violations);
 	cmd_set(row, "peer",
-		peer ? cmd_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
+		peer ? ctl_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
 	cmd_set_int(row, "xmit_pkts", (long long)np->cnt.xmit_pkts);
 	cmd_set_int(row, "rcv_pkts", (long long)np->cnt.rcv_pkts);
 	cmd_set_int(row, "xmit_discards", (long long)np->cnt.xmit_discards);

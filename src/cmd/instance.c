@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
@@ -23,7 +23,7 @@ static json_t *host_names(const struct inst *in)
 	struct inst_host *h;
 
 	list_for_each (h, &in->hosts, link)
-		json_array_append_new(v, cmd_str(h->name));
+		json_array_append_new(v, ctl_str(h->name));
 	return v;
 }
 
@@ -32,7 +32,7 @@ static json_t *fabric_names(const struct inst *in)
 	json_t *v = json_array();
 
 	for (unsigned int k = 0; k < in->nfabs; k++)
-		json_array_append_new(v, cmd_str(in->fab[k]->name));
+		json_array_append_new(v, ctl_str(in->fab[k]->name));
 	return v;
 }
 
@@ -59,8 +59,8 @@ static void instance_show(struct ctl_req *r)
 
 static json_t *host_row(const struct inst_host *h)
 {
-	json_t *row = json_pack("{s:o, s:o, s:b}", "host", cmd_str(h->name), "netns",
-				cmd_str(h->netns), "anonymous", h->anonymous);
+	json_t *row = json_pack("{s:o, s:o, s:b}", "host", ctl_str(h->name), "netns",
+				ctl_str(h->netns), "anonymous", h->anonymous);
 	json_t *ifaces = json_array();
 	struct inst_iface *i;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 
 #include "inst/fab.h"
 #include "text/print.h"
@@ -76,7 +76,7 @@ static void fabric_row(struct ctl_req *r, struct inst_fabric *f)
 	json_t *row = cmd_fabric_row(f);
 	struct totals t = count(f);
 
-	cmd_set(row, "topology", f->topology_file ? cmd_str(f->topology_file) : json_null());
+	cmd_set(row, "topology", f->topology_file ? ctl_str(f->topology_file) : json_null());
 	cmd_set_str(row, "crc", crc_names[f->conf.crc]);
 	cmd_set_int(row, "switches", t.switches);
 	cmd_set_int(row, "cas", t.cas);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cmd/cmd.h"
 #include "ctl/priv.h"
 #include "helper/priv.h"
 #include "inst/fab.h"
@@ -149,7 +150,7 @@ static int setup(void **state)
 	snprintf(r->host.name, sizeof(r->host.name), "h1");
 	list_init(&r->host.ifaces);
 	rtnl_attach(&r->host.rtnl, -1);
-	ctl_init(&r->ctl, &r->in);
+	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
 	if (!r->in.pool || add_fabric(r) || add_iface(r, 0) || add_iface(r, 1))
 		return -1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CTL_CMD_FABRIC_H
-#define CTL_CMD_FABRIC_H
+#ifndef CMD_FABRIC_H
+#define CMD_FABRIC_H
 
 /*
  * The commands about fabrics, grouped by the files that define them. The table of the commands is
  * in cmd_fabric.c.
  */
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 
 /* cmd_fabric_port.c */
 ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "inst/iface.h"
 #include "inst/port.h"

@@ -1,45 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "inst/port.h"
 #include "text/print.h"
-#include "util/escape.h"
-
-json_t *cmd_str(const char *s)
-{
-	json_t *v = json_string(s);
-	char *utf8 = v ? NULL : text_utf8(s);
-
-	if (utf8)
-		v = json_string(utf8);
-	free(utf8);
-	return v;
-}
-
-json_t *cmd_strf(const char *fmt, ...)
-{
-	json_t *v = NULL;
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	if (vasprintf(&s, fmt, ap) >= 0) {
-		v = cmd_str(s);
-		free(s);
-	}
-	va_end(ap);
-	return v;
-}
 
 json_t *cmd_gid(const ib_gid *g)
 {
@@ -112,7 +81,7 @@ void cmd_set(json_t *row, const char *name, json_t *v)
 
 void cmd_set_str(json_t *row, const char *name, const char *s)
 {
-	cmd_set(row, name, cmd_str(s));
+	cmd_set(row, name, ctl_str(s));
 }
 
 void cmd_set_int(json_t *row, const char *name, long long v)
@@ -127,17 +96,17 @@ void cmd_set_bool(json_t *row, const char *name, bool v)
 
 json_t *cmd_iface_row(const struct inst_iface *i)
 {
-	return json_pack("{s:o, s:o}", "ifname", cmd_str(i->name), "host", cmd_str(i->host->name));
+	return json_pack("{s:o, s:o}", "ifname", ctl_str(i->name), "host", ctl_str(i->host->name));
 }
 
 json_t *cmd_fabric_row(const struct inst_fabric *f)
 {
-	return json_pack("{s:o}", "fabric", cmd_str(f->name));
+	return json_pack("{s:o}", "fabric", ctl_str(f->name));
 }
 
 json_t *cmd_port_fabric(const struct inst_port *p)
 {
-	return p->fab ? cmd_str(p->fab->name) : json_null();
+	return p->fab ? ctl_str(p->fab->name) : json_null();
 }
 
 void cmd_path_rec(json_t *row, const struct ib_path_rec *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CTL_STATS_H
-#define CTL_STATS_H
+#ifndef CMD_STATS_H
+#define CMD_STATS_H
 
 /* Calls a function for each counter of an instance and of its control server. */
 

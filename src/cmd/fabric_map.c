@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 #include "inst/fab.h"
 
 /*
@@ -31,7 +31,7 @@ static json_t *cable(const struct fabric_port *p)
 					    .speed = pi->speed_active,
 					    .ext = pi->speed_ext_active });
 	return json_pack("[i, s, o, b]", fabric_port_num(p), speed,
-			 cmd_str(fabric_port_name(peer, name, sizeof(name))),
+			 ctl_str(fabric_port_name(peer, name, sizeof(name))),
 			 !fabric_port_node(peer));
 }
 
@@ -120,7 +120,7 @@ static struct fabric_port *hop(struct ctl_req *r, struct inst_fabric *f, struct 
 	cmd_set_str(row, "port", fabric_port_name(p, name, sizeof(name)));
 	cmd_set_int(row, "lid", lid);
 	cmd_set(row, "peer",
-		peer ? cmd_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
+		peer ? ctl_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
 	cmd_set_str(row, "link", fabric_link_state_name(fabric_link_state(p)));
 	ctl_row(r, row);
 	return up && peer && fabric_port_node(peer) ? peer : NULL;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "inst/capfile.h"
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 
 /*
  * Captures are written to a socket. The other end belongs to the client, which copies the records itself, or to a
@@ -20,7 +20,7 @@ static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)
 
 	cmd_set_int(row, "id", c->id);
 	cmd_set_str(row, "file", c->path);
-	cmd_set(row, "link", *c->what ? cmd_str(c->what) : json_null());
+	cmd_set(row, "link", *c->what ? ctl_str(c->what) : json_null());
 	cmd_set_int(row, "packets", (long long)s->packets);
 	cmd_set_int(row, "octets", (long long)s->octets);
 	cmd_set_int(row, "missed", (long long)s->missed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 #include "inst/fab_sm.h"
 #include "sm/group.h"
 
@@ -39,7 +39,7 @@ static json_t *owner(const struct node_port *p)
 {
 	if (!p)
 		return json_null();
-	return cmd_strf("%s/%u", p->node->desc, p->num);
+	return ctl_strf("%s/%u", p->node->desc, p->num);
 }
 
 static void lft_rows(struct ctl_req *r, struct inst_fabric *f, struct fabric_node *n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/mon_trap.h"
+#include "cmd/mon_trap.h"
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "sm/sm.h"
 #include "subnet/db.h"
@@ -9,7 +9,7 @@
 
 static json_t *name_of(const struct sm_port *p)
 {
-	return p ? cmd_strf("%s/%u", p->node->desc, p->num) : json_null();
+	return p ? ctl_strf("%s/%u", p->node->desc, p->num) : json_null();
 }
 
 /*
@@ -30,7 +30,7 @@ static void add_port(json_t *all, const json_t *common, struct fabric_port *p, b
 
 	cmd_set_str(row, "port", fabric_port_name(p, name, sizeof(name)));
 	cmd_set(row, "peer",
-		peer ? cmd_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
+		peer ? ctl_str(fabric_port_name(peer, name, sizeof(name))) : json_null());
 	cmd_set_str(row, "link", up ? "up" : "down");
 	json_array_append_new(all, row);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CTL_CMD_H
-#define CTL_CMD_H
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
 
 /*
- * Values for the rows of answers. Names of members are snake_case and do not change. Counts are
+ * The table of all commands, and values for the rows of answers. Names of members are snake_case and do not change. Counts are
  * numbers, times are numbers of milliseconds, and keys, GIDs and GUIDs are text in their usual
  * notation. The functions return NULL only when out of memory, which json_pack() "o" and
  * json_object_set_new() accept and report.
@@ -12,14 +12,11 @@
 #include "ctl/req.h"
 
 /*
- * cmd_str() - Return a JSON string of @s. Octets that are not UTF-8 are escaped (util/escape.h),
- * because JSON allows only UTF-8
+ * cmd_tables - The tables of all commands, one for each object, for ctl_open(). They come from the files of this
+ * folder. The last entry is NULL.
  */
-json_t *cmd_str(const char *s);
-/*
- * cmd_strf() - Return a JSON string of a text that a printf() format makes, escaped as by cmd_str()
- */
-json_t *cmd_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+extern const struct ctl_cmd *const cmd_tables[];
+
 json_t *cmd_gid(const ib_gid *g);
 json_t *cmd_guid(uint64_t guid); /* "0x0002c90300000001" */
 json_t *cmd_hex(unsigned long long v, int digits); /* "0x8001" */

@@ -18,6 +18,7 @@
 #include "check.h"
 #include "inst/capfile.h"
 #include "os/writer.h"
+#include "cmd/cmd.h"
 #include "ctl/priv.h"
 #include "inst/fab.h"
 #include "inst/fab_sm.h"
@@ -104,7 +105,7 @@ static int setup(void **state)
 	r->in.pool = pkt_pool_create(4096, 16);
 	r->peer = s[1];
 	r->fd = -1;
-	ctl_init(&r->ctl, &r->in);
+	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
 	if (!r->in.pool || add_fabric(r) || ctl_client_add(&r->ctl.control, s[0]))
 		return -1;
@@ -1285,11 +1286,11 @@ static void test_socket_is_private_exclusive_and_removed(void **state)
 	snprintf(other.cfg.name, sizeof(other.cfg.name), "%s", name);
 	assert_int_equal(loop_init(&other.loop), 0);
 
-	assert_int_equal(ctl_open(&ctl, &r->in, err), 0);
+	assert_int_equal(ctl_open(&ctl, &r->in, cmd_tables, err), 0);
 	assert_int_equal(proto_path(path, sizeof(path), name), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(ctl_open(&ctl2, &other, err), -EADDRINUSE);
+	assert_int_equal(ctl_open(&ctl2, &other, cmd_tables, err), -EADDRINUSE);
 	assert_non_null(strstr(err, name));
 	assert_int_equal(proto_connect(&c, name), 0);
 	settle(r);
@@ -1324,7 +1325,7 @@ static void test_socket_of_a_dead_instance_is_replaced(void **state)
 	close(s);
 	assert_int_equal(proto_connect(&c, name), -ECONNREFUSED);
 	snprintf(r->in.cfg.name, sizeof(r->in.cfg.name), "%s", name);
-	assert_int_equal(ctl_open(&ctl, &r->in, err), 0);
+	assert_int_equal(ctl_open(&ctl, &r->in, cmd_tables, err), 0);
 	assert_int_equal(proto_connect(&c, name), 0);
 	proto_close(&c);
 	ctl_close(ctl);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "inst/udplink.h"
 #include "fabric/fault.h"

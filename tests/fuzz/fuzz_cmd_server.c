@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
 #include "ctl/priv.h"
 #include "inst/fab.h"
 #include "fabric/fault.h"
@@ -39,7 +40,7 @@ static void start(void)
 	if (fab_add(&in, &cfg, t, err))
 		abort();
 	topo_free(t);
-	ctl_init(&ctl, &in);
+	ctl_init(&ctl, &in, cmd_tables);
 }
 
 static void spin(void)

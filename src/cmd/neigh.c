@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "eth/token.h"
 #include "inst/host.h"
 #include "inst/iface.h"

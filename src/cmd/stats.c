@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/stats.h"
+#include "cmd/stats.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "ifc/qp.h"
 #include "inst/fab.h"
 #include "inst/iface.h"

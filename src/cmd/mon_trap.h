@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CTL_MON_TRAP_H
-#define CTL_MON_TRAP_H
+#ifndef CMD_MON_TRAP_H
+#define CMD_MON_TRAP_H
 
 #include <jansson.h>
 

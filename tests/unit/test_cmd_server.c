@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cmd/cmd.h"
 #include "ctl/priv.h"
 #include "os/fdpass.h"
 
@@ -40,7 +41,7 @@ static int setup(void **state)
 	r->in.pool = pkt_pool_create(16, 1);
 	r->now = NS_SEC(1000);
 	r->peer = -1;
-	ctl_init(&r->ctl, &r->in);
+	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
 	return r->in.pool ? 0 : -1;
 }
@@ -683,7 +684,7 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 {
 	struct visit v = { .r = *state };
 
-	assert_null(ctl_cmd_find(ask_reader, &v));
+	assert_null(ctl_cmd_find(&r->ctl, ask_reader, &v));
 	assert_int_equal(v.reads, ARRAY_SIZE(reading));
 	assert_true(v.changes >= 19);
 	assert_int_equal(v.r->ctl.stats.changes_refused, v.changes);

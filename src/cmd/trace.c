@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/cmd.h"
+#include "cmd/cmd.h"
 #include "trace/match.h"
 #include "fabric/trace.h"
 #include "inst/fab.h"

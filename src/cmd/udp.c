@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "inst/capfile.h"
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 #include "inst/udplink.h"
 
 /*

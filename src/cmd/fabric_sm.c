@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctl/cmd_fabric.h"
+#include "cmd/fabric.h"
 #include "inst/fab_sm.h"
 #include "sm/group.h"
 #include "subnet/membership.h"
@@ -87,7 +87,7 @@ static json_t *external_object(const struct inst_fabric *f)
 		for (unsigned int i = 0; i <= node->info.nports; i++)
 			if (node->port[i].ep && node->port[i].pi.cap_mask & SMP_CAP_IS_SM)
 				json_array_append_new(
-					ports, cmd_str(fabric_port_name(fabric_node_port(n, i),
+					ports, ctl_str(fabric_port_name(fabric_node_port(n, i),
 									name, sizeof(name))));
 	}
 	cmd_set_str(o, "state", "external");
@@ -311,7 +311,7 @@ static json_t *members_of(const struct inst_fabric *f, const struct sm_partition
 		enum sm_membership is = sm_partition_membership(p, e, e == db->self);
 
 		if (full ? is == SM_MEMBER_FULL || is == SM_MEMBER_BOTH : is == SM_MEMBER_LIMITED)
-			json_array_append_new(v, cmd_strf("%s/%u", e->node->desc, e->num));
+			json_array_append_new(v, ctl_strf("%s/%u", e->node->desc, e->num));
 	}
 	return v;
 }
@@ -379,7 +379,7 @@ static json_t *group_members(const struct inst_sm *sm, const struct sm_group *g)
 		json_t *o = json_object();
 		char join[32];
 
-		cmd_set(o, "port", p ? cmd_strf("%s/%u", p->node->desc, p->num) : json_null());
+		cmd_set(o, "port", p ? ctl_strf("%s/%u", p->node->desc, p->num) : json_null());
 		cmd_set(o, "port_gid", cmd_gid(&m->port_gid));
 		cmd_set_str(o, "join", join_name(m->join_state, join));
 		json_array_append_new(v, o);
