@@ -18,17 +18,14 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 /* --- functions of objects and verbs in other files */
 
 /* Long options of the commands that parse their own options */
-extern const struct option cli_run_options[], cli_vm_options[], cli_demo_options[],
-	cli_import_options[], cli_fabric_check_options[], cli_timeout_options[],
-	cli_fabric_show_options[];
+extern const struct option cli_demo_options[], cli_import_options[], cli_fabric_check_options[],
+	cli_timeout_options[], cli_fabric_show_options[];
 
 int cli_import(int argc, char **argv);
 int cli_fabric_check(int argc, char **argv);
 int cli_trace(int argc, char **argv);
 int cli_path_get(int argc, char **argv);
 int cli_monitor(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_vm(int argc, char **argv);
 int cli_wait(int argc, char **argv);
 int cli_exec(int argc, char **argv);
 int cli_stop(int argc, char **argv);

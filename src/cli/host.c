@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/beside.h"
+#include "os/beside.h"
 #include "cli/cli.h"
 #include "netdev/netns.h"
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
 #include "dut/dut.h"
+#include "machine/machine.h"
+#include "run/run.h"
 #include "web/main.h"
 
 const struct cli_cmd cli_objects[] = {
 	{ "demo", cli_demo, "[--hosts N] [--keep] ...", "a fabric at work, in 40 lines",
 	  .own_options = true, .options = cli_demo_options },
-	{ "run", cli_run, "-c FILE [-- CMD]", "run what a file describes", .own_options = true,
-	  .options = cli_run_options },
-	{ "vm", cli_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
-	  .own_options = true, .options = cli_vm_options },
+	{ "run", run_command, "-c FILE [-- CMD]", "run what a file describes", .own_options = true,
+	  .options = run_options },
+	{ "vm", machine_vm, "[-c FILE] -- CMD", "run a command in a VM with Linux's own ib0",
+	  .own_options = true, .options = machine_vm_options },
 	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up",
 	  .options = cli_timeout_options },
 	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },

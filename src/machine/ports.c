@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/vm_ports.h"
+#include "machine/ports.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 
 /* --- options */
 
 /* Checks a "udp:" port. The instance checks NODE/PORT and fabric:NAME/NODE/PORT. */
-int vm_ports_add(struct vm_ports *p, const char *text)
+int ports_add(struct ports *p, const char *text)
 {
 	char err[CONF_ERR_MAX];
 
@@ -29,7 +29,7 @@ int vm_ports_add(struct vm_ports *p, const char *text)
 	return 0;
 }
 
-int vm_ports_guid(struct vm_ports *p, const char *text)
+int ports_guid(struct ports *p, const char *text)
 {
 	uint64_t guid;
 	char *end;
@@ -45,26 +45,26 @@ int vm_ports_guid(struct vm_ports *p, const char *text)
 	return 0;
 }
 
-bool vm_ports_udp(const struct vm_ports *p)
+bool ports_udp(const struct ports *p)
 {
 	return p->to[0].udp;
 }
 
-unsigned int vm_ports_hcas(const struct vm_ports *p)
+unsigned int ports_hcas(const struct ports *p)
 {
 	return p->wanted ? (unsigned int)p->wanted : p->given ? p->given : 1;
 }
 
-int vm_ports_check(const struct vm_ports *p, const char *option)
+int ports_check(const struct ports *p, const char *option)
 {
-	if (vm_ports_hcas(p) < p->given)
+	if (ports_hcas(p) < p->given)
 		return cli_error(PROTO_EXIT_USAGE, "vm: --ports %lu: %u are given by --port",
 				 p->wanted, p->given);
-	if (vm_ports_hcas(p) < p->nguids)
+	if (ports_hcas(p) < p->nguids)
 		return cli_error(PROTO_EXIT_USAGE, "vm: --guid: %u for %u HCAs", p->nguids,
-				 vm_ports_hcas(p));
-	for (unsigned int i = 0; i < vm_ports_hcas(p); i++) {
-		if (p->to[i].udp != vm_ports_udp(p))
+				 ports_hcas(p));
+	for (unsigned int i = 0; i < ports_hcas(p); i++) {
+		if (p->to[i].udp != ports_udp(p))
 			return cli_error(
 				PROTO_EXIT_USAGE,
 				"vm: --port %s: expected an address for each HCA or for none",
@@ -79,9 +79,9 @@ int vm_ports_check(const struct vm_ports *p, const char *option)
 
 /* --- links */
 
-static void make_line(struct vm_ports *p, unsigned int i)
+static void make_line(struct ports *p, unsigned int i)
 {
-	const struct vm_link *l = &p->link[i];
+	const struct link *l = &p->link[i];
 
 	snprintf(p->line[i], sizeof(p->line[i]),
 		 "uib%u listen=" VM_NET_GUEST ":%u peer=" VM_NET_HOST ":%u %sguid=0x%016" PRIx64, i,
@@ -91,26 +91,26 @@ static void make_line(struct vm_ports *p, unsigned int i)
 	p->fd[i] = l->fd;
 }
 
-int vm_ports_open(struct vm_ports *p, const char *instance, const char *seed)
+int ports_open(struct ports *p, const char *instance, const char *seed)
 {
 	int status = 0;
 
-	for (p->n = 0; p->n < vm_ports_hcas(p); p->n++) {
-		struct vm_link *l = &p->link[p->n];
+	for (p->n = 0; p->n < ports_hcas(p); p->n++) {
+		struct link *l = &p->link[p->n];
 
-		status = p->to[p->n].udp ? vm_link_connect(l, &p->to[p->n])
-					 : vm_link_open(l, instance, seed, p->text[p->n]);
+		status = p->to[p->n].udp ? link_connect(l, &p->to[p->n])
+					 : link_open(l, instance, seed, p->text[p->n]);
 		if (status)
 			break;
 		make_line(p, p->n);
 	}
 	if (status)
-		vm_ports_close(p);
+		ports_close(p);
 	return status;
 }
 
-void vm_ports_close(struct vm_ports *p)
+void ports_close(struct ports *p)
 {
 	while (p->n)
-		vm_link_close(&p->link[--p->n]);
+		link_close(&p->link[--p->n]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/beside.h"
+#include "os/beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_BESIDE_H
-#define CLI_BESIDE_H
+#ifndef OS_BESIDE_H
+#define OS_BESIDE_H
 
 /* These functions find files that are installed with the program. */
 

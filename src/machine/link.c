@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/vm_link.h"
+#include "machine/link.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "os/sockaddr.h"
 
 #define ANSWER_MS 10000
@@ -100,8 +100,7 @@ static json_t *request(const char *port, uint16_t peer)
 }
 
 /* Reads the answer to the attachment: a row has the port, an end object without a row has the error. */
-static int take_answer(struct vm_link *l, const char *instance, const char *seed,
-		       const json_t *answer)
+static int take_answer(struct link *l, const char *instance, const char *seed, const json_t *answer)
 {
 	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");
 	const char *fabric = json_string_value(json_object_get(row, "fabric"));
@@ -118,7 +117,7 @@ static int take_answer(struct vm_link *l, const char *instance, const char *seed
 }
 
 /* Sends the request to attach a link, with descriptor @theirs; takes over @args. */
-static int ask(struct vm_link *l, const char *instance, const char *seed, int theirs, json_t *args)
+static int ask(struct link *l, const char *instance, const char *seed, int theirs, json_t *args)
 {
 	json_t *answer = NULL;
 	int status = proto_send_fd(&l->client, "fabric udp attach", args, theirs);
@@ -134,12 +133,12 @@ static int ask(struct vm_link *l, const char *instance, const char *seed, int th
 	return status;
 }
 
-int vm_link_open(struct vm_link *l, const char *instance, const char *seed, const char *port)
+int link_open(struct link *l, const char *instance, const char *seed, const char *port)
 {
 	int fds[2] = { -1, -1 }, status;
 	uint16_t peer;
 
-	*l = (struct vm_link){ .fd = -1, .fresh = true };
+	*l = (struct link){ .fd = -1, .fresh = true };
 	status = proto_connect(&l->client, instance);
 	if (status == -ENOENT || status == -ECONNREFUSED)
 		return cli_error(PROTO_EXIT_USAGE, "no instance '%s' is running", instance);
@@ -154,7 +153,7 @@ int vm_link_open(struct vm_link *l, const char *instance, const char *seed, cons
 	if (fds[0] >= 0)
 		close(fds[0]);
 	if (status)
-		vm_link_close(l);
+		link_close(l);
 	return status;
 }
 
@@ -178,9 +177,9 @@ static int connected_socket(const struct conf_port *to)
 	return err;
 }
 
-int vm_link_connect(struct vm_link *l, const struct conf_port *to)
+int link_connect(struct link *l, const struct conf_port *to)
 {
-	*l = (struct vm_link){ .client.fd = -1, .guid = to->guid };
+	*l = (struct link){ .client.fd = -1, .guid = to->guid };
 	make_host(l->host, sizeof(l->host), to->fabric);
 	l->fd = connected_socket(to);
 	if (l->fd >= 0)
@@ -188,7 +187,7 @@ int vm_link_connect(struct vm_link *l, const struct conf_port *to)
 	return cli_error(PROTO_EXIT_ENV, "vm: --port %s: %s", to->fabric, strerror(-l->fd));
 }
 
-void vm_link_close(struct vm_link *l)
+void link_close(struct link *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);

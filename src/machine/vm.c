@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "machine/machine.h"
+
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/beside.h"
-#include "cli/cli.h"
-#include "cli/run.h"
-#include "cli/vm_ports.h"
-#include "cli/vm_root.h"
+#include "cmdline/cmdline.h"
 #include "conf/conf.h"
-#include "cli/vmlab.h"
+#include "machine/lab.h"
+#include "machine/ports.h"
+#include "machine/root.h"
+#include "os/beside.h"
+#include "run/run.h"
 #include "vm/limits.h"
 #include "vm/modules.h"
 #include "vm/net.h"
@@ -40,7 +41,7 @@ struct vm_opts {
 	const char *file, *name, *kernel, *module;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
 	char *root; /* the guest's root file system; NULL: that of this machine */
-	struct vm_ports ports;
+	struct ports ports;
 	const char *seed; /* the name from which GUIDs are computed; NULL: that of the instance */
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];
@@ -66,8 +67,8 @@ static int usage(int status)
 	      "exit status.\n"
 	      "        It sees this machine's files; what it writes is gone afterwards, but for "
 	      "--share\n"
-	      "  without -c and -n    a fabric of its own: host " VMLAB_HOST " is " VMLAB_HOST_ADDR
-	      ", ib0 " VMLAB_VM_ADDR "\n"
+	      "  without -c and -n    a fabric of its own: host " LAB_HOST " is " LAB_HOST_ADDR
+	      ", ib0 " LAB_VM_ADDR "\n"
 	      "  -c, --config FILE    bring up what FILE describes, for as long as CMD runs\n"
 	      "  -n, --name NAME      an instance that is running (also $UIPOIB_NAME); with -c: "
 	      "its "
@@ -233,7 +234,7 @@ static int option(struct vm_opts *o, int c)
 		o->module = optarg;
 		return 0;
 	case PORT:
-		return vm_ports_add(&o->ports, optarg);
+		return ports_add(&o->ports, optarg);
 	case PORTS:
 		return parse_number(&o->ports.wanted, "ports", optarg, 1, VM_HCAS_MAX);
 	case CPUS:
@@ -241,13 +242,13 @@ static int option(struct vm_opts *o, int c)
 	case MEM:
 		return parse_mem(o, optarg);
 	case GUID:
-		return vm_ports_guid(&o->ports, optarg);
+		return ports_guid(&o->ports, optarg);
 	case SHARE:
 		return add_share(o, optarg);
 	case ADDRESS:
 		return add_address(o, optarg);
 	case ROOT:
-		return vm_root_set(&o->root, optarg);
+		return root_set(&o->root, optarg);
 	case ACCEL:
 		return parse_accel(o, optarg);
 	case NO_WAIT:
@@ -260,7 +261,7 @@ static int option(struct vm_opts *o, int c)
 	}
 }
 
-const struct option cli_vm_options[] = {
+const struct option machine_vm_options[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "name", required_argument, NULL, 'n' },
 	{ "timeout", required_argument, NULL, 't' },
@@ -288,7 +289,7 @@ static int parse(struct vm_opts *o, int argc, char **argv)
 	int c, status = 0;
 
 	optind = 1;
-	while (!status && (c = getopt_long(argc, argv, "+c:n:dh", cli_vm_options, NULL)) != -1)
+	while (!status && (c = getopt_long(argc, argv, "+c:n:dh", machine_vm_options, NULL)) != -1)
 		status = option(o, c);
 	o->cmd = argv + optind;
 	if (!o->cmd[0]) {
@@ -330,7 +331,7 @@ static int look(struct vm_opts *o)
 	if (!in_path(QEMU_PROGRAM))
 		return cli_error(PROTO_EXIT_ENV, "vm: " QEMU_PROGRAM
 						 " is missing: the package qemu-system-x86 has it");
-	status = o->systemd ? vm_root_check_systemd(o->root) : 0;
+	status = o->systemd ? root_check_systemd(o->root) : 0;
 	if (status)
 		return status;
 	status = kernel_find(&o->found, o->kernel, o->module, home, err);
@@ -360,7 +361,7 @@ static int catch_signals(sigset_t *ret_old)
 static int run_vm(struct vm_opts *o, const char *init, size_t init_len)
 {
 	const struct vm_limits limits = { .timeout_ms = o->timeout_ms };
-	char err[VM_ERR_MAX], *cwd = vm_root_cwd(o->root, o->share);
+	char err[VM_ERR_MAX], *cwd = root_cwd(o->root, o->share);
 	sigset_t mask;
 	struct vm_cfg c = {
 		.guest = { .kernel = &o->found,
@@ -411,10 +412,10 @@ static int attach(struct vm_opts *o)
 	init = modules_read(path, &len);
 	if (!init)
 		return cli_error(PROTO_EXIT_ENV, "vm: %s: %s", path, strerror(errno));
-	status = vm_ports_open(&o->ports, o->name, o->seed ? o->seed : o->name);
+	status = ports_open(&o->ports, o->name, o->seed ? o->seed : o->name);
 	if (!status) {
 		status = run_vm(o, init, len);
-		vm_ports_close(&o->ports);
+		ports_close(&o->ports);
 	}
 	free(init);
 	return status;
@@ -460,7 +461,7 @@ static int own_lab(struct vm_opts *o)
 {
 	struct topo *topo;
 	struct conf conf;
-	int status = vmlab_make(&conf, &topo);
+	int status = lab_make(&conf, &topo);
 
 	if (status)
 		return cli_error(PROTO_EXIT_FAILED, "vm: %s", strerror(-status));
@@ -468,10 +469,10 @@ static int own_lab(struct vm_opts *o)
 	o->name = o->name_buf;
 	o->seed = "vm"; /* not the name of the instance, which is different in each run */
 	if (!o->naddresses)
-		add_address(o, VMLAB_VM_ADDR VMLAB_PREFIX);
+		add_address(o, LAB_VM_ADDR LAB_PREFIX);
 	status = with_instance(o, &conf, topo);
 	conf_free(&conf);
-	vmlab_free_topo(topo);
+	lab_free_topo(topo);
 	return status;
 }
 
@@ -486,7 +487,7 @@ static const char *instance_name(const struct vm_opts *o)
 	return env && *env ? env : NULL;
 }
 
-int cli_vm(int argc, char **argv)
+int machine_vm(int argc, char **argv)
 {
 	struct vm_opts o = {
 		.cpus = CPUS_DEFAULT, .mem_mb = MEM_DEFAULT, .timeout_ms = -1, .kvm = -1
@@ -496,14 +497,14 @@ int cli_vm(int argc, char **argv)
 	if (cli_opts.help)
 		return usage(PROTO_EXIT_OK);
 	if (!status)
-		status = vm_ports_check(&o.ports, o.file ? "-c" : o.name ? "-n" : NULL);
-	if (!status && o.max_ib >= vm_ports_hcas(&o.ports))
+		status = ports_check(&o.ports, o.file ? "-c" : o.name ? "-n" : NULL);
+	if (!status && o.max_ib >= ports_hcas(&o.ports))
 		status = cli_error(PROTO_EXIT_USAGE, "vm: --address of ib%u: the VM has %u HCA%s",
-				   o.max_ib, vm_ports_hcas(&o.ports),
-				   vm_ports_hcas(&o.ports) > 1 ? "s" : "");
+				   o.max_ib, ports_hcas(&o.ports),
+				   ports_hcas(&o.ports) > 1 ? "s" : "");
 	if (!status)
 		status = look(&o);
-	if (!status && vm_ports_udp(&o.ports)) {
+	if (!status && ports_udp(&o.ports)) {
 		status = attach(&o);
 	} else if (!status && o.file) {
 		status = from_file(&o);

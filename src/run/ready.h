@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_READY_H
-#define CLI_READY_H
+#ifndef RUN_READY_H
+#define RUN_READY_H
 
 /*
  * DOC: Telling a service manager, or the reader of a pipe, that the instance is ready
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 
 struct ready {
 	/* descriptor of --ready-fd; -1 if the option was not given, or after the newline was written */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_VM_LINK_H
-#define CLI_VM_LINK_H
+#ifndef MACHINE_LINK_H
+#define MACHINE_LINK_H
 
 /*
  * The link between a VM and a port of a fabric. A link that the instance attached lasts as long as the control
@@ -12,7 +12,7 @@
 #include "conf/conf.h"
 #include "proto/proto.h"
 
-struct vm_link {
+struct link {
 	struct proto_client client; /* control connection; .fd is -1 for a link to an address */
 	int fd; /* our end of the link, a connected non-blocking UDP socket that carries the VM's packets */
 	char host[64]; /* a name for the VM: "vm-Switch1-7" */
@@ -26,18 +26,18 @@ struct vm_link {
 };
 
 /**
- * vm_link_open() - Have the instance attach a link to one of its ports
+ * link_open() - Have the instance attach a link to one of its ports
  * @seed:	the GUID of the VM's HCA is computed from this name and the port
  * @port:	"NODE/PORT" or "fabric:NAME/NODE/PORT"; NULL: the first free port of a switch
  *
  * Return: 0, or the exit status after a message
  */
-int vm_link_open(struct vm_link *l, const char *instance, const char *seed, const char *port);
+int link_open(struct link *l, const char *instance, const char *seed, const char *port);
 /*
- * vm_link_connect() - Make a link to the address of a "udp:" port. Return: 0, or the exit status
+ * link_connect() - Make a link to the address of a "udp:" port. Return: 0, or the exit status
  * after a message
  */
-int vm_link_connect(struct vm_link *l, const struct conf_port *to);
-void vm_link_close(struct vm_link *l);
+int link_connect(struct link *l, const struct conf_port *to);
+void link_close(struct link *l);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/ready.h"
+#include "run/ready.h"
 
 #include <errno.h>
 #include <fcntl.h>

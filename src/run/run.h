@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CLI_RUN_H
-#define CLI_RUN_H
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
 
-/* Starts an instance, runs a command or function, and stops the instance, for `run` and `vm`. */
+/* The command `uipoib run`, and its job for other commands: to start an instance, run a command or function, and stop the instance */
 
-#include "cli/ready.h"
+#include <getopt.h>
+
+#include "run/ready.h"
 #include "proto/proto.h"
 #include "proto/serve.h"
 
@@ -36,5 +38,9 @@ int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX]);
 
 /* run_job() - Start the instance, run the job, stop the instance. The exit status of the job, or another after a message */
 int run_job(const struct run_job *job);
+
+extern const struct option run_options[];
+/* Return: an exit status; if it is not 0, a message was printed or the status is that of CMD */
+int run_command(int argc, char **argv);
 
 #endif

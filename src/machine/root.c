@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/vm_root.h"
+#include "machine/root.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "vm/guest.h"
 
 static bool is_folder(const char *path)
@@ -20,7 +20,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-int vm_root_set(char **ret, const char *dir)
+int root_set(char **ret, const char *dir)
 {
 	char *path = realpath(dir, NULL), bin[PATH_MAX];
 	bool folder = path && is_folder(path);
@@ -37,7 +37,7 @@ int vm_root_set(char **ret, const char *dir)
 	return 0;
 }
 
-int vm_root_check_systemd(const char *root)
+int root_check_systemd(const char *root)
 {
 	char path[PATH_MAX];
 
@@ -55,7 +55,7 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, n) && (!path[n] || path[n] == '/' || (n && dir[n - 1] == '/'));
 }
 
-char *vm_root_cwd(const char *root, const char *const *share)
+char *root_cwd(const char *root, const char *const *share)
 {
 	char *cwd = getcwd(NULL, 0), path[2 * PATH_MAX];
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/run.h"
+#include "run/run.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cmdline/cmdline.h"
 #include "conf/conf.h"
 #include "daemon/main.h"
 
@@ -83,7 +82,7 @@ int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
 	return 0;
 }
 
-const struct option cli_run_options[] = {
+const struct option run_options[] = {
 	{ "config", required_argument, NULL, 'c' }, { "name", required_argument, NULL, 'n' },
 	{ "option", required_argument, NULL, 'o' }, { "timeout", required_argument, NULL, 't' },
 	{ "verbose", no_argument, NULL, 'v' },	    { "ready-fd", required_argument, NULL, 'r' },
@@ -96,7 +95,7 @@ static int parse(struct run *r, int *ready_fd, int argc, char **argv)
 	int c;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", cli_run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", run_options, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			r->file = optarg;
@@ -470,7 +469,7 @@ int run_job(const struct run_job *job)
 	return r->job.cmd || r->job.fn ? with_cmd(r) : in_foreground(r);
 }
 
-int cli_run(int argc, char **argv)
+int run_command(int argc, char **argv)
 {
 	struct run r = { .job.timeout_ms = RUN_TIMEOUT_MS };
 	char err[CONF_ERR_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/vmlab.h"
+#include "machine/lab.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 static const char text[] = "[fabric vm]\n"
 			   "topology = vm.topo\n"
-			   "[interface uib0@" VMLAB_HOST "]\n"
+			   "[interface uib0@" LAB_HOST "]\n"
 			   "port = fabric:vm/Hca1/1\n"
-			   "address = " VMLAB_HOST_ADDR VMLAB_PREFIX "\n";
+			   "address = " LAB_HOST_ADDR LAB_PREFIX "\n";
 
 static struct topo *make_topo(void)
 {
@@ -32,7 +32,7 @@ static struct topo *make_topo(void)
 	return t;
 }
 
-int vmlab_make(struct conf *ret_conf, struct topo **ret_topo)
+int lab_make(struct conf *ret_conf, struct topo **ret_topo)
 {
 	char err[CONF_ERR_MAX];
 	struct topo *t = make_topo();
@@ -46,7 +46,7 @@ int vmlab_make(struct conf *ret_conf, struct topo **ret_topo)
 	return 0;
 }
 
-void vmlab_free_topo(struct topo *t)
+void lab_free_topo(struct topo *t)
 {
 	topo_free(t);
 }

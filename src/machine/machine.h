@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
+
+/* The command `uipoib vm`. QEMU and what it boots are in vm/, and the first process of the guest is in guest/. */
+
+#include <getopt.h>
+
+extern const struct option machine_vm_options[];
+/* Return: an exit status; if it is not 0, a message was printed or the status is that of CMD */
+int machine_vm(int argc, char **argv);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MACHINE_ROOT_H
+#define MACHINE_ROOT_H
+
+/* The root file system of a VM: this machine's own, or a folder that --root names */
+
+/* root_set() - Take the argument of --root. @ret: its absolute path, allocated. Return: 0, or the exit status after a message */
+int root_set(char **ret, const char *dir);
+
+/*
+ * root_check_systemd() - Check that systemd is installed in the root file system @root; NULL:
+ * this machine's. Return: 0, or the exit status after a message
+ */
+int root_check_systemd(const char *root);
+
+/**
+ * root_cwd() - The folder in which CMD starts
+ * @share:	absolute paths, NULL-terminated
+ *
+ * It is the caller's folder, or / if the root is not this machine's and neither the root nor a share has that folder.
+ * Return: the path, allocated; NULL if the caller's folder cannot be read
+ */
+char *root_cwd(const char *root, const char *const *share);
+
+#endif
