@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all waits
 #
-# `uipoib fabric check` finds no fault in healthy fabrics of our SM and of OpenSM with each of its routing engines:
-# fat trees, tori, meshes, rings. The same fabrics are healthy in the files of ibnetdiscover, dump_fts and OpenSM,
-# too. Faults that are made in a running fabric are found.
+# `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics of our SM and of OpenSM with each of its routing
+# engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports. The same fabrics are
+# healthy in the files of ibnetdiscover, dump_fts and OpenSM, too. Faults that are made in a running fabric are found.
 #
 #	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
 . "$(dirname "$0")/lib.sh"
@@ -23,6 +23,27 @@ topo_mesh() {
 			printf "[5] \"Hca%d\"[1]\n\n", s
 		}
 		for (s = 1; s <= X * Y; s++) printf "Hca 1 \"Hca%d\"\n\n", s
+	}'
+}
+
+# topo_one HCAS: one switch. topo_rails HCAS: HCAs with a port on each of two switches, which three cables connect
+topo_one() {
+	awk -v n="$1" 'BEGIN {
+		printf "Switch %d \"Switch1\"\n", n
+		for (h = 1; h <= n; h++) printf "[%d] \"Hca%d\"[1]\n", h, h
+		print ""
+		for (h = 1; h <= n; h++) printf "Hca 1 \"Hca%d\"\n\n", h
+	}'
+}
+topo_rails() {
+	awk -v n="$1" 'BEGIN {
+		for (s = 1; s <= 2; s++) {
+			printf "Switch %d \"Switch%d\"\n", n + 3, s
+			for (h = 1; h <= n; h++) printf "[%d] \"Hca%d\"[%d]\n", h, h, s
+			for (k = 1; k <= 3; k++) printf "[%d] \"Switch%d\"[%d]\n", n + k, 3 - s, n + k
+			print ""
+		}
+		for (h = 1; h <= n; h++) printf "Hca 2 \"Hca%d\"\n\n", h
 	}'
 }
 
@@ -46,6 +67,11 @@ ours-ftree|topo_fat_tree 4|ours|routing = ftree
 ours-updn-ring|topo_ring 8 7|ours|routing = updn
 ours-updn-torus|topo_torus 4 4 1|ours|routing = updn
 ours-updn-mesh|topo_mesh 4 3|ours|routing = updn
+ours-updn-odd-torus|topo_torus 3 5 2|ours|routing = updn
+ours-updn-two-cables|topo_torus 2 2 2|ours|routing = updn
+ours-minhop-line|topo_mesh 9 1|ours|
+ours-minhop-one-switch|topo_one 6|ours|
+ours-minhop-rails|topo_rails 5|ours|
 opensm-minhop|topo_fat_tree 4|opensm|-R minhop
 opensm-updn|topo_torus 4 4 1|opensm|-R updn -a $work/roots
 opensm-dnup|topo_fat_tree 4|opensm|-R dnup
@@ -54,6 +80,10 @@ opensm-lash|topo_torus 4 4 1|opensm|-R lash
 opensm-dor|topo_mesh 4 3|opensm|-R dor
 opensm-dfsssp|topo_ring 8 7|opensm|-R dfsssp
 opensm-sssp|topo_fat_tree 4|opensm|-R sssp
+opensm-lash-ring-of-four|topo_ring 12 4|opensm|-R lash
+opensm-minhop-line|topo_mesh 9 1|opensm|-R minhop
+opensm-minhop-one-switch|topo_one 6|opensm|-R minhop
+opensm-minhop-rails|topo_rails 5|opensm|-R minhop
 opensm-torus-2QoS|topo_torus 4 4 1|opensm|-R torus-2QoS --torus_config $work/torus.conf -Q
 "
 printf '%s\n' 'torus 4 4 1' 'xp_link 0x200000 0x200001' 'xm_link 0x200000 0x200003' 'yp_link 0x200000 0x200004' 'ym_link 0x200000 0x20000c' >"$work/torus.conf"
