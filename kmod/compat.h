@@ -21,7 +21,7 @@
 #error "uib: expected CONFIG_INFINIBAND_VIRT_DMA: an address in a work request is the kernel's"
 #endif
 
-/* The last parameter of create_cq() */
+/* The type of the last parameter of create_cq(), which differs since 6.11 */
 #if UIB_KERNEL_FROM(6, 11)
 #define uib_cq_udata uverbs_attr_bundle
 #else
@@ -78,7 +78,7 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
-/* Capabilities that concern only consumers in the kernel. Since 5.19 the kernel has a separate member for them. */
+/* Sets the capabilities that concern only consumers in the kernel. Since 5.19 the kernel has a separate member for them. */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {
 #if UIB_KERNEL_FROM(5, 19)

@@ -93,8 +93,8 @@ int uib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 }
 
 /*
- * The consumer posted more work requests than the CQ has entries. A completion is lost, so the CQ cannot be used any
- * more.
+ * Report to the consumer that the CQ is full. A completion is lost, because the consumer posted more work requests than
+ * the CQ has entries, so the CQ cannot be used any more.
  */
 static void overflow(struct uib_cq *cq)
 {

@@ -3,11 +3,11 @@
 #define IBTAP_H
 
 /*
- * /dev/ibtap: what /dev/net/tun is for Ethernet, for network devices of type ARPHRD_INFINIBAND (32)
+ * /dev/ibtap gives programs network devices of type ARPHRD_INFINIBAND (32), as /dev/net/tun gives them Ethernet devices.
  *
  * A program opens /dev/ibtap, and attaches the descriptor to a network device by IBTAP_ATTACH. The program then owns
  * the device. Each read() takes one frame that the kernel sends on the device, and each write() is one frame that the
- * device receives. A frame is
+ * device receives. A frame consists of
  *
  *	struct virtio_net_hdr_v1	12 octets, integers in host byte order; num_buffers is 0 on read, ignored on write
  *	struct ibtap_header		44 octets: the pseudo header of 40 octets, and IPoIB's encapsulation (RFC 4391 §6)
@@ -17,14 +17,14 @@
  *
  * Errors of read() and write()
  *	EBADFD		the descriptor was never attached
- *	EBUSY		its device was removed; the descriptor cannot be attached again
+ *	EBUSY		the device of the descriptor was removed; the descriptor cannot be attached again
  *	EAGAIN		read() of a non-blocking descriptor: no frame is waiting
  *	EMSGSIZE	read(): the buffer was too small; the frame is lost. write(): more than 65535 octets of payload
  *	EINVAL		write(): the frame is too short, or its virtio-net header is wrong or contradicts the frame
  *	EIO		write(): the device is down
  *
- * poll() says EPOLLIN when a frame is waiting, EPOLLPRI when the groups of the device have changed since IBTAP_GET_GROUPS,
- * EPOLLOUT always, and EPOLLERR|EPOLLHUP when the device was removed.
+ * poll() returns EPOLLIN when a frame is waiting, EPOLLPRI when the groups of the device have changed since
+ * IBTAP_GET_GROUPS, EPOLLOUT always, and EPOLLERR|EPOLLHUP when the device was removed.
  */
 
 #include <linux/ioctl.h>
@@ -38,8 +38,8 @@
 #define IBTAP_MAX_MTU 65520
 
 /*
- * The source comes first, so that the destination and the encapsulation are the last 24 octets of the header.
- * ib_ipoib's header consists of just these.
+ * The source comes first, so that the destination and the encapsulation are the last 24 octets of the header. The
+ * header of ib_ipoib consists of these 24 octets.
  */
 struct ibtap_header {
 	__u8 source[IBTAP_ALEN];
@@ -99,7 +99,7 @@ struct ibtap_info {
 	__u32 queues; /* number of attached descriptors */
 	__u32 flags; /* IBTAP_MULTI_QUEUE */
 	__u32 persist;
-	__u32 owner, group; /* 0xffffffff: none */
+	__u32 owner, group; /* 0xffffffff: not set */
 	__u32 offloads;
 	__u32 carrier;
 	__u32 mtu, max_mtu;

@@ -12,8 +12,8 @@
 #endif
 
 /*
- * The kernel's headers define this constant since 6.2. The kernels have this kind of GSO (UDP
- * segmentation) longer.
+ * The kernel's headers define this constant since 6.2. Earlier kernels have this kind of GSO (UDP
+ * segmentation), too.
  */
 #ifndef VIRTIO_NET_HDR_GSO_UDP_L4
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5

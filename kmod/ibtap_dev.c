@@ -32,8 +32,8 @@ static const u8 default_broadcast[IBTAP_ALEN] = {
 /* --- header */
 
 /*
- * Some programs use the destination of all ones as the broadcast address of every device, so it is mapped to the
- * broadcast group. Without a destination no header is written.
+ * Some programs use the destination of all ones as the broadcast address of every device, so such a destination is
+ * replaced by the address of the broadcast group. Without a destination no header is written.
  */
 static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned short type,
 			 const void *daddr, const void *saddr, unsigned int len)
@@ -51,7 +51,7 @@ static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned s
 	return sizeof(*h);
 }
 
-/* Protocol of a packet that is sent or received; 0 if a raw socket or a filter has made it too short */
+/* Return the protocol of a packet that is sent or received; 0 if a raw socket or a filter has made it too short */
 static __be16 header_parse_protocol(const struct sk_buff *skb)
 {
 	if (!skb_mac_header_was_set(skb) ||
@@ -61,9 +61,9 @@ static __be16 header_parse_protocol(const struct sk_buff *skb)
 }
 
 /*
- * There is no function .parse, and ib_ipoib has none either. Such a function would write 20 octets
- * where its callers have room for 8: in the structs of nfnetlink_queue and nfnetlink_log, which are
- * on the stack, and in the rings of AF_PACKET, where the frame comes next.
+ * There is no function .parse, as in ib_ipoib. It would write an address of 20 octets, but its
+ * callers have room for 8: nfnetlink_queue and nfnetlink_log in structs on the stack, AF_PACKET in a
+ * ring, where the frame follows.
  */
 static const struct header_ops header_ops = {
 	.create = header_create,

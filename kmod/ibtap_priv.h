@@ -10,11 +10,11 @@
  *	ibtap_vnet.c	the virtio-net header of a frame, in both directions
  *	ibtap_compat.h	differences between kernels
  *
- * Locks. RTNL protects the set of queues of a device and all that ioctls change. A queue's lock protects its frames
- * and its members .tap and .index; code with this lock may wake a transmit queue. Code that reads ibtap.queue[] and
- * .tap without a lock is in an RCU section.
+ * Locks. RTNL protects the set of queues of a device and all members that ioctls change. The lock of a queue protects
+ * its frames and its members .tap and .index; code that holds this lock may wake a transmit queue. Code that reads
+ * ibtap.queue[] and .tap without a lock is in an RCU section.
  *
- * A device is removed by `ip link del`, with its namespace, or with its last descriptor, unless it is persistent. Its
+ * A device is removed by `ip link del`, with its namespace, or, if it is not persistent, with its last descriptor. Its
  * queues are then detached under RTNL. Reads and writes have no reference to the device, and use it only in an RCU
  * section or under the queue's lock. So neither a blocked reader nor a writer whose buffer is slow to read delays the
  * removal.
@@ -47,10 +47,10 @@ enum ibtap_counter {
 	IBTAP_TX_SHORT, /* shorter than struct ibtap_header */
 	IBTAP_TX_NO_QUEUE, /* no descriptor is attached */
 	IBTAP_TX_NO_MEMORY,
-	IBTAP_TX_DOWN, /* frame was still queued when the device went down or its descriptor was closed */
+	IBTAP_TX_DOWN, /* the frame was still queued when the device went down or its descriptor was closed */
 	IBTAP_TX_TIMEOUT, /* the frame was in a full queue that has stopped senders for too long */
 	IBTAP_TX_TOO_LONG, /* longer than the reader's buffer */
-	IBTAP_TX_VNET, /* frame with a kind of GSO that the virtio-net header cannot express */
+	IBTAP_TX_VNET, /* the virtio-net header cannot express the frame's kind of GSO */
 	IBTAP_TX_FAULT, /* the reader's buffer could not be written */
 	IBTAP_C_MAX,
 };
@@ -67,7 +67,7 @@ struct ibtap {
 	u32 offloads; /* IBTAP_OFFLOAD_* */
 	unsigned int n_queues;
 	struct ibtap_queue __rcu
-		/* the first n_queues entries are in use; xmit reads them by RCU */
+		/* the first n_queues entries are in use; start_xmit() reads them by RCU */
 		*queue[IBTAP_MAX_QUEUES];
 };
 
@@ -125,7 +125,7 @@ int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q);
 void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q);
 /* ibtap_queue_purge() - Discard the frames of @q for reason @c and let the stack send again */
 void ibtap_queue_purge(struct ibtap *tap, struct ibtap_queue *q, enum ibtap_counter c);
-/* ibtap_queue_push() - Queue a frame for the reader; takes @skb. To be called by xmit */
+/* ibtap_queue_push() - Queue a frame for the reader; takes @skb. Called by the transmit function of the device */
 void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb);
 
 extern const struct file_operations ibtap_fops;

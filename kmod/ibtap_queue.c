@@ -46,7 +46,7 @@ static struct netdev_queue *txq_of(const struct ibtap *tap, const struct ibtap_q
 	return netdev_get_tx_queue(tap->dev, q->index);
 }
 
-/* Tell the stack how many queues it may use. This cannot fail if the number becomes smaller. */
+/* Tell the stack how many queues it may use. This can fail only if the number becomes larger. */
 static int set_real_queues(struct ibtap *tap, unsigned int n)
 {
 	if (tap->dev->reg_state != NETREG_REGISTERED)
@@ -133,7 +133,7 @@ static void count(struct ibtap_queue *q, enum ibtap_counter c)
 
 /* --- read */
 
-/* Called with bottom halves disabled. Takes @skb. */
+/* Takes @skb. The caller has disabled bottom halves. */
 void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb)
 {
 	bool first;

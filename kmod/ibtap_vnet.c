@@ -17,7 +17,7 @@
 
 #include "ibtap_priv.h"
 
-/* Smallest payload of a TCP segment. The kernel sends no smaller ones (TCP_MIN_GSO_SIZE) */
+/* Smallest payload of a segment of a TCP super-frame. The kernel makes no smaller segments (TCP_MIN_GSO_SIZE). */
 #define MIN_TCP_SEGMENT 8
 /*
  * Largest number of segments into which the kernel cuts one send of a UDP socket: UDP_MAX_SEGMENTS
@@ -25,7 +25,7 @@
  */
 #define MAX_UDP_SEGMENTS 128
 
-/* A super-frame's transport header */
+/* The transport header of a super-frame */
 struct transport {
 	u8 proto; /* IPPROTO_* */
 	unsigned int offset; /* offset of the transport header from the frame's first octet */

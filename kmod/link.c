@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The state of the link over UDP, which doc/udp-link.md describes. One datagram is one packet, an
- * empty datagram is a keepalive. The socket is in udp.c. States:
+ * The state of the link over UDP, which doc/udp-link.md describes. One datagram is one packet, and
+ * an empty datagram is a keepalive. The socket is in udp.c. The link has these states:
  *
- *	OFF		not started, or the port is Disabled: ends with uib_link_start() or uib_link_enable(true)
- *	SILENT		nothing is sent or received; ends after SILENCE; the first time after the device's parameter
- *	silence=
- *	POLLING		sends keepalives until a valid datagram of the peer arrives
- *	UP		until no valid datagram has come for TIMEOUT, or the SM requests that the link trains again
+ *	OFF	The link is not started, or the port is Disabled. uib_link_start() or
+ *		uib_link_enable(true) ends this state.
+ *	SILENT	Nothing is sent or received for SILENCE. The first silence has the length that the
+ *		device's parameter silence= gives.
+ *	POLLING	The link sends keepalives until a valid datagram of the peer arrives.
+ *	UP	The link carries packets. This state ends when no valid datagram has come for TIMEOUT,
+ *		or when the SM requests that the link trains again.
  *
- * Packets arrive in softirq. Packets are sent from process context, by work items.
+ * Packets arrive in softirq. Work items send packets, in process context.
  */
 
 #include "uib.h"
@@ -64,7 +66,7 @@ static void leave_to(struct uib_link *l, enum uib_link_state state)
 	uib_port_link_down(to_dev(l));
 }
 
-/* Enter POLLING if SILENT has lasted long enough; otherwise wait for the rest of the silence. */
+/* Enter POLLING if the silence is over; otherwise run .state_work again when it is. */
 static void try_polling(struct uib_link *l)
 {
 	u64 now = get_jiffies_64();
@@ -139,7 +141,7 @@ void uib_link_enable(struct uib_link *l, bool on)
 	if (on && l->state == UIB_LINK_OFF) {
 		try_polling(l);
 	} else if (!on && l->state != UIB_LINK_OFF) {
-		if (l->state != UIB_LINK_SILENT) /* SILENT goes on with its old end */
+		if (l->state != UIB_LINK_SILENT) /* a silence that has begun keeps its end */
 			l->silent_until = get_jiffies_64() + SILENCE;
 		leave_to(l, UIB_LINK_OFF);
 	}
@@ -212,7 +214,7 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
 	return why;
 }
 
-/* Handle the first valid datagram in POLLING, which makes the link UP. */
+/* Handle a valid datagram that arrived while the link was not UP. In POLLING it makes the link UP. */
 static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 {
 	enum uib_counter why = UIB_C_NONE;
@@ -270,7 +272,7 @@ void uib_link_stop(struct uib_link *l)
 	cancel_delayed_work_sync(&l->retrain_work);
 	cancel_delayed_work_sync(&l->state_work);
 	cancel_delayed_work_sync(&l->keepalive_work);
-	/* Wait until receivers that have read UP have finished. */
+	/* Wait until receivers that have seen the state UP have finished. */
 	synchronize_rcu();
 }
 

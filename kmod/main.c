@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Two module parameters add and remove devices:
+ * Two parameters of the module add and remove devices:
  *
  *	echo "uib0 listen=10.0.0.2:6001 peer=10.0.0.1:5001 guid=0x2c9" >/sys/module/uib/parameters/add
  *	echo uib0 >/sys/module/uib/parameters/remove		(or: rdma link delete uib0/1)
  *	modprobe uib add='"uib0 peer=10.0.0.1:5001"'
  *
- * The socket is in the network namespace of the process that writes the parameter, or in the one that netns=FD names by
- * a descriptor of this process. When that namespace ends, the device is removed. The device itself, and the interface
- * that ib_ipoib makes for it, are in the namespace of the writer, so programs that use ib0 need not see the socket that
- * carries its packets.
+ * The socket of a device is in the network namespace of the process that writes the parameter "add", or in the
+ * namespace that netns=FD names by a descriptor of this process. When the socket's namespace ends, the device is
+ * removed. The device itself, and the interface that ib_ipoib makes for it, are in the namespace of the writer, so
+ * programs that use ib0 need not see the socket that carries its packets.
  */
 
 #include <linux/ctype.h>
@@ -55,9 +55,9 @@ struct spec {
 	unsigned int silence_ms; /* length of the silence after the start */
 };
 
-/* --- "NAME netns=FD listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
+/* --- parse "NAME netns=FD listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */
 
-/* ADDR[:PORT], [ADDR6][:PORT] */
+/* Parse ADDR[:PORT] or [ADDR6][:PORT]. */
 static int parse_addr(struct net *net, char *s, union uib_addr *ret)
 {
 	char *port = NULL, *end;
@@ -241,7 +241,7 @@ static void init_dev(struct uib_dev *dev, const struct spec *s)
 	ib_set_device_ops(ibdev, &uib_ops);
 }
 
-/* Called by ib_core when the device is unregistered, for any reason. */
+/* ib_core calls this function when the device is unregistered, for any reason. */
 void uib_dealloc(struct ib_device *ibdev)
 {
 	struct uib_dev *dev = to_uib(ibdev);
@@ -262,7 +262,7 @@ void uib_dealloc(struct ib_device *ibdev)
 	spin_unlock(&devs_lock);
 }
 
-/* Called by ib_core before consumers see the device. */
+/* ib_core calls this function before consumers see the device. */
 int uib_enable(struct ib_device *ibdev)
 {
 	struct uib_dev *dev = to_uib(ibdev);
@@ -331,7 +331,10 @@ static int add_text(struct net *net, const char *text)
 	return err;
 }
 
-/* Find the first device whose socket is in namespace @net with name @name; NULL matches any. The caller gets a reference. */
+/*
+ * Find the first device with the name @name whose socket is in namespace @net; NULL matches any name. The caller gets
+ * a reference.
+ */
 static struct uib_dev *find(const struct net *net, const char *name)
 {
 	struct uib_dev *dev, *found = NULL;

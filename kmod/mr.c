@@ -5,8 +5,8 @@
  * freed region is seldom valid for the next region with this index. Local and remote key are equal.
  *
  * A posted work request has a reference to the region of each of its SGEs, so struct uib_mr exists until the work
- * request has completed. The memory of the region may be freed before that. uib_mr_begin() counts the copies that are
- * running; when dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete
+ * request has completed. The memory of the region may be freed before that, so the copies that are running are counted
+ * (.users). When uib_dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete
  * with a local protection error.
  */
 

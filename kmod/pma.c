@@ -14,7 +14,7 @@
 #define ATTR_XMIT_DISCARD_DETAILS cpu_to_be16(0x0016)
 #define ATTR_XMIT_DATA_SL cpu_to_be16(0x0036)
 #define ATTR_RCV_DATA_SL cpu_to_be16(0x0037)
-/* Offsets of PortSelect and CounterSelect, which are the same in all these attributes */
+/* Offsets of PortSelect and CounterSelect, which are the same in all attributes of counters */
 #define PORT_SELECT 1
 #define COUNTER_SELECT 2
 #define DATA_OFF 64

@@ -5,9 +5,9 @@
 #define VLARB_WEIGHT 4
 
 /*
- * Fill in the tables that the port has until an SM writes them: SL n has VL n, which uib_port_vl() maps to an
- * operational VL; SL 15 must not have VL15, because VL15 means that packets are discarded. VL0 has high priority, the
- * others have low priority.
+ * Fill in the tables that the port has until an SM writes them. SL n is mapped to VL n, which uib_port_vl() maps to an
+ * operational VL. SL 15 must not be mapped to VL15, because VL15 means that packets are discarded. VL0 has high
+ * priority, and the other VLs have low priority.
  */
 static void init_vls(struct uib_port *p)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
-/* Checks work requests, and puts them into the queues of a QP. */
+/* These functions check work requests, and put them into the queues of a QP. */
 
 #include "uib.h"
 
 /*
- * Copy SGEs to @ret, and the sum of their lengths to @ret_len. Return: an error if an SGE may not
- * be used, or the sum is above @max_len.
+ * Copy @n SGEs to @ret, and the sum of their lengths to @ret_len. Return: 0; an error if an SGE may not
+ * be used, or if the sum is above @max_len
  */
 static int take_sges(const struct uib_qp *qp, const struct ib_sge *sge, int n, u32 max, u32 max_len,
 		     int access, struct uib_sge *ret, u32 *ret_len)

@@ -78,7 +78,7 @@ static void fire(struct ib_cq *cq)
 	local_bh_enable();
 }
 
-/* Complete the posted work requests with a flush error. In SQE this concerns only the send queue. */
+/* Complete the posted work requests with a flush error. In the state SQE only the send queue is flushed. */
 static void flush(struct uib_qp *qp)
 {
 	bool send = false, recv = false;
@@ -376,7 +376,7 @@ int uib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	/* Check this here, because ib_uverbs does so only since Linux 6.1.35. */
+	/* A controlled Q_Key needs CAP_NET_RAW. ib_uverbs checks this only since Linux 6.1.35. */
 	if (udata && (mask & IB_QP_QKEY) && (attr->qkey & UIB_QKEY_CONTROLLED) &&
 	    !capable(CAP_NET_RAW))
 		return -EPERM;

@@ -40,7 +40,7 @@ static enum uib_counter parse_grh(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* Checks the lengths, the ICRC and the versions of the headers. udp.c has checked LVer, PktLen and VCRC before. */
+/* Check the lengths, the ICRC and the versions of the headers. udp.c has checked LVer, PktLen and VCRC before. */
 static enum uib_counter parse(struct rx *r)
 {
 	bool global = lnh(r->pkt) == UIB_LNH_GLOBAL;
@@ -81,7 +81,7 @@ static enum uib_counter parse(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* SMPs must be on VL15, and other packets must not. */
+/* SMPs must be on VL15, and other packets must not be. */
 static enum uib_counter check_smp(const struct rx *r)
 {
 	if (READ_ONCE(r->dev->port.state) < IB_PORT_INIT)

@@ -31,8 +31,8 @@ struct req {
 	struct uib_dev *dev;
 	struct uib_port *p;
 	u32 mod;
-	u8 *data; /* the 64 octets of the attribute: those received in a Set, zeros to be filled in for a Get */
-	bool mkey_ok; /* the request has the right M_Key, so PortInfo may show it */
+	u8 *data; /* the 64 octets of the attribute: in a Set those that were received, in a Get zeros to be filled in */
+	bool mkey_ok; /* the request has the right M_Key, so the answer may contain the M_Key */
 	u32 events; /* bit mask of UIB_EV_*: events that the Set has caused */
 };
 
@@ -442,7 +442,7 @@ static u16 execute(struct req *r, struct ib_smp *smp)
 	return status;
 }
 
-/* When the lease period of the M_Key has run out, any SM may read the port and its M_Key again (IBTA 14.2.4.2). */
+/* When the lease period of the M_Key is over, any SM may read the port and its M_Key again (IBTA 14.2.4.2). */
 static void expire_lease(struct uib_port *p)
 {
 	if (p->mkey_lease_runs && time_after(jiffies, p->mkey_lease_ends)) {

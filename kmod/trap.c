@@ -2,9 +2,9 @@
 
 /*
  * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is sent to the SM
- * with the same TID again and again until the SM represses it. The interval follows PortInfo:SubnetTimeOut. A second
- * notice with the same number waits in the slot, and is sent as a new trap after the TrapRepress, because the SM may
- * have read the port before the second event.
+ * with the same TID again and again until the SM represses it. The interval depends on PortInfo:SubnetTimeOut. A second
+ * notice with the same trap number waits in the slot, and is sent as a new trap after the TrapRepress, because the SM
+ * may have read the port before the second event.
  */
 
 #include "uib.h"
@@ -211,7 +211,7 @@ void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v)
 	raise(dev, v->is_qkey ? TRAP_BAD_QKEY : TRAP_BAD_PKEY, TYPE_SECURITY, n);
 }
 
-/* Handle the acknowledgement of @slot's notice by the SM. A notice that waits in the slot is sent next. */
+/* The SM has acknowledged the notice of @slot. If a second notice waits in the slot, send it. */
 static void done(struct uib_traps *t, struct uib_trap *slot)
 {
 	slot->state = UIB_TRAP_IDLE;

@@ -84,9 +84,9 @@ static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
 }
 
 /*
- * The octets at a kernel address are not copied. The content of a memory region is copied first, because a program
- * may change its memory between the computation of the CRCs and the transmission, and may deregister the region.
- * Return: false if the region is deregistered already.
+ * Add the buffers of the work request to the packet. Buffers of the kernel are not copied. The octets of a memory
+ * region are copied first, because a program may change its memory between the computation of the CRCs and the
+ * transmission, and may deregister the region. Return: false if a region is deregistered already
  */
 static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {
@@ -132,8 +132,8 @@ static void put_crcs(struct tx *t)
 }
 
 /*
- * Tell whether the packet may be sent. Return: UIB_C_NONE, with the P_Key in *@ret_pkey; otherwise the counter for
- * the reason why not
+ * Tell whether the packet may be sent. Return: UIB_C_NONE if it may, with the P_Key in *@ret_pkey; otherwise the counter
+ * of the reason
  */
 static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_pkey)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The socket of the link. Sends and receives datagrams, and checks packets before their transport headers are read.
+ * The socket of the link. The functions here send and receive datagrams, and check packets before code in rx.c reads the
+ * transport headers.
  */
 
 #include <linux/ip.h>
@@ -73,7 +74,7 @@ static enum uib_counter check_packet(struct sk_buff *skb)
 	return UIB_C_NONE;
 }
 
-/* The sender is checked first, so that a datagram of a stranger costs an address comparison and no CRC. */
+/* The sender is checked first, because comparing addresses costs less time than computing a CRC. */
 static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
 {
 	enum uib_counter why;
@@ -87,8 +88,8 @@ static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
 }
 
 /*
- * Count a dropped datagram. A damaged packet is also an error of the port (IBTA 16.1.3.5). A datagram that is not for
- * the port is no error.
+ * Count a dropped datagram. If the packet is damaged, the error counters of the port count it, too (IBTA 16.1.3.5). A
+ * datagram from another sender than the peer is no error of the port.
  */
 static void count_drop(struct uib_dev *dev, enum uib_counter why)
 {

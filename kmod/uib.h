@@ -10,22 +10,21 @@
  *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
  *	user.c				contexts and quotas of programs
  *	mr.c				memory regions, and all copies from and to the buffers of work requests
- *	tx.c				the work item of a QP, which makes packets from work requests and sends them
- *	by link.c
+ *	tx.c				makes packets from work requests, in the work item of a QP
  *	rx.c				passes packets to QPs, in the softirq that received them
  *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
  *	trap.c				the traps that the SMA sends to the subnet manager
  *	port.c				PortInfo and the tables, port states, events
- *	link.c udp.c			the state of the link; its socket
+ *	link.c udp.c			the state of the link, and its socket
  *	stats.c				counters, debugfs
  *	main.c				adds and removes devices
  *
  * Contexts: packets arrive in softirq, under rcu_read_lock(). Verbs may be called from any context, and post_send() even
- * with interrupts disabled. So post_send() only queues; the QP's work item sends. A completion handler is called with no
- * lock held and bottom halves disabled.
+ * with interrupts disabled. So post_send() only queues a work request, and the QP's work item sends the packet. A
+ * completion handler is called with no lock held and bottom halves disabled.
  *
- * Locks: link.lock is taken before port.lock, port.lock before traps.lock, qp.lock before cq.lock. No other lock is taken
- * inside another one. The data path reads the port without a lock, because each field that it reads is one word.
+ * Locks: link.lock is taken before port.lock, port.lock before traps.lock, qp.lock before cq.lock. No other two locks are
+ * held at the same time. The data path reads the port without a lock, because each field that it reads is one word.
  */
 
 #include <linux/hrtimer.h>
@@ -44,7 +43,8 @@
 #define UIB_PORT 1
 
 /*
- * The rate in PortInfo. UDP has no rate of its own, so this is the lowest rate that IPoIB's groups (10 Gb/s) accept.
+ * The rate in PortInfo. UDP has no rate of its own, so these values give the lowest rate with which a port may join
+ * IPoIB's groups, 10 Gb/s.
  */
 #define UIB_WIDTHS 3 /* supported: 1x, 4x */
 #define UIB_WIDTH 2 /* active: 4x */
@@ -89,7 +89,7 @@ enum uib_counter {
 	UIB_C_TX_KEEPALIVES,
 	UIB_C_LINK_UPS,
 
-	/* Why a datagram or a packet was discarded */
+	/* reasons for which datagrams or packets were discarded */
 	UIB_DROP_SILENT,
 	UIB_DROP_STRAY_ADDR,
 	UIB_DROP_STRAY_PORT,
@@ -190,7 +190,7 @@ struct uib_port {
 };
 
 /*
- * Bit mask of what has to be done after a change of the port. uib_port_raise() carries them out
+ * Bits for the actions that must follow a change of the port. uib_port_raise() performs them
  * when port.lock has been released.
  */
 #define UIB_EV_ACTIVE BIT(0)

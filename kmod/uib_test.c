@@ -454,7 +454,7 @@ static void flush(struct rig *r)
 }
 
 /*
- * A CQ is armed for the next completion, or for the next solicited completion. If a consumer asks for both, the CQ is
+ * A CQ is armed for the next completion, or for the next solicited completion. If a consumer requests both, the CQ is
  * armed for the next completion (IBTA 11.4.2.2).
  */
 static void notify(struct rig *r)

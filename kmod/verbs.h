@@ -48,8 +48,8 @@ struct uib_ucontext {
 };
 
 /*
- * The member .quota of this and the following objects is the quota of the process that made the
- * object; NULL if a consumer in the kernel has made the object.
+ * In this and the following structs .quota is the quota of the process that made the object, or
+ * NULL if a consumer in the kernel made the object.
  */
 struct uib_pd {
 	struct ib_pd ibpd;
@@ -83,7 +83,7 @@ struct uib_mr {
 	/* completed when no copy to or from the region is running and none can begin any more */
 	struct completion unused;
 	struct uib_quota *quota;
-	struct ib_pd *pd; /* only to be compared */
+	struct ib_pd *pd; /* compared with the PD of the QP, and never dereferenced */
 	int access; /* enum ib_access_flags */
 	u64 iova, length;
 	/* NULL: a consumer in the kernel has registered all kernel addresses */
