@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# If the MTU is small, TCP's super-frames become many packets. They wait in the kernel until the fabric has room for
-# them, so no TCP packet is ever dropped. If one host sends as many packets as it can, the other hosts still get their
-# share.
+# If the MTU is small, TCP's super-frames become many packets. The super-frames wait in the kernel until the fabric has
+# room for their packets, so no TCP packet is ever dropped. If one host sends as many packets as it can, the packets of
+# other hosts are still forwarded in time.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -33,7 +33,7 @@ flow() {
 	[ $status = 0 ] && equal "$before" "$(dropped)"
 }
 
-lab() { # MTU CODE OF THE PARTITION, ADDRESS OF h2
+lab() { # MTU_CODE ADDRESS: start the lab with this MTU of the partition, and wait until h1 reaches h2 at ADDRESS
 	echo "Default=0x7fff, ipoib, mtu=$1 : ALL=full;" >"$work/partitions.conf"
 	conf_hosts 3 "partitions = partitions.conf" >"$work/lab.conf"
 	lab_up
@@ -66,9 +66,9 @@ while True:
     except OSError:
         time.sleep(0.001)
 PY
-# probe_under_flood: at most two of 50 datagrams of others get no answer, and the median is at most 100 ms. On a busy machine the
-# bound is larger, by the factor by which the run time of a program that only counts exceeds its CPU time. The datagrams go on
-# until the last of the 50 has had as much time as the bound.
+# probe_under_flood: succeeds if at most two of 50 datagrams of other hosts get no answer, and the median of the round trips is at
+# most 100 ms. On a busy machine this bound is multiplied by the factor by which the run time of a program that only counts
+# exceeds its CPU time. More datagrams follow the 50, until the last of the 50 has had as much time as the bound.
 probe_under_flood() {
 	local flood slower after status=0
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Clients of the control socket send invalid text, stop reading, connect by the hundred, or disconnect in the middle.
-# They get an error or are dropped, other clients are served, and the fabric continues to work.
+# Clients of the control socket send invalid text, stop reading, connect by the hundred, or disconnect in the middle of
+# a command. They get an error or are dropped, other clients are served, and the fabric continues to work.
 #
 #	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
 #
@@ -11,7 +11,7 @@
 #	             Switch3
 . "$(dirname "$0")/lib.sh"
 need ping python3
-python=$(PATH=/usr/bin:$PATH command -v python3) # a path that any user may execute
+python=$(PATH=/usr/bin:$PATH command -v python3) # an interpreter that any user may execute
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 lab_up

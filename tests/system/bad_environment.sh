@@ -12,13 +12,13 @@ need ping setpriv unshare python3
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 chmod 755 "$work"
-cp "$UIPOIB" "$work/uipoib" # where anybody may execute it
+cp "$UIPOIB" "$work/uipoib" # a copy that any user may execute
 instances() { ls /run/uipoib/"$inst"* 2>/dev/null; }
 
 # --- missing permissions
 
-# nobody MODE CMD...: run CMD as a user without privileges, with a /dev/net/tun of this MODE; "none": the file does
-# not exist
+# nobody MODE CMD...: run CMD as a user without privileges, with a /dev/net/tun of this MODE; with MODE "none" the file
+# does not exist
 nobody() {
 	local mode=$1
 	shift
@@ -60,7 +60,7 @@ check "no more network namespaces: status 3 names them" refuse 3 'host h1: .*nam
 check "no folder for the socket: status 3 names it" refuse 3 '/nope' \
 	nobody 0666 env UIPOIB_RUNTIME_DIR=/nope/x "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 
-# In /tmp, another user may have made the folder that we would use.
+# Another user may have made the folder in /tmp that uipoib would use for its sockets.
 others_folder() {
 	mkdir "$work/others" && chown 65533 "$work/others" || return 1
 	nobody 0666 env UIPOIB_RUNTIME_DIR="$work/others" "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
@@ -82,7 +82,7 @@ others_tap() {
 		ip link show uib0 && ! ip -o link show uib0 | grep -q UP' - "$UIPOIB" run -n "$inst" -c "$work/own.conf" -- true
 }
 check "a TAP that somebody else made is not taken, and stays" others_tap
-few_files() { # N: limit on the descriptors of a process
+few_files() { # N: run the lab with at most N descriptors in each process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
@@ -112,7 +112,7 @@ check "another name is no trouble" second
 
 # --- output that is lost
 
-# lost CMD...: not all of its output can be written
+# lost CMD...: succeeds if the command reports that its output cannot be written
 lost() { refuse 1 'standard output: No space left on device' bash -c 'exec "$@" >/dev/full' - "$UIPOIB" "$@"; }
 all_lost() {
 	local cmd
@@ -134,7 +134,7 @@ lost_monitor() {
 	eventually 10 monitor_ends $p || { kill $p; return 1; }
 	wait $p
 }
-monitor_ends() { # something happens until the monitor has ended
+monitor_ends() { # cause events until the monitor, which cannot write them, has ended
 	u fabric link set Switch1/1 down
 	u fabric link set Switch1/1 up
 	! kill -0 "$1" 2>/dev/null

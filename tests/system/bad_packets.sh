@@ -78,7 +78,7 @@ csum_errors() { # HOST: checksum errors that its kernel found in packets from us
 		/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { sum += $2 }
 		END { print sum + 0 }'
 }
-drops() { # drops for wrong CRCs, and for everything else that a flipped bit may break, at HCAs and switches
+drops() { # print the number of packets that HCAs and switches dropped for any reason, because a flipped bit may break any field
 	u -j stats show | jq '[.stats[] | select(.drop and (.layer == "hca" or .layer == "switch")) | .value] | add // 0'
 }
 fault() { u -j fabric fault show | jq "[.fault[] | .$1] | add"; }
@@ -96,7 +96,7 @@ flipping() { # HOST GROUP
 	echo "$got of 2000 came, $wrong of them wrong"
 	[ "$wrong" = 0 ] && [ "$got" -gt 1700 ] && [ "$got" -lt 1990 ]
 }
-fenced() { # when a later datagram has come, all others have come or are lost
+fenced() { # send one more datagram and wait for it; all earlier datagrams have then arrived, or are lost
 	x h1 "$mcast" send uib0 "$1" 7500 1 fence
 	within 1 grep -q fence "$work/got"
 }
@@ -105,7 +105,7 @@ probed() {
 	grep -q probe "$work/got"
 }
 wrong() { echo "$(csum_errors h1) $(csum_errors h2) $(csum_errors h3) $(csum_errors h4)"; }
-before=$(drops) seen=$(wrong) # injected packets are not valid IP, so kernels count them
+before=$(drops) seen=$(wrong) # kernels have counted the injected packets, which are not valid IP
 check "a cable that flips bits of 5 %: only the rest comes, and unchanged" flipping 239.7.7.7
 balance() { # read twice, because the kernels may send a packet between the two readings
 	local hit dropped

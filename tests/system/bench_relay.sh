@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# `make bench` compares uipoib with a plain relay between two TAPs. In each of its modes this relay carries the
-# traffic of two hosts, and its counters show the operations of the mode. Wrong arguments, and TAPs that cannot be
-# made, are refused.
+# `make bench` compares uipoib with bench/relay.c, a relay between two TAPs. In each of its modes the relay carries the
+# traffic of two hosts, and its counters show the operations of the mode. The relay refuses wrong arguments, and reports
+# TAPs that cannot be made.
 #
 #	a (t0) -- relay -- (t0) b
 . "$(dirname "$0")/lib.sh"
 need ip ping python3 jq
 R=$(dirname "$TOOLS")/bench/relay
 relay=
-octets=$((32 << 20)) # of each TCP flow
+octets=$((32 << 20)) # length of each TCP flow
 
 relay_up() { # MODE MTU
-	rm -f "$work/ready" # of the relay before
+	rm -f "$work/ready" # the file of an earlier relay
 	"$R" -m "$2" "$1" a:t0 b:t0 >"$work/ready" 2>"$work/counters" &
 	relay=$!
 	eventually 5 grep -qx ready "$work/ready" || return 1
@@ -24,7 +24,7 @@ relay_up() { # MODE MTU
 		n=$((n + 1))
 	done
 }
-relay_down() { # SIGNAL: it ends with status 0 and leaves counters
+relay_down() { # SIGNAL: end the relay by the signal; its status must be 0, and its counters are in a file
 	local status
 	kill -"$1" $relay
 	wait $relay
@@ -34,7 +34,7 @@ relay_down() { # SIGNAL: it ends with status 0 and leaves counters
 }
 gone() { not ip -n a link show t0 && not ip -n b link show t0; }
 
-at_mtu() { # MTU: both TAPs have it, and a packet of that length passes
+at_mtu() { # MTU: succeeds if both TAPs have this MTU and a packet of this length passes
 	local host
 	for host in a b; do
 		equal "$1" "$(ip -n $host -j link show t0 | jq '.[0].mtu')" || return 1
@@ -95,7 +95,7 @@ def tcp(octets):
     assert hashlib.sha256(back[32:]).digest() == digest, "the octets that came back differ"
 
 
-def exchange(send, want):  # datagrams may be lost, so this is tried again
+def exchange(send, want):  # sends again if no answer comes, because datagrams may be lost
     for attempt in range(20):
         s = datagram()
         s.settimeout(5)
@@ -141,7 +141,7 @@ serve() { # run the servers of both families in b
 }
 traffic() { ip netns exec a timeout 200 python3 "$work/traffic.py" "$@"; }
 
-# holds CONDITION: the jq condition is true for the counters of both directions
+# holds CONDITION: succeeds if the jq condition is true for the counters of both directions
 holds() { jq -e ".ways | all($1)" "$work/counters" >/dev/null || { jq . "$work/counters"; return 1; }; }
 
 # Each TCP flow goes both ways, so each direction has carried the octets of two flows, in packets of at most the MTU.

@@ -91,8 +91,8 @@ check "a capture ends with its reader" eventually 5 to_stdout 0
 # --- outputs that block, or whose reader closes them
 
 state_of() { u -j capture show | jq -c --arg file "$1" '.capture[] | select(.file == $file)'; }
-# state_is FILE CONDITION: the condition is true for this capture; the result is false, too, if there is no such
-# capture or no instance
+# state_is FILE CONDITION: succeeds if the condition is true for the capture in FILE; fails if there is no such capture,
+# or no instance
 state_is() {
 	equal true "$(u -j capture show |
 		jq --arg file "$1" "[.capture[] | select(.file == \$file)] | length == 1 and (.[0] | $2)")"
@@ -114,7 +114,7 @@ ended() { equal "" "$(state_of -)"; }
 check "the capture ends with its client" eventually 20 ended
 
 # Stop the writer of a regular file, as if the disk hung
-writer_of() { # FILE: the process that has it open as its output
+writer_of() { # FILE: print the pid of the process that has the file open as its output
 	local p
 	for p in /proc/[0-9]*; do
 		[ "$(readlink "$p/fd/1")" = "$1" ] && grep -qx uipoib-writer "$p/comm" && echo "${p##*/}"

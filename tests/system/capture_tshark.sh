@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads the captures that tests/unit/test_fabric_capture.c writes: pcap and pcapng, full headers, right CRCs
-# even if the packets on the link had none, and ports as interfaces.
+# tshark reads the captures that tests/unit/test_fabric_capture.c writes, as pcap and as pcapng. It shows all headers,
+# right CRCs even if the packets on the link had none, and ports as interfaces.
 set -u
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# uipoib conform: a uipoib host passes, and wrong arguments are refused. conform_duts.sh and conform_mutants.sh have DUTs that fail.
+# `uipoib conform` passes a uipoib host, and refuses wrong arguments. conform_duts.sh and conform_mutants.sh have DUTs that fail.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
@@ -41,7 +41,7 @@ check "an unknown clause" refuse 2 "clause 'R999': no such clause" c --dut udp:1
 check "an unknown profile" refuse 2 "profile 'x': expected" c --dut udp:127.0.0.1:1 --profile x
 check "a scope that is none" refuse 2 "scope '15': expected a number from 1 to 14" c --dut udp:127.0.0.1:1 --scope 15
 check "a number of an IP subnet that is none" refuse 2 "subnet-number '0x': expected a number" c --dut udp:127.0.0.1:1 --subnet-number 0x
-in_use() { # CMD...: run it while a socket has its port
+in_use() { # CMD...: run the command while another socket is bound to its port
 	python3 -c 'import socket, subprocess, sys
 s = socket.socket(type=socket.SOCK_DGRAM)
 s.bind(("127.0.0.1", 5999))
@@ -51,11 +51,11 @@ check "a port that is in use" refuse 3 'Address already in use' in_use "$UIPOIB"
 check "a --pcap-dir that cannot be made" refuse 3 'pcap-dir /proc/x: ' c --dut udp:127.0.0.1:1 --pcap-dir /proc/x
 check "a --pcap-dir that is a file" refuse 3 'Not a directory' c --dut udp:127.0.0.1:1 --pcap-dir "$PWD/README.md"
 check "a folder that is not there" refuse 3 'No such file' c --dut udp:127.0.0.1:1 --json /nonexistent/x
-listed() { # every clause of CONFORMANCE.md has a case or a reason
+listed() { # succeeds if --list has each clause of CONFORMANCE.md, with a case or with a reason why it has none
 	local id p
 	for p in rfc4391 hld2002 v4mc01 v6ib00 encaparp00; do c --list --profile $p || return 1; done >"$work/list"
 	for id in $(grep -oE '^\| [A-Z][0-9]+' CONFORMANCE.md | tr -d '| '); do
-		case $id in L*) id="L4 to" ;; esac # one line for this document
+		case $id in L*) id="L4 to" ;; esac # the list has one line for L4 to L8
 		grep -qE "^  $id[ /]" "$work/list" || { echo "$id is not in the list"; return 1; }
 	done
 }

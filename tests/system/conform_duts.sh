@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with other DUTs than in conform.sh: a DUT without a hook, a DUT of profile linux,
-# examples/udp_peer.py, and DUTs that are silent, end, or send random octets. Every run ends with results. The suite
-# is that of the ASan build, if there is one (`make SAN=1 all`), as in CI.
+# `uipoib conform` with other DUTs than in conform.sh: a DUT without a hook, a DUT of profile linux,
+# examples/udp_peer.py, and DUTs that are silent, end, or send random octets. Every run ends with results. If there is
+# an ASan build (`make SAN=1 all`), as in CI, its `uipoib conform` is used.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
@@ -12,7 +12,7 @@ conform=$(dirname "$UIPOIB")/san/uipoib
 [ -x "$conform" ] || conform=$UIPOIB
 export ASAN_OPTIONS=exitcode=99:log_path=$work/asan UBSAN_OPTIONS=exitcode=99:log_path=$work/asan
 
-# examples/udp_peer.py, beside the others
+# Start examples/udp_peer.py, which is judged at the same time as the other DUTs
 python3 examples/udp_peer.py --listen 127.0.0.1:6007 --peer 127.0.0.1:5007 --guid 0x0002c90300000031 --address 10.9.0.1/24 >"$work/peer.log" 2>&1 &
 peer=$!
 suite 7 &

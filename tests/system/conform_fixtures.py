@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""conform_fixtures.py DIR: prove that each fixture's fields tile its packet and have its values, that its pcap file has it, and its CRCs
+"""conform_fixtures.py DIR: check each fixture: its fields cover its packet without gaps and have the packet's values, its pcap file has
+the packet, and the CRCs are right.
 
-conform_fixtures.py DIR OTHER: prove that two runs made the same fixtures. Kinds that a timer of the DUT sends may be in one of
-them only. The fields must have the same places; options of DHCP are the client's choice.
+conform_fixtures.py DIR OTHER: check that two runs made the same fixtures. Kinds that a timer of the DUT sends may be in one of the
+runs only. Fields must have the same places, except options of DHCP, which are the client's choice.
 """
 
 import json
@@ -60,7 +61,7 @@ def check(directory):
 
 
 def places(directory, entry):
-    """All that a parser's test would rely on but the values."""
+    """All members of a fixture on which a parser's test relies, except the values."""
     d = load(os.path.join(directory, entry["json"]))
     free = ("DHCP option", "DHCP Pad option", "DHCP End option", "ICRC", "VCRC") if "DHCP" in entry["name"] else ()
     return ([(p["in"], p["document"], p["section"]) for p in d["parts"] if p["in"] not in free],

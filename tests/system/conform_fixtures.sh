@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform --fixtures with a uipoib host of each wire format: the fields of each fixture tile its packet,
-# another run makes the same fixtures, examples/fixtures has the files that the program writes, and wrong directories
-# are refused.
+# `uipoib conform --fixtures` with a uipoib host of each wire format. The fields of each fixture cover its packet without
+# gaps, another run makes the same fixtures, examples/fixtures has the files that the program writes, and wrong
+# directories are refused.
 #
-#	FIXTURES_KEEP=DIR conform_fixtures.sh	also keep the output of each profile in DIR; `make fixtures` does this with examples/fixtures
+# With FIXTURES_KEEP=DIR the script also keeps the output of each profile in DIR; `make fixtures` does this with
+# examples/fixtures.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# make_fixtures N PROFILE: the fixtures of a run, in $work/fixtures.N
+# make_fixtures N PROFILE: run the suite; its fixtures are in $work/fixtures.N
 make_fixtures() {
 	dut "$1" '' "$2"
 	suite "$1" --profile "$2" --hook "$hook" --fixtures "$work/fixtures.$1" || { tail -40 "$work/out.$1"; return 1; }
@@ -29,7 +30,7 @@ keep() { # N
 	rm -rf "${FIXTURES_KEEP:?}/${profiles[$1]}"
 	cp -r "$work/fixtures.$1" "$FIXTURES_KEEP/${profiles[$1]}"
 }
-# The last run repeats the profile of the run before
+# The last run has the same profile as the one before it, so that their fixtures can be compared
 profiles=(encaparp00 v6ib00 rfc4391 v4mc01 v4mc01)
 pids=()
 for n in "${!profiles[@]}"; do

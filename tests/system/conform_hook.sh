@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# examples/conform_hook.py: a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router),
-# and if a killed hook has left a note with a pid in /tmp, a later hook does not end a process that it has not
-# started.
+# In examples/conform_hook.py, a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router).
+# The hook stores the pid of such a step in a file in /tmp, a note. If a killed hook has left its note, a later hook ends
+# no process that is not a step.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 
-export TMPDIR=$work # the notes are there
+export TMPDIR=$work # the folder of the notes
 hook=(python3 examples/conform_hook.py v0)
 hook() { "${hook[@]}" "$@"; }
 on_cleanup=end_all
@@ -33,7 +33,8 @@ left() { hook leave 239.1.2.3 && wait $held_pid && not member && not is_note 239
 check "leave ends it and removes the note" left
 check "a second leave has nothing to end" refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3
 
-# stranger STEP WHAT TEXT [GROUP]: with the note TEXT, of which PID is a process that the hook did not start, STEP is refused
+# stranger STEP WHAT TEXT [GROUP]: write a note with TEXT, in which PID is replaced by the pid of a process that the hook did not
+# start; STEP must be refused
 stranger() {
 	local pid text
 	sleep 300 &
@@ -47,7 +48,7 @@ stranger() {
 	[ ! -e "${note_of[$2]}" ] || { echo "the note is still there"; return 1; }
 }
 declare -A note_of
-names() { # the name of each note, of steps that were really held
+names() { # store the names of the notes of steps that last, for the functions below
 	held join 239.1.2.3 239.1.2.3 && note_of[239.1.2.3]=$(note 239.1.2.3) && hook leave 239.1.2.3 && wait $held_pid || return 1
 	note_of[router]=${note_of[239.1.2.3]%239.1.2.3}router
 	note_of[dhcp]=${note_of[239.1.2.3]%239.1.2.3}dhcp
@@ -60,7 +61,7 @@ check "leave: the note names a group of processes" stranger leave 239.1.2.3 '-PI
 check "leave: the note is empty" stranger leave 239.1.2.3 '' 239.1.2.3
 check "no-router: the process of the note began at another time" stranger no-router router 'PID 1'
 check "no-dhcp: the process of the note began at another time" stranger no-dhcp dhcp 'PID 1'
-edited() { # the note of a join that goes on, edited to the id of a sleep
+edited() { # succeeds if a leave is refused when the note of a running join has been changed to the pid of a sleep
 	local pid
 	held join 239.1.2.3 239.1.2.3 || return 1
 	sleep 300 &
@@ -75,14 +76,14 @@ gone() {
 	refuse 1 'not under way on v0$' hook leave 239.1.2.3
 }
 check "nor is a process that is gone under way" gone
-over() { # SIGTERM stands for the end of its time
+over() { # end a join by SIGTERM, as its time limit does
 	held join 239.1.2.3 239.1.2.3 || return 1
 	kill $held_pid
 	wait $held_pid
 	[ ! -e "${note_of[239.1.2.3]}" ]
 }
 check "a hook that ends removes its note" over
-stale() { # what killed hooks left: of this and of another namespace, with and without content
+stale() { # notes that killed hooks left, in this and in another namespace, with and without content
 	local old=("${note_of[239.1.2.3]}-old" "$work/conform-hook-$(id -u)-1-v0-router")
 	local others=("$work/conform-hook-99999-1-v0-router" "$work/conform-hook-$(id -u)-2-v0-router")
 	mkdir "$work/conform-hook-$(id -u)-folder"

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# uipoib conform with a uipoib host of each profile that has its own wire format: all cases that apply pass.
-# conform.sh has the default profile.
+# `uipoib conform` with a uipoib host of each profile that has its own wire format: all cases that apply pass. conform.sh
+# tests the default profile.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# The runs wait most of the time, so they are beside each other. begin N CMD... starts one, and `judged N` shows what it
-# printed and has its status.
+# The runs wait most of the time, so all of them run at the same time. `begin N CMD...` starts run N, and `judged N` shows its
+# output and returns its status.
 begin() {
 	local n=$1
 	shift

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A relay that breaks one clause: it sits between `uipoib conform` and a DUT, and edits packets.
+"""A relay between `uipoib conform` and a DUT that edits packets so that one clause is broken.
 
     conform_relay.py MUTANT HERE_DUT DUT HERE_SUITE SUITE       (ports of 127.0.0.1)
 
-What the port DUT sends to HERE_DUT goes from HERE_SUITE to the port SUITE, and the other way round. MUTANTS below has
-the mutants: which packets they edit, and how. The CRCs are computed again by the implementation in examples/peer.
+Datagrams from port DUT to port HERE_DUT are forwarded from port HERE_SUITE to port SUITE, and the other way round. MUTANTS
+below has, for each mutant, the packets that it edits, and the change. The implementation in examples/peer computes the
+CRCs again.
 """
 import os
 import selectors
@@ -17,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from peer import wire                       # noqa: E402
 
 BROADCAST = bytes.fromhex("ff12401bffff000000000000ffffffff")
-# Of rfc4391, v4mc01 and v6ib00
+# The MGIDs of the broadcast groups of rfc4391, v4mc01 and v6ib00
 BROADCASTS = (BROADCAST, bytes.fromhex("ff12") + bytes(10) + b"\xff" * 4, bytes.fromhex("ff123333") + bytes(11) + b"\1")
 
 
@@ -48,7 +49,7 @@ class Packet:
         return self.is_join() and self.data[self.payload + 56:self.payload + 72] in BROADCASTS
 
     def joins_group(self, state):
-        """Sets MGID alone: a join of another group with the JoinState, which does not create the group."""
+        """Whether this is a join with this JoinState of another group than the broadcast group, without the components that create the group."""
         p = self.data[self.payload:]
         return self.is_join() and not self.joins_broadcast() and p[104] & 15 == state and not p[55] & 4
 
@@ -59,7 +60,7 @@ class Packet:
         self.data[at:at + len(octets)] = octets
 
     def put(self, at, octets):
-        """The same, counted from the payload."""
+        """Sets octets at an offset from the payload."""
         self.set(self.payload + at, octets)
 
     def sealed(self):
@@ -89,7 +90,7 @@ def bad_icrc(p, _):
 
 
 def too_early(p, state):
-    """A packet of IPoIB before the port is Active."""
+    """Sends a packet of IPoIB before the port is Active."""
     if p.is_mad(0x81, 0x81, 0x11) and not state:
         state.append(True)
         packet = wire.Packet(0, 0, 0xC001, 0, wire.Grh(0, 0, 0, bytes(16), BROADCAST), 0xFFFF, 0xFFFFFF, 0xB1B, 5,
@@ -124,14 +125,14 @@ def path_lid(p):
 
 
 def creates(p):
-    """Parameters of the broadcast group, by which a join creates its group."""
+    """Adds the parameters of the broadcast group to a join, which makes the join create its group."""
     p.put(54, bytes([p.data[p.payload + 54] | 0x70, p.data[p.payload + 55] | 0xF4]))
     p.put(88, b"\x80\xc0\xf0\xa1" + bytes(2) + b"\x84\x24\xff\xff")
     p.put(100, b"\x25\xa5\xa1\0")
 
 
 def creates_at_once(p, state):
-    """The first join of 239.129.2.4, which is that of the case."""
+    """Whether this is the first join of 239.129.2.4, the group of the case."""
     if p.ok and not state and p.joins_group(1) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 129, 2, 4]):
         state.append(True)
         creates(p)
@@ -140,7 +141,7 @@ def creates_at_once(p, state):
 
 
 def leaves_too(p, _):
-    """Beside each leave of a FullMember another one, of the broadcast group."""
+    """Adds to each leave of a FullMember a leave of the broadcast group."""
     if not p.is_mad(3, 0x15, 0x38) or p.data[p.payload + 104] & 15 != 1:
         return [bytes(p.data)]
     first = bytes(p.data)
@@ -154,7 +155,7 @@ def sender_creates(p):
 
 
 def is_ip6(p):
-    """IPv6 without an encapsulation header."""
+    """Whether this is an IPv6 packet without an encapsulation header."""
     return p.ok and p.qp > 1 and p.data[p.payload] >> 4 == 6
 
 
@@ -172,7 +173,7 @@ def joins_3333(p):
 
 
 def with_header(p, _):
-    """A header as that of RFC 4391 before each IPv6 packet."""
+    """Puts the encapsulation header of RFC 4391 before each IPv6 packet."""
     if not is_ip6(p):
         return [bytes(p.data)]
     p.data[p.payload:p.payload] = b"\x86\xdd\0\0"
@@ -183,7 +184,7 @@ def with_header(p, _):
 
 
 def ibarp(operation):
-    """IBARP behind the header of encaparp00."""
+    """Returns a condition: an IBARP message of this operation behind the header of encaparp00."""
     return lambda p: p.ok and p.qp > 1 and p.data[p.payload + 2:p.payload + 6] == b"\x08\0\0\x20" and \
         p.data[p.payload + 11] == operation
 
@@ -209,7 +210,7 @@ def to_group(*octets):
 
 
 def dhcp(*types):
-    """DHCP of a client; the type is its first option."""
+    """Returns a condition: a DHCP message of a client, whose first option is the message type."""
     def condition(p):
         d = p.data[p.payload:]
         return p.is_data(0x0800) and len(d) > 275 and d[13] == 17 and d[26:28] == b"\0\x43" and d[272:274] == b"\x35\1" and d[274] in types
@@ -233,7 +234,7 @@ def has_pkey(octets):
 # --- the second partition of a DUT of hld2002, P_Key 0x8014
 
 PART, PART_QKEY, FIRST_QKEY = b"\x80\x14", bytes.fromhex("80c0f0b2"), bytes.fromhex("80c0f0a2")
-SEEN = {}                                   # what the two directions of a mutant tell each other
+SEEN = {}                                   # values that the two directions of a mutant share
 
 
 def of_part(p):
@@ -245,7 +246,7 @@ def joins_part(p):
 
 
 def sets_pkeys(p):
-    """The entries of the P_Key table, if the packet sets them."""
+    """Returns the entries of the P_Key table if the packet sets them."""
     return bytes(p.data[p.payload + 64:p.payload + 70]) if p.is_mad(0x81, 2, 0x16) else None
 
 
@@ -258,7 +259,7 @@ def echo_reply(seq):
 
 
 def held_order(p, state):
-    """The second answer that was held goes before the first."""
+    """Sends the second of the answers that were held back before the first."""
     if echo_reply(0x2200)(p):
         state.append(bytes(p.data))
         return []
@@ -266,7 +267,7 @@ def held_order(p, state):
 
 
 def held_kept(p, state):
-    """With the first answer after the failure comes one that was held before."""
+    """Sends, after the first answer that follows the failure, one that was held back before."""
     datagrams = [bytes(p.data)]
     if is_echo_reply(p) and p.data[p.payload + 30] == 0x25 and not state:
         state.append(True)
@@ -286,7 +287,7 @@ def part_early(p, state):
 
 
 def part_gives_up(p, state):
-    """A refused join is not tried again."""
+    """Drops a join that repeats a refused join."""
     if not joins_part(p):
         return [bytes(p.data)]
     state.append(True)
@@ -294,13 +295,13 @@ def part_gives_up(p, state):
 
 
 def part_one_link(p, state):
-    """The first link no longer works as soon as the second one does."""
+    """Stops the first link as soon as the second one works."""
     state += [True] if of_part(p) and not state else []
     return [] if state and p.is_data(0x0800) and has_pkey(b"\xff\xff")(p) else [bytes(p.data)]
 
 
 def part_one_qp(p, _):
-    """What the second link sends comes from the queue pair of the first."""
+    """Makes packets of the second link come from the queue pair of the first one."""
     if p.is_data() and has_pkey(b"\xff\xff")(p):
         SEEN["qp"] = bytes(p.data[p.bth + 17:p.bth + 20])
     if not of_part(p):
@@ -320,7 +321,7 @@ def to_part_qp(p, _):
 
 
 def any_part(p):
-    """A packet whose P_Key is that of the other link than its queue pair's, which the Q_Key tells."""
+    """Whether the P_Key of the packet belongs to the other link. The Q_Key shows the link of its queue pair."""
     return p.is_data() and (has_qkey(*PART_QKEY)(p) and not of_part(p) or has_qkey(*FIRST_QKEY)(p) and of_part(p))
 
 
@@ -335,7 +336,7 @@ def by_first_link(p):
 
 
 def part_stays(p, state):
-    """The second P_Key stays in the table once it has been there."""
+    """Keeps the second P_Key in the table when it has been there once."""
     pkeys = sets_pkeys(p)
     if pkeys and PART in (pkeys[2:4], pkeys[4:6]):
         state.append(True)
@@ -351,10 +352,10 @@ def sees_third(p, _):
 
 
 def part_outside(p, _):
-    """The third P_Key is joined, too."""
+    """Adds a join for the third P_Key."""
     datagrams = [bytes(p.data)]
     if joins_part(p) and SEEN.pop("third", False):
-        p.put(8, b"\x77")                   # another transaction, of which the DUT knows nothing
+        p.put(8, b"\x77")                   # a transaction of its own, which the DUT does not know
         p.put(60, b"\x80\x15")
         p.put(94, b"\x80\x15")
         datagrams.append(p.sealed())
@@ -362,7 +363,7 @@ def part_outside(p, _):
 
 
 def fewer_tries(p, state):
-    """The second try of each join is left out."""
+    """Drops the second try of each join."""
     if joins_part(p):
         state.append(bytes(p.data[p.payload + 8:p.payload + 16]))
         if state.count(state[-1]) == 2:
@@ -500,8 +501,8 @@ def wrong_qkey(p):
     return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
 
 
-# Changes to packets to the DUT. Some make it look as if the DUT did something that is not allowed. Others remove a
-# packet whose loss the DUT must tolerate
+# Changes to packets that are sent to the DUT. Some of them make the DUT's next packets look as if the DUT broke a clause. Others
+# remove a packet whose loss the DUT must tolerate.
 MUTANTS_IN = {
     "any-qkey": edit(wrong_qkey, fix_qkey),
     "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),

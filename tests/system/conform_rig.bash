@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What conform.sh, conform_duts.sh and conform_mutants.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
+# Functions that the scripts conform*.sh share: DUTs, runs of the suite, and the relay between them (conform_relay.py)
 
-# dut_netdev is the kind of the DUT's network device (tap), dut_seconds how long a run of the suite may take, times stretch on a busy machine (120 with
-# rfc4391 and hld2002, which take 50 and 70 on an idle machine, 300 with others, which take up to 85).
+# dut_netdev is the kind of the DUT's network device (default: tap). dut_seconds is the longest time of a run of the suite; on a
+# busy machine it is multiplied by `stretch`. The default is 120 with rfc4391 and hld2002, which take 50 and 70 s on an idle
+# machine, and 300 with other profiles, which take up to 85 s.
 #
-# dut N [PEER [PROFILE]]: start a DUT with its end at port 6000+N, whose other end is port PEER, or 5000+N if that is empty
+# dut N [PEER [PROFILE]]: start a DUT at port 6000+N, whose peer is port PEER, or 5000+N if PEER is empty
 dut() {
 	dut_conf "$@"
 	dut_start "$1"
@@ -27,21 +28,21 @@ dut_conf() {
 	} >"$work/dut.$1.conf"
 }
 of_pkey() { [ "$1" != hld2002 ] || echo ,pkey=0x7fff; }
-# dut_options PROFILE: what the suite has to know of such a DUT
+# dut_options PROFILE: print the options by which the suite learns the configuration of such a DUT
 dut_options() { [ "$1" != hld2002 ] || echo --pkey-list --mcast-timeout 300 --mcast-retry-cnt 4; }
 dut_start() {
 	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &
 	dut_pid[$1]=$!
 }
 declare -A dut_pid relay_pid server_pid
-# suite N OPTION...: run the suite against DUT N; $conform is the program whose suite it is ($UIPOIB)
+# suite N OPTION...: run the suite against DUT N; $conform is the program that has the suite (default: $UIPOIB)
 suite() {
 	local n=$1
 	shift
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "${conform:-$UIPOIB}" conform --dut "udp:127.0.0.1:$((6000 + n))" \
 		--listen "127.0.0.1:$((5000 + n))" --json "$work/report.$n" "$@" >"$work/out.$n" 2>&1
 }
-suite_out() { # N OPTION...: the same, with its output
+suite_out() { # N OPTION...: run the suite as `suite` does, and print its output
 	local s
 	suite "$@"
 	s=$?
@@ -56,19 +57,19 @@ end_all() {
 	for p in "${server_pid[@]}" "${dut_pid[@]}" "${relay_pid[@]}"; do end "$p"; done
 	end_jobs_children
 } 2>/dev/null
-results() { # N FILTER: of the report
+results() { # N FILTER: print the cases of report N for which the jq filter is true
 	jq -r ".conform[] | select($2) | .case" "$work/report.$1" | tr '\n' ' '
 }
-not_passed() { # N: each result of the report that is neither PASS nor NA, with its reason
+not_passed() { # N: print each result of report N that is neither PASS nor NA, with its reason
 	jq -r '.conform[] | select(.result != "PASS" and .result != "NA") | "\(.case) \(.result): \(.why)"' "$work/report.$1"
 }
-documented() { # N TABLE COLUMN: doc/conform.md has the results of report N; with CONFORM_TABLES=make they are written there
+documented() { # N TABLE COLUMN: compare the results of report N with doc/conform.md; with CONFORM_TABLES=make write them there
 	python3 doc/conform-table.py "$2" "$3=$work/report.$1"
 }
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
-# device_of PROFILE: the device of the first link; with hld2002 it has the name of its P_Key
+# device_of PROFILE: print the name of the device of the first link, which with hld2002 follows from the P_Key
 device_of() { [ "$1" = hld2002 ] && echo ib0_1_7fff || echo ib0; }
-# hook_of PROFILE: the hook for this device; with hld2002 it can end the DUT, too
+# hook_of PROFILE: print the hook for this device; with hld2002 the hook can end the DUT, too
 hook_of() {
 	if [ "$1" = hld2002 ]; then
 		# shellcheck disable=SC2016
@@ -77,7 +78,8 @@ hook_of() {
 		echo "$hook"
 	fi
 }
-# hook_server N PROFILE: from now on the hook's steps for DUT N, which will start, are carried out by one process in its namespace
+# hook_server N PROFILE: start a process that will perform all steps of the hook for DUT N in the DUT's namespace, when the DUT
+# has started
 hook_server() {
 	local steps=$work/steps.$1
 	mkfifo "$steps"
@@ -90,7 +92,7 @@ serve_steps() { # N PROFILE FIFO
 	until "$UIPOIB" exec dut true; do sleep 0.2; done
 	exec "$UIPOIB" exec dut python3 tests/system/hook_server.py "$(device_of "$2")" "$3"
 }
-# passes N PROFILE [MAY_FAIL]: a uipoib host of the profile passes what applies to it; only the cases MAY_FAIL may fail
+# passes N PROFILE [MAY_FAIL]: succeeds if a uipoib host of the profile passes all cases that apply to it, except the cases MAY_FAIL
 passes() {
 	local status c
 	dut "$1" '' "$2"
@@ -109,7 +111,8 @@ passes() {
 
 # --- mutants
 
-# mutant N NAME PROFILE CASE: the relay NAME breaks CASE (or nothing, if CASE is empty): only CASE fails for no other reason
+# mutant N NAME PROFILE CASE: run the suite with mutant NAME, which breaks CASE, or nothing if CASE is empty. Each other case that
+# fails must have a failure of CASE as its reason
 mutant() {
 	local n=$1 name=$2 profile=$3 want=$4
 	mkdir "$work/pcap.$n"
@@ -130,8 +133,8 @@ mutant() {
 	want=${want% }
 	[ -z "$want" ] || [ -s "$work/pcap.$n/${want//\//-}.pcap" ] || { ls "$work/pcap.$n"; return 1; }
 }
-# mutants PROFILE, lines NAME CASE: start them, sixty at a time, because they wait most of the time. Only four at a time are in their
-# beginning, which is where a mutant takes most of its CPU time.
+# mutants PROFILE: start the mutants of standard input, whose lines are NAME CASE. At most sixty run at a time, because they wait
+# most of the time. At most four of them are in their first seconds, in which a mutant takes most of its CPU time.
 mutants() {
 	local name want
 	while read -r name want; do
@@ -150,7 +153,7 @@ mutants() {
 		next_mutant=$((next_mutant + 1))
 	done
 }
-files() { # NAME: how many files NAME.* there are
+files() { # NAME: print the number of files NAME.*
 	local found
 	found=$(compgen -G "$work/$1.*" | wc -l)
 	echo "$found"
@@ -158,7 +161,7 @@ files() { # NAME: how many files NAME.* there are
 next_mutant=10 mutant_pids=()
 judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
 declare -a names
-judge_mutants() { # when all have ended
+judge_mutants() { # wait until all mutants have ended, and print a test for each
 	local n profile name want
 	wait "${mutant_pids[@]}"
 	for n in "${!names[@]}"; do

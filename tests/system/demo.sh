@@ -21,13 +21,13 @@ for claim in 'subnet up' 'broadcast group' 'link up' 'ping, all pairs' 'ping fe8
 	check "it shows: $claim" grep -q "^ ok .*$claim" "$work/demo"
 done
 check "all twelve pairs" grep -q '12 of 12 answered' "$work/demo"
-gone() { # none of the processes in $lab_procs exists, and no socket
+gone() { # succeeds if no process of $lab_procs and no socket exists any more
 	lab_gone && not test -e "$(lab_socket)"
 }
 check "nothing is left behind" eventually 10 gone
 
 check "it is kept while it captures" u demo -n "$inst" --hosts 6 --capture "$work/demo.pcap"
-captured() { # all packets but the forged ones are right, and the forged ones have wrong ICRCs only
+captured() { # succeeds if all packets but the forged ones are right, and only the ICRCs of the forged ones are wrong
 	"$checker" "$work/demo.pcap" >"$work/seen"
 	grep -v '^{' "$work/seen" | grep -v 'ICRC is wrong' | head -5
 	tail -1 "$work/seen"

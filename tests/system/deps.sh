@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know: the packages that it names and
-# that it installs, and its exit status. dpkg-query and apt-get are programs of this test, so that nothing is
-# installed.
+# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know. Checked are the packages that it
+# names, those that it installs, and its exit status. Programs of this test take the place of dpkg-query and apt-get, so
+# that nothing is installed.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 chmod 755 "$work"
 mkdir "$work/bin"
-cp tests/deps.sh "$work/deps.sh" # where anybody may read it
+cp tests/deps.sh "$work/deps.sh" # a copy that any user may read
 
 # These programs replace dpkg-query and apt-get. Packages in the file "installed" count as installed. The arguments of
 # apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive".
@@ -33,7 +33,7 @@ nobody_deps() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
 		env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" bash "$work/deps.sh" "$@"
 }
-# names TEXT CMD...: the command prints TEXT, and apt-get is not called
+# names TEXT CMD...: succeeds if the command prints TEXT and does not call apt-get
 names() {
 	local text=$1
 	shift
@@ -72,7 +72,7 @@ check "root: the missing packages are installed, and no others" installs
 : >"$work/no-archive"
 check "root: packages that apt-get cannot install are named, status 3" refuse 3 'could not install: .*libisal-dev' deps build
 packages build >>"$work/installed"
-# quiet CMD...: it succeeds, prints nothing, and does not call apt-get
+# quiet CMD...: succeeds if the command succeeds, prints nothing, and does not call apt-get
 quiet() {
 	local out
 	rm -f "$work/apt"
@@ -80,11 +80,11 @@ quiet() {
 }
 check "root: nothing is missing, nothing is done" quiet deps build
 check "a user: nothing is missing, nothing is said" quiet nobody_deps build
-# make reads the whole Makefile before it runs deps.sh, which installs the compiler.
+# `make deps` works without a compiler, which deps.sh is to install, although make reads the whole Makefile before.
 without_compiler() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" make --no-print-directory CC=no-such-cc O="$work/o" deps; }
 check "make does not complain of a compiler that is not installed yet" quiet without_compiler
 
-# --- any other distribution: its name, all packages that are needed, exit status 3, and nothing is installed
+# --- on any other distribution deps.sh prints its name and all packages that are needed, installs nothing, and ends with status 3
 
 # unknown NAME PURPOSE PACKAGE
 unknown() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# DHCP between unmodified Ethernet programs over IPoIB: messages have RFC 4390's form on the wire, and Ethernet's form
-# behind each TAP.
+# DHCP between unmodified Ethernet programs over IPoIB. Messages have the form of RFC 4390 on the link, and Ethernet's
+# form behind each TAP.
 #
 #	h1 dhcpd	h2 dhclient	h3 br0 -- veth -- s1 dhclient
 #	  |		  |		  |
@@ -26,7 +26,7 @@ lab_up
 counter() { u -j -d stats show dev "$1" | jq "[.stats[] | select(.counter == \"$2\") | .value] | add"; }
 mac() { u -j link show dev "$1" | jq -r '.link[0].mac'; }
 
-# made_id MAC: the client identifier that we make for a client without one (RFC 4361 with a DUID-LL)
+# made_id MAC: print the client identifier that uipoib makes for a client without one (RFC 4361 with a DUID-LL)
 made_id() {
 	local hex=${1//:/}
 	echo "ff${hex:4}00030001$hex"
@@ -35,11 +35,11 @@ made_id() {
 # --- the server
 
 server_conf() {
-	# The server recognizes the station by its identifier, which must arrive in the form that uipoib has made.
+	# The server gives the station a fixed address by the identifier that uipoib makes, so the identifier must arrive.
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF
-		# Clients renew after some seconds, while a lease lasts so long that a busy machine does not let it expire.
+		# Clients renew after some seconds. A lease is long, so that it does not expire on a busy machine.
 		default-lease-time 600; option dhcp-renewal-time 4; option dhcp-rebinding-time 500;
 		ping-check false;
 		echo-client-id on;
@@ -85,7 +85,7 @@ check "it releases, too" release h2b "$UIPOIB" exec h2
 
 # --- a station behind a bridge
 
-# The process s1 starts in our namespace, enters the namespace of h3, and then makes a new one.
+# The process s1 starts in this script's namespace, enters the namespace of h3, and then makes a namespace of its own.
 in_its_own_ns() {
 	local ns
 	ns=$(readlink "/proc/$s1/ns/net") && not equal "$h3_ns" "$ns" && not equal "$(readlink /proc/$$/ns/net)" "$ns"
@@ -109,8 +109,8 @@ check "and is reached" ping_to h1 10.4.2.31
 
 # --- raw
 
-# Both ends and the messages on the link use Ethernet's form. The server does not know the client's neighbour entry
-# and cannot send to its MAC, so it is configured to answer by broadcast.
+# With dhcp = raw, messages have Ethernet's form at both ends and on the link. The server cannot send to the client's MAC,
+# for which it has no neighbour entry, so it is configured to answer by broadcast.
 dev=uib1 client raw '' "$UIPOIB" exec h2
 check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 event raw BOUND
 check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"
@@ -124,7 +124,7 @@ done | xargs)"
 h2_mac=$(mac uib0@h2)
 end_jobs
 check "the lab ends" lab_down
-# Messages of the raw interface have Ethernet's form on the wire, all others have InfiniBand's.
+# Messages of the interface with dhcp = raw have Ethernet's form on the link, and all others have InfiniBand's.
 cat >"$work/wire.py" <<'EOF'
 import subprocess, sys, json
 pcap, raw_mac, h2_id = sys.argv[1:4]
@@ -142,7 +142,7 @@ def options(b):
             i += 1 + b[i + 1]
         i += 1
     return o
-raw_xids = set() # transaction IDs of the raw end
+raw_xids = set() # transaction IDs of the interface with dhcp = raw
 packets = json.loads(out)
 for p in packets:
     b = payload(p)

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Names and NodeDescriptions that contain control characters, line ends and octets that are not UTF-8, from a file and
-# from a peer on a UDP link. No command and no line of the log sends them to a terminal unescaped, JSON stays valid,
-# and no row is missing.
+# A file, and a peer on a UDP link, give names and NodeDescriptions that contain control characters, line ends and octets
+# that are not UTF-8. No command and no line of the log sends these to a terminal unescaped, JSON stays valid, and no row
+# is missing.
 #
 #	h1 --- Hca1 --- Switch1 port 2 === UDP === udp_peer.py with a NodeDescription of its own
 #	h2 --- Hca2 ---/
 #
-# With HOSTILE_SECONDS, the peer gets another name ten times a second for this time. The names are made of sequences
-# on which terminals act. The peer's cable is pulled and plugged in again, and every command is used;
-# tests/night/watch.sh lists further checks.
+# With HOSTILE_SECONDS=N, the peer gets another name ten times a second, for N seconds. The names are made of sequences
+# on which terminals act. The peer's cable is pulled and plugged in again, and every command is used. tests/night/watch.sh
+# makes further checks.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping jq
@@ -81,7 +81,7 @@ END
 background python3 -B "$work/evil.py" "${HOSTILE_SECONDS:+changing}" "$PWD/examples" --listen "127.0.0.1:$far" --peer "127.0.0.1:$near" --guid 0xace0000000c099 \
 	--address 10.4.0.99/24 >"$work/peer.out" 2>&1
 
-# clean FILE...: only lines of printable UTF-8, without characters that control a terminal
+# clean FILE...: succeeds if the files have only lines of printable UTF-8, without characters that control a terminal
 clean() {
 	python3 - "$@" <<'END'
 import sys, unicodedata
@@ -101,7 +101,7 @@ sys.exit(bad)
 END
 }
 
-# says REGEX CMD...: the output is clean and matches REGEX
+# says REGEX CMD...: succeeds if the command's output is clean and matches REGEX
 says() {
 	local text=$1
 	shift
@@ -125,7 +125,7 @@ if [ -n "${HOSTILE_SECONDS:-}" ]; then
 			sys.stdout.buffer.write(text().replace(b"\n", b""))
 		E
 	}
-	shows() { # CMD...: it may fail, but not by a signal or a sanitizer, and its output is clean
+	shows() { # CMD...: the command may fail, but not by a signal or a sanitizer, and its output must be clean
 		local status
 		"$@" >"$work/out" 2>&1
 		status=$?
@@ -171,7 +171,7 @@ check "link show" says "Hca$shown/1" u -d link show
 check "stats show" says "Hca$shown" u -d stats show
 check "trace" says "Hca$shown" u trace h1 h2
 check "an error that names what was typed" refuse 2 'Hca\\xc2\\x9b31m/9' u fabric link set "Hca"$'\xc2\x9b31m'"/9" down
-rows() { # every row that the terminal shows is in JSON
+rows() { # succeeds if the JSON of all commands that show rows is valid and clean
 	local cmd
 	for cmd in "fabric node" "fabric port" "fabric lft" "fabric partition" "fabric group"; do
 		u -j $cmd show Switch1 >"$work/out" 2>/dev/null || u -j $cmd show >"$work/out" || u -j "${cmd}s" >"$work/out" || return 1

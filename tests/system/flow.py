@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A TCP flow that lasts as long as the test needs it, and how long it was silent.
+"""Both ends of a TCP flow that lasts as long as a test needs it. The receiver measures how long it got no data.
 
     flow.py recv ADDRESS PORT           one connection; prints "ready", "connected", and JSON when the sender has ended
     flow.py send ADDRESS PORT TO        from ADDRESS to TO, 160 Mb/s, until SIGTERM
 
-The receiver looks every 10 ms of its own time whether something came: a look that a busy machine delays is still one look. The JSON
-has "octets", "looks", how many of them found nothing ("silent"), and the most of those in a row ("longest").
+The receiver looks for data every 10 ms. On a busy machine a look may be delayed, but still counts as one look. The JSON has the
+numbers of octets ("octets"), of looks ("looks"), of looks that found no data ("silent"), and the largest number of these in a row
+("longest").
 """
 import json
 import signal
@@ -66,7 +67,7 @@ def send(address, port, to):
         s.sendall(CHUNK)
         time.sleep(LOOK / 2)
     s.shutdown(socket.SHUT_WR)
-    s.recv(1)                           # the receiver has read everything and closes
+    s.recv(1)                           # returns when the receiver has read all data and closes
 
 
 {"recv": recv, "send": send}[sys.argv[1]](*sys.argv[2:])

@@ -12,14 +12,14 @@ lab_up
 helper=$(for p in $(descendants "$lab_pid"); do grep -lx uipoib-helper "/proc/$p/comm"; done | cut -d/ -f3)
 check "the helper is a process of its own" test -n "$helper"
 
-# undisturbed NAME COUNT: of COUNT datagrams between h2 and h3, one each 20 ms, at most 2 % are lost
+# datagrams NAME COUNT: send COUNT datagrams between h2 and h3, one each 20 ms. undisturbed NAME COUNT: at most 2 % of them are lost
 datagrams() { probe_start "$1" h2 h3 10.4.0.3 "$2" 20; }
 undisturbed() {
 	probe_wait "$1"
 	[ "$(grep -c '^seq=.* time=' "$work/probe.$1")" -ge "$(($2 - $2 / 50))" ]
 }
 carrier() { [ "$(x h1 cat /sys/class/net/uib0/carrier 2>/dev/null)" = "$1" ]; }
-check "h2 reaches h3" reaches4 2 3 # addresses are resolved before figures count
+check "h2 reaches h3" reaches4 2 3 # resolves the addresses before losses are counted
 
 # --- a helper that does not answer
 is_down() { equal DOWN "$(u -j link show dev uib0@h1 | jq -r '.link[0].state')"; }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carries out the steps of examples/conform_hook.py without starting an interpreter for each. To start one takes seconds on an emulated
-processor, and is most of the CPU time of a run of the suite on any other.
+"""Performs the steps of examples/conform_hook.py without starting an interpreter for each step. Starting an interpreter takes seconds on an
+emulated processor, and most of the CPU time of a run of the suite on any other processor.
 
     hook_server.py DEV FIFO
 
-FIFO brings lines "REPLY STEP [GROUP [NAME]]"; hook_step writes them. REPLY is another FIFO, into which the status of the step goes.
+The program reads lines "REPLY STEP [GROUP [NAME]]" from FIFO, which hook_step writes. REPLY is another FIFO, to which it writes the status
+of the step.
 """
 import ctypes  # noqa: F401
 import errno
@@ -35,7 +36,7 @@ def status_of(code, argv):
 
 
 def answer(path, status):
-    """The other end opens its FIFO soon, unless it was killed."""
+    """Opens the FIFO REPLY as soon as hook_step has opened it for reading; gives up after a minute, because hook_step may have been killed."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Twelve of fourteen hosts turn hostile: each sends 1000 MADs a second, of eight kinds (mad_load.c), from random Sets
-# to other nodes' ports to first segments of RMPP transfers. For the other two hosts, lookups, joins, TCP and the
-# re-routing around a pulled cable work as before. With an M_Key no other node can change values that the SM has
-# written.
+# Twelve of fourteen hosts are hostile. Each of them sends 1000 MADs a second, of one of eight kinds (mad_load.c), such as
+# random Sets to other nodes' ports, or first segments of RMPP transfers. For the other two hosts, lookups, joins, TCP and
+# the re-routing around a pulled cable work as without the attack. Because there is an M_Key, no node can change values
+# that the SM has written.
 #
 #	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
 #	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
@@ -16,8 +16,8 @@ load=$TOOLS/mad_load
 need ping python3 smpquery
 hosts=14 rate=1000 seconds=6 key=0x5ec7e75ec7e7
 kinds=(smp set sa join trap inform rmpp pma)
-median_us=1000000 max_us=5000000 # times of a lookup and of a join
-grown_kb=131072 # growth of memory
+median_us=1000000 max_us=5000000 # bounds for the times of a lookup and of a join
+grown_kb=131072 # bound for the growth of memory
 topo_ring $hosts 3 >"$work/lab.topo"
 conf_hosts $hosts "m-key = $key" >"$work/lab.conf"
 lab_up
@@ -27,14 +27,14 @@ lab_up
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid, .lmc, .sm_lid]'; }
 tables() { for s in 1 2 3; do u -j fabric lft show Switch$s; done; }
 settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .oper_vls, .pkeys, .link, .speed]'; }
-# The M_Key of every node. h1, which knows the key, reads it
+# Print the M_Key of every node, which h1 reads with the key
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do
 		eventually 10 x h1 smpquery -K -y $key portinfo "$lid" | sed -n "s/^Mkey:\.*/$lid /p;s/^ProtectBits:\.*/$lid protect /p"
 	done
 }
-same() { diff "$work/$1" <("$1"); } # WHAT: what this function prints has not changed
+same() { diff "$work/$1" <("$1"); } # WHAT: succeeds if the output of the function WHAT has not changed
 for what in lids tables settings mkeys; do $what >"$work/$what"; done
 check "every node has the M_Key" equal $((hosts + 3)) "$(grep -c " $key\$\| 0x0*${key#0x}\$" "$work/mkeys")"
 check "who does not know it is not shown it" equal 0 \
@@ -71,7 +71,7 @@ check "the SA hears of it" eventually 10 asked $((asked_before + 3000))
 check "meanwhile no LID changes" same lids
 
 sees_links() { equal "$1" "$(links)"; }
-cable() { # STATE LINKS: set the cable to STATE, and wait until the SM knows
+cable() { # STATE LINKS: set the cable to STATE, and wait until the SM knows this number of links
 	local t0=${EPOCHREALTIME/./} t
 	u fabric link set Switch1/7 "$1" && eventually 10 sees_links "$2" || return 1
 	t=${EPOCHREALTIME/./}

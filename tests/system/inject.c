@@ -5,12 +5,11 @@
  *	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno
  *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to
  *					open namespace SPEC; prints the error in its response
- *	inject PID follow HANDLE	the same with the request to open again the namespace that has the helper's
- *					number HANDLE
+ *	inject PID follow HANDLE	sends the request to open again the namespace that has the helper's number HANDLE
  *	inject PID place HANDLE NUMBER NAME [stable]
- *					the same with the request to place spare TAP NUMBER of this namespace as NAME,
- *					with a secret
- *	inject PID park HANDLE NUMBER	the same with the request to park this TAP
+ *					sends the request to place spare TAP NUMBER of this namespace as NAME, with a
+ *					secret for stable identifiers
+ *	inject PID park HANDLE NUMBER	sends the request to move this TAP out of the host again
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
  */
@@ -72,9 +71,9 @@ static void die(const char *what)
 #define SYSCALL_INSN 0x050full /* the octets 0f 05 in the two lowest addresses of a word */
 
 /*
- * Stop the process when its program counter is just after a SYSCALL instruction. inject() sets the program counter
- * back to execute this instruction again. This is so in a process that sleeps. A process that runs may be elsewhere,
- * so it is continued and stopped again.
+ * Stop the process at a moment when its program counter is just after a SYSCALL instruction, because inject() sets the
+ * program counter back to execute this instruction again. In a process that sleeps, the program counter is there. A
+ * process that runs may be elsewhere, so it is continued and stopped again.
  */
 static void attach(pid_t pid, struct user_regs_struct *regs)
 {
@@ -192,7 +191,7 @@ static int ask_helper(pid_t pid, struct helper_req req)
 	return 0;
 }
 
-/* HANDLE NUMBER [NAME [stable]] */
+/* Make the request of the arguments HANDLE NUMBER [NAME [stable]]. */
 static struct helper_req spare_req(enum helper_op op, char **argv, int argc)
 {
 	struct helper_req req = {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `make install` and `make uninstall` with the variables of the GNU Coding Standards, and the installed program; completion in
-# bash; `make dist`.
+# `make install` and `make uninstall` with the variables of the GNU Coding Standards, the installed program, completion in
+# bash, and `make dist`
 . "$(dirname "$0")/lib.sh"
 need make git jq
 root=$work/root
@@ -60,7 +60,7 @@ check "make uninstall" make_it uninstall
 check "nothing of it stays" equal "" "$(installed; find "$root" -name '*uipoib*')"
 
 # --- the archive
-dist() { # FOLDER: the digest of the archive that a new clone makes there
+dist() { # FOLDER: make a clone in FOLDER, and print the digest of the archive that the clone makes
 	git -c safe.directory='*' clone -q . "$1" && make -s -C "$1" O="$1/out" dist >/dev/null && sha256sum <"$1"/out/uipoib-*.tar.gz
 }
 if git rev-parse --git-dir >/dev/null 2>&1; then

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends data whose receiver can tell whether they were changed, even if all checksums on the way are right.
+ * Sends data that contain hashes, so that the receiver notices changes even if all checksums on the way are right.
  *
- *	integrity udp-recv ADDRESS PORT [GROUP]		until SIGTERM; prints "ready", "first", JSON
- *	integrity udp-send ADDRESS PORT TO COUNT SIZE	from ADDRESS to TO, without UDP checksums
- *	integrity tcp-recv ADDRESS PORT			one connection; prints "ready", in the end JSON
- *	integrity tcp-send ADDRESS PORT TO OCTETS
+ *	integrity udp-recv ADDRESS PORT [GROUP]		receive until SIGTERM; prints "ready", "first", and JSON at the end
+ *	integrity udp-send ADDRESS PORT TO COUNT SIZE	send from ADDRESS to TO, without UDP checksums
+ *	integrity tcp-recv ADDRESS PORT			accept one connection; prints "ready", and JSON at the end
+ *	integrity tcp-send ADDRESS PORT TO OCTETS	send from ADDRESS to TO
  *
- * A UDP datagram is a number and a hash over the number and the rest, of 8 octets each, and the rest. IPv4 allows UDP
+ * A UDP datagram consists of a number, a hash over the number and the data, of 8 octets each, and the data. IPv4 allows UDP
  * without checksum (SO_NO_CHECK), so that only the link's own CRCs protect the datagrams. A TCP stream ends with the
  * hash of all its other octets. PACE is the time between datagrams in seconds (0.0003).
  */
@@ -28,7 +28,7 @@
 #define HASH_LEN 8
 #define HDR_LEN (8 + HASH_LEN)
 #define NUMBERS_MAX (1u << 20)
-#define LAST_MS 500 /* time without data after which no more is expected */
+#define LAST_MS 500 /* time without data after which the receiver waits no longer */
 #define TCP_TIMEOUT_S 60
 #define BUFFER (16 << 20)
 
@@ -44,7 +44,7 @@ static uint64_t hash(uint64_t from, const uint8_t *p, size_t len)
 	return from;
 }
 
-/* xorshift of 64 bits: octets that differ from place to place and from datagram to datagram */
+/* Fill @p by a xorshift of 64 bits with octets that differ from place to place and from datagram to datagram. */
 static void fill(uint8_t *p, size_t len, uint64_t seed)
 {
 	uint64_t x = seed * 0x9e3779b97f4a7c15ull + 1;
@@ -59,7 +59,7 @@ static void fill(uint8_t *p, size_t len, uint64_t seed)
 	}
 }
 
-/* The numbers and hashes never meet a machine of other byte order. */
+/* Both ends run on one machine, so the numbers and hashes have its byte order. */
 static uint64_t get64(const uint8_t *p)
 {
 	uint64_t v;

@@ -3,7 +3,7 @@
 #
 # Ping, ARP, neighbour discovery, TCP and UDP work between any two hosts, on the default partition and on a second one.
 #
-#	  h1 uib0 10.4.0.1  fd04::1        h2 uib0 10.4.0.2        h3, h4 alike
+#	  h1 uib0 10.4.0.1  fd04::1        h2 uib0 10.4.0.2        (h3 and h4 have the numbers 3 and 4)
 #	     uib1 10.5.0.1  fd05::1           uib1 10.5.0.2
 #	   |                              |
 #	 Switch1 ---------------------- Switch2
@@ -51,7 +51,7 @@ tcp() { # FROM TO ADDRESS PORT
 	[ "$got" -gt 10000000 ]
 }
 
-udp() { # FROM TO ADDRESS PORT: of 800 datagrams or more, at most 1 % is lost, apart from those for which the receiver's socket had no room
+udp() { # FROM TO ADDRESS PORT: send 800 datagrams or more; at most 1 % may be lost, without those that the receiver's socket had no room for
 	local late
 	late=$(late_datagrams "$2")
 	iperf "$@" -u -b 10M -l 1400 -k 800 || return 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Tests the key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made
+# The key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made
 # of the LID (RFC 4391 section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1
 # is on another partition. The namespace of h2 has a name.
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +15,7 @@ cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full, SELF=full ;
 	blue=0x8001, ipoib : ALL=full ;
 END
-conf() { # KEY...: of the stable interfaces
+conf() { # KEY...: print the configuration, with these keys for the interfaces that have stable identifiers
 	printf '[fabric lab]\ntopology = lab.topo\npartitions = partitions.conf\n'
 	conf_iface uib0 1 "ip6-iid = stable" "$@"
 	conf_iface uib0 2 "ip6-iid = stable" "netns = $space" "$@"
@@ -26,7 +26,7 @@ conf() { # KEY...: of the stable interfaces
 }
 conf "ip6-secret = $secret" >"$work/lab.conf"
 
-# linklocal HOST IF: the usable fe80:: addresses
+# linklocal HOST IF: print the link-local addresses that are neither tentative nor duplicate
 linklocal() { x "$1" ip -6 -o addr show dev "$2" scope link -tentative -dadfailed | awk '{ print $4 }' | cut -d/ -f1; }
 one_linklocal() { [ "$(linklocal "$1" "$2" | wc -l)" = 1 ]; }
 all_usable() { one_linklocal h1 uib0 && one_linklocal h1 uib1 && one_linklocal h2 uib0 && one_linklocal h3 uib0 && one_linklocal h4 uib0; }
@@ -60,7 +60,8 @@ check "an identifier of the LID is the same for all prefixes" equal "$(iid "$(gl
 
 # --- an address that another host has already: RFC 7217 section 6
 x h2 ip -6 addr add "$one/64" dev uib0 nodad
-# The kernel of h1 waits a second for an answer, and on a busy machine it may come later. Then h1 has the address, too
+# The kernel of h1 waits a second for an answer. On a busy machine the answer may come later, and h1 then has the address, too;
+# so the interface is set down and up again.
 again() { x h1 ip link set uib0 down && x h1 ip link set uib0 up && eventually 10 one_linklocal h1 uib0; }
 resolved() { again && different "$(linklocal h1 uib0)" "$one"; }
 check "S1: duplicate address detection finds the conflict, and the kernel makes another identifier" eventually 10 resolved
@@ -78,7 +79,7 @@ ip netns add "$space"
 check "S1: made again, the interface has the same address" eventually 10 same
 check "and is reached" eventually 10 pings_all
 
-# --- the process that writes the secret while the helper may not
+# --- the writer process, which writes the secret because the sealed helper may not
 one_named() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 writer=$(one_named uipoib-writer)
 denied() { equal -1 "$("$inject" "$writer" "$@")"; }
@@ -90,7 +91,7 @@ check "it mounts nothing" denied mount none / tmpfs 0 0
 check "it opens no netlink socket" denied socket 16 3 0
 check "the helper itself writes no file" equal -1 "$("$inject" "$(one_named uipoib-helper)" openat -100 "$work/lab.topo" 1 0)"
 
-# --- the identifier of the LID
+# --- the identifier that is made of the LID
 lid() { u -j link show dev uib0@h3 | jq -r '.link[0].lid'; }
 of_lid() { equal "$(printf 'fe80::ff:fe00:%x' "$(lid)")" "$(linklocal h3 uib0)"; }
 check "R41: an identifier of the LID" eventually 10 of_lid

@@ -11,17 +11,17 @@
 #	lab_down
 #	finish
 #
-# UIPOIB is the binary (default build/uipoib), TOOLS the folder of the C tools beside it.
+# UIPOIB is the path of the program (default: build/uipoib). TOOLS is the folder of the C tools, beside the program.
 #
 # A script runs in its own network and mount namespaces (tests/isolate.sh), at the same time as others. If check.sh
 # must run it in a special way, the script has a line near its beginning:  # check.sh: WORD...
 #
-#	alone	no other script may run at the same time
-#	long	it takes most of a minute or more, so it is started before the others
-#	waits	it waits most of the time. With virtual machines it runs beside as many others as there are processors; without them it
-#		is started first, and virtual machines may run beside it
-#	all	it is not for `make check`, but for `make check-all`
-#	guest	a unit test that needs a kernel module: a script of tests/interop/linux runs it in its virtual machine
+#	alone	No other script may run at the same time.
+#	long	The script takes most of a minute or more, so it is started before the others.
+#	waits	The script waits most of the time. If it has virtual machines, as many scripts run at a time as there are
+#		processors. If it has none, it is started first, and virtual machines may run at the same time.
+#	all	`make check-all` runs the script, and `make check` does not.
+#	guest	This is a unit test that needs a kernel module, so a script of tests/interop/linux runs it in its virtual machine.
 set -u
 export LC_ALL=C
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # a wrapper of python3, such as pyenv's, costs a tenth of a second at each start
@@ -40,7 +40,7 @@ failed=0 lab_pid='' lab_procs='' lab_spaces=''
 
 # --- TAP
 
-# check WHAT CMD...: one test, passed if CMD succeeds; the output of a failing CMD is shown
+# check WHAT CMD...: run CMD as one test, which passes if CMD succeeds. The output of a CMD that fails is shown
 check() {
 	local what=$1 status
 	shift
@@ -59,13 +59,13 @@ check() {
 	return 1
 }
 
-# delay: with TEST_DELAY=SECONDS, pause for a random time up to that. A test whose result depends on the time between two
-# checks then fails here, instead of on a busy machine.
+# delay: if TEST_DELAY=SECONDS is set, pause for a random time of at most SECONDS. A test whose result depends on the time
+# between two checks then fails with this variable, and not only on a busy machine.
 delay() {
 	[ -z "${TEST_DELAY:-}" ] || sleep "$(awk -v max="$TEST_DELAY" -v seed=$RANDOM 'BEGIN { srand(seed); print rand() * max }')"
 }
 
-# counted_drops: the counters of drops that the lab has up to now, in one line
+# counted_drops: print the lab's counters of drops that are not 0, in one line
 counted_drops() {
 	timeout 10 "$UIPOIB" -j stats show 2>/dev/null |
 		jq -r '.stats | map(select(.counter | test("drop|discard|error")) | [.host, .dev, .layer, .counter, .value] | map(values) | join(" ")) | "dropped: " + join(", ")'
@@ -99,18 +99,18 @@ refuse() {
 	grep -Eq -- "$text" "$work/refuse.out" || { echo "expected: $text"; return 1; }
 }
 
-# equal WANT GOT: both are the same text
+# equal WANT GOT: succeeds if both are the same text
 equal() {
 	[ "$1" = "$2" ] || { printf 'expected: %s\ngot: %s\n' "$1" "$2"; return 1; }
 }
 
-# not CMD...: CMD fails
+# not CMD...: succeeds if CMD fails
 not() { ! "$@"; }
 
 # --- time
 
-# within SECONDS CMD...: repeat CMD until it succeeds; fails after SECONDS on the clock. $pauses are the seconds
-# between attempts; the last value is repeated
+# within SECONDS CMD...: repeat CMD until it succeeds, and fail when SECONDS have passed. $pauses has the pauses
+# between attempts, in seconds; its last value is repeated
 pauses=(0.05)
 within() {
 	local deadline=$((SECONDS + $1)) out n=0
@@ -125,9 +125,8 @@ within() {
 	[ -z "$out" ] || printf '%s\n' "$out"
 }
 
-# eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the time that an otherwise idle machine needs at
-# most. The limit is never below $patience seconds, so that a busy machine does not fail; success ends the wait at
-# once.
+# eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the longest time that this takes on an idle
+# machine. The limit is never below $patience seconds, so that the test does not fail on a busy machine.
 patience=90
 eventually() { within $(($1 > patience ? $1 : patience)) "${@:2}"; }
 
@@ -142,19 +141,19 @@ while time.process_time() - used < 0.2:
 print(max(1, math.ceil((time.monotonic() - began) / (time.process_time() - used))))'
 }
 
-# background PROGRAM...: run it until the script ends; its pid is $!
+# background PROGRAM...: run the program in the background until the script ends; its pid is $!
 background() {
 	"$@" &
 }
 
-# is_running PID: the process has executed uipoib. A shell starts background processes with SIGINT ignored, so
-# start them by env --default-signal=INT, and send SIGINT only when this is true.
+# is_running PID: succeeds if the process is uipoib already. A shell starts background processes with SIGINT ignored, so
+# start uipoib by env --default-signal=INT, and send SIGINT only when this function succeeds.
 is_running() { [ "$(readlink "/proc/$1/exe")" = "$UIPOIB" ]; }
 
 # --- the lab
 
-# topo_ring HOSTS SWITCHES: print a topology in which Hca1.. are spread over a ring of Switch1.., in
-# ibnetdiscover's format
+# topo_ring HOSTS SWITCHES: print a topology in ibnetdiscover's format, in which Hca1, Hca2, ... are spread over a ring of
+# Switch1, Switch2, ...
 topo_ring() {
 	awk -v hosts="$1" -v switches="$2" 'BEGIN {
 		ports = int((hosts + switches - 1) / switches) + 2
@@ -192,9 +191,9 @@ conf_iface() {
 
 u() { "$UIPOIB" "$@"; }
 x() { "$UIPOIB" exec "$@"; }
-bx() { background "$UIPOIB" exec "$@"; } # it becomes the command: $! is the command's pid
+bx() { background "$UIPOIB" exec "$@"; } # uipoib executes the command itself, so $! is the command's pid
 
-# lab_cpu_ns: nanoseconds of CPU time of all processes of the lab
+# lab_cpu_ns: print the CPU time of all processes of the lab, in nanoseconds
 lab_cpu_ns() {
 	local p
 	for p in $(descendants "$lab_pid"); do
@@ -204,8 +203,8 @@ lab_cpu_ns() {
 
 lab_socket() { echo "/run/uipoib/$inst.sock"; }
 
-# lab_files: print the numbers of open files of the lab's processes. The connection of a client that has ended is open for a
-# moment, so print the numbers when they were the same three times
+# lab_files: print the number of open files of each process of the lab. The connection of a client that has ended stays open
+# for a moment, so the numbers are read until they have been the same three times
 lab_files() {
 	local now before='' n=0 tries
 	for ((tries = 0; tries < 300 && n < 3; tries++)); do
@@ -217,7 +216,8 @@ lab_files() {
 	echo "$now"
 }
 
-# halt PID...: stop these processes, so that a following kill -KILL ends all of them before any can react to the end of another
+# halt PID...: stop these processes. A kill -KILL that follows then ends all of them before any of them can react to the end
+# of another one
 halt() {
 	kill -STOP "$@" && eventually 5 halted "$@"
 }
@@ -239,7 +239,7 @@ descendants() {
 # identity PID: print the start time of the process, by which it differs from a later process with the same pid
 identity() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-# Remember the processes and namespaces that the lab has now
+# Store the lists of the processes and namespaces that the lab has now, for lab_gone
 lab_remember() {
 	local p
 	for p in $(descendants "$lab_pid"); do
@@ -250,8 +250,8 @@ lab_remember() {
 	done
 }
 
-# lab_start [OPTION...]: run the lab in the background; its log is $work/lab.log. If the lab ends, or does not answer, the end
-# of its log is printed, and the status is 1
+# lab_start [OPTION...]: run the lab in the background; its log is $work/lab.log. If the lab ends or does not answer, print the
+# end of its log and return 1
 lab_start() {
 	"$UIPOIB" run -c "${lab_conf:-$work/lab.conf}" -n "$inst" "$@" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
@@ -260,7 +260,7 @@ lab_start() {
 	return 1
 }
 
-# Succeeds when the instance answers. Succeeds also when it has ended, so that no caller waits for it any longer
+# lab_answers: succeeds when the instance answers, and also when it has ended, so that callers wait no longer
 lab_answers() {
 	kill -0 "$lab_pid" 2>/dev/null || return 0
 	u -n "$inst" instance show >/dev/null 2>&1
@@ -277,7 +277,7 @@ lab_up() {
 	exit 1
 }
 
-# lab_down: end the lab by SIGINT, like Ctrl-C; returns its exit status
+# lab_down: end the lab by SIGINT, as Ctrl-C does, and return its exit status
 lab_down() {
 	local status
 	[ -n "$lab_pid" ] || return 0
@@ -289,15 +289,15 @@ lab_down() {
 	return $status
 }
 
-# all_spaces: "NAME FILE" of each file that is a network namespace, of all processes
+# all_spaces: print "NAME FILE" for each file of all processes that is a network namespace
 all_spaces() {
 	find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname 'net:*' -printf '%l %p\n' 2>/dev/null
 	awk '$4 ~ /^net:/ { print $4, $5 }' /proc/self/mountinfo
 }
 
 # space_users NAME=COOKIE ...: print "NAME=COOKIE FILE" for each file by which one of these network namespaces is
-# still in use. The kernel may give the name net:[NUMBER] of a namespace to a later one. The cookie shows whether it
-# is still the same namespace.
+# still in use. The kernel may give the name net:[NUMBER] of a namespace that has ended to a new one, so the cookies are
+# compared, too.
 space_users() {
 	local name f mine=" $* "
 	all_spaces | awk -v mine="$mine" '{ if (index(mine, " " $1 "=")) print }' | while read -r name f; do
@@ -306,7 +306,7 @@ space_users() {
 	done
 }
 
-# lab_gone: none of the processes, namespaces and files in lab_remember's list exists any more
+# lab_gone: succeeds if none of the processes, namespaces and files in lab_remember's lists exists any more
 lab_gone() {
 	local p f left=0
 	for p in $lab_procs; do
@@ -326,7 +326,8 @@ lab_gone() {
 	return $left
 }
 
-# no_tentative N: no IPv6 address of hosts h1 to hN is tentative any more. Duplicate address detection takes a second or two
+# no_tentative N: succeeds if no IPv6 address of hosts h1 to hN is tentative any more. Duplicate address detection takes a
+# second or two
 no_tentative() {
 	local i
 	for ((i = 1; i <= $1; i++)); do
@@ -336,8 +337,7 @@ no_tentative() {
 
 # --- all pairs
 
-# outside CMD...: run it in the network namespace from which this script was isolated, which is that of its
-# parent
+# outside CMD...: run CMD in the network namespace of this script's parent, from which the script was isolated
 outside() { nsenter --net="/proc/$PPID/ns/net" "$@"; }
 
 # neigh_limits: print FILE=VALUE for each limit of the kernel's neighbour tables. The limits apply to all namespaces
@@ -347,9 +347,9 @@ neigh_limits() { outside sh -c 'cd /proc/sys/net && for f in ipv[46]/neigh/defau
 # neigh_limits_set FILE=VALUE...: write these limits
 neigh_limits_set() { outside sh -c 'cd /proc/sys/net && for s; do echo "${s#*=}" >"${s%%=*}" || exit; done' sh "$@" 2>/dev/null; }
 
-# neigh_limits_raise HOSTS: raise the limits so that HOSTS can all know each other, in addition to the needs of other
-# scripts that run now. Fails if the limits cannot be raised. neigh_limits_restore undoes the change; the last script
-# restores the old limits.
+# neigh_limits_raise HOSTS: raise the limits so that there is room for all neighbour entries of HOSTS hosts, in addition
+# to the entries of other scripts that run now. Fails if the limits cannot be raised. neigh_limits_restore undoes the
+# change, and the last script restores the old limits.
 neigh_limits_raise() {
 	neigh_limits_share $(($1 * $1 * 4)) && on_cleanup=neigh_limits_restore
 }
@@ -358,9 +358,9 @@ neigh_limits_restore() {
 	on_cleanup=''
 }
 
-# neigh_limits_share ENTRIES: set the number of entries that this script adds to each limit. A file in the /run
-# outside has the limits before the first change ("was FILE=VALUE ...") and a line "user PID IDENTITY ENTRIES"
-# for each script that adds to them.
+# neigh_limits_share ENTRIES: set the number of entries that this script adds to each limit. A file in the /run of the
+# parent's mount namespace has the limits before the first change ("was FILE=VALUE ...") and a line
+# "user PID IDENTITY ENTRIES" for each script that adds to the limits.
 neigh_limits_share() {
 	(
 		flock 9 || exit 1
@@ -384,7 +384,7 @@ neigh_limits_were() {
 	echo ${was:-$(neigh_limits)}
 }
 
-# neigh_limits_others: print the lines of other scripts that still run
+# neigh_limits_others: print the lines of that file that belong to other scripts which still run
 neigh_limits_others() {
 	local word p id n
 	while read -r word p id n; do
@@ -402,20 +402,20 @@ all_pairs() {
 	done
 }
 
-# ping_to HOST ADDRESS [OPTION...]: HOST pings ADDRESS until there is an answer. One ping may be lost although there is no fault
-# ("round trips that count" below), and an answer may come late on a busy machine
+# ping_to HOST ADDRESS [OPTION...]: HOST pings ADDRESS until there is an answer. A ping may be lost although there is no fault
+# (see "round trips that count" below), and on a busy machine an answer may come late
 ping_to() { eventually 20 x "$1" ping -n -q -c 1 -W 5 "${@:3}" "$2"; }
 
 # reaches4, reaches6 A B: hA pings hB of conf_hosts
 reaches4() { ping_to "h$1" "10.4.0.$2"; }
 reaches6() { ping_to "h$1" "fd04::$2"; }
 
-# pairs_done N: each of N hosts has received from all other hosts, and need not answer any more
+# pairs_done N: succeeds when each of N hosts has received answers from all other hosts
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
-# pairs N SECONDS: each of h1 .. hN of conf_hosts reaches all others. Each host begins with its neighbour, so that the
-# hosts do not all ping the same host at the same time. SECONDS has the meaning as for eventually, but is multiplied
-# on a busy machine, because there are N * (N - 1) pings.
+# pairs N SECONDS: succeeds if each of the hosts h1 to hN of conf_hosts reaches all others. Each host begins with its
+# neighbour, so that the hosts do not all ping the same host at the same time. SECONDS has the same meaning as for
+# eventually, but is multiplied on a busy machine, because there are N * (N - 1) pings.
 pairs() {
 	local n=$1 seconds=$((($2 > patience ? $2 : patience) * $(stretch))) i k pids='' bad=0 list
 	rm -f "$work"/left.*
@@ -448,8 +448,8 @@ flow_start() {
 	eventually 10 grep -q connected "$work/flow"
 }
 
-# flow_stop CONDITION: end the flow and print the receiver's report (flow.py), for which the CONDITION must be
-# true
+# flow_stop CONDITION: end the flow and print the receiver's report (see flow.py). Fails if CONDITION is not true for the
+# report
 flow_stop() {
 	kill -TERM "$flow_sender" && wait "$flow_sender" && wait "$flow_receiver" || { echo "the flow broke off"; return 1; }
 	tail -1 "$work/flow"
@@ -463,8 +463,8 @@ flow_stop() {
 # be lost are sent by UDP.
 declare -A probes=()
 
-# probe_start NAME HOST OTHER ADDRESS [COUNT [MS]]: HOST sends a datagram each MS ms (50) to this ADDRESS of OTHER, which sends it back,
-# COUNT times, or until probe_end. udp_echo's output is $work/probe.NAME.
+# probe_start NAME HOST OTHER ADDRESS [COUNT [MS]]: HOST sends a datagram to ADDRESS, which OTHER sends back. HOST does so every MS
+# milliseconds (default: 50), COUNT times, or until probe_end. $work/probe.NAME is the output of udp_echo.
 probe_start() {
 	local port=$((7000 + ${#probes[@]})) server
 	bx "$3" "$udp_echo" serve "$port" >"$work/echo.$1"
@@ -494,8 +494,8 @@ probe_lost_nothing() {
 		sed -n 's/^\([0-9]*\) packets transmitted, \([0-9]*\) received.*/\1 \2/p' "$work/probe.$1" | awk '{ exit !($2 >= $1 - 2) }'
 }
 
-# asks HOST ADDRESS: make HOST send an ARP request for the address. A host sends one only for an unknown address.
-# Hosts that receive the request learn the address of HOST
+# asks HOST ADDRESS: make HOST send an ARP request for ADDRESS, so that the hosts that receive it learn the address of
+# HOST. A host sends a request only for an address that it does not know, so the neighbours are flushed before
 asks() { x "$1" ip neigh flush dev uib0 && x "$1" ping -n -q -c 3 -i 0.1 -W 5 "$2"; }
 
 # --- router advertisements
@@ -513,8 +513,8 @@ advertised_mtu() {
 }
 ipv6_mtu() { x "$1" cat /proc/sys/net/ipv6/conf/uib0/mtu; }
 
-# late_datagrams HOST: print the number of datagrams for which the socket had no room, because the program that
-# receives them got no CPU time for long
+# late_datagrams HOST: print the number of datagrams that HOST's sockets had no room for, because the receiving program
+# got no CPU time for long
 late_datagrams() {
 	x "$1" cat /proc/net/snmp /proc/net/snmp6 |
 		awk '$1 == "Udp:" { n = $6 } $1 == "Udp6RcvbufErrors" { n += $2 } END { print n + 0 }'
@@ -529,7 +529,8 @@ end_jobs() {
 	done
 }
 
-# What a job has started would outlive the job that end_jobs kills. Jobs still run here if the script was interrupted.
+# End the jobs that still run, as after an interruption, together with their children, which would outlive a job that
+# end_jobs kills.
 end_jobs_children() {
 	local p
 	for p in $(jobs -rp); do # shellcheck disable=SC2046
@@ -551,8 +552,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-# finish: end background jobs and the lab, check that nothing is left behind, and exit. It is the last line of a
-# script
+# finish: end background jobs and the lab, check that nothing is left behind, and exit. Every script calls finish in its
+# last line
 finish() {
 	end_jobs
 	lab_down
@@ -575,7 +576,7 @@ need() {
 [ -x "$UIPOIB" ] || { echo "not ok - $UIPOIB is built"; exit 1; }
 udp_echo=$TOOLS/udp_echo
 netns_cookie=$TOOLS/netns_cookie
-if [ ! -x "$netns_cookie" ]; then # the step that runs this needs no other tool
+if [ ! -x "$netns_cookie" ]; then # build it, because some steps run scripts without having built the C tools
 	netns_cookie=$work/netns_cookie
 	"${CC:-cc}" -D_GNU_SOURCE -o "$netns_cookie" tests/system/netns_cookie.c || exit 1
 fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance starts and ends in every possible way, and leaves no process, interface, namespace, socket or file
-# behind. An idle instance uses no CPU time.
+# An instance starts and ends in all possible ways, and leaves no process, interface, namespace, socket or file behind. An
+# idle instance uses no CPU time.
 #
 #	uipoib run (supervisor)
 #	   +-- daemon          h1 .. h4: anonymous namespaces on a ring of 3 switches
@@ -12,7 +12,8 @@
 need ping
 topo_ring 5 3 >"$work/lab.topo"
 conf_hosts 4 >"$work/lab.conf"
-# The script gets its own network namespace, so that an interface in "the caller's namespace" disturbs nothing.
+# The script runs itself again in a network namespace of its own, because an interface of this lab is made in the namespace of
+# the caller.
 if [ "${1:-}" != inside ]; then
 	trap - EXIT
 	rm -rf "$work"
@@ -26,7 +27,7 @@ all_gone() {
 	lab_gone && equal "$before" "$(interfaces)" && not test -e "$(lab_socket)"
 }
 
-# The three processes of an instance
+# supervisor, daemon, helper: print the pid of this process of the instance
 supervisor() { echo "$lab_pid"; }
 daemon() { cat "/proc/$lab_pid/task/$lab_pid/children" | tr -d ' '; }
 helper() { cat "/proc/$(daemon)/task/"*"/children" | awk '{ print $1 }'; }
@@ -89,7 +90,7 @@ check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
 
-# early SECONDS: press Ctrl-C so many seconds after the instance has begun to start
+# early SECONDS: start an instance, and send Ctrl-C (SIGINT) SECONDS later, when it may not be up yet
 early() {
 	env --default-signal=INT "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Interfaces go down and up, and cables are pulled and plugged; traffic is re-routed over the other side of the ring.
+# Interfaces go down and up, and cables are pulled and plugged in; traffic is re-routed over the other side of the ring.
 #
 #	 h1, h4             h2
 #	   |                |
@@ -86,7 +86,7 @@ check "the direct cable is pulled" u fabric link set $direct down
 check "the flow moves to the other way round" eventually 10 more_at $around counters.ucast_xmit $((tx + 1000))
 check "new flows take it too" reaches4 4 2
 
-# Members at both sides of the missing cable still get each datagram once.
+# Members on both sides of the pulled cable still get each datagram once.
 group_once() {
 	local f=$work/group
 	bx h2 "$mcast" recv uib0 239.5.5.5 7200 >"$f"

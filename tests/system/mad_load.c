@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	mad_load KIND RATE SECONDS SEED	send RATE MADs a second, of kinds that no program should send, for SECONDS; on a
- *					busy machine longer, until a quarter of them was sent
+ *	mad_load KIND RATE SECONDS SEED	send RATE MADs of this kind a second, for SECONDS. On a busy machine the program
+ *					continues until it has sent a quarter of the MADs
  *	mad_load probe SECONDS GID	measure how long it takes to look up the path to GID, and to join and leave groups
  *
- * It uses port 1 of the node on which it runs, as a program of this host: by /dev/infiniband/umad0, with
- * libuipoib-umad.so preloaded. KIND: smp, set, sa, join, trap, inform, rmpp, pma. Prints the number of MADs sent, or
- * the probe's figures in microseconds.
+ * The program uses port 1 of the node on which it runs, by /dev/infiniband/umad0, with libuipoib-umad.so preloaded. KIND
+ * is smp, set, sa, join, trap, inform, rmpp or pma; no well-behaved program sends such MADs. The program prints the number
+ * of MADs that it sent, or the figures of the probe in microseconds.
  */
 
 #include <arpa/inet.h>
@@ -187,7 +187,7 @@ static void make_smp(struct umad *u)
 		noise(u->mad + 3, 40);
 }
 
-/* A Set of an attribute of subnet management, most often PortInfo, with a port that may not exist */
+/* Make a Set of an attribute of subnet management, most often PortInfo, with a port that may not exist. */
 static void make_set(struct umad *u)
 {
 	static const uint16_t attrs[] = { 0x15, 0x15, 0x15, 0x14, 0x16, 0x17,
@@ -260,7 +260,7 @@ static void make_inform(struct umad *u)
 	put(info + 32, 4, 0xffffff);
 }
 
-/* First segments of long requests, and segments that belong to no transfer */
+/* Make the first segment of a long request, or a segment that belongs to no transfer. */
 static void make_rmpp(struct umad *u)
 {
 	address(u, SA, sm_lid);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# uipoib(8), section ROWS, names every member of the rows that -j prints, and no member that is not printed.
+# The section ROWS of uipoib(8) names every member of the rows that -j prints, and no other member.
 #
 #	h1 --- Switch1 --- h2, and a link over UDP that nobody answers
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +12,8 @@ printf '[udp-link far]\nport = fabric:lab/Switch1/5\nlisten = 127.0.0.1:5001\n' 
 lab_up
 check "hosts reach each other" reaches4 1 2
 
-# "OBJECT MEMBER", a line for each member that the section names. What is in parentheses are members of a member, and remarks
+# Write a line "OBJECT MEMBER" for each member that the section names. Words in parentheses are members of a member, or remarks, so
+# they are left out
 python3 - man/uipoib.8 <<-'PY' >"$work/man"
 	import re, sys
 	section = re.search(r"^\.SH ROWS\n(.*?)^\.SH", open(sys.argv[1]).read(), re.M | re.S)[1]
@@ -23,11 +24,11 @@ python3 - man/uipoib.8 <<-'PY' >"$work/man"
 	        print(head.split()[1], name)
 PY
 
-# printed OBJECT COMMAND...: the names of the members that the rows have
+# printed OBJECT COMMAND...: print the names of the members that the rows of the command have
 printed() {
 	u -j "${@:2}" | jq -r --arg o "$1" '.[$o][] | keys[]' | sort -u
 }
-# complete OBJECT COMMAND...: they are those of the manual page
+# complete OBJECT COMMAND...: succeeds if these names are those of the manual page
 complete() {
 	printed "$@" >"$work/printed"
 	[ -s "$work/printed" ] && diff <(sed -n "s/^$1 //p" "$work/man") "$work/printed"

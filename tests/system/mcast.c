@@ -3,13 +3,15 @@
 /*
  * Sends and receives multicasts as an application, or observes them:
  *
- *	mcast recv IF GROUP PORT	join, print "ready", then each datagram's text on a line
- *	mcast send IF GROUP PORT N TEXT [US]	send lines "TEXT 1" .. "TEXT N", one each US microseconds (200),
- *					from a socket that did not join
- *	mcast sniff IF GROUP PORT	the same lines, for every such datagram that the interface receives, even if
- *	no socket has joined
+ *	mcast recv IF GROUP PORT	join the group, print "ready", and then each datagram's text on a line
+ *	mcast send IF GROUP PORT N TEXT [US]
+ *					send datagrams with the lines "TEXT 1" .. "TEXT N", one each US microseconds
+ *					(default: 200), from a socket that did not join the group
+ *	mcast sniff IF GROUP PORT	print the same lines as recv, for every such datagram that the interface receives,
+ *					even if no socket has joined the group
  *
- * The payload of each datagram ends with '\n'. So if the kernel merges several datagrams, each is still printed on a line of its own.
+ * The payload of each datagram ends with '\n', so that each is printed on a line of its own even if the kernel merges several
+ * datagrams.
  */
 
 #include <arpa/inet.h>

@@ -11,7 +11,7 @@
 need ping
 topo_ring 2 3 >"$work/lab.topo"
 
-lab() { # MTU CODE OF THE PARTITION, LINE...
+lab() { # MTU_CODE LINE...: start the lab with this MTU of the partition, and these lines in [fabric]
 	echo "Default=0x7fff, ipoib, mtu=$1 : ALL=full;" >"$work/partitions.conf"
 	shift
 	conf_hosts 2 "partitions = partitions.conf" "$@" >"$work/lab.conf"
@@ -19,7 +19,7 @@ lab() { # MTU CODE OF THE PARTITION, LINE...
 	lab_up
 }
 
-# link_mtu N: link and TAP have MTU N; packets of N octets arrive, and packets of N + 1 octets are refused
+# link_mtu N: succeeds if link and TAP have MTU N, packets of N octets arrive, and packets of N + 1 octets are refused
 link_mtu() {
 	equal "$1" "$(u -j link show dev uib0@h1 | jq '.link[0].mtu')" &&
 		equal "$1" "$(x h1 cat /sys/class/net/uib0/mtu)" &&

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast on two partitions: every member gets each datagram exactly once, and no other interface gets any. There is
-# a loop in the fabric, with members at both of its sides.
+# Multicast on two partitions: every member gets each datagram exactly once, and no other interface gets any. The switches
+# form a loop.
 #
 #	   h1 sends      h4 member
 #	        \        /
@@ -27,7 +27,7 @@ lab_up
 lines() { grep -c "^$2 " "$1"; }
 has() { grep -q "^$2" "$1"; }
 
-# listen LABEL IF GROUP PORT: start receivers at the members' sockets and at every host's interface
+# listen LABEL IF GROUP PORT: start a receiver with a socket at each member, and one that observes the interface of every host
 listen() {
 	local h
 	members=
@@ -43,7 +43,7 @@ listen() {
 	done
 }
 
-# fence IF: ping. When the ping returns, all datagrams that were sent before have arrived or are lost.
+# fence IF: ping all hosts. When they have answered, all datagrams that were sent before have arrived, or are lost.
 fence() { # IF
 	local h n=10.4.0
 	[ "$1" = uib0 ] || n=10.5.0
@@ -98,7 +98,7 @@ suite() { # LABEL IF GROUP PORT
 	check "$what: after all have left nobody's does" eventually 15 brings_nothing "$@"
 }
 
-everybody_once() { # IF ADDRESS PORT: a group of which every host is a member
+everybody_once() { # IF ADDRESS PORT: send to an address that every host receives; each gets each datagram once
 	local h f=$work/all-$3 n=50
 	for h in 2 3 4 5 6; do
 		bx h$h "$mcast" sniff "$1" "$2" "$3" >"$f.$h"

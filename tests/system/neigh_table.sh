@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A host with a neighbour table of 100,000 entries: `neigh show` reads the table in pieces, between which the loop
-# does its other work, and `path get` does not read the table.
+# A host has a neighbour table of 100,000 entries. `neigh show` reads the table in pieces, between which the daemon does
+# its other work, and `path get` does not read the table.
 . "$(dirname "$0")/lib.sh"
 need ping ip jq python3
 topo_ring 3 3 >"$work/lab.topo"

@@ -3,7 +3,7 @@
 # check.sh: long
 #
 # The named network namespace of a host is deleted and made again while the instance runs. The interfaces of the host
-# go down, and come up in the new namespace as they were before; other hosts are not affected.
+# go down, and come up in the new namespace with the same settings. Other hosts are not affected.
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 5 3 >"$work/lab.topo"
@@ -22,8 +22,8 @@ is() { equal "$3" "$(link_of "$1" "$2")"; }
 h4_is() { equal "$1" "$(u -j link show dev uib2@h4 | jq -r '.link[0].state')"; }
 up() { is uib0 state UP && is uib1 state UP && h4_is UP; }
 inside() { ip netns exec "$space" "$@"; }
-# settings: print the settings by which peers and users recognize the interfaces. Autoconfigured addresses depend on
-# the same GUIDs
+# settings: print the settings by which peers and users recognize the interfaces: MTU, MAC and addresses. Autoconfigured
+# addresses come from the GUIDs, so they must be the same, too
 settings() {
 	inside ip -o link show uib0 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
 	inside ip -o link show uib1 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
@@ -35,7 +35,7 @@ as_before() { equal "$before" "$(settings)"; }
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 cookie() { inside readlink /proc/self/ns/net; }
 unused() { equal "" "$(space_users "$1")"; }
-# logged N TEXT: the log has N lines with the text. Another process writes the log, so wait for them
+# logged N TEXT: succeeds if the log has N lines with the text. Another process writes the log, so callers wait for the lines
 logged() { equal "$1" "$(grep -c "$2" "$work/lab.log")"; }
 reaches() { x h1 ping -n -c 1 -W 1 10.4.0.3 && x h2 ping -n -6 -c 1 -W 1 fd04::3; }
 gone() { is uib0 reason "the network namespace is gone" && is uib1 state DOWN && h4_is DOWN; }
@@ -45,7 +45,7 @@ check "before: h3 is reached" eventually 10 reaches
 check "its addresses are usable" eventually 10 no_tentative 3
 before=$(settings)
 fds=$(lab_files)
-check "h1 reaches h2" reaches4 1 2 # addresses are resolved before figures count
+check "h1 reaches h2" reaches4 1 2 # resolves the addresses before losses are counted
 check "h1 and h2 exchange datagrams all the time" probe_start others h1 h2 10.4.0.2
 
 for round in first second; do
@@ -57,7 +57,7 @@ for round in first second; do
 	check "$round time: exec says that it is gone" refuse 3 "host 'h3': its network namespace '$space' is gone" u exec h3 true
 	check "$round time: the host is not reached" not reaches
 	check "$round time: neigh show has the neighbours of the others" eventually 5 u neigh show
-	: >"/run/netns/$space" # a name without a namespace, as there is one for a moment while ip(8) makes one
+	: >"/run/netns/$space" # a file that is no namespace yet, as when ip(8) is about to mount the namespace on it
 	sleep 0.3
 	check "$round time: a file that is no namespace is none" gone
 	rm "/run/netns/$space"
@@ -71,7 +71,7 @@ done
 check "each loss is logged once" eventually 5 logged 2 "host h3: the network namespace $space is gone"
 check "and each return" eventually 5 logged 2 "host h3: the network namespace $space is back"
 
-# --- again and again, with no time to follow each
+# --- deleted and made again so quickly that uipoib cannot follow each time
 for ((k = 0; k < 20; k++)); do
 	ip netns del "$space"
 	ip netns add "$space"
@@ -80,7 +80,7 @@ check "twenty times in a row: the interfaces come up" eventually 30 up
 check "and are reached" eventually 10 reaches
 check "with the same settings" eventually 10 as_before
 
-# --- a name that is taken in the new namespace
+# --- the new namespace already has an interface with the name
 ip netns del "$space"
 check "gone again" eventually 20 gone
 ip netns add "$space.new"
@@ -95,7 +95,7 @@ inside ip tuntap del uib0 mode tap
 check "it comes up when the name is free" eventually 30 up
 check "and is reached" eventually 10 reaches
 
-# --- no name is added or removed
+# --- another namespace is mounted over the name, so that no file is added or removed
 ip netns add "$space.over"
 mount --bind "/run/netns/$space.over" "/run/netns/$space"
 ip netns del "$space.over"
@@ -123,7 +123,7 @@ check "and comes back" eventually 20 up
 check "stop" lab_down
 check "the instance does not remove a namespace of somebody else" ip netns del "$space"
 
-# --- one namespace that is given in two ways, one of which cannot be followed
+# --- two hosts with the same namespace, one by its name, the other by pid:N, which is not followed
 ip netns add "$space"
 ip netns exec "$space" sleep 600 &
 sleeper=$!

@@ -3,8 +3,8 @@
 /*
  *	netns_cookie FILE...	print the cookies of the network namespaces of these files
  *
- * A cookie (Linux 5.14) is a number that the kernel gives to one namespace only. In contrast, the
- * inode number of a namespace is reused soon after the namespace has ended.
+ * A cookie (Linux 5.14) is a number that the kernel gives to one namespace only. The inode number of a namespace would not
+ * do, because the kernel uses it again soon after the namespace has ended.
  */
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
-	/* If a process has ended meanwhile, the cookies of the others are still printed. */
+	/* If the process of a FILE has ended meanwhile, the cookies of the other files are still printed. */
 	for (int i = 1; i < argc; i++)
 		status |= print_cookie(argv[i]);
 	return status;

@@ -17,11 +17,11 @@ topo_ring 3 3 >"$work/lab.topo"
 conf_hosts 3 >"$work/lab.conf"
 chmod 755 "$work"
 mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
-cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # where anybody may execute them
+cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # copies that any user may execute
 UIPOIB=$work/uipoib
 
-# Run a command as nobody, with an XDG_RUNTIME_DIR of its own. Each program executes the next, so the started
-# process is the command itself.
+# The words of a command that runs another one as user nobody, with its own XDG_RUNTIME_DIR. Each program in it executes the
+# next one, so $! is the pid of the command itself.
 nobody=(unshare --mount --propagation private bash -c '
 	mknod "$1/user/tun" c 10 200 && chmod 666 "$1/user/tun" && mount --bind "$1/user/tun" /dev/net/tun &&
 		rm -f "$1/user/tun" || exit 99
@@ -64,8 +64,8 @@ check "no file of it is left" left
 no_process() { equal '' "$(pgrep -f "run -n $inst " | tr '\n' ' ')"; }
 check "no process of it is left" eventually 10 no_process
 
-# With profile hld2002, TAPs wait in a namespace of the helper, and are moved to the hosts and back when P_Keys come
-# and go
+# With profile hld2002, TAPs wait in a namespace of the helper. They are moved to the hosts when P_Keys appear, and back when
+# P_Keys disappear
 printf '[fabric lab]\ntopology = lab.topo\npartitions = parts.conf\n' >"$work/hld.conf"
 for k in 1 2; do
 	printf '[interface ib0@h%d]\nport = fabric:lab/Hca%d/1\nprofile = hld2002\naddress = 10.5.0.%d/24,pkey=0x14\n' $k $k $k >>"$work/hld.conf"

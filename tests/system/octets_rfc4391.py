@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] is as the figures of RFC 4391 draw it, if its P_Key is
-argv[4]. argv[3] is the port's GID. The octets are put together here from the figures, by nothing of the program:
+Checks that every packet with P_Key argv[4] of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form of the figures
+of RFC 4391. argv[3] is the port's GID. The expected octets are made here from the figures, without code of uipoib:
 
     section 6, figure 3:    16 bits Type, 16 bits Reserved, which are zero
     section 4, figure 2:    MGID = FF12, 401B or 601B, P_Key, and 28 bits of an IPv4 group (255.255.255.255: all 32), 80 of an IPv6 group

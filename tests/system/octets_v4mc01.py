@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] is as draft-kashyap-ipoib-ipv4-multicast-01 draws it. argv[3] are
-the MLIDs of a group, of all-systems and of the broadcast group; argv[4] has pairs GROUP=INDEX: what must have been sent to GROUP by this one
-of the MLIDs. argv[5], if present, is the subnet number of the link, whose groups then have scope 14.
+Checks that every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form that
+draft-kashyap-ipoib-ipv4-multicast-01 specifies. M1, M2, ... are clauses of CONFORMANCE.md. argv[3] has the MLIDs of a group, of the
+all-systems group and of the broadcast group. argv[4] has pairs GROUP=INDEX: a packet to GROUP must have been sent to the MLID with this
+index. argv[5], if present, is the subnet number of the link, whose groups then have scope 14.
 """
 import ipaddress
 import sys
@@ -24,7 +25,7 @@ def mgid(kind, ip):
 
 
 def check(p, raw, seen):
-    """Returns 1 for a unicast."""
+    """Checks one packet. Returns 1 if it is a unicast, otherwise 0."""
     kind, reserved = unpack_from(">HH", p.payload)
     assert kind in (0x0800, 0x0806, 0x8035, 0x86DD) and reserved == 0, raw.hex()
     assert p.pkey == 0xFFFF and p.qkey == qkey

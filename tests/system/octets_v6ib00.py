@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] is as draft-kashyap-ipoib-ipv6-over-ib-00 draws it. argv[3] is
-the port's GID.
+Checks that every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form that
+draft-kashyap-ipoib-ipv6-over-ib-00 specifies. argv[3] is the port's GID. V1, V2, ... are clauses of CONFORMANCE.md.
 """
 import ipaddress
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The parameters of the driver of 2002 (H15, H17, H34), in the file and on the command line, which has precedence over
-# the file (H29).
+# The parameters of intel-ipoib-linux-hld-2002 (rows H15, H17 and H34 of CONFORMANCE.md), in the configuration file and on
+# the command line, which has precedence over the file (H29).
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 2 1 >"$work/lab.topo"
@@ -30,15 +30,15 @@ check "ping" reaches4 1 2
 watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" and .layer == \"watchdog\" and .counter == \"$2\").value] | add // 0"; }
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
-# The TAP is not read while 20 or more packets wait. Packets that waited for a path or a group may be added, but not
-# 200 pings.
+# With sq-depth = 20, the TAP is not read while 20 or more packets wait. Packets that waited for a path or a group may come
+# in addition, but not all of 200 pings.
 full() {
 	local n
 	n=$(queued h1)
 	x h1 ping -n -q -i 0.002 -c 200 -W 1 10.4.0.2 >/dev/null
 	[ "$n" -ge 20 ] && [ "$n" -lt 60 ] && equal "$n" "$(queued h1)"
 }
-idle_loop() { # the instance uses less than a quarter of a processor
+idle_loop() { # succeeds if the instance uses less than a quarter of a processor
 	local before after
 	before=$(lab_cpu_ns)
 	sleep 1

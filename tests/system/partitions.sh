@@ -30,7 +30,7 @@ END
 } >"$work/lab.conf"
 lab_up
 
-reach() { # PAIR...: the hosts of each pair reach each other by IPv4, IPv6 and ARP
+reach() { # PAIR...: succeeds if the hosts of each pair reach each other by IPv4, IPv6 and ARP
 	local p a b
 	for p; do
 		a=${p%-*} b=${p#*-}
@@ -39,18 +39,18 @@ reach() { # PAIR...: the hosts of each pair reach each other by IPv4, IPv6 and A
 	done
 }
 
-apart() { # A B: they do not reach each other by ARP, IPv4 or IPv6
+apart() { # A B: succeeds if hosts A and B do not reach each other by ARP, IPv4 or IPv6
 	refuse 1 'Received 0 response' x h$1 arping -c 1 -w 1 -I uib1 10.5.0.$2 || return 1
 	refuse 1 ' 0 received|100% packet loss' x h$1 ping -n -c 2 -i 0.1 -W 1 10.5.0.$2 || return 1
 	refuse 1 ' 0 received|100% packet loss' x h$2 ping -n -6 -c 2 -i 0.1 -W 1 fd05::$1
 }
 
-pkey_drops() { # HOST: number of packets that its HCA dropped because of their P_Key
+pkey_drops() { # HOST: print the number of packets that HOST's HCA dropped because of their P_Key
 	u -j stats show | jq "[.stats[] | select(.counter | test(\"pkey\")) |
 		select(.object | test(\"Hca$1\")) | .value] | add // 0"
 }
 
-more() { # BEFORE AFTER
+more() { # BEFORE AFTER: succeeds if AFTER is larger
 	echo "before $1, after $2"
 	[ "$2" -gt "$1" ]
 }
@@ -68,7 +68,7 @@ group_apart() { # SENDER MEMBER OUTSIDER
 		bx h$h "$mcast" sniff uib1 239.9.9.9 7100 >"$f.sniff$h"
 		eventually 5 has "$f.recv$h" ready && eventually 5 has "$f.sniff$h" ready || return 1
 	done
-	eventually 10 arrives $1 $2 && reaches4 $1 $3 || return 1 # what was sent before the answer to a ping has arrived
+	eventually 10 arrives $1 $2 && reaches4 $1 $3 || return 1 # packets that were sent before the ping was answered have arrived, or were dropped
 	equal 0 "$(cat "$f.recv$3" "$f.sniff$3" | grep -vc ready)"
 }
 

@@ -3,8 +3,8 @@
  * Uses the functions of libuipoib-path as a program would.
  *
  *	path_client block ADDRESS [IF@HOST]	print the 72 octets of the answer, or the error
- *	path_client nonblock ADDRESS		the same without waiting inside a call
- *	path_client callback ADDRESS
+ *	path_client nonblock ADDRESS		print the same without waiting inside a call
+ *	path_client callback ADDRESS		print the same, by a callback
  *	path_client threads ADDRESS ADDRESS	two threads ask by one handle, and a third one takes callbacks
  *	path_client crowd ADDRESS COMMAND	run the command while more questions wait than the instance has room for
  *	path_client open ADDRESS		print the error of ipoib_path_open()
@@ -72,7 +72,7 @@ static int nonblock(struct ipoib_path *p, const char *text)
 
 	if (status != EAGAIN)
 		fail("the first call knows the answer");
-	/* Calling again for the same address sends no second question. */
+	/* A call for the same address, before the answer has come, sends no second question. */
 	while ((status = ipoib_path_query(p, &info, IPOIB_PATH_NONBLOCK)) == EAGAIN)
 		await(p);
 	if (!status && ipoib_path_query(p, &info, IPOIB_PATH_NONBLOCK) != 0)
@@ -81,7 +81,7 @@ static int nonblock(struct ipoib_path *p, const char *text)
 }
 
 struct seen {
-	bool inside; /* the call has not returned yet */
+	bool inside; /* true while ipoib_get_path() has not returned */
 	int calls, status;
 	struct ipoib_path_info *info;
 };
@@ -124,7 +124,7 @@ static int callback(struct ipoib_path *p, const char *text)
 	await_call(p, &s);
 	if (s.info != &info)
 		fail("another structure");
-	/* Once: nothing more comes. */
+	/* The callback must be called only once. */
 	if (poll(&fd, 1, 300) != 0 || ipoib_path_dispatch(p) != 0 || s.calls != 1)
 		fail("a second call");
 	return print(-s.status, &info);
@@ -160,7 +160,7 @@ static void *taker(void *arg)
 		struct seen s = { 0 };
 
 		if (!ipoib_get_path(j->path, &info, called, &s))
-			continue; /* known from the round before */
+			continue; /* the path is known from the round before, so no callback comes */
 		await_call(j->path, &s);
 		if (s.status || memcmp(info.dest_gid, j->first.dest_gid, 16))
 			fail("a callback got another answer");
@@ -232,7 +232,8 @@ static void counted(int status, struct ipoib_path_info *info, void *context)
 }
 
 /*
- * Ask more questions than the instance has places for clients. It serves commands meanwhile, and each question ends.
+ * Ask more questions than the instance has room for. Meanwhile the instance must serve commands, and each question must
+ * end with an answer or an error.
  */
 static int crowd(const char *text, const char *command)
 {

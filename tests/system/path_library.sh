@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# libuipoib-path, the path query of the driver of 2002 (H32, H33). h1 is on two partitions. h2 and h3 have addresses that the
-# configuration does not know, so they have to be resolved.
+# libuipoib-path, the path query of intel-ipoib-linux-hld-2002 (rows H32 and H33 of CONFORMANCE.md). h1 is on two partitions. h2
+# and h3 have addresses that the configuration does not contain, so they have to be resolved.
 . "$(dirname "$0")/lib.sh"
 need ping ip python3
 repo=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,14 +26,14 @@ x h3 ip addr add 10.5.0.78/24 dev uib1
 x h1 ip route add 10.9.0.0/16 via 10.4.0.77
 client() { x h1 "$TOOLS/path_client" "$@"; }
 
-# field OFFSET LENGTH HEX: octets of an answer
+# field OFFSET LENGTH HEX: print these octets of an answer
 field() { echo "${3:$((2 * $1)):$((2 * $2))}"; }
-gid_of() { # HOST: the GID of its port in hexadecimal digits
+gid_of() { # HOST: print the GID of HOST's port in hexadecimal digits
 	python3 -c 'import ipaddress, sys; print(ipaddress.ip_address(sys.argv[1]).packed.hex())' \
 		"$(u -j link show dev "uib0@$1" | jq -r '.link[0].gid')"
 }
 lid_of() { printf '%04x' "$(u -j link show dev "uib0@$1" | jq -r '.link[0].lid')"; }
-is_path_to() { # HEX HOST PKEY: the answer is the path from h1 to HOST
+is_path_to() { # HEX HOST PKEY: succeeds if the answer is the path from h1 to HOST
 	equal 144 ${#1} && equal "$(gid_of "$2") $(gid_of h1)" "$(field 18 16 "$1") $(field 34 16 "$1")" &&
 		equal "$(lid_of "$2") $(lid_of h1)" "$(field 50 2 "$1") $(field 52 2 "$1")" && equal "$3" "$(field 60 2 "$1")" &&
 		equal 00000000 "$(field 56 4 "$1")"
@@ -54,12 +54,12 @@ check "an IPv6 address" is_path_to "$(client block fd04::77)" h2 ffff
 check "the interface follows from the route: another partition" is_path_to "$(client block 10.5.0.78)" h3 8001
 check "beyond a gateway the path is the gateway's" is_path_to "$(client block 10.9.8.7)" h2 ffff
 check "an interface that the program names" is_path_to "$(x h1 "$TOOLS/path_client" block 10.5.0.78 uib1@h1)" h3 8001
-client_of() { # USER: who asks for a path, although the variable names the folder of root's sockets
+client_of() { # USER: ask for a path as USER, with the environment variable that names the folder of root's sockets
 	local dir
 	dir=$(dirname "$(find /run/uipoib "${XDG_RUNTIME_DIR:-/nonexistent}" -name "$inst.sock" 2>/dev/null | head -1)")
 	UIPOIB_RUNTIME_DIR=$dir UIPOIB_NAME=$inst setpriv --reuid "$1" --clear-groups -- "$TOOLS/path_client" open 10.4.0.2
 }
-says() { # TEXT CMD...: it fails with this output
+says() { # TEXT CMD...: succeeds if the command fails with this output
 	local out
 	out=$("${@:2}") && return 1
 	equal "$1" "$out"
@@ -82,7 +82,7 @@ check "H33: its status is -ENXIO where nobody has the address" says ENXIO client
 check "threads share a handle" client threads 10.4.0.77 10.5.0.78
 check "after fork, parent and child use it" is_path_to "$(client fork 10.4.0.77)" h2 ffff
 
-# --- many
+# --- many questions at a time
 check "many questions that wait keep no command out" client crowd 10.4.0.95 "'$UIPOIB' link show >/dev/null"
 
 # --- the command
@@ -90,7 +90,7 @@ resolves() { equal "$(gid_of h2)" "$(field 8 16 "$(record "$1")")"; }
 x h1 ip neigh flush all
 check "uipoib path get resolves an address, too" resolves 10.4.0.77
 check "nobody has it" refuse 1 'address 10.4.0.96: nobody on the link has it' u path get 10.4.0.96 dev uib0@h1
-same_in_both() { # ADDRESS: the command and the function know the same path
+same_in_both() { # ADDRESS: succeeds if `path get` and the library return the same path
 	equal "$(client block "$1" | cut -c37-)" "$(python3 - "$(record "$1")" <<-'END'
 		import sys
 		r = bytes.fromhex(sys.argv[1])
@@ -109,7 +109,7 @@ in_host() { equal '"uib0" "h2"' "$(x h2 "$UIPOIB" -j path get 10.4.0.3 | jq -c '
 check "in a host the route of that host counts" in_host
 check "a GID" u path get "$(u -j link show dev uib0@h3 | jq -r '.link[0].gid')" dev uib0@h1
 
-# --- installed, as a program finds it
+# --- a program that is built with the installed library
 make -s -C "$repo" O="${UIPOIB%/*}" install DESTDIR="$work/root" PREFIX=/usr
 lib=$work/root/usr/lib
 check "installed: shared and static library, header, pkg-config, manuals" test -f "$lib/libuipoib-path.so.0" -a -h "$lib/libuipoib-path.so" -a \

@@ -5,10 +5,10 @@
  * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file;
  * both CRCs are computed bit by bit from their polynomials. Prints a summary:
  *
- *	pcap_check FILE		exit status 1 if anything is wrong, after a line for each
+ *	pcap_check FILE		prints a line for each error; the exit status is 1 if there is one
  *
- * It also proves that it can fail: in every packet it flips one bit that the CRCs cover, and the
- * CRCs must differ then.
+ * The program also proves that it can fail. In every packet it flips one bit that the CRCs cover,
+ * after which the CRCs must differ.
  */
 
 #include <pcap/pcap.h>

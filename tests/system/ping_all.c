@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Asks many addresses at once until each has answered, and answers the hosts that ask it:
+ * Sends questions to many addresses at once until each has answered, and answers the questions of other hosts:
  *
- *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and goes on answering until SIGTERM. Exit
- *					status 1 if some did not within SECONDS; their addresses are printed
+ *	ping_all SECONDS ADDRESS...	prints "all" when all have answered, and continues to answer until SIGTERM. If some
+ *					do not answer within SECONDS, prints their addresses and ends with status 1
  *
  * Hundreds of hosts on one machine run this program at the same time, and each of them receives the ARP requests of
  * all others. So only a few addresses are asked at a time, fewer while answers are missing, and an address is asked
- * again after 1, 2, 4, then 8 s. The requests are sent by UDP, because Linux sends all echo replies of ICMP by one
+ * again after 1, 2, 4, then 8 s. The questions are sent by UDP, because Linux sends all echo replies of ICMP by one
  * socket per processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a
  * busy machine, the kernel drops those of all other programs.
  */
@@ -56,7 +56,7 @@ static void end(int sig)
 	ended = 1;
 }
 
-/* A datagram between two hosts, in the octet order of the machine. An answer differs from its question only in .answer. */
+/* A datagram. Both hosts are on one machine, so it has the machine's byte order. An answer differs from its question only in .answer. */
 struct message {
 	uint32_t answer, index;
 };

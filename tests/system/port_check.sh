@@ -30,8 +30,7 @@ END
 } >"$work/lab.conf"
 lab_up
 
-# port PLACE [WORD...]: run the check at the port of PLACE; its report goes to $work/report, and its findings to the
-# output
+# port PLACE [WORD...]: run `uipoib check` at the port of PLACE; write its report to $work/report, and print its findings
 port() {
 	local status
 	x "$1" "$UIPOIB" -j check umad0 "${@:2}" >"$work/report"
@@ -40,7 +39,7 @@ port() {
 	return $status
 }
 healthy() { port "$@" && jq -e '.check | .faults == 0 and .notes == 0 and (.findings | length) == 0 and .requests.lost == 0' "$work/report" >/dev/null; }
-# only KIND SEVERITY STATUS PLACE [WORD...]: the check ends with STATUS, has this finding, and has no finding of
+# only KIND SEVERITY STATUS PLACE [WORD...]: succeeds if the check ends with STATUS, has this finding, and has no finding of
 # another kind
 only() {
 	local kind=$1 severity=$2 want=$3 status
@@ -49,7 +48,7 @@ only() {
 	status=$?
 	equal "$want" $status && jq -e --arg k "$kind" --arg s "$severity" '.check.findings | length > 0 and all(.kind == $k and .severity == $s)' "$work/report" >/dev/null
 }
-# finds KIND PLACE [WORD...]: the check ends with 1 and has this fault, perhaps together with other faults
+# finds KIND PLACE [WORD...]: succeeds if the check ends with 1 and has this fault, alone or with other faults
 finds() {
 	local kind=$1 status
 	shift
@@ -61,7 +60,7 @@ gid() { x "$1" cat /sys/class/infiniband/uipoib0/ports/1/gids/0; }
 gid1=$(gid h1) gid2=$(gid h2) gid3=$(gid h3) gid4=$(gid h4)
 patch() { x "$1" python3 tests/interop/smp_patch.py 0 0x15 1 "${@:2}"; } # Set(PortInfo) of the own port
 
-# --- nothing is wrong
+# --- ports without a fault
 
 for p in h1 h2 h3 h4 Switch1 Switch2 Switch3; do
 	check "$p: nothing is found" eventually 10 healthy $p # an answer may be late on a busy machine
@@ -105,7 +104,7 @@ check "it has none" eventually 10 only no-lid fault 1 h2
 check "h3 loses the LID of the manager" patch h3 18=0 19=0 32=0 33=0
 check "it has no manager" eventually 10 only no-sm fault 1 h3
 
-# --- words that are wrong
+# --- wrong arguments
 
 check "a port that is not there" refuse 3 'umad7: no such port' x h1 "$UIPOIB" check umad7
 check "no port" refuse 2 'port: missing' x h1 "$UIPOIB" check

@@ -16,14 +16,14 @@ chmod 666 "$secret"
 one() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 daemon_of() { cat "/proc/$1/task/"*/children | awk '{ print $1 }'; }
 status() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
-# denied PID ERRNO... CALL ARG...: this call in the process fails with one of the errors
+# denied PID ERRNO... CALL ARG...: succeeds if this call in the process fails with one of the errors
 denied() {
 	local pid=$1 want=$2 got
 	shift 2
 	got=$("$inject" "$pid" "$@") || return 1
 	[[ " $want " == *" $got "* ]] || { echo "$* returned $got, expected $want"; return 1; }
 }
-attack() { # PID WHO
+attack() { # PID WHO: make system calls in process PID that WHO, the daemon of this situation, must not be allowed to make
 	local d=$1 who=$2
 	check "$who: system calls are injected" equal "$d" "$("$inject" "$d" getpid)"
 	check "$who: cannot become root" denied "$d" "-1" setresuid 0 0 0
@@ -123,7 +123,7 @@ kill -INT "$lab_pid"
 { wait "$lab_pid"; } 2>/dev/null
 lab_pid=
 
-# --- as a user without rights, and as root of a container that has no other user
+# --- as a user without privileges, and as root of a container that has no other user
 chmod 755 "$work"
 cp "$UIPOIB" "$work/uipoib.user"
 # Commands run as uid 1001, and as root of a user namespace that has only this user
@@ -150,7 +150,7 @@ for who in user container; do
 	check "$who: it is in a user namespace of its own" not equal "$(readlink /proc/self/ns/user)" "$(readlink "/proc/$daemon/ns/user")"
 	check "$who: its root directory is empty" equal "" "$(ls -A "/proc/$daemon/root/")"
 	attack "$daemon" "daemon of $who"
-	kill -TERM "$lab_pid" # a job of a script ignores SIGINT, and so does the command of `run`
+	kill -TERM "$lab_pid" # SIGTERM, because background jobs of a script ignore SIGINT, and so does the command of `run`
 	{ wait "$lab_pid"; } 2>/dev/null
 	lab_pid=
 	no_socket() { equal "" "$(find "$work/run" -type s)"; }

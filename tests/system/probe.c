@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps traffic flowing in both directions, and records when it flowed.
+ * Sends traffic in both directions all the time, and records the times at which it arrived.
  *
  *	probe PORT IFNAME LOG IPV4_PEER IPV6_PEER
  *
- * Sends a datagram every 50 ms to both addresses of the other end, where the same program runs, and to a group. Each datagram
- * has the numbers of the last ones received from the other end, by kind: 4, 6 or m (group). When the other end confirms a new
- * number, a line "TIME KIND" goes to LOG: both directions worked at that time of this end's clock. Interfaces may come and go.
- * tests/interop/linux/probe_judge.py reads LOG.
+ * Every 50 ms the program sends a datagram to both addresses of the other end, where the same program runs, and to a group. Each
+ * datagram has the numbers of the last datagrams that were received from the other end, for each kind: 4, 6 or m (group). When
+ * the other end confirms a new number, both directions have worked, and a line "TIME KIND" with the time of this end's clock is
+ * written to LOG. Interfaces may appear and disappear. tests/interop/linux/probe_judge.py reads LOG.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -42,7 +42,7 @@ struct probe {
 	struct sockaddr_in peer4, group;
 	struct sockaddr_in6 peer6;
 	int sock4, sock6, member;
-	unsigned int ifindex; /* of the interface that has joined */
+	unsigned int ifindex; /* index of the interface that has joined the group */
 	uint64_t seq, first;
 	uint64_t got[KINDS]; /* highest number received from the other end */
 	uint64_t known[KINDS]; /* highest of our numbers that the other end has received */
@@ -92,7 +92,7 @@ static void join(struct probe *p)
 		p->ifindex = index;
 }
 
-/* A datagram may be lost, for example because there is no way now. This loss is the result to measure. */
+/* A datagram may be lost, for example because there is no route now. The program measures just these losses. */
 static void transmit(struct probe *p)
 {
 	struct msg m = { .run = p->first, .seq = ++p->seq };

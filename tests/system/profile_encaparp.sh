@@ -43,7 +43,7 @@ check "and IPv6" flow 5302 fd04::3 -n 4M
 check "UDP" flow 5303 10.4.0.3 -u -b 20M -n 1M
 
 listens() { grep -q ^ready "$work/recv.$1"; }
-hears() { # GROUP PORT MGID: h2 and h3 join, and receive the multicast that h1 sends
+hears() { # GROUP PORT MGID: succeeds if h2 and h3 join the group, and receive the multicast that h1 sends
 	local h
 	for h in h2 h3; do
 		bx $h "$mcast" recv uib0 "$1" "$2" >"$work/recv.$h"
@@ -65,7 +65,7 @@ ra_above() { advertised_mtu 4096 2044 && advertised_mtu 2045 2044; }
 check "P9: an MTU in an advertisement makes it less" ra_within
 check "P10: a larger one is ignored" ra_above
 check "and is in the log" eventually 5 grep -q 'router advertisement with MTU 4096, more than the link.s 2044: ignored' "$work/lab.log"
-manual() { # as a DHCP client sets the MTU that it was given
+manual() { # set the MTU of the TAP, as a DHCP client does with an MTU from its lease
 	x h1 ip link set uib0 mtu 1400 && advertised_mtu 1500 1400 && ping_to h1 10.4.0.2 -M "do" -s 1372 &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M "do" -s 1373 10.4.0.2 && x h1 ip link set uib0 mtu 2044
 }

@@ -38,7 +38,7 @@ check "two hosts reach each other over the device of a partition" eventually 10 
 check "and over the default partition" eventually 10 reaches h1 10.4.0.3
 check "and a host of rfc4391" eventually 10 reaches h4 10.4.0.1
 
-resolve() { # HOST DEVICE OTHER: HOST resolves the address of OTHER in IPv4, and asks everybody in IPv6
+resolve() { # HOST DEVICE OTHER: HOST resolves the IPv4 address of OTHER, and pings all nodes by IPv6
 	x "$1" ip neigh flush dev "$2" && reaches "$1" "$3" && reaches "$1" "ff02::1%$2"
 }
 octets() { # PKEY DEVICE
@@ -65,7 +65,7 @@ check "h1 and h3 exchange datagrams all the time" probe_start h1 h1 h3 10.4.0.3
 check "h4 and h2, too" probe_start h4 h4 h2 10.4.0.2
 timeout 3000 "$UIPOIB" -j monitor >"$work/monitor" 2>&1 &
 monitor=$!
-# An event is there when the monitor is connected
+# connected: cause an event, and succeed if the monitor has shown one, because it is connected then
 connected() { u fabric sweep && [ -s "$work/monitor" ]; }
 check "a monitor" eventually 10 connected
 event() { grep '"interface"' "$work/monitor" | grep "\"$1\"" | grep -q "\"$2\""; }
@@ -102,7 +102,7 @@ check "which nobody waits for, either" u wait --timeout $patience
 parts "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
 check "they get a device when one is free" eventually 20 has h2 "ib0_1_16 ib0_1_17 ib0_1_7fff "
 
-# --- a user of the host changes the devices
+# --- an administrator of the host changes the devices
 x h1 ip link set ib0_1_16 down
 x h1 ip link set ib0_1_16 name blue0
 x h1 ip link del ib0_1_17
@@ -125,7 +125,7 @@ check "and it goes" eventually 20 has h1 "ib0_1_14 ib0_1_7fff "
 check "traffic on another partition lost nothing" probe_lost_nothing h1
 check "nor did that of h4" probe_lost_nothing h4
 
-# --- the end, in the middle of a change
+# --- the instance ends in the middle of a change
 parts "$red" "$blue"
 parts "$(member 21 ', ipoib')" "$(member 22 ', ipoib')"
 check "stop in the middle" lab_down
@@ -141,8 +141,8 @@ stable() { x h2 ip -6 addr show dev ib0_1_14 scope link | grep -q stable-privacy
 check "the device of a P_Key has a stable identifier" eventually 10 stable
 check "which a process of its own wrote" test -n "$(one uipoib-writer)"
 
-# --- an attacker who has taken over the daemon sends requests to its helper: h1 has TAPs 1 to 8, h2 9 to 11, h3 12 to
-# 19, and uib0 of h4 is 20
+# --- an attacker who has taken over the daemon sends requests to its helper. The numbers of the TAPs are 1 to 8 for h1, 9 to 11
+# for h2, 12 to 19 for h3, and 20 for uib0 of h4
 daemon=$(cat /proc/"$lab_pid"/task/*/children | awk '{ print $1 }')
 refused() { equal "$1" "$("$TOOLS/inject" "$daemon" "${@:2}")"; }
 check "an attacker has no device of a name that means something" refused -1 place 1 8 eth0

@@ -44,7 +44,7 @@ listens() { grep -q ^ready "$work/recv.$1"; }
 for h in h2 h3; do
 	bx $h "$mcast" recv uib0 239.9.8.5 5000 >"$work/recv.$h"
 done
-heard() { # FROM: h2 and h3 receive the multicast that FROM sends
+heard() { # FROM: succeeds if h2 and h3 receive the multicast that FROM sends
 	x "$1" "$mcast" send uib0 239.9.8.5 5000 1 "$1" && within 5 grep -q "^$1" "$work/recv.h2" && within 5 grep -q "^$1" "$work/recv.h3"
 }
 check "h2 and h3 join a group" eval 'eventually 10 listens h2 && eventually 10 listens h3'

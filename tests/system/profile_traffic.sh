@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# The features of a TAP besides addresses work on each link profile: segmentation and coalescing of TCP, stations with
-# their own queue pairs, and DHCP with unmodified Ethernet programs. v6ib00 carries IPv6 only, so DHCP for IPv4 is not
-# tested with it.
+# Segmentation and coalescing of TCP, stations with their own queue pairs, and DHCP with unmodified Ethernet programs work
+# with each link profile. v6ib00 carries IPv6 only, so it is not tested with DHCP for IPv4.
 #
 #	m1		h2, dhcpd
 #	 | macvlan	 |
@@ -33,7 +32,7 @@ conf_of() { # PROFILE
 	done
 }
 
-flow() { # ADDRESS: TCP from h1 to h2, in super-frames on both sides
+flow() { # ADDRESS: succeeds if TCP from h1 to h2 travels in super-frames on both TAPs
 	local server status segments coalesced
 	segments=$(counter "$dev@h1" tx_segments) coalesced=$(coalesced)
 	bx h2 iperf3 -s -1 --forceflush >"$work/iperf.server" 2>&1
@@ -44,10 +43,10 @@ flow() { # ADDRESS: TCP from h1 to h2, in super-frames on both sides
 	echo "segments: $segments before, $(counter "$dev@h1" tx_segments) now; coalesced: $coalesced before, $(coalesced) now"
 	[ $status = 0 ] && [ "$(counter "$dev@h1" tx_segments)" -gt $((segments + 5000)) ] && [ "$(coalesced)" -gt $((coalesced + 5000)) ]
 }
-# coalesced: print the number of packets that did not become a frame of their own at h2
+# coalesced: print the number of packets that were coalesced with other packets at h2
 coalesced() { echo $(($(counter "$dev@h2" rx_packets) - $(counter "$dev@h2" rx_frames))); }
 
-station() { # ADDRESS...: m1 behind h1 has a queue pair of its own, and h2 reaches it
+station() { # ADDRESS...: succeeds if m1 behind h1 has its own queue pair, and h2 reaches m1 at these addresses
 	local a
 	macvlan_station m1 h1 11 52:54:00:00:00:11 || return 1
 	for a; do

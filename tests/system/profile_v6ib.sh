@@ -37,7 +37,7 @@ listens() { grep -q ^ready "$work/recv.$1"; }
 for h in h2 h3; do
 	bx $h "$mcast" recv uib0 ff15::1:2:3 5000 >"$work/recv.$h"
 done
-heard() { # FROM: h2 and h3 receive the multicast that FROM sends
+heard() { # FROM: succeeds if h2 and h3 receive the multicast that FROM sends
 	x "$1" "$mcast" send uib0 ff15::1:2:3 5000 1 "$1" && within 5 grep -q "^$1" "$work/recv.h2" && within 5 grep -q "^$1" "$work/recv.h3"
 }
 group_is_there() { u -j fabric group show | jq -e --arg g "$1" '[.group[].mgid] | index($g)'; }
@@ -59,7 +59,7 @@ check "V10 V11 V14: the trace has the option in words" eventually 10 says
 ra_above() { advertised_mtu 1400 1400 && advertised_mtu 2048 2048 && advertised_mtu 4096 2048 && advertised_mtu 2049 2048; }
 check "V18: an MTU in an advertisement that exceeds the group's is ignored" ra_above
 
-of_eui64() { # PREFIX: the address of h1 with its EUI-64, whose u bit is set
+of_eui64() { # PREFIX: print the address of h1 that is made of its EUI-64, whose u bit is set
 	/usr/bin/python3 -c 'import ipaddress as i, sys
 print(i.ip_address(int(i.ip_address(sys.argv[1])) | int(i.ip_address(sys.argv[2])) & (1 << 64) - 1 | 2 << 56))' "$1" "$(link h1 gid)"
 }
@@ -72,8 +72,8 @@ check "and is reached by it" eventually 10 reached
 octets() { /usr/bin/python3 -B tests/system/octets_v6ib00.py "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
 check "V1 V2 V10 V14 V17 V22: every packet of h1 is as the draft draws it" eventually 10 octets # the capture has them soon
 
-# The administrator removes the group from the configuration, and the group ends with its last member. The link shows
-# this as its reason, and is up again when the group exists again.
+# The administrator removes the group from the partitions file, and the group ends with its last member. `link show` gives
+# this as the reason why the link is down. The link is up again when the group exists again.
 set_all() { local h; for h in 1 2 3; do x h$h ip link set uib0 "$1" || return 1; done; }
 group_is_gone() { u -j fabric group show | jq -e '[.group[].mgid] | index("ff12:3333::1") == null'; }
 printf 'Default=0x7fff, ipoib : ALL=full;\n' >"$work/without.conf"
@@ -82,7 +82,7 @@ check "the group is taken away" eval 'u fabric partitions "$work/without.conf" &
 check "V19: nobody creates it, and the link says so" eventually 30 down
 check "h4 has its link" x h4 cat /sys/class/net/uib0/carrier
 check "the group is there again" u fabric partitions "$work/v6ib00-partitions.conf"
-up_again() { # the kernel has removed the addresses of interfaces that were down
+up_again() { # add the IPv6 addresses, which the kernel removed when the interfaces went down, and ping
 	x h1 ip addr replace fd04::1/64 dev uib0 nodad && x h2 ip addr replace fd04::2/64 dev uib0 nodad && x h1 ping -n -q -c 1 -W 2 fd04::2
 }
 check "and the link" eventually 40 up_again

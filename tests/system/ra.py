@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Sends a router advertisement (RFC 4861, section 4.2) on uib0, of a router that is nobody's default.
+Sends a router advertisement (RFC 4861, section 4.2) on uib0. Its lifetime is 0, so no host uses the sender as its default router.
 
     ra.py mtu N             with the MTU N
     ra.py prefix P [P]...   with prefixes of 64 bits for autonomous configuration, valid for a day

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance under a service manager: `run` reports by the protocol of sd_notify(3) when all interfaces are up, why
-# they are not up, that it works, and that it ends. With --ready-fd it reports readiness to the reader of a pipe.
+# An instance runs under a service manager. By the protocol of sd_notify(3), `uipoib run` reports when all interfaces are
+# up, why they are not up, that the daemon works, and that it ends. With --ready-fd it reports to the reader of a pipe
+# when all interfaces are up.
 . "$(dirname "$0")/lib.sh"
 need python3 jq ip
 topo_ring 2 1 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 lines() { grep -c "$1" "$work/notify" || true; }
 
-# managed ADDRESS WATCHDOG_MS [ARG ...]: start the lab under a manager
+# managed ADDRESS WATCHDOG_MS [ARG ...]: start the lab under service_manager.py
 managed() {
 	rm -f "$work/notify"
 	python3 tests/system/service_manager.py "$1" "$work/notify" "$2" "$UIPOIB" run -c "$work/lab.conf" -n "$inst" "${@:3}" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
 }
-ended() { # the lab, by SIGTERM as a manager ends it
+ended() { # end the lab by SIGTERM, as a service manager does
 	kill -TERM "$lab_pid"
 	wait "$lab_pid"
 	local status=$?
@@ -32,7 +33,7 @@ more_than() { [ "$(lines WATCHDOG=1)" -gt "$1" ]; }
 check "WATCHDOG=1 again and again" eventually 30 more_than 3
 daemon=$(u -j instance show | jq '.instance[0].pid')
 kill -STOP "$daemon"
-silent() { # for three times the watchdog's time
+silent() { # succeeds if the service reports nothing for three times the watchdog's time
 	local before
 	before=$(lines WATCHDOG=1)
 	sleep 1.2
@@ -71,7 +72,7 @@ check "with CMD, too, and CMD has no NOTIFY_SOCKET" equal "$(printf 'none\n.')" 
 gone_reader() { "$UIPOIB" run -c "$work/lab.conf" -n "$inst" --ready-fd 3 3> >(:) -- true; }
 check "a reader that is gone does no harm" gone_reader
 
-# --- what makes no sense
+# --- wrong options and variables
 run_it() { "$UIPOIB" run -c "$work/lab.conf" -n "$inst" "$@"; }
 check "a descriptor that is not open" refuse 2 '--ready-fd 77: Bad file descriptor' run_it --ready-fd 77
 check "a descriptor that is none" refuse 2 "--ready-fd 'x'" run_it --ready-fd x

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A service manager for one service: gives it $NOTIFY_SOCKET and $WATCHDOG_USEC, and writes what it says, a line each.
+"""A service manager for one service. It sets $NOTIFY_SOCKET and $WATCHDOG_USEC for the service, and writes its messages to a file.
 
     service_manager.py ADDRESS LOG WATCHDOG_MS CMD [ARG ...]
 
-ADDRESS is a path, or '@' and an abstract name. Each line of LOG is an assignment as the service sent it, with blanks for line ends. SIGTERM is
-passed on; the exit status is that of CMD.
+ADDRESS is a path, or '@' and an abstract name. Each line of LOG is one message as the service sent it, with blanks for line ends. SIGTERM is
+passed on to CMD, and the exit status is that of CMD.
 """
 import os
 import signal
@@ -33,6 +33,6 @@ def listen():
 listener = threading.Thread(target=listen)
 listener.start()
 status = service.wait()
-s.shutdown(socket.SHUT_RD)          # the listener reads what was said before, and ends
+s.shutdown(socket.SHUT_RD)          # the listener reads the messages that have arrived, and ends
 listener.join()
 sys.exit(status)

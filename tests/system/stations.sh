@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Several stations behind one TAP: each has its own queue pair, and so its own link-layer address.
+# Several stations are behind one TAP. Each has its own queue pair, and therefore its own link-layer address.
 #
 #	s1  s2				m1  m2  m3
 #	 |  |    veth			 |   |   |    macvlan
@@ -40,19 +40,19 @@ enslave() { x h1 ip link set uib0 master br0; }
 
 # --- stations and hosts reach each other
 
-at() { # WHERE CMD...: run it at a station or a host
+at() { # WHERE CMD...: run the command at a station or a host
 	local w=$1
 	shift
 	case $w in h*) x "$w" "$@" ;; *) in_ "$w" "$@" ;; esac
 }
 
-pings() { # FROM TO OPTION...: TO is the last octet of the address
+pings() { # FROM TO OPTION...: station or host FROM pings the address whose last octet is TO
 	local from=$1 to=$2
 	shift 2
 	eventually 20 at "$from" ping -n -c 2 -i 0.02 -W 5 "$@" "10.4.0.$to" && eventually 20 at "$from" ping -n -6 -c 2 -i 0.02 -W 5 "$@" "fd04::$to"
 }
 
-everybody() { # each host and station reaches each address
+everybody() { # succeeds if each host and station reaches each address
 	local from to
 	for from in s1 s2 m1 m2 h1 h2; do
 		for to in 1 2 11 12 31 32; do
@@ -132,8 +132,8 @@ distinct_qpns() {
 check "a bridge with two stations behind h1" bridge_h1
 check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001
 check "s1 joins a group of IPv6" member early6 s1 e0 ff15::4:4 7002
-# The kernel of s1 reports a join twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11), and nothing shows when
-# it has sent the second report.
+# The kernel of s1 reports a join twice, up to a second apart (RFC 3376 §8.11, RFC 3810 §9.11). Nothing shows when it has
+# sent the second report, so wait for a fixed time.
 sleep 2.5
 check "the TAP becomes a port of the bridge" enslave
 check "s1 reaches h2 by IPv4 and IPv6" pings s1 2

@@ -3,8 +3,8 @@
 #define TESTS_SYSTEM_TAP_H
 
 /*
- * TAP for tools that test from outside: EXPECT() in functions, RUN() of each function in main(), which
- * ends with tap_end().
+ * The Test Anything Protocol for programs that test uipoib from outside. Functions use EXPECT(), and
+ * main() calls RUN() for each function, and tap_end() at its end.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib trace`: pings, connections, datagrams, resolution of addresses, paths and groups, on their way through a
+# `uipoib trace` shows pings, connections, datagrams, resolution of addresses, paths and groups on their way through a
 # fabric of three switches.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
@@ -13,8 +13,8 @@ conf_hosts 2 >"$work/lab.conf"
 lab_up
 check "hosts reach each other" eventually 15 no_tentative 2
 
-# traces STATUS PATTERN... -- WORD...: `uipoib trace WORD...` ends with this status, and its output matches all of
-# these patterns, one after the other. The host waits 2 s for an answer, so on a busy machine a trace may have to be repeated
+# traces STATUS PATTERN... -- WORD...: succeeds if `uipoib trace WORD...` ends with STATUS, and its output matches all
+# patterns, one after the other. The host waits 2 s for an answer, so on a busy machine a trace may have to be repeated
 traces() {
 	local status=$1 want=()
 	shift
@@ -26,7 +26,7 @@ traces() {
 	awk 'FNR == NR { want[n++] = $0; next } i < n && $0 ~ want[i] { i++ }
 		END { if (i < n) { print "expected, in this order: " want[i]; exit 1 } }' "$work/want" "$work/trace" || { cat "$work/trace"; return 1; }
 }
-serve() { # KIND PORT: a server at h2, until the script ends
+serve() { # KIND PORT: run a server at h2 until the script ends
 	bx h2 python3 -c '
 import socket, sys
 kind, port = sys.argv[1:]
@@ -78,7 +78,7 @@ check "no such port" refuse 2 "port '65536': expected" u trace h1 h2 udp 65536
 check "two of them" refuse 2 "'udp': unexpected" u trace h1 h2 arp udp 9
 check "join of a host" refuse 2 "join: 'h2' is no multicast address" u trace h1 h2 join
 check "a connection to a group" refuse 2 "'239.1.2.3' is a multicast address, expected ping, udp or join" u trace h1 239.1.2.3 tcp 80
-# --- the same way by the tables alone
+# --- `fabric route` shows the same way by the tables alone
 
 lid=$(u -j fabric port show Hca2/1 | jq '.port[0].lid')
 hops() { equal "$1" "$(u -j fabric route Hca1/1 Hca2/1 2>"$work/err" | jq -r '[.hop[] | .port + ">" + .peer] | join(" ")')"; }

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Both ends of flows whose senders give the kernel super-frames.
 
-    trains.py tcp-recv ADDRESS PORT OCTETS              one connection; fails unless OCTETS or more come as they were sent, and prints how many
-    trains.py tcp-send TO PORT OCTETS [FILE]            goes on, slower, until FILE exists, and prints how many octets it has sent
-    trains.py udp-recv ADDRESS PORT FRAMES COUNT SIZE   datagrams; fails unless all come, in order, each with its own length
-    trains.py udp-send TO PORT FRAMES COUNT SIZE        FRAMES super-frames of COUNT datagrams of SIZE octets, the last one shorter
+    trains.py tcp-recv ADDRESS PORT OCTETS              accepts one connection; fails unless OCTETS or more arrive unchanged, and prints their number
+    trains.py tcp-send TO PORT OCTETS [FILE]            sends OCTETS, then more at a lower rate until FILE exists, and prints their number
+    trains.py udp-recv ADDRESS PORT FRAMES COUNT SIZE   receives datagrams; fails unless all arrive, in order, each with its own length
+    trains.py udp-send TO PORT FRAMES COUNT SIZE        sends FRAMES super-frames of COUNT datagrams of SIZE octets, the last one shorter
 
-A receiver prints "ready" when it may be sent to.
+A receiver prints "ready" when its socket can receive.
 """
 import hashlib
 import itertools
@@ -29,7 +29,7 @@ PIECE = 1 << 16
 
 
 def text():
-    """The octets of a TCP flow, in pieces, without end."""
+    """Yields the octets of a TCP flow, in pieces, without end."""
     for at in itertools.count(0, PIECE):
         yield hashlib.shake_128(at.to_bytes(8, "big")).digest(PIECE)
 

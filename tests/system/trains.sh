@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# A super-frame crosses the fabric as one descriptor, and this is invisible in hosts and counters: octets and
-# datagrams arrive unchanged, even while captures, faults and traces begin and end during a flow, and the counters of
-# all ports count packets.
+# A super-frame crosses the fabric as one descriptor, and hosts and counters show no difference. Octets and datagrams
+# arrive unchanged, even if captures, faults and traces begin and end during a flow, and the counters of all ports count
+# packets.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -15,8 +15,8 @@ here=$PWD/tests/system/trains.py
 checker=$TOOLS/pcap_check
 topo_ring 2 3 >"$work/lab.topo"
 
-# flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all of it. $meddle runs
-# during the flow, and TCP goes on until it has ended.
+# flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all octets. The function $meddle
+# runs during the flow, and a TCP flow lasts until $meddle has ended.
 flow() {
 	local kind=$1 to=$2 port=$3 receiver meddler status until=()
 	rm -f "$work/meddled"
@@ -42,10 +42,10 @@ flow() {
 
 nothing() { :; }
 
-# filled FILE: a capture has more than 100 packets
+# filled FILE: succeeds if the capture has so many octets that it must have more than 100 packets
 filled() { [ "$(stat -c %s "$1")" -gt 300000 ]; }
 
-# Captures, a fault that loses packets, and traces begin and end. The first capture waits for the flow.
+# everything: captures, a fault that loses packets, and traces begin and end. The first capture waits for the flow.
 everything() {
 	local i
 	rm -f "$work"/[123].pcap
@@ -69,8 +69,9 @@ between() { # WHAT VALUE LEAST MOST
 	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || { echo "$1: $2, expected $3 to $4"; return 1; }
 }
 
-# 200 super-frames of 40 datagrams: 39 of 1400 octets and one of 77. The IP packets have 28 octets more; LRH, BTH and DETH, the
-# encapsulation and the ICRC have 36 octets, and the packets are padded to words of 4. Some MADs and neighbour messages may come in between.
+# packets: send 200 super-frames of 40 datagrams, 39 of 1400 octets and one of 77, and compare the counters of the ports on the way.
+# IP and UDP add 28 octets to a datagram. LRH, BTH, DETH, the encapsulation and the ICRC add 36 octets, and packets are padded to
+# words of 4 octets. Some MADs and neighbour messages may be counted, too.
 packets() {
 	local n=$((200 * 40)) words=$((200 * (39 * (1400 + 28 + 36) / 4 + (77 + 28 + 36 + 3) / 4))) p
 	counters "$work/before"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures round trips. Unlike those of ping, they do not depend on other network namespaces
+ * Measures round trips. Unlike ping, this program does not depend on the traffic of other network namespaces
  * (doc/platform/icmp-shared.c).
  *
  *	udp_echo serve PORT			send each datagram back; prints "ready", and ends by a signal

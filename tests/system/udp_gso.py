@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a link over UDP puts on the wire.
+"""Captures the datagrams of a link over UDP and reports them.
 
-    udp_gso.py DEVICE PORT IP_PORT   print "ready", capture until SIGTERM, then print what came as JSON
+    udp_gso.py DEVICE PORT IP_PORT   print "ready", capture until SIGTERM, then print a report as JSON
 
-Looked at are the datagrams that are sent out by DEVICE to PORT; each has to be one packet of doc/udp-link.md or empty. "flow" is a digest
-of the packets of IPoIB whose UDP datagrams go to IP_PORT, in order, without what differs from run to run: PSN, identification, source
-port, and checksums and CRCs over them. "not_behind" counts packets whose PSN does not follow that of an earlier one.
+The report is about the datagrams that leave by DEVICE to PORT. Each of them has to be empty, or one packet as doc/udp-link.md specifies it.
+"flow" is a digest of the packets of IPoIB that contain UDP datagrams to IP_PORT, in their order, without the fields that differ from run to
+run: PSN, identification, source port, and the checksums and CRCs over them. "not_behind" counts packets whose PSN is lower than that of an
+earlier packet.
 """
 import hashlib
 import json
@@ -33,7 +34,7 @@ def stop(*_):
 
 
 def datagrams(device, port):
-    """UDP payloads that leave by DEVICE, until SIGTERM and everything that was captured before"""
+    """Yields the UDP payloads that leave by DEVICE, until SIGTERM has come and all packets that were captured before it have been read."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))   # ETH_P_ALL, which sees what is sent
     s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
     s.bind((device, 3))

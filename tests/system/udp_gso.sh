@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A link over UDP sends runs of packets by UDP_SEGMENT. The peer sees no difference: every datagram on the wire is one
-# packet with right CRCs. The same packets are sent if the kernel refuses UDP_SEGMENT, which it does if the device's
-# MTU is smaller than the datagrams.
+# A link over UDP sends several packets by one call (UDP_SEGMENT). The peer sees no difference, because every datagram on
+# the wire is one packet with right CRCs. The same packets are sent if the kernel refuses UDP_SEGMENT, as it does when the
+# device's MTU is smaller than the datagrams.
 #
 #	h1 --- Switch1 7|==== UDP, w1 === w2 ====| h2		two processes in two network namespaces
 . "$(dirname "$0")/lib.sh"
@@ -37,12 +37,12 @@ lab_up
 ip netns exec far "$UIPOIB" run -c "$work/far.conf" -n "$far" >>"$work/far.log" 2>&1 &
 far_pid=$!
 
-sock() { # NAME: a counter of the sending end
+sock() { # NAME: print this counter of the sending end
 	u -j stats show | jq "[.stats[] | select(.layer == \"udp\" and .counter == \"$1\") | .value] | add // 0"
 }
 field() { u -j fabric udp show | jq -r ".udp[0].$1"; }
 
-# flow KIND ARG...: from h1 to h2, with the receiver's judgement
+# flow KIND ARG...: send a flow (trains.py) from h1 to h2; fails if the receiver fails
 flow() {
 	local receiver status
 	background "$UIPOIB" -n "$far" exec h2 python3 "$here/trains.py" "$1-recv" 10.4.0.2 "${@:2}" >"$work/receiver" 2>&1
@@ -56,7 +56,7 @@ flow() {
 }
 udp_flow() { flow udp 5400 20 40 1400; } # 20 super-frames of 39 datagrams of 1400 octets and one of 77
 
-# captured NAME: run the flow, and write the packets that are on the wire meanwhile to $work/NAME.json
+# captured NAME: run the flow, and write a report of the packets on the wire (udp_gso.py) to $work/NAME.json
 captured() {
 	local capture
 	python3 -B "$here/udp_gso.py" w1 5002 5400 >"$work/$1.json" 2>"$work/$1.err" &
@@ -81,7 +81,8 @@ sent_by_flow() {
 	echo "$packets packets, $msgs messages"
 	[ "$packets" -ge 800 ]
 }
-# less than a tenth as many messages as packets. Packets that others send meanwhile may be messages of their own
+# few_messages: succeeds if there were less than a tenth as many messages as packets. Each packet of other senders may have been a
+# message of its own
 few_messages() { sent_by_flow && [ $(((msgs - (packets - 800)) * 10)) -lt 800 ]; }
 as_many_messages() { sent_by_flow && equal "$packets" "$msgs"; }
 said() { grep -c 'udp link far: .*UDP_SEGMENT' "$work/lab.log"; }
@@ -92,7 +93,7 @@ check "the hosts reach each other" reaches4 1 2
 check "UDP_SEGMENT: few messages" few_messages
 check "the link shows it" equal "true true" "$(field gso) $(field gro)"
 check "TCP comes whole" flow tcp 5401 20000000
-# The kernel cuts before the device, so that the capture has the packets of the wire.
+# With the device's offload switched off, the kernel cuts messages before the device, so the capture has the packets of the wire.
 check "the device does not cut by itself" ethtool -K w1 tx-udp-segmentation off
 check "every datagram is one packet with right CRCs" captured with
 check "nothing was refused" equal "true 0 0" "$(field gso) $(sock gso_refused) $(said)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Links over UDP: hosts of different processes communicate like hosts of one process. Datagrams from other senders
+# Over links over UDP, hosts of different processes communicate like hosts of one process. Datagrams from other senders
 # than the peer are ignored. When one end is killed and started again, the link recovers.
 #
 #	h1 --- Switch1 --------- Switch2 --- h2		one process, with the SM; crc = lazy
@@ -63,13 +63,13 @@ where() { # HOST
 x() { "$UIPOIB" -n "$(where "$1")" exec "$@"; }
 bx() { background "$UIPOIB" -n "$(where "$1")" exec "$@"; }
 
-start() { # INSTANCE: its pid is pid[INSTANCE]
+start() { # INSTANCE: start this instance; its pid is pid[INSTANCE]
 	"$UIPOIB" run -c "$work/${1##*-}.conf" -n "$1" >>"$work/${1##*-}.log" 2>&1 &
 	pid[$1]=$!
 	eventually 10 u -n "$1" instance show >/dev/null
 }
 declare -A pid
-kill_all() { # PID: kill all its processes at once, as a crash of the machine does
+kill_all() { # PID: kill all processes of this instance at once, as a crash of the machine does
 	local p all
 	all=$(descendants "$1")
 	# shellcheck disable=SC2086
@@ -91,7 +91,7 @@ since() { echo $(($(date +%s%N) / 1000000 - $1)); }
 
 # --- traffic
 
-ping_all() { # OPTION...: ping between all hosts, by both families
+ping_all() { # OPTION...: ping between all hosts, by IPv4 and IPv6
 	local a b
 	for a in 1 2 3 4; do
 		for b in 1 2 3 4; do
@@ -115,7 +115,7 @@ iperf() { # FROM TO ADDRESS OPTION...: iperf3; the number of received datagrams 
 	jq '.end | .sum_received // .sum | .bytes' "$work/iperf.json" >"$work/got"
 }
 tcp() { iperf "$@" -n 20M && [ "$(cat "$work/got")" -gt 10000000 ]; }
-udp() { # 2000 datagrams or more (iperf3 3.18 sends more than -k says); none is lost apart from those that the link does not carry
+udp() { # FROM TO ADDRESS: send 2000 datagrams or more (iperf3 3.18 sends more than -k says); none may be lost, except those that TO's sockets had no room for
 	local late
 	late=$(late_datagrams "$2")
 	iperf "$@" -u -b 5M -l 1400 -k 2000 || return 1
@@ -125,7 +125,7 @@ udp() { # 2000 datagrams or more (iperf3 3.18 sends more than -k says); none is 
 }
 
 has() { grep -q "^$2" "$1"; }
-# listen GROUP PORT HOST...: start receivers at the members, and watch the interfaces of all others
+# listen GROUP PORT HOST...: start receivers at the members, and observe the interfaces of all other hosts
 listen() {
 	local group=$1 port=$2 h
 	shift 2
@@ -145,7 +145,7 @@ probe() { # SENDER GROUP PORT
 	sleep 0.05
 	for f in "$work"/mc.recv.*; do has "$f" probe || { echo "${f##*.} got no probe"; return 1; }; done
 }
-multicast() { # GROUP PORT SENDER MEMBER...: members get each datagram once, others none
+multicast() { # GROUP PORT SENDER MEMBER...: succeeds if members get each datagram once, and other hosts none
 	local group=$1 port=$2 from=$3 f
 	shift 3
 	listen "$group" "$port" "$@" && eventually 10 probe "$from" "$group" "$port" || return 1
@@ -190,7 +190,7 @@ check "it has a row in fabric show" equal "3 2" \
 	"$(u -j fabric show | jq -r '.fabric[0] | "\(.udp_links) \(.udp_links_up)"')"
 start "$third" # it comes up while the next checks run
 
-# --- uses that IP applications make of a link
+# --- traffic of applications
 
 check "ping, both families, all pairs" ping_all
 check "DF at the MTU, h1 to h3" df 1 3
@@ -227,7 +227,7 @@ if command -v tshark >/dev/null; then
 			awk '{ printf "%s%s %s %s", (NR == 1 ? "" : ","), $2, $3, $1 }')"
 	check "nothing is malformed" equal "" "$(shown -Y _ws.malformed)"
 fi
-each_pcap() { # The checker reads pcap
+each_pcap() { # check a capture of all links with pcap_check, which reads pcap only
 	u capture start "$work/ends.pcap" || return 1
 	x h3 ping -q -n -c 20 -i 0.01 -W 5 10.4.0.1
 	u capture stop "$(u -j capture show | jq '.capture[0].id')" && "$checker" "$work/ends.pcap" >"$work/seen" ||
@@ -241,7 +241,7 @@ clear_faults() {
 	local id
 	for id in $(u -j fabric fault show | jq '.fault[].id'); do u fabric fault del "$id" || return 1; done
 }
-fault() { # a fault "loss" drops the packets to h3; the far end drops and counts corrupted packets
+fault() { # a fault "loss" drops the packets to h3, and the far end drops and counts the packets that a fault "corrupt" has damaged
 	local before
 	u fabric fault add Switch1/7 loss 100% data && ! x h1 ping -q -n -c 2 -i 0.01 -W 1 10.4.0.3 || return 1
 	clear_faults && u fabric fault add Switch1/7 corrupt 100% data || return 1
@@ -250,7 +250,7 @@ fault() { # a fault "loss" drops the packets to h3; the far end drops and counts
 	clear_faults && reaches4 1 3
 }
 bad_vcrc() { u -n "$far" -j fabric udp show | jq '.udp[0].drops.bad_VCRC'; }
-corrupted() { # N: no ping is answered, and the far end has counted N packets or more
+corrupted() { # N: succeeds if no ping is answered and the far end has counted N packets or more
 	! x h1 ping -q -n -c 5 -i 0.01 -W 1 10.4.0.3 || { echo "a corrupted ping was answered" >>"$work/answered"; return 1; }
 	[ ! -e "$work/answered" ] && [ "$(bad_vcrc)" -ge "$1" ]
 }
@@ -272,7 +272,7 @@ sed -n '/SM.s first question/,/^The answer/p' doc/udp-link.md | grep -E '^    [0
 	python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' >"$work/smp.bin"
 far_port=$(link v4 .peer)
 far_port=${far_port##*:}
-strays() { # ADDRESS REASON: send such datagrams to both ends during a flow
+strays() { # ADDRESS REASON: send datagrams from ADDRESS, which is not the peer's, to both ends during a flow
 	local n before after downs
 	before=$(link v4 ".drops.$2") downs=$(link v4 .downs)
 	flow_start h3 h1 10.4.0.3 10.4.0.1 || return 1
@@ -291,8 +291,8 @@ before=$(smps)
 [ "$(wc -c <"$work/smp.bin")" = 290 ] || { echo "not ok - the packet of doc/udp-link.md has 290 octets"; failed=1; }
 check "1000 datagrams from another port in a flow: counted, and nothing else" strays 127.0.0.1 stray_port
 check "1000 from another address: the same" strays 127.0.0.2 stray_address
-# strays() has sent 400 whole SMPs to the far end, which must not count them. Its counter may grow by up to 100, because the
-# subnet manager's audit reads tables back during this time.
+# strays() has sent 400 whole SMPs to the far end, which must not process them. Its counter of SMPs may grow by up to 100, because
+# the subnet manager's audit reads tables back during this time.
 check "the SMPs in them were not seen by an HCA" eval '[ $(($(smps) - before)) -lt 100 ]'
 
 # --- another process takes the second free port
@@ -339,7 +339,7 @@ check "everything is as before" ping_all
 
 # --- configurations that cannot work
 
-bad() { # LINE of the udp-link, STATUS, MESSAGE
+bad() { # LINE STATUS MESSAGE: with this line in [udp-link], `run` must fail with the status and the message
 	sed "s|^listen = 127.0.0.1:5001|$1|" "$work/lab.conf" >"$work/bad.conf"
 	refuse "$2" "$3" u run -n "$inst-bad" -c "$work/bad.conf" -- true
 }

@@ -2,11 +2,11 @@
 
 /*
  * Tests that each operation on /dev/infiniband/umad0 and issm0 has the same result as with the
- * kernel's ib_umad. Runs with libuipoib-umad.so preloaded, on tests/interop/umad_server.py, whose
- * commands it sends.
+ * kernel's ib_umad. The program runs with libuipoib-umad.so preloaded, and sends commands to
+ * tests/interop/umad_server.py.
  *
- *	umad_client		all cases but the last
- *	umad_client gone	the server's end
+ *	umad_client		run all cases but the last one
+ *	umad_client gone	run the last case, in which the server ends
  */
 
 #include <arpa/inet.h>
@@ -423,7 +423,7 @@ static void t_copies(void)
 	close(fd);
 }
 
-/* Called after exec(), with an inherited descriptor that has agent 0. */
+/* The program executes itself with "inherited" and a descriptor that has agent 0. The descriptor must still work. */
 static int inherited(int fd)
 {
 	struct stat st;
@@ -744,7 +744,7 @@ static void t_gone(void)
 	EXPECT_ERR(open(UMAD, O_RDWR), ENODEV);
 	EXPECT_ERR(access("/sys/class/infiniband", F_OK), ENOENT);
 	EXPECT(terms == 0);
-	for (int i = 0; i < 40; i++) /* a program that ignores errors */
+	for (int i = 0; i < 40; i++) /* the library ends a program that ignores 32 errors in a row */
 		EXPECT_ERR(read(fd, &m, sizeof(m)), EIO);
 	EXPECT(terms == 1);
 }

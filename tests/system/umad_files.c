@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The files that libuipoib-umad.so makes appear below /sys/class/infiniband and /dev, by every function of the C
- * library that programs use for files. Runs on tests/interop/umad_server.py.
+ * Reads the files that libuipoib-umad.so shows below /sys/class/infiniband and /dev, by every function of the C library
+ * that programs use for files. tests/interop/umad_server.py serves them.
  */
 
 #include <dirent.h>
@@ -24,7 +24,7 @@
 
 static const char *volatile nowhere;
 
-/* Returns whether the descriptor's content is @want. */
+/* Tell whether the file that the descriptor refers to has the content @want. Closes the descriptor. */
 static int content_is(int fd, const char *want)
 {
 	char buf[100];
@@ -34,7 +34,7 @@ static int content_is(int fd, const char *want)
 	return n == (ssize_t)strlen(want) && memcmp(buf, want, (size_t)n) == 0;
 }
 
-/* All names of the directory in their order, joined. */
+/* Return all names of the directory in their order, joined. */
 static const char *names(DIR *d)
 {
 	static char ret[2000];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	umad_random N SEED	N rounds, each with random calls of all kinds, against the server
- *	tests/interop/umad_server.py
+ *	umad_random N SEED	make N rounds of random calls of all kinds, with tests/interop/umad_server.py as the server
  *
- * SEED is this program's; the server has another one. The server's messages are random, too. Whatever a message
- * contains, the calls must return, nothing may be written outside of their buffers, and no descriptor may be lost.
+ * The server's messages are random, too, from a seed of its own. Whatever a message contains, the calls must return,
+ * write only to their buffers, and lose no descriptor.
  */
 
 #include <dirent.h>

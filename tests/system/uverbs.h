@@ -27,7 +27,7 @@ enum { WC_LOC_PROT_ERR = 4, WC_WR_FLUSH_ERR = 5 };
 enum { SEND_SIGNALED = 2, SEND_INLINE = 8 };
 enum { ACCESS_LOCAL_WRITE = 1 };
 
-/* uverbs_write() - Give one command, with room for @resp_len octets of response */
+/* uverbs_write() - Write one command, with room for @resp_len octets of response */
 static inline int uverbs_write(int fd, uint32_t command, const void *body, size_t len,
 			       size_t resp_len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* A program that tries to use memory to which it has no right */
+/* This program tries to use memory to which it has no right. */
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ static void bounds(void)
 	close_rig();
 }
 
-/* Another process registers a region and passes its key to this process */
+/* Another process registers a region and passes its key to this process, which must not be able to use it. */
 static void other_process(void)
 {
 	int tell[2], end[2];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tries to use objects that do not exist, to make requests without the privilege for them, and to
- * make more objects than a process may have
+ * This program tries to use objects that do not exist, to make requests without the privilege for
+ * them, and to make more objects than a process may have.
  */
 
 #include <sys/resource.h>

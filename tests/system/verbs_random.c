@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	verbs_random SECONDS SEED	random commands to uib.ko by four threads of one context; see tests/interop/linux/guest/verbs.sh
+ *	verbs_random SECONDS SEED	give random commands to uib.ko by four threads of one context; see tests/interop/linux/guest/verbs.sh
  *
- * It ends after SECONDS, but not before it has executed enough commands for its checks, however slow the machine is.
+ * The program ends after SECONDS, but not before it has executed enough commands for its checks, however slow the machine is.
  *
  * The threads use the same objects, because they share one table of handles and keys. At the end the memory around
  * the arena, which is never registered, must be unchanged.
@@ -22,13 +22,13 @@
 
 enum { PD, CQ, MR, QP, AH, KINDS };
 
-static volatile int handle[KINDS][HANDLES]; /* threads write over each other's */
+static volatile int handle[KINDS][HANDLES]; /* shared: threads overwrite each other's entries */
 static volatile uint32_t key[HANDLES], qpns[HANDLES];
 static uint8_t
-	*arena; /* 16 pages that may be registered. The pages before and after them may not */
+	*arena; /* 16 pages that may be registered; the pages before and after them may not be */
 static int fd;
 static time_t end;
-static unsigned long done[2]; /* commands: refused, taken */
+static unsigned long done[2]; /* numbers of commands: [0] refused, [1] accepted */
 /* numbers of completed work requests: [0] without an error, [1] with an error */
 static unsigned long completed[2];
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `uipoib web` shows an instance over HTTP: a process without privileges, which uses the read-only socket and bounds
-# all resources that clients may use. tests/unit/test_web_metrics.c tests the names of the metrics, and hostile names
-# in them.
+# `uipoib web` shows an instance over HTTP. It is a process without privileges, which uses the read-only socket and bounds
+# all resources that clients may use. tests/unit/test_web_metrics.c tests the names of the metrics, and hostile names in
+# their labels.
 #
 #	curl, clients that are slow, silent or rude --- 127.0.0.1:8480 uipoib web --- /run/uipoib/NAME.ro --- h1 --- Switch1 --- Switch2 --- h2
 #	                                                                                                                 \        /
@@ -37,7 +37,7 @@ web_start() {
 	web=$!
 	eventually 10 web_answers
 }
-# counter FILE: PortXmitPkts of the port of h1's HCA
+# counter FILE: print PortXmitPkts of the port of h1's HCA, as FILE has it
 counter() { sed -n 's/^node_infiniband_port_packets_transmitted_total{device="Hca1",port="1",.*} //p' "$1"; }
 sent() { u -j fabric port show Hca1/1 | jq '.port[0].xmit_pkts'; }
 
@@ -49,7 +49,7 @@ check "its user has no rights" equal "65534 65534 0000000000000000 2" \
 check "it sees no files" equal "" "$(ls -A "/proc/$web/root/")"
 
 check "h1 reaches h2" reaches4 1 2
-sleep 1.1 # what was read for an earlier request is too old now
+sleep 1.1 # wait until the counters that were read for an earlier request are too old to be used again
 before=$(sent)
 check "/metrics is answered" get /metrics -o "$work/metrics"
 after=$(sent)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients of `uipoib web`.
 
-web_client.py ADDR PORT format FILE         FILE is Prometheus' text format 0.0.4, and nothing else is in it
+web_client.py ADDR PORT format FILE         checks that FILE contains only Prometheus' text format 0.0.4
 web_client.py ADDR PORT raw TEXT            sends TEXT (escapes as in Python), prints the status of the answer, or "closed"
-web_client.py ADDR PORT slow                a request that comes an octet at a time, without end: prints the seconds until it is dropped
-web_client.py ADDR PORT unread N            N clients ask for everything many times and read nothing, and stay for eight seconds
-web_client.py ADDR PORT first SINCE           prints the type of the first event after SINCE
-web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again: the events say so, beginning with those after the snapshot in FILE
-web_client.py ADDR PORT rates FILE UIPOIB   h1 sends to h2: the events have the rate
-web_client.py ADDR PORT resume              reads some events, goes away and comes back
-web_client.py ADDR PORT readers N           N clients read events; one more is refused
-web_client.py ADDR PORT stuck UIPOIB        one client does not read its events, while many come, until it is cut off; another one reads all
-web_client.py ADDR PORT crowd N             N connections that say nothing, while one more asks again and again until it has its answer
+web_client.py ADDR PORT slow                sends a request without end, an octet at a time, and prints the seconds until it is disconnected
+web_client.py ADDR PORT unread N            makes N clients that send many requests and read no answer for eight seconds
+web_client.py ADDR PORT first SINCE         prints the type of the first event after SINCE
+web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again; the events after the snapshot in FILE must show both
+web_client.py ADDR PORT rates FILE UIPOIB   makes h1 send to h2; the events must have the rate
+web_client.py ADDR PORT resume              reads some events, disconnects, and connects again
+web_client.py ADDR PORT readers N           makes N clients that read events; one more must be refused
+web_client.py ADDR PORT stuck UIPOIB        makes a client that does not read its events; it must be disconnected, and another client must read all events
+web_client.py ADDR PORT crowd N             makes N connections that send nothing, while one more client asks until it is answered
 """
 import json
 import re
@@ -242,7 +242,7 @@ def readers(n):
 
 
 def stuck():
-    """Sweeps make events until the buffers between the server and the client that does not read are full."""
+    """Causes events by sweeps until the buffers between the server and the client that does not read are full."""
     good, bad = Events(), Events(recv_buffer=2048)
     good.s.settimeout(PATIENCE)
     end = time.monotonic() + 2 * PATIENCE

@@ -3,8 +3,8 @@
 
 web_page.py URL UIPOIB small|large
 
-Prints TAP. Pictures are compared by regions: a few pixels at the place where a link is drawn. Times are numbers to read; what is compared are
-ratios to work of a known kind in the same browser.
+The program prints TAP. It compares only small regions of pictures: a few pixels at the place where a link is drawn. It prints times for
+the reader, and compares their ratios to the time of known work in the same browser.
 """
 import base64
 import json
@@ -123,7 +123,7 @@ class Browser:
 
 
 def decode_png(data):
-    """Rows of (r, g, b) of a PNG with 8 bits and no interlace."""
+    """Returns the rows of (r, g, b) of a PNG with 8 bits and no interlace."""
     at, idat = 8, b""
     while at < len(data):
         size, kind = struct.unpack(">I4s", data[at:at + 8])
@@ -151,14 +151,14 @@ def decode_png(data):
 
 # --- what is on the page
 
-# A point of a link that neither a node nor a label covers: on the curve through both ends and the bend
+# Returns a point of a link that neither a node nor a label covers, on the curve through both ends and the bend
 ON_LINK = """const l = uipoib.model.links[arguments[0]], v = uipoib.view, a = v.place(l.A), b = v.place(l.B), c = v.bend(l), r = v.map.getBoundingClientRect(), t = 0.32;
 const at = (k) => (1 - t) ** 2 * a[k] + 2 * t * (1 - t) * (2 * c[k] - (a[k] + b[k]) / 2) + t * t * b[k];
 return [r.left + at(0), r.top + at(1)];"""
 PLACE = """const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.place(uipoib.model.nodes.find((k) => k.name === arguments[0]));
 return [r.left + x, r.top + y];"""
 LINK = """const m = uipoib.model; return m.links.findIndex((l) => [m.endName(l, false), m.endName(l, true)].includes(arguments[0]));"""
-# Every visible text whose contrast with its background is too low by WCAG 2.1, with this contrast
+# Returns every visible text whose contrast with its background is too low by WCAG 2.1, and the contrast
 CONTRAST = """
 const parse = (c) => c.match(/[\\d.]+/g).map(Number);
 const light = (c) => { const f = (v) => (v /= 255, v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
@@ -286,8 +286,8 @@ def looks(b):
 
 
 def times(b):
-    """Milliseconds that this browser takes: to parse the snapshot's JSON twice ("unit"), to the first picture from the begin of the page and from
-    the snapshot, and for a frame of the moved map. Also the size of the snapshot in octets."""
+    """Returns the milliseconds that this browser takes to parse the snapshot's JSON twice ("unit"), to show the first picture after the begin
+    of the page and after the snapshot, and to draw a frame of the moved map; and the size of the snapshot in octets."""
     ms = {}
     ms["unit"], size = b.call("POST", "/execute/async", {"script": """const done = arguments[0]; (async () => {
         const t = await (await fetch('/api/snapshot')).text(), v = [];
@@ -313,8 +313,8 @@ def fast(ms):
 
 
 def speed(b):
-    """Other programs make a time longer, never shorter. So the least one of all rounds counts, and the rounds end when all bounds hold, or after two
-    minutes, in which a busy machine leaves the browser alone for some rounds."""
+    """Measures in rounds, and uses the shortest time of all rounds, because other programs make a time longer and never shorter. The rounds end
+    when all bounds hold, or after two minutes."""
     ms, size = times(b)
     end = time.monotonic() + 120
     while not all(fast(ms).values()) and time.monotonic() < end:

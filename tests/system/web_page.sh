@@ -64,7 +64,7 @@ tree() {
 tree >"$work/lab.topo"
 conf_hosts 4 >"$work/lab.conf"
 lab_up
-swept_twice() { [ "$(u -j fabric sm show | jq '.sm[0].heavy_sweeps')" -ge 2 ]; } # then the daemon leaves the processor to the browser
+swept_twice() { [ "$(u -j fabric sm show | jq '.sm[0].heavy_sweeps')" -ge 2 ]; } # after two sweeps the daemon no longer competes with the browser for the CPU
 check "the subnet is up and quiet" eventually 300 swept_twice
 check "the server starts beside 10,000 nodes" web_start
 page large || failed=1

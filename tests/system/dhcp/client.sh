@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Debian's dhclient as a client of the tests, to be sourced after lib.sh. Each client has a NAME: its files are $work/NAME.*.
+# Debian's dhclient as a client of the tests, to be sourced after lib.sh. The files of client NAME are $work/NAME.*.
 #
 #	client c1 'request subnet-mask;' "$UIPOIB" exec h1
 #	check "a lease" eventually 20 event c1 BOUND
@@ -10,7 +10,7 @@ need dhclient
 # A copy of dhclient, because AppArmor knows the original by its path and forbids it to run our script.
 cp "$(command -v dhclient)" "$work"/
 
-# The script that dhclient calls: it sets the address, and writes a line for the test
+# The script that dhclient calls. It sets the address, and writes a line for the test
 cat >"$work/script" <<-'EOF'
 	#!/bin/sh
 	case $reason in
@@ -36,7 +36,7 @@ client() {
 	background "$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -d -v -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
 		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}" >"$work/$name.log" 2>&1
 }
-# event NAME REGEX: dhclient has called its script, and "REASON NEW-ADDRESS OLD-ADDRESS" matches
+# event NAME REGEX: succeeds if dhclient has called its script with "REASON NEW-ADDRESS OLD-ADDRESS" that REGEX matches
 event() { grep -q "^$2" "$work/$1.events" || { tail -n 15 "$work"/dhcpd*.log "$work/$1.log"; return 1; }; }
 release() { # NAME CMD...
 	local name=$1

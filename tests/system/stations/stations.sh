@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Stations behind a host's TAP, to be sourced after lib.sh: each station is a network namespace with one interface,
-# e0.
+# Stations behind a host's TAP, to be sourced after lib.sh. Each station is a network namespace with one interface, e0.
 #
 #	check "s1 behind a bridge" veth_station s1 h1 11 52:54:00:00:00:11		10.4.0.11, fd04::11; h1 has br0
 #	check "s1 has an address" in_ s1 ip addr
