@@ -684,7 +684,7 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 {
 	struct visit v = { .r = *state };
 
-	assert_null(ctl_cmd_find(&r->ctl, ask_reader, &v));
+	assert_null(ctl_cmd_find(&v.r->ctl, ask_reader, &v));
 	assert_int_equal(v.reads, ARRAY_SIZE(reading));
 	assert_true(v.changes >= 19);
 	assert_int_equal(v.r->ctl.stats.changes_refused, v.changes);
