@@ -198,7 +198,7 @@ static void read_result(const struct trace *t, int from, bool answered, char ret
 		t->probe->summary(ret, answered);
 }
 
-static void print_summary(const struct trace *t, const char *result)
+static void print_summary(const struct trace *t, bool answered, const char *result)
 {
 	printf("\n%u packets, %u forwarding decisions, %u deliveries, %u lost; ", t->packets,
 	       t->hops, t->delivered, t->lost);
@@ -208,6 +208,11 @@ static void print_summary(const struct trace *t, const char *result)
 		printf("%s\n%s", t->packets ? "answered:" : "the port knew the path:", result);
 	else
 		cli_print(stdout, "%s\n", result);
+	if (!answered && !t->packets)
+		cli_print(stdout,
+			  "No packet was sent. This says where %s sends packets to %s: uipoib exec "
+			  "%s ip route get ADDRESS\n",
+			  t->from, t->to, t->from);
 }
 
 static void print_json(const struct trace *t, bool answered, const char *result)
@@ -228,7 +233,7 @@ static int end_probe(const struct trace *t, int out, int ended)
 	if (cli_opts.json)
 		print_json(t, !status, result);
 	else
-		print_summary(t, result);
+		print_summary(t, !status, result);
 	return status ? PROTO_EXIT_FAILED : PROTO_EXIT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/advice.h"
 #include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "inst/host.h"
@@ -121,13 +122,15 @@ static void waiter_look(struct inst_watch *watch, ns_t now)
 static void waiter_timeout(struct timer *t, ns_t now)
 {
 	struct waiter *w = container_of(t, struct waiter, timeout);
-	char why[INST_ERR_MAX] = "";
+	char why[INST_ERR_MAX] = "", advice[ADVICE_MAX];
 
 	w->hold.req.now = now;
+	advice_all(w->in, advice);
 	if (inst_up(w->in, why))
 		ctl_end(&w->hold.req, PROTO_EXIT_OK, NULL);
 	else
-		ctl_end(&w->hold.req, PROTO_EXIT_TIMEOUT, "not up: %s", why);
+		ctl_end(&w->hold.req, PROTO_EXIT_TIMEOUT, "not up: %s%s%s", why,
+			*advice ? ". " : "", advice);
 	waiter_free(w);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/advice.h"
 #include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "inst/iface.h"
@@ -121,10 +122,13 @@ static void link_row(struct ctl_req *r, struct inst_iface *i)
 {
 	json_t *row = cmd_iface_row(i);
 	struct ipoib_link_info info;
+	char advice[ADVICE_MAX];
 
 	ipoib_link_info(i->ifc.ipoib, &info);
+	advice_iface(i, advice);
 	cmd_set_str(row, "state", ipoib_link_state_name(info.state));
 	cmd_set_str(row, "reason", iface_reason(i, &info));
+	cmd_set_str(row, "advice", advice);
 	cmd_set(row, "since_ms", cmd_ms(r->now - info.since));
 	cmd_set_bool(row, "admin_up", i->kernel_up);
 	cmd_set_bool(row, "carrier", i->carrier);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/advice.h"
 #include "cmd/cmd.h"
 #include "trace/match.h"
 #include "fabric/trace.h"
@@ -337,6 +338,15 @@ static bool read_args(struct ctl_req *r, struct trace_match *m)
 }
 
 /* Return the interface at which the trace begins, which has to be up */
+static void end_not_up(struct ctl_req *r, const struct inst_iface *i)
+{
+	char advice[ADVICE_MAX];
+
+	advice_iface(i, advice);
+	ctl_end(r, PROTO_EXIT_FAILED, "%s@%s is not up%s%s", i->name, i->host->name,
+		*advice ? ". " : "", advice);
+}
+
 static struct inst_iface *first_end(struct ctl_req *r, const char *src)
 {
 	struct inst_iface *from = end_by_host(r->in, src);
@@ -353,7 +363,7 @@ static struct inst_iface *first_end(struct ctl_req *r, const char *src)
 		ctl_end(r, PROTO_EXIT_FAILED, "fabric %s: another trace is running",
 			from->port->fab->name);
 	else if (!ipoib_link_is_up(from->ifc.ipoib))
-		ctl_end(r, PROTO_EXIT_FAILED, "%s@%s is not up", from->name, from->host->name);
+		end_not_up(r, from);
 	else
 		return from;
 	return NULL;

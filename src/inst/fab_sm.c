@@ -253,7 +253,10 @@ static int may_start(struct inst_fabric *f, struct fabric_port *at, char err[INS
 		return -EINVAL;
 	}
 	if (node->port[port].pi.cap_mask & SMP_CAP_IS_SM) {
-		snprintf(err, INST_ERR_MAX, "fabric %s: port %s has a subnet manager already",
+		snprintf(err, INST_ERR_MAX,
+			 "fabric %s: port %s has a subnet manager already, and 'uipoib fabric sm' "
+			 "shows ours. "
+			 "Stop it first, or choose another port",
 			 f->name, fabric_port_name(at, name, sizeof(name)));
 		return -EBUSY;
 	}

@@ -18,6 +18,23 @@ struct event_ctx {
 	ns_t now;
 };
 
+/*
+ * Somebody may set an MTU that is larger than the link's. The kernel then makes packets that the link must drop. While a setting of
+ * ours is under way, the event may still have the MTU before it.
+ */
+static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
+{
+	unsigned int ours = ipoib_link_ip_mtu(i->ifc.ipoib);
+	bool above = ours && mtu > ours && !i->net.busy && !i->net.wanted;
+
+	if (above && mtu != i->mtu_warned)
+		log_to(&i->log, LOG_LVL_WARN,
+		       "%s@%s: its MTU is %u now, but the link carries %u octets and drops longer "
+		       "packets. Type: uipoib exec %s ip link set %s mtu %u",
+		       i->name, i->host->name, mtu, ours, i->host->name, i->name, ours);
+	i->mtu_warned = above ? mtu : 0;
+}
+
 static void on_rtnl(const struct rtnl_event *ev, void *arg)
 {
 	struct event_ctx *c = arg;
@@ -29,7 +46,9 @@ static void on_rtnl(const struct rtnl_event *ev, void *arg)
 		if (ev->type == RTNL_LINK_NEW || ev->type == RTNL_LINK_DEL)
 			iface_link_event(i, ev->type == RTNL_LINK_NEW && (ev->link.flags & IFF_UP),
 					 c->now);
-		else if (ev->type == RTNL_MC_FORWARDING)
+		if (ev->type == RTNL_LINK_NEW)
+			warn_of_mtu(i, ev->link.mtu);
+		if (ev->type == RTNL_MC_FORWARDING)
 			iface_mc_event(i, ev->mc.family, ev->mc.on, c->now);
 	}
 }

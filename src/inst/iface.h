@@ -72,6 +72,8 @@ struct inst_iface {
 	struct iface_net net;
 	struct iface_iid iid;
 	uint64_t tap_write_errors;
+	unsigned int
+		mtu_warned; /* MTU for which the log says that it is larger than the link's; 0: none */
 	uint64_t written; /* value of inst->loop.turns when a frame was last written to the TAP */
 	struct iface_groups groups; /* comparison with the kernel's lists */
 };

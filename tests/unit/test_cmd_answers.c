@@ -579,7 +579,8 @@ static void test_sm_hands_over_to_a_better_one_and_back(void **state)
 	refused(r, "fabric sm start", json_pack("{s:s}", "port", "Switch2/1"),
 		"expected port 0 of a switch or a port of a CA");
 	refused(r, "fabric sm start", json_pack("{s:s}", "port", "Switch1/0"),
-		"Switch1/0 has a subnet manager already");
+		"Switch1/0 has a subnet manager already, and 'uipoib fabric sm' shows ours. "
+		"Stop it first, or choose another port");
 	refused(r, "fabric sm start", json_pack("{s:s, s:i}", "port", "Switch2/0", "priority", 16),
 		"priority: expected a number from 0 to 15");
 	assert_null(sm_of(r, "Switch2/0"));

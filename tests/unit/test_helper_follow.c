@@ -624,7 +624,8 @@ int main(void)
 		cmocka_unit_test(test_helper_namespace_that_is_made_again_is_opened_by_its_name),
 		cmocka_unit_test(test_helper_lets_go_of_a_namespace_whose_name_means_another),
 		cmocka_unit_test(test_helper_does_not_follow_a_name_that_is_a_link),
-		cmocka_unit_test(test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too),
+		cmocka_unit_test(
+			test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too),
 		cmocka_unit_test(test_helper_lets_go_of_nothing_when_it_cannot_look),
 		cmocka_unit_test(test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap),
 		cmocka_unit_test(test_helper_moves_no_link_that_has_the_index_of_a_tap),

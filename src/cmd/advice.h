@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CMD_ADVICE_H
+#define CMD_ADVICE_H
+
+#include "inst/inst.h"
+
+#define ADVICE_MAX 320
+
+/*
+ * advice_iface() - What a user can do so that an interface comes up: whole sentences with the commands to type; "" if the interface
+ * is up
+ */
+void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX]);
+
+/* advice_all() - The advice for the first interface of the instance that is not up; "" if all are up */
+void advice_all(const struct inst *in, char ret[ADVICE_MAX]);
+
+#endif
