@@ -107,21 +107,34 @@ if [ "$(id -u)" != 0 ]; then
 	exit 3
 fi
 # These services are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
-# administered otherwise, or answer requests of others, so each is masked before it is installed.
-for p in network-manager:NetworkManager frr:frr kea-dhcp4-server:kea-dhcp4-server kea-dhcp6-server:kea-dhcp6-server; do
-	case " ${missing[*]} " in
-	*" ${p%:*} "*)
-		if [ -d /run/systemd/system ]; then
-			systemctl mask "${p#*:}.service"
-			echo "${p%:*} is installed for virtual machines only; to use it here: systemctl unmask ${p#*:}.service"
-		fi
-		;;
-	esac
+# administered otherwise, or answer requests of others, so each is masked before it is installed. Maintainer scripts pass over a
+# masked unit. An init other than systemd has no masks, so a policy forbids to start the services while packages are installed, unless
+# this machine has a policy of its own.
+declare -A unit=([network-manager]=NetworkManager [frr]=frr [kea-dhcp4-server]=kea-dhcp4-server [kea-dhcp6-server]=kea-dhcp6-server)
+for p in "${missing[@]}"; do
+	if [ -n "${unit[$p]:-}" ] && [ -d /run/systemd/system ]; then
+		systemctl mask "${unit[$p]}.service"
+		echo "$p is installed for virtual machines only; to use it here: systemctl unmask ${unit[$p]}.service"
+	fi
 done
+log=$(mktemp)
+policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
+if [ -e "$policy" ]; then
+	trap 'rm -f "$log"' EXIT
+else
+	trap 'rm -f "$log" "$policy"' EXIT
+	# A maintainer script asks by: policy-rc.d [--quiet] NAME ACTION, where NAME is that of the unit or of the script in /etc/init.d
+	cat >"$policy" <<-END
+		#!/bin/sh
+		[ "\$1" != --quiet ] || shift
+		case \${1%.service} in
+		$(printf '%s | ' "${!unit[@]}" "${unit[@]}" | sed 's/ | $//')) exit 101 ;;
+		esac
+	END
+	chmod 755 "$policy"
+fi
 export DEBIAN_FRONTEND=noninteractive
 echo "installing: ${missing[*]}"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 # The package lists of a fresh image are empty, and those of an old one are out of date.
 if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
 	tail -20 "$log" >&2

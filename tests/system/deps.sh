@@ -11,7 +11,8 @@ mkdir "$work/bin"
 cp tests/deps.sh "$work/deps.sh" # a copy that any user may read
 
 # These programs replace dpkg-query and apt-get. Packages in the file "installed" count as installed. The arguments of
-# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive".
+# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive". It asks the policy for services as
+# maintainer scripts do, and writes the names of those that may start to the file "started".
 cat >"$work/bin/dpkg-query" <<-END
 	#!/bin/sh
 	for p; do :; done
@@ -21,6 +22,10 @@ cat >"$work/bin/apt-get" <<-END
 	#!/bin/sh
 	echo "\$*" >>"$work/apt"
 	[ ! -e "$work/no-archive" ] || { echo "E: Unable to fetch some archives" >&2; exit 100; }
+	: >"$work/started"
+	for s in frr kea-dhcp4-server.service network-manager NetworkManager.service avahi-daemon; do
+		if [ ! -x "\$POLICY_RC_D" ] || "\$POLICY_RC_D" --quiet "\$s" start; then echo "\$s" >>"$work/started"; fi
+	done
 END
 chmod 755 "$work"/bin/*
 : >"$work/installed"
@@ -28,7 +33,7 @@ chmod 755 "$work"/bin/*
 # os_release LINE...: write these lines to the file that describes the distribution
 os_release() { printf '%s\n' "$@" >"$work/os-release"; }
 # deps PURPOSE: run deps.sh as root. nobody_deps PURPOSE: run it as a user without rights
-deps() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" bash "$work/deps.sh" "$@"; }
+deps() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" POLICY_RC_D="$work/policy-rc.d" bash "$work/deps.sh" "$@"; }
 nobody_deps() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
 		env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" bash "$work/deps.sh" "$@"
@@ -69,6 +74,14 @@ installs() {
 }
 echo gcc >"$work/installed"
 check "root: the missing packages are installed, and no others" installs
+check "services for virtual machines only may not start meanwhile, and others may" equal avahi-daemon "$(cat "$work/started")"
+check "the policy is gone afterwards" test ! -e "$work/policy-rc.d"
+printf '#!/bin/sh\nexit 101\n' >"$work/policy-rc.d"
+chmod 755 "$work/policy-rc.d"
+check "root: packages are installed on a machine with a policy" installs
+check "its policy is asked" equal '' "$(cat "$work/started")"
+check "its policy stays" test -x "$work/policy-rc.d"
+rm "$work/policy-rc.d"
 : >"$work/no-archive"
 check "root: packages that apt-get cannot install are named, status 3" refuse 3 'could not install: .*libisal-dev' deps build
 packages build >>"$work/installed"
