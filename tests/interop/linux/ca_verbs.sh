@@ -10,6 +10,7 @@
 #	                   |
 #	                   b (VM: ib0 10.4.9.2)
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/guest/faults_lib.sh"
 need ibv_devinfo opensm make dnsmasq dhclient
 suite=$(dirname "$UIPOIB")/unit/test_verbs_suite
 echo "Default=0x7fff, ipoib : ALL=full ;" >"$work/one.parts"
@@ -161,25 +162,33 @@ check "it reaches the kernel of another VM from that address" pings s3 -I "$(gre
 # --- what managers change, under ours and under OpenSM; each time stations and the interface of the other partition work afterwards
 
 traffic() { pings s1 10.4.0.1 && pings s2 10.4.9.2 && pings b 10.4.8.1; }
-after() { # REGEX CMD...: CMD, then a new line of the daemon's log that matches
-	local lines
-	lines=$(grep -cE "$1" "$work/v.log")
-	more() { [ "$(grep -cE "$1" "$work/v.log")" -gt "$lines" ]; }
-	"${@:2}" && eventually $vm_patience more "$1" && traffic
+# after STATED REGEX CMD...: CMD, then a new line of the daemon's log that matches, within STATED seconds (doc/fidelity.md) and the $machine seconds
+# of faults_lib.sh
+after() {
+	local stated=$1 regex=$2 lines start took most
+	shift 2
+	most=$((stated + machine * $(stretch)))
+	lines=$(grep -cE "$regex" "$work/v.log")
+	more() { [ "$(grep -cE "$regex" "$work/v.log")" -gt "$lines" ]; }
+	"$@" || return 1
+	start=$(now)
+	within $most more || { tail -5 "$work/v.log"; echo "nothing within $most s"; return 1; }
+	took=$(since "$start")
+	traffic && echo "# ${*:1:4}: the log says so after $took s (stated: $stated s)" >&3
 }
 guid=$(g a cat /sys/class/infiniband/uib0/node_guid)
-check "its LID changes" after 'sa: port Active, LID 500' u fabric lid set "0x${guid//:/}" 500
-check "another manager takes over" after 'sa: .*SM LID' u fabric sm start Switch2/0 priority 5
-check "the manager is killed, and the first one takes over" after 'sa: .*SM LID' u fabric sm stop Switch2/0
+check "its LID changes" after 4 'sa: port Active, LID 500' u fabric lid set "0x${guid//:/}" 500
+check "another manager takes over" after 4 'sa: .*SM LID' u fabric sm start Switch2/0 priority 5
+check "the manager is killed, and the first one takes over" after 9 'sa: .*SM LID' u fabric sm stop Switch2/0
 load() { cp "$work/$1.parts" "$work/lab.parts" && u fabric partitions "$work/lab.parts"; }
-check "a P_Key is removed, and its interface goes down" after 'uib1@v1: down: .*P_Key' load one
-check "it is added, and its interface comes up" after 'uib1@v1: up$' load both
+check "a P_Key is removed, and its interface goes down" after 4 'uib1@v1: down: .*P_Key' load one
+check "it is added, and its interface comes up" after 6 'uib1@v1: up$' load both
 check "that reaches the host in the partition" pings v1 10.5.0.1
 osm() { osm_start exec h1 -p 8 -P "$work/lab.parts" && osm_wait_up $vm_patience; }
-check "OpenSM takes over" after 'sa: .*SM LID' osm
+check "OpenSM takes over" after 4 'sa: .*SM LID' osm
 flap() { u fabric link set Switch1/2 down && sleep 1 && u fabric link set Switch1/2 up; }
-check "under OpenSM the link goes down and comes up" after 'uib0@v1: up$' flap
-check "OpenSM is killed, and ours takes over" after 'sa: .*SM LID' osm_stop KILL
+check "under OpenSM the link goes down and comes up" after 14 'uib0@v1: up$' flap
+check "OpenSM is killed, and ours takes over" after 9 'sa: .*SM LID' osm_stop KILL
 
 # --- the cable is pulled
 
