@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statistics of bench/net.sh.
+"""Statistics of bench/net.sh and bench/verbs.sh.
 
     net_report.py VALUES JSON NAME=VALUE...
 
@@ -19,17 +19,19 @@ import os
 import statistics
 import sys
 
-# The relay modes that do the same work as each row of uipoib, beginning with the most similar mode
+# The rows that do the same work as each row of uipoib, beginning with the most similar one: modes of the relay, or the kernel's driver
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],
     "full": ["crc"],
     "full1": ["crc"],
     "udp": ["crc"],
+    "uipoib": ["kernel"],
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [
     ("TCP, Gb/s", ["tcp", "tcp_r", "tcp4", "tcp4_r", "tcp6"], "%.2f"),
+    ("TCP, Mb/s", ["vm_tcp", "vm_tcp_r"], "%.0f"),
     ("CPU of the relaying processes, ms per Gb of TCP", ["tcp_cpu", "tcp_r_cpu", "tcp4_cpu", "tcp4_r_cpu", "tcp6_cpu"], "%.1f"),
     ("UDP, thousand datagrams a second received", ["udp64", "udp64_rate", "udp1400"], "%.0f"),
     ("UDP, per cent of the datagrams lost", ["udp64_lost", "udp64_rate_lost", "udp1400_lost"], "%.1f"),
@@ -139,7 +141,7 @@ def print_ratios(rows, figures):
     columns = [(row, other) for row in rows for other in MATCHING.get(row["row"], []) if (other, row["mtu"]) in there]
     for mtu in sorted({row["mtu"] for row, _ in columns}):
         of = [c for c in columns if c[0]["mtu"] == mtu]
-        print("\nratios to the relay that does the same, MTU %d: median of the rounds [bounds of 90 %%]" % mtu)
+        print("\nratios to the row that does the same, MTU %d: median of the rounds [bounds of 90 %%]" % mtu)
         print("%-16s" % "" + "".join("%21s" % (row["row"] + " / " + other) for row, other in of))
         for f in figures:
             cells = [ratio_cell(row["figures"].get(f, {"ratio": {}})["ratio"].get(other)) for row, other in of]
@@ -168,7 +170,8 @@ def main():
         "rows": rows,
     }
     for name in "rounds", "seconds_each", "rate_kpps":
-        report[name] = int(report[name])
+        if name in report:
+            report[name] = int(report[name])
     with open(out, "w") as f:
         json.dump(report, f, indent=1)
         f.write("\n")

@@ -8,8 +8,9 @@
 #	scale	1,000 switches and 10,000 HCAs, beside OpenSM on our fabric and on ibsim
 #	net	TCP, UDP, round trips and CPU, beside a veth pair and bare relays measured in the same minutes
 #	profiles	TCP and 64-byte UDP of each link profile, beside rfc4391 in the same minutes
+#	verbs	TCP of a VM through a port of libibverbs, beside the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
 #
-#	run.sh [path] [sweep] [scale] [net] [profiles]	default: all, in less than 15 minutes
+#	run.sh [path] [sweep] [scale] [net] [profiles] [verbs]	default: all but verbs, in less than 15 minutes
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
@@ -74,8 +75,9 @@ for p in $parts; do
 	scale) bench_scale ;;
 	net) bash bench/net.sh ;;
 	profiles) bash bench/profiles.sh ;;
+	verbs) bash bench/verbs.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles] [verbs]" >&2
 		exit 2
 		;;
 	esac

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# TCP between a VM and a soft host, by uipoib on a port of libibverbs and by the kernel's own ib_ipoib on the same port,
+# interleaved. Rows:
+#
+#	kernel	a: ib0 10.4.9.1 ------+
+#				      uib.ko == UDP == Switch1 -- Hca1 -- h1 10.4.0.1, 10.5.0.1
+#	uipoib	a: uib0 10.5.9.1 -----+
+#
+# Figures: vm_tcp, Mb/s of one flow received by h1; vm_tcp_r, received by the VM (iperf3, cubic). Each round measures both
+# rows, and begins with the other one. The table is printed and written to build/bench/verbs.json by bench/net_report.py.
+#
+# An emulated processor executes all instructions about equally fast, and switches to the kernel cost it no more than a
+# call. So the ratio of the rows compares numbers of instructions, and says little about a real processor.
+#
+#	ROUNDS=5 SECONDS_EACH=5 PROFILE=1 JSON=FILE verbs.sh
+#
+# With PROFILE=1, the functions in which the VM spends its time are printed after the rounds (perf, samples by its clock),
+# and the system calls that the daemon makes for a packet.
+rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-5} json=${JSON:-$PWD/${O:-build}/bench/verbs.json}
+export UIPOIB=${UIPOIB:-${O:-build}/uipoib}
+export ROUNDS=$rounds SECONDS_EACH=$secs JSON=$json
+. "$(dirname "$0")/../tests/interop/linux/lib.sh"
+need iperf3
+load() { cut -d' ' -f1-3 /proc/loadavg; }
+load_at_start=$(load)
+
+linux_topo 1 >"$work/lab.topo"
+conf_hosts 1 | sed 's,^address = 10.4.0.1/16,&\naddress = 10.5.0.1/16,' >"$work/lab.conf"
+lab_up
+vm_start a --cpus "${CPUS:-1}" --address 10.4.9.1/16 --port Switch1/2 --share "$work"
+vm_wait a
+printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.5.9.1/16' >"$work/v.conf"
+g a modprobe tun
+start_at a "$work/v.log" "$UIPOIB" run -c "$work/v.conf" -n v
+daemon=$started
+bx h1 iperf3 -s >/dev/null 2>&1
+up() { g a "$UIPOIB" -n v wait --timeout 20; }
+eventually 90 up >/dev/null || { cat "$work/v.log" >&2; exit 1; }
+g a "{ \"$UIPOIB\" -n v exec v1 sleep 100000 </dev/null >/dev/null 2>&1 & echo \$! >/tmp/v1.pid; }" || exit 1
+
+# in_row ROW CMD...: runs it in the VM, where the interface of the row is
+in_row() {
+	case $1 in
+	kernel) g a "${*:2}" ;;
+	uipoib) g a "nsenter -t \$(cat /tmp/v1.pid) -n ${*:2}" ;;
+	esac
+}
+declare -A peer=([kernel]=10.4.0.1 [uipoib]=10.5.0.1)
+for row in kernel uipoib; do
+	eventually 60 in_row $row ping -n -q -c 1 -W 5 ${peer[$row]} >/dev/null || { echo "verbs: $row does not reach h1" >&2; exit 1; }
+done
+
+flow() { in_row "$1" iperf3 -c "${peer[$1]}" -t "$secs" -O 1 -C cubic -J "${@:2}"; } # ROW WORD...
+record() { # ROW ROUND FIGURE VALUE
+	printf '{"row": "%s", "mtu": 2044, "round": %d, "figure": "%s", "value": %s}\n' "$1" "$2" "$3" "${4:-null}" >>"$work/values"
+}
+measure() { # ROW ROUND
+	record "$1" "$2" vm_tcp "$(flow "$1" | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
+	record "$1" "$2" vm_tcp_r "$(flow "$1" -R | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
+}
+for ((r = 0; r < rounds; r++)); do
+	if ((r % 2)); then rows="uipoib kernel"; else rows="kernel uipoib"; fi
+	for row in $rows; do measure $row $r; done
+done
+mkdir -p "$(dirname "$json")"
+printf '\n== in a VM on a port of libibverbs, to a soft host (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
+python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each="$secs" load_at_start="$load_at_start" load_at_end="$(load)"
+
+# --- where the time goes
+
+profile() { # ROW WORD...: the programs, and the functions, with most samples
+	printf '\n== %s: samples in the VM, per cent\n' "$*"
+	in_row "$1" perf record -q -a -e cpu-clock -F 199 -o /tmp/perf.data -- iperf3 -c "${peer[$1]}" -t "$secs" -C cubic "${@:2}" '>/dev/null 2>&1'
+	for by in comm,dso comm,dso,sym; do
+		g a "perf report -i /tmp/perf.data --stdio --no-children -s $by 2>/dev/null | grep -v '^#' | grep . | head -${FUNCTIONS:-12}"
+		echo
+	done
+}
+packets() { g a "$UIPOIB" -n v -j stats show | jq '[.stats[] | select(.layer == "ipoib" and (.counter == "tx_packets" or .counter == "rx_packets")) | .value] | add // 0'; }
+calls() { # WORD...: system calls of the daemon for each packet that it sent or received
+	local before after event events='' counted
+	for event in read readv write writev ioctl poll epoll_pwait2; do events+=" -e syscalls:sys_enter_$event"; done
+	before=$(packets)
+	counted=$(in_row uipoib perf stat -x, $events -p "$daemon" -o /tmp/calls -- iperf3 -c "${peer[uipoib]}" -t "$secs" -C cubic "$@" '>/dev/null 2>&1; cat /tmp/calls')
+	after=$(packets)
+	printf '\n== uipoib %s: %d packets; system calls for each\n' "$*" $((after - before))
+	awk -F, -v n=$((after - before)) '/sys_enter/ { sub(".*sys_enter_", "", $3); if (n) printf "%-14s %6.3f\n", $3, $1 / n }' <<<"$counted"
+}
+if [ "${PROFILE:-0}" = 1 ]; then
+	for row in kernel uipoib; do
+		profile $row
+		profile $row -R
+	done
+	calls
+	calls -R
+fi
+finish
