@@ -34,11 +34,13 @@ vm_wait a
 printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.5.9.1/16' >"$work/v.conf"
 g a modprobe tun
 start_at a "$work/v.log" "$UIPOIB" run -c "$work/v.conf" -n v
-daemon=$started
 bx h1 iperf3 -s >/dev/null 2>&1
 up() { g a "$UIPOIB" -n v wait --timeout 20; }
 eventually 90 up >/dev/null || { cat "$work/v.log" >&2; exit 1; }
 g a "{ \"$UIPOIB\" -n v exec v1 sleep 100000 </dev/null >/dev/null 2>&1 & echo \$! >/tmp/v1.pid; }" || exit 1
+
+# The process that has the device open; the one that was started waits for it
+daemon=$(g a 'for p in /proc/[0-9]*; do ! readlink $p/fd/* 2>/dev/null | grep -q uverbs || echo ${p#/proc/}; done' | head -1)
 
 # in_row ROW CMD...: runs it in the VM, where the interface of the row is
 in_row() {
