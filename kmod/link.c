@@ -15,6 +15,7 @@
  * Packets arrive in softirq. Work items send packets, in process context.
  */
 
+#include "link_why.h"
 #include "uib.h"
 
 #define KEEPALIVE HZ
@@ -41,49 +42,53 @@ const char *uib_link_state_name(enum uib_link_state s)
 /* --- states. Only enter_up() and leave_to() change the state; their callers hold the lock */
 
 /*
- * Enter UP. Return: false if the port is Disabled, so that the link must stay down; in this case the work item that
- * switches the link off has been queued
+ * Enter UP with this peer. Return: false if the port is Disabled, so that the link must stay down; in this case the
+ * work item that switches the link off has been queued
  */
-static bool enter_up(struct uib_link *l)
+static bool enter_up(struct uib_link *l, const union uib_addr *peer)
 {
 	if (!uib_port_link_up(to_dev(l)))
 		return false;
+	l->peer = *peer;
+	l->has_peer = true;
 	WRITE_ONCE(l->state, UIB_LINK_UP);
 	uib_count(to_dev(l), UIB_C_LINK_UPS);
+	ibdev_info_ratelimited(&to_dev(l)->ibdev, "link up, peer %pISpc\n", &peer->sa);
 	return true;
 }
 
-/* Leave the present state for any state but UP. */
-static void leave_to(struct uib_link *l, enum uib_link_state state)
+/* Leave the present state for any state but UP. @why is logged if the state was UP. */
+static void leave_to(struct uib_link *l, enum uib_link_state state, const char *why)
 {
 	bool was_up = l->state == UIB_LINK_UP;
 
 	WRITE_ONCE(l->state, state);
 	if (!was_up)
 		return;
+	ibdev_info_ratelimited(&to_dev(l)->ibdev, "link down: %s\n", why);
 	if (l->learn)
 		l->has_peer = false;
 	uib_port_link_down(to_dev(l));
 }
 
 /* Enter POLLING if the silence is over; otherwise run .state_work again when it is. */
-static void try_polling(struct uib_link *l)
+static void try_polling(struct uib_link *l, const char *why)
 {
 	u64 now = get_jiffies_64();
 
 	if (time_before64(now, l->silent_until)) {
-		leave_to(l, UIB_LINK_SILENT);
+		leave_to(l, UIB_LINK_SILENT, why);
 		mod_delayed_work(uib_wq, &l->state_work, l->silent_until - now);
 		return;
 	}
-	leave_to(l, UIB_LINK_POLLING);
+	leave_to(l, UIB_LINK_POLLING, why);
 	mod_delayed_work(uib_wq, &l->keepalive_work, 0);
 }
 
-static void go_silent(struct uib_link *l)
+static void go_silent(struct uib_link *l, const char *why)
 {
 	l->silent_until = get_jiffies_64() + SILENCE;
-	try_polling(l);
+	try_polling(l, why);
 }
 
 /*
@@ -99,13 +104,13 @@ static void state_work(struct work_struct *work)
 
 	spin_lock_bh(&l->lock);
 	if (l->state == UIB_LINK_SILENT) {
-		try_polling(l);
+		try_polling(l, NULL);
 	} else if (l->state == UIB_LINK_UP) {
 		end = READ_ONCE(l->heard) + TIMEOUT;
 		if (time_before(jiffies, end))
 			mod_delayed_work(uib_wq, &l->state_work, end - jiffies);
 		else
-			go_silent(l);
+			go_silent(l, LINK_WHY_SILENT);
 	}
 	spin_unlock_bh(&l->lock);
 }
@@ -120,7 +125,7 @@ static void retrain_work(struct work_struct *work)
 	}
 	spin_lock_bh(&l->lock);
 	if (l->state == UIB_LINK_UP)
-		go_silent(l);
+		go_silent(l, LINK_WHY_RETRAIN);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -135,17 +140,31 @@ void uib_link_retrain_now(struct uib_link *l)
 		mod_delayed_work(uib_wq, &l->retrain_work, 0);
 }
 
-void uib_link_enable(struct uib_link *l, bool on)
+static void switch_off(struct uib_link *l, const char *why)
 {
 	spin_lock_bh(&l->lock);
-	if (on && l->state == UIB_LINK_OFF) {
-		try_polling(l);
-	} else if (!on && l->state != UIB_LINK_OFF) {
+	if (l->state != UIB_LINK_OFF) {
 		if (l->state != UIB_LINK_SILENT) /* a silence that has begun keeps its end */
 			l->silent_until = get_jiffies_64() + SILENCE;
-		leave_to(l, UIB_LINK_OFF);
+		leave_to(l, UIB_LINK_OFF, why);
 	}
 	spin_unlock_bh(&l->lock);
+}
+
+static void switch_on(struct uib_link *l)
+{
+	spin_lock_bh(&l->lock);
+	if (l->state == UIB_LINK_OFF)
+		try_polling(l, NULL);
+	spin_unlock_bh(&l->lock);
+}
+
+void uib_link_enable(struct uib_link *l, bool on)
+{
+	if (on)
+		switch_on(l);
+	else
+		switch_off(l, LINK_WHY_DISABLED);
 }
 
 /* --- sending */
@@ -220,9 +239,7 @@ static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 	enum uib_counter why = UIB_C_NONE;
 
 	spin_lock(&l->lock);
-	if (l->state == UIB_LINK_POLLING && enter_up(l)) {
-		l->peer = *from;
-		l->has_peer = true;
+	if (l->state == UIB_LINK_POLLING && enter_up(l, from)) {
 		mod_delayed_work(uib_wq, &l->state_work, TIMEOUT);
 		/* Send a keepalive now, so that the peer need not wait for the next regular keepalive. */
 		mod_delayed_work(uib_wq, &l->keepalive_work, 0);
@@ -256,7 +273,7 @@ void uib_link_start(struct uib_link *l)
 {
 	spin_lock_bh(&l->lock);
 	l->silent_until = get_jiffies_64() + l->start_silence;
-	try_polling(l);
+	try_polling(l, NULL);
 	spin_unlock_bh(&l->lock);
 }
 
@@ -268,7 +285,7 @@ void uib_link_stop(struct uib_link *l)
 {
 	if (!l->sock)
 		return;
-	uib_link_enable(l, false);
+	switch_off(l, LINK_WHY_REMOVED);
 	cancel_delayed_work_sync(&l->retrain_work);
 	cancel_delayed_work_sync(&l->state_work);
 	cancel_delayed_work_sync(&l->keepalive_work);

@@ -197,6 +197,11 @@ enum fabric_link_state {
 };
 enum fabric_link_state fabric_link_state(const struct fabric_port *p);
 const char *fabric_link_state_name(enum fabric_link_state s);
+/*
+ * fabric_link_retrains() - Tell whether a Set(PortInfo) takes the link of @p down for a moment; valid in fabric_ext_ops.want(), which
+ * is also called when an end is disabled
+ */
+bool fabric_link_retrains(const struct fabric_port *p);
 
 /*
  * fabric_link_set() - Disable the link of @p, or enable it, so that the link trains and comes up.

@@ -204,6 +204,11 @@ enum fabric_link_state fabric_link_state(const struct fabric_port *p)
 	return p->link ? p->link->state : FABRIC_LINK_NONE;
 }
 
+bool fabric_link_retrains(const struct fabric_port *p)
+{
+	return p->link && p->link->bounce;
+}
+
 int fabric_link_set(struct fabric_port *p, bool up, ns_t now)
 {
 	if (!p->link)

@@ -10,6 +10,7 @@
 
 #include "inst/fab.h"
 #include "train/train.h"
+#include "udp/link_why.h"
 
 #define STARVED_FOR NS_MSEC(1)
 
@@ -225,6 +226,13 @@ static void on_keepalive(void *ctx, const struct ip_endpoint *peer, ns_t now)
 		udp_link_drop(&u->machine, UDP_DROP_TX_ERROR, 1);
 }
 
+static const char *why_down(const struct inst_udp *u)
+{
+	return u->machine.timed_out	       ? LINK_WHY_SILENT
+	       : fabric_link_retrains(u->port) ? LINK_WHY_RETRAIN
+					       : LINK_WHY_DISABLED;
+}
+
 static void on_carrier(void *ctx, bool up, ns_t now)
 {
 	struct inst_udp *u = ctx;
@@ -232,9 +240,9 @@ static void on_carrier(void *ctx, bool up, ns_t now)
 
 	if (!up)
 		purge(u);
-	log_to(&u->inst->cfg.log, LOG_LVL_INFO, "udp link %s at %s: %s%s%s", u->name,
-	       fabric_port_name(u->port, port, sizeof(port)), up ? "up" : "down",
-	       up ? ", peer " : "", up ? conf_print_endpoint(&u->machine.peer, peer) : "");
+	log_to(&u->inst->cfg.log, LOG_LVL_INFO, "udp link %s at %s: %s%s", u->name,
+	       fabric_port_name(u->port, port, sizeof(port)), up ? "up, peer " : "down: ",
+	       up ? conf_print_endpoint(&u->machine.peer, peer) : why_down(u));
 	fabric_ext_carrier(u->end, up, now);
 }
 

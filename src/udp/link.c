@@ -106,6 +106,7 @@ static void check_heard(struct udp_link *l, ns_t now)
 		timer_arm(l->timers, &l->state_timer, l->heard + UDP_LINK_TIMEOUT);
 		return;
 	}
+	l->timed_out = true;
 	l->silent_since = now;
 	try_listen(l, now);
 }
@@ -165,6 +166,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now)
 	/* In the state SILENT the silence has begun already. */
 	if (l->state != UDP_LINK_SILENT)
 		l->silent_since = now;
+	l->timed_out = false;
 	enter(l, UDP_LINK_OFF, now);
 }
 

@@ -104,6 +104,7 @@ struct udp_link {
 	 * pass computes both CRCs
 	 */
 	bool icrc_right;
+	bool timed_out; /* true if UP was left the last time because nothing came from the peer */
 	struct udp_link_stats stats;
 };
 

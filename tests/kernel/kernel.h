@@ -409,6 +409,8 @@ struct ib_device_ops;
 bool ib_device_try_get(struct ib_device *dev);
 void ib_device_put(struct ib_device *dev);
 void ib_dispatch_event(struct ib_event *ev);
+void fake_info(const struct ib_device *dev, const char *fmt, ...);
+#define ibdev_info_ratelimited fake_info
 
 /* --- MADs: IBTA 13.4, 14.2, 16.1 */
 

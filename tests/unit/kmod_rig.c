@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/kmod_rig.h"
 
+#include <stdarg.h>
+
 #include "uib.h"
 
 unsigned long fake_jiffies;
@@ -8,6 +10,7 @@ struct workqueue_struct *uib_wq;
 
 static unsigned int events[32], nsent;
 static u8 sent[256];
+static char logged[256];
 
 /*
  * --- functions that the code of kmod calls; they stand for ib_core, the per-CPU counters, the
@@ -26,6 +29,15 @@ void ib_device_put(struct ib_device *dev)
 void ib_dispatch_event(struct ib_event *ev)
 {
 	events[ev->event]++;
+}
+
+void fake_info(const struct ib_device *dev, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(logged, sizeof(logged), fmt, ap);
+	va_end(ap);
 }
 
 u64 uib_counter_sum(const struct uib_dev *dev, enum uib_counter c)
@@ -64,6 +76,7 @@ struct uib_dev *kmod_rig_new(void)
 	assert(dev);
 	fake_jiffies = 1000;
 	nsent = 0;
+	*logged = '\0';
 	memset(events, 0, sizeof(events));
 	dev->counters = calloc(UIB_C_MAX, sizeof(u64));
 	assert(dev->counters);
@@ -157,6 +170,11 @@ void kmod_rig_hears(struct uib_dev *dev)
 
 	if (uib_link_check_sender(&dev->link, &from) == UIB_C_NONE)
 		uib_link_heard(&dev->link, &from);
+}
+
+const char *kmod_rig_log(void)
+{
+	return logged;
 }
 
 const char *kmod_rig_link(const struct uib_dev *dev)

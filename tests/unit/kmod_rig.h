@@ -52,6 +52,9 @@ void kmod_rig_hears(struct uib_dev *dev);
 /* kmod_rig_link() - Return the state of the link, as debugfs shows it */
 const char *kmod_rig_link(const struct uib_dev *dev);
 
+/* kmod_rig_log() - Return the last line that the device has logged; "" if there is none */
+const char *kmod_rig_log(void);
+
 /*
  * kmod_rig_event() - Return how often the device has raised the asynchronous event @type (enum
  * ib_event_type)

@@ -138,6 +138,28 @@ static void test_shutdown_is_kept_when_the_peer_speaks_meanwhile(void **state)
 	assert_int_equal(dev->port.phys_state, UIB_PHYS_DISABLED);
 }
 
+/* --- the log. The fake kernel prints an address as a pointer, so only the beginning of "link up" is compared */
+
+#define assert_logged(text) assert_memory_equal(kmod_rig_log(), text, strlen(text))
+
+static void test_the_log_says_why_the_link_went_down(void **state)
+{
+	poll_link();
+	assert_string_equal(kmod_rig_log(), "");
+	kmod_rig_hears(dev);
+	assert_logged("link up, peer ");
+	kmod_rig_advance(dev, 3100);
+	assert_string_equal(kmod_rig_log(), "link down: nothing came from the peer for 3 s\n");
+	bring_up();
+	set_port(IB_PORT_DOWN, UIB_PHYS_POLLING, SM_LID);
+	kmod_rig_advance(dev, 200);
+	assert_string_equal(kmod_rig_log(), "link down: this port trains again\n");
+	bring_up();
+	set_port(IB_PORT_DOWN, UIB_PHYS_DISABLED, SM_LID);
+	kmod_rig_advance(dev, 200);
+	assert_string_equal(kmod_rig_log(), "link down: this port was disabled\n");
+}
+
 /* --- traps */
 
 static void repress(const struct ib_smp *trap)
@@ -204,6 +226,7 @@ int main(void)
 		CASE(test_set_disabled_while_polling_is_kept_when_the_peer_speaks),
 		CASE(test_set_disabled_while_up_is_kept_until_set_polling),
 		CASE(test_shutdown_is_kept_when_the_peer_speaks_meanwhile),
+		CASE(test_the_log_says_why_the_link_went_down),
 		CASE(test_a_notice_that_waits_is_sent_after_the_repress),
 		CASE(test_a_notice_that_waits_is_forgotten_with_its_sm),
 	};

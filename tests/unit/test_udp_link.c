@@ -141,6 +141,7 @@ static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 	assert_true(r.up);
 	until(&r, T0 + NS_SEC(3));
 	assert_int_equal(r.l.state, UDP_LINK_SILENT);
+	assert_true(r.l.timed_out);
 	until(&r, T0 + NS_SEC(7) - 1);
 	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	until(&r, T0 + NS_SEC(7));
@@ -328,6 +329,7 @@ static void test_told_down_it_is_silent_and_deaf_for_4_s(void **state)
 	udp_link_want(&r.l, false, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_OFF);
 	assert_false(r.up);
+	assert_false(r.l.timed_out);
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_SILENT);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);

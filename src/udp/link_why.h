@@ -1,0 +1,1 @@
+../../kmod/link_why.h
