@@ -3,13 +3,18 @@
 
 #include <limits.h>
 
+bool vm_limits_allow_no_kvm(const struct vm_limits *l)
+{
+	return l->timeout_ms < 0 || l->timeout_ms > VM_KVM_MS;
+}
+
 long long vm_limits_ms(const struct vm_limits *l, bool hello, bool ready)
 {
 	long long ms = l->timeout_ms;
 
 	if (ms < 0 && !ready)
 		ms = l->systemd ? VM_SYSTEMD_MS : VM_BOOT_MS;
-	if (l->kvm && !hello && (ms < 0 || ms > VM_KVM_MS))
+	if (l->kvm && !hello && vm_limits_allow_no_kvm(l))
 		ms = VM_KVM_MS;
 	return ms;
 }

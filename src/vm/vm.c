@@ -2,13 +2,11 @@
 #include "vm/vm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +14,8 @@
 #include <unistd.h>
 
 #include "vm/limits.h"
+#include "vm/log.h"
+#include "vm/process.h"
 #include "vm/relay.h"
 #include "vm/term.h"
 #include "vm/unpack.h"
@@ -24,7 +24,6 @@
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
-#define LOG_KEPT 16384
 #define BOOTS_MAX 3
 /* message of the panic that the kernel parameter softlockup_panic=1 causes */
 #define PANIC_OF_LOCKUP "softlockup: hung tasks"
@@ -43,8 +42,7 @@ struct vm {
 	struct relay relay;
 	unsigned int nhcas;
 	struct term term;
-	char log[LOG_KEPT]; /* ring buffer of the last octets that the kernel and QEMU printed */
-	size_t logged;
+	struct vm_log log; /* what the kernel and QEMU printed */
 };
 
 static long long now_ms(void)
@@ -73,68 +71,13 @@ static void end(struct vm *v, int status, const char *fmt, ...)
 
 /* --- the log */
 
-static bool is_printable(char c)
-{
-	return c >= ' ' && c < 0x7f;
-}
-
-/* Prints a character of the guest's log, so that the guest cannot send control sequences to the user's terminal. */
-static void print_char(char c)
-{
-	if (is_printable(c) || c == '\n' || c == '\t')
-		putc(c, stderr);
-	else if (c != '\r')
-		fprintf(stderr, "\\x%02x", (unsigned char)c);
-}
-
-static void keep_log(struct vm *v, const void *data, size_t len)
-{
-	const char *p = data;
-
-	for (size_t i = 0; i < len; i++) {
-		if (v->cfg->verbose)
-			print_char(p[i]);
-		v->log[v->logged++ % LOG_KEPT] = p[i];
-	}
-}
-
-/* Copies the octets in .log, oldest first, and returns their number. */
-static size_t kept_log(const struct vm *v, char ret[LOG_KEPT])
-{
-	size_t n = v->logged < LOG_KEPT ? v->logged : LOG_KEPT;
-
-	for (size_t i = 0; i < n; i++)
-		ret[i] = v->log[(v->logged - n + i) % LOG_KEPT];
-	return n;
-}
-
-static void show_log(struct vm *v)
-{
-	char log[LOG_KEPT];
-	size_t n = kept_log(v, log);
-
-	if (v->cfg->verbose || !n)
-		return;
-	fputs("--- the end of the VM's log:\n", stderr);
-	for (size_t i = 0; i < n; i++)
-		print_char(log[i]);
-	fputs("---\n", stderr);
-}
-
-static bool hung_in_boot(const struct vm *v)
-{
-	char log[LOG_KEPT];
-
-	return memmem(log, kept_log(v, log), PANIC_OF_LOCKUP, strlen(PANIC_OF_LOCKUP));
-}
-
 static void log_readable(struct vm *v)
 {
 	char buf[4096];
 	ssize_t n = read(v->log_fd, buf, sizeof(buf));
 
 	if (n > 0)
-		keep_log(v, buf, (size_t)n);
+		vm_log_add(&v->log, buf, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		close(v->log_fd);
 		v->log_fd = -1;
@@ -162,7 +105,7 @@ static void take_text(struct vm *v, const struct frame *f)
 	size_t n = f->len < sizeof(v->state) - 1 ? f->len : sizeof(v->state) - 1;
 
 	for (size_t i = 0; i < n; i++)
-		v->state[i] = is_printable((char)f->data[i]) ? (char)f->data[i] : '?';
+		v->state[i] = vm_log_printable((char)f->data[i]) ? (char)f->data[i] : '?';
 	v->state[n] = '\0';
 	if (v->cfg->verbose)
 		fprintf(stderr, "vm: %lld ms: %s\n", now_ms() - v->started, v->state);
@@ -194,7 +137,7 @@ static void take(struct vm *v, const struct frame *f)
 		v->term.open = true;
 		break;
 	case FRAME_KLOG:
-		keep_log(v, f->data, f->len);
+		vm_log_add(&v->log, f->data, f->len);
 		break;
 	case FRAME_ERROR:
 		take_text(v, f);
@@ -247,46 +190,8 @@ static void chan_readable(struct vm *v)
 
 /* --- QEMU */
 
-static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
-	__attribute__((noreturn));
-
-static void exec_qemu(struct vm *v, const struct qemu_cfg *qc, pid_t parent)
-{
-	const int keep[] = { qc->initrd_fd, qc->kernel_fd, qc->serial_fd, qc->channel_fd,
-			     qc->eth_fd };
-	int null = open("/dev/null", O_RDWR);
-	struct qemu_args a;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	/* with its own process group, QEMU gets no SIGINT from Ctrl-C, only `uipoib vm` does */
-	setpgid(0, 0);
-	sigprocmask(SIG_SETMASK, v->cfg->sig_mask, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
-		if (keep[i] >= 0)
-			fcntl(keep[i], F_SETFD, 0);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	dup2(qc->serial_fd, STDERR_FILENO);
-	if (qemu_args_make(&a, qc)) {
-		fprintf(stderr, "the command line of QEMU: out of memory\n");
-		_exit(1);
-	}
-	execvp(a.v[0], a.v);
-	fprintf(stderr, "%s: %s\n", a.v[0], strerror(errno));
-	_exit(127);
-}
-
-static int pair(int type, int ret[2])
-{
-	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ret) < 0 ? -errno : 0;
-}
-
 static int start(struct vm *v, int initrd, int kernel, bool kvm)
 {
-	int log[2] = { -1, -1 }, chan[2] = { -1, -1 }, eth[2] = { -1, -1 };
 	struct qemu_cfg qc = {
 		.kernel = v->cfg->guest.kernel->image,
 		.kernel_fd = kernel,
@@ -300,32 +205,13 @@ static int start(struct vm *v, int initrd, int kernel, bool kvm)
 		.initrd_fd = initrd,
 		.share = v->cfg->guest.share,
 	};
-	pid_t parent = getpid();
-	int status = pair(SOCK_STREAM, log);
+	struct qemu_process p;
+	int status = qemu_start(&p, &qc, v->cfg->sig_mask);
 
-	if (!status)
-		status = pair(SOCK_STREAM, chan);
-	if (!status)
-		status = pair(SOCK_DGRAM, eth);
-	qc.serial_fd = log[1];
-	qc.channel_fd = chan[1];
-	qc.eth_fd = eth[1];
-	if (!status) {
-		fflush(NULL);
-		v->pid = fork();
-		if (!v->pid)
-			exec_qemu(v, &qc, parent);
-		status = v->pid < 0 ? -errno : 0;
-	}
-	for (int i = 0; i < 3; i++) {
-		int fd = (int[]){ log[1], chan[1], eth[1] }[i];
-
-		if (fd >= 0)
-			close(fd);
-	}
-	v->log_fd = log[0];
-	v->chan_fd = chan[0];
-	v->eth_fd = eth[0];
+	v->pid = p.pid;
+	v->log_fd = p.log_fd;
+	v->chan_fd = p.chan_fd;
+	v->eth_fd = p.eth_fd;
 	return status;
 }
 
@@ -382,12 +268,17 @@ static void input_readable(struct vm *v)
 	send_frame(v, buf, term_read(&v->term, buf));
 }
 
+static struct vm_limits limits(const struct vm *v, bool kvm)
+{
+	return (struct vm_limits){ .timeout_ms = v->cfg->timeout_ms,
+				   .kvm = kvm,
+				   .systemd = v->cfg->guest.systemd };
+}
+
 /* Return the time at which the present step must have ended; -1: there is no limit */
 static long long deadline(const struct vm *v, bool kvm)
 {
-	const struct vm_limits l = { .timeout_ms = v->cfg->timeout_ms,
-				     .kvm = kvm,
-				     .systemd = v->cfg->guest.systemd };
+	const struct vm_limits l = limits(v, kvm);
 	long long ms = vm_limits_ms(&l, v->hello, v->ready);
 
 	return ms < 0 ? -1 : v->started + ms;
@@ -458,7 +349,7 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 
 	v->over = v->hello = v->ready = false;
 	v->log_fd = v->chan_fd = v->eth_fd = -1;
-	v->logged = 0;
+	vm_log_init(&v->log, v->cfg->verbose);
 	v->rx = (struct frame_rx){ 0 };
 	status = start(v, initrd, kernel, kvm);
 	if (kernel >= 0)
@@ -481,11 +372,11 @@ static void run_once(struct vm *v, int initrd, bool kvm)
  */
 static bool worth_another_boot(const struct vm *v, bool kvm)
 {
-	long long limit = v->cfg->timeout_ms;
+	const struct vm_limits l = limits(v, kvm);
 
 	if (v->hello || v->asked)
 		return false;
-	return kvm ? limit < 0 || limit > VM_KVM_MS : hung_in_boot(v);
+	return kvm ? vm_limits_allow_no_kvm(&l) : vm_log_has(&v->log, PANIC_OF_LOCKUP);
 }
 
 static void run(struct vm *v, int initrd)
@@ -544,7 +435,7 @@ int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
 	v->started = now_ms();
 	run(v, initrd);
 	if (*err)
-		show_log(v);
+		vm_log_show(&v->log);
 	status = v->status;
 	close(initrd);
 	free(v);

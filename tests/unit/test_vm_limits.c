@@ -43,8 +43,10 @@ static void test_kvm_shows_soon_whether_it_works(void **state)
 	assert_int_equal(vm_limits_ms(&l, true, false), VM_BOOT_MS);
 	l.timeout_ms = 600000;
 	assert_int_equal(vm_limits_ms(&l, false, false), VM_KVM_MS);
+	assert_true(vm_limits_allow_no_kvm(&l));
 	l.timeout_ms = 5000;
 	assert_int_equal(vm_limits_ms(&l, false, false), 5000);
+	assert_false(vm_limits_allow_no_kvm(&l));
 }
 
 int main(void)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VM_PROCESS_H
+#define VM_PROCESS_H
+
+/* The process of QEMU, and this side's ends of the sockets to it */
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "vm/qemu.h"
+
+struct qemu_process {
+	pid_t pid;
+	int log_fd; /* stream of what the kernel and QEMU print */
+	int chan_fd; /* stream of frames (vm/frame.h) */
+	int eth_fd; /* datagrams of the guest's Ethernet interface */
+};
+
+/**
+ * qemu_start() - Start QEMU, which ends when the caller's process ends
+ * @qc:		the sockets of QEMU are written here
+ * @mask:	signal mask for QEMU
+ *
+ * Return: 0 or -errno. Descriptors that were opened are in @ret in either case, the others are -1.
+ */
+int qemu_start(struct qemu_process *ret, struct qemu_cfg *qc, const sigset_t *mask);
+
+#endif
