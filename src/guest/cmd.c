@@ -43,6 +43,7 @@ static void become(char **argv, char **envp, const char *cwd)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	user_become();
 	if (chdir(cwd) < 0)
 		fprintf(stderr, "uipoib vm: the folder %s is not in the VM: %m\n", cwd);
 	environ = envp;

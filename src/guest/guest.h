@@ -92,6 +92,13 @@ void net_address(char *text);
 /* sets the interfaces of @hcas HCAs up and waits until they can send; the VM ends if this takes more than @seconds; 0: does not wait */
 void net_up(unsigned int hcas, unsigned int seconds);
 
+/* --- user.c */
+
+/* user_set() - Take "UID,GID[,GROUP ...]", the user as whom CMD runs; without this call CMD runs as root */
+void user_set(char *text);
+/* user_become() - Become that user; to be called in the process that becomes CMD. The process ends if the kernel refuses */
+void user_become(void);
+
 /* --- systemd.c */
 
 /*

@@ -159,6 +159,8 @@ static void obey(struct job *j, const char *verb, char *value)
 		j->arg[j->narg++] = value;
 	else if (!strcmp(verb, "cwd"))
 		j->cwd = value;
+	else if (!strcmp(verb, "user"))
+		user_set(value);
 	else if (!strcmp(verb, "tty"))
 		j->tty = true;
 	else if (!strcmp(verb, "systemd"))

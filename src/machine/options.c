@@ -43,6 +43,7 @@ int options_usage(int status)
 	      "  --guid GUID          of its HCA (by the port); repeatable\n"
 	      "  --share DIR          it may write there; repeatable\n"
 	      "  --root DIR           its root file system is DIR, as another distribution's\n"
+	      "  --user USER          run CMD as this user (or UID[:GID]) and not as root\n"
 	      "  --no-wait            run CMD even while ib0 is not up: CMD may be the subnet "
 	      "manager\n"
 	      "  --systemd[=UNIT]     boot systemd to UNIT (basic.target) before CMD\n"
@@ -164,7 +165,8 @@ enum {
 	ACCEL,
 	NO_WAIT,
 	SYSTEMD,
-	ROOT
+	ROOT,
+	USER
 };
 
 static int option(struct vm_opts *o, int c)
@@ -209,6 +211,9 @@ static int option(struct vm_opts *o, int c)
 		return options_add_address(o, optarg);
 	case ROOT:
 		return root_set(&o->root, optarg);
+	case USER:
+		o->user_text = optarg;
+		return 0;
 	case ACCEL:
 		return parse_accel(o, optarg);
 	case NO_WAIT:
@@ -238,6 +243,7 @@ const struct option machine_vm_options[] = {
 	{ "address", required_argument, NULL, ADDRESS },
 	{ "accel", required_argument, NULL, ACCEL },
 	{ "root", required_argument, NULL, ROOT },
+	{ "user", required_argument, NULL, USER },
 	{ "no-wait", no_argument, NULL, NO_WAIT },
 	{ "systemd", optional_argument, NULL, SYSTEMD },
 	{ NULL },

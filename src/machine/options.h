@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "machine/ports.h"
+#include "machine/user.h"
 #include "proto/proto.h"
 #include "vm/guest.h"
 #include "vm/kernel.h"
@@ -15,6 +16,8 @@ struct vm_opts {
 	const char *file, *name, *kernel, *module;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
 	char *root; /* the guest's root file system; NULL: that of this machine */
+	const char *user_text; /* value of --user; NULL: CMD runs as root */
+	struct user user; /* valid if .user_text is set */
 	struct ports ports;
 	const char *seed; /* the name from which GUIDs are computed; NULL: that of the instance */
 	char name_buf[PROTO_NAME_MAX];

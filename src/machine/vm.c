@@ -64,6 +64,8 @@ static int look(struct vm_opts *o)
 		return cli_error(PROTO_EXIT_ENV, "vm: " QEMU_PROGRAM
 						 " is missing: the package qemu-system-x86 has it");
 	status = o->systemd ? root_check_systemd(o->root) : 0;
+	if (!status && o->user_text)
+		status = user_find(&o->user, o->user_text, o->root);
 	if (status)
 		return status;
 	status = kernel_find(&o->found, o->kernel, o->module, home, err);
@@ -94,6 +96,7 @@ static int run_vm(struct vm_opts *o, const char *init, size_t init_len)
 {
 	const struct vm_limits limits = { .timeout_ms = o->timeout_ms };
 	char err[VM_ERR_MAX], *cwd = root_cwd(o->root, o->share);
+	char **env = o->user_text ? user_environ(&o->user, environ) : NULL;
 	sigset_t mask;
 	struct vm_cfg c = {
 		.guest = { .kernel = &o->found,
@@ -105,7 +108,8 @@ static int run_vm(struct vm_opts *o, const char *init, size_t init_len)
 			   .share = o->share,
 			   .address = o->address,
 			   .cwd = cwd ? cwd : "/",
-			   .env = environ,
+			   .env = env ? env : environ,
+			   .user = o->user_text ? o->user.ids : NULL,
 			   .cmd = o->cmd,
 			   .tty = term_is_tty(),
 			   .systemd = o->systemd,
@@ -126,6 +130,7 @@ static int run_vm(struct vm_opts *o, const char *init, size_t init_len)
 	if (*err)
 		cli_error(0, "vm: %s", err);
 	close(c.sig_fd);
+	free(env);
 	free(cwd);
 	return status;
 }

@@ -109,6 +109,8 @@ static void say_command(struct writer *w)
 	say(w, "cwd", c->cwd);
 	for (char *const *a = c->cmd; *a; a++)
 		say(w, "arg", *a);
+	if (c->user)
+		say(w, "user", c->user);
 	if (c->tty)
 		say(w, "tty", "");
 	if (c->systemd)

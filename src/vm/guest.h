@@ -21,6 +21,7 @@
  *	env=NAME=VALUE	add a variable to the environment of CMD
  *	cwd=DIR		the folder in which CMD starts
  *	arg=WORD	the next word of CMD
+ *	user=UID,GID,...	run CMD as this user, with these groups; without this line as root
  *	tty=		give CMD a terminal
  *	systemd=	boot systemd before CMD is run
  *	up=SECONDS	set the interface of each HCA up, and wait so long until all can send; 0: do not wait
@@ -41,6 +42,7 @@
 #define VM_SYSTEMD "/lib/systemd/systemd"
 #define VM_SHARES_MAX 8
 #define VM_ADDRS_MAX 8
+#define VM_GROUPS_MAX 64
 
 struct guest_cfg {
 	const struct vm_kernel *kernel;
@@ -57,6 +59,7 @@ struct guest_cfg {
 	const char *cwd;
 	char *const *env;
 	char *const *cmd;
+	const char *user; /* "UID,GID[,GROUP ...]" as whom CMD runs; NULL: root */
 	bool tty;
 	const char *systemd; /* the unit to which systemd boots before CMD is run, or NULL */
 	/* seconds within which ib0, ib1 ... must be up; 0: CMD starts without waiting for them */

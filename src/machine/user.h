@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MACHINE_USER_H
+#define MACHINE_USER_H
+
+/* The user as whom CMD runs in a VM, if that is not root */
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "vm/guest.h"
+
+struct user {
+	char ids[VM_GROUPS_MAX * 12]; /* as guest_cfg.user */
+	char name[LOGIN_NAME_MAX]; /* "" if the files know no name */
+	char home[PATH_MAX];
+};
+
+/**
+ * user_find() - Look a user up
+ * @text:	a name, or UID, or UID:GID. A name must be in etc/passwd; the UID need not be, and then the GID is the UID if
+ *	none is given
+ * @root:	the guest's root file system, whose etc/passwd and etc/group are read; NULL: this machine's
+ *
+ * Return: 0, or the exit status after a message
+ */
+int user_find(struct user *ret, const char *text, const char *root);
+
+/*
+ * user_environ() - The environment of CMD: @env with HOME, USER and LOGNAME of the user. Return: allocated by one malloc(); its
+ * strings are borrowed from @env or @u, or are in the same allocation. NULL: out of memory
+ */
+char **user_environ(const struct user *u, char *const *env);
+
+#endif
