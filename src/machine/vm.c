@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cmdline/cmdline.h"
@@ -53,10 +53,24 @@ static bool in_path(const char *program)
 	return found;
 }
 
+/* The VM runs this machine's programs under a kernel for x86-64, so it needs that processor's programs. */
+static int check_machine(void)
+{
+	struct utsname u;
+
+	if (uname(&u) || !strcmp(u.machine, "x86_64"))
+		return 0;
+	return cli_error(PROTO_EXIT_ENV,
+			 "vm: this machine is %s: virtual machines run on x86-64 only", u.machine);
+}
+
 static int look(struct vm_opts *o)
 {
 	char home[PATH_MAX], err[VM_ERR_MAX];
-	int status;
+	int status = check_machine();
+
+	if (status)
+		return status;
 
 	if (!beside_folder(home))
 		return cli_error(PROTO_EXIT_ENV, "vm: /proc/self/exe: %s", strerror(errno));

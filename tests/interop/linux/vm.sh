@@ -39,6 +39,7 @@ without_qemu() {
 	refuse 3 "qemu-system-x86_64 is missing: the package qemu-system-x86 has it" env PATH="$work/bin" "$UIPOIB" vm -- true
 }
 check "QEMU's package is named" without_qemu
+check "another architecture" refuse 3 "this machine is i686: virtual machines run on x86-64 only" setarch i686 "$UIPOIB" vm -- true
 without_module() { # runs a copy of the program in a folder that has no module
 	mkdir -p "$work/away" && cp "$UIPOIB" "$work/away/"
 	refuse 3 "no uib.ko for kernel .*make kmod" "$work/away/uipoib" vm -- true
