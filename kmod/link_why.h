@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 #ifndef LINK_WHY_H
 #define LINK_WHY_H
 
