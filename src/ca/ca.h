@@ -134,6 +134,12 @@ struct ca {
 	const struct ca_notify *notify;
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
+	/*
+	 * The CA makes TCP and UDP checksums: ca_post_send() accepts packets with FRAME_CSUM_PARTIAL (util/frame.h) that
+	 * have the encapsulation of RFC 4391 and an IPv4 header without options, and are no fragments. May change with
+	 * CA_EVENT_DEVICE_BACK. Any CA may mark a packet that ca_poll() returns by FRAME_CSUM_OK
+	 */
+	bool csum;
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	/*
 	 * file descriptor to poll; -1 if events are reported only by .notify, as by the software

@@ -6,6 +6,8 @@
 #include "train/train.h"
 #include "util/be.h"
 #include "wire/inet.h"
+#include "wire/ip.h"
+#include "wire/ipoib_hdr.h"
 
 /* RFC 768: a UDP checksum of zero is sent as all ones, since zero stands for no checksum. */
 static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
@@ -18,6 +20,24 @@ static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
 static void csum_is_whole(struct pkt *p)
 {
 	frame_info(p)->csum = FRAME_CSUM_OK;
+}
+
+/* Adapters find the IP header behind the encapsulation of RFC 4391, and parse no options or extension headers. */
+bool eth_csum_by_ca(struct pkt *p)
+{
+	const struct frame_info *f = frame_info_const(p);
+	const uint8_t *ip;
+
+	if (f->csum != FRAME_CSUM_PARTIAL || f->csum_start != IPV4_LEN)
+		return false;
+	ip = pkt_pull(p, IPOIB_HDR_LEN + IPV4_LEN);
+	if (!ip || be16_at(ip) != ETH_P_IPV4)
+		return false;
+	ip += IPOIB_HDR_LEN;
+	if (ip[0] != 0x45 || (be16_at(ip + 6) & IPV4_FRAGMENT))
+		return false;
+	return ip[9] == PROTO_TCP ? f->csum_offset == 16
+				  : ip[9] == PROTO_UDP && f->csum_offset == 6;
 }
 
 /*

@@ -13,4 +13,10 @@
  */
 int eth_csum_complete(struct pkt *p, unsigned int l3);
 
+/*
+ * eth_csum_by_ca() - Tell whether a CA with ca.csum (ca/ca.h) can make the checksum of @p, a packet with
+ * FRAME_CSUM_PARTIAL or a train, which begins with the encapsulation
+ */
+bool eth_csum_by_ca(struct pkt *p);
+
 #endif

@@ -195,6 +195,11 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
 /*
+ * eth_set_csum() - Set whether eth_ops.post() takes packets whose checksum the CA makes (ca.csum of ca/ca.h). At
+ * first it does not
+ */
+void eth_set_csum(struct eth_if *e, bool by_ca);
+/*
  * eth_tx_more() - Send more packets of the super-frames that wait for room. Return: number of
  * super-frames that still wait
  */

@@ -35,6 +35,19 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
+/* Sends a single packet, whose checksum the CA makes, or else this process. */
+static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
+{
+	int status = 0;
+
+	if (!e->out.csum_by_ca || !eth_csum_by_ca(p))
+		status = eth_csum_complete(p, e->profile->encap.len);
+	if (status)
+		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, p);
+	else
+		pkt_to_batch(e, p, to, now);
+}
+
 /* --- super-frames, of which no more packets are posted than the send queue has room for */
 
 static struct eth_send *first_waiting(struct eth_out *o)
@@ -110,8 +123,10 @@ static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 	unsigned int n = o->whole ? o->room : 1;
 	struct pkt *p = *t;
 
-	if (pkt_count(p) > n)
+	if (pkt_count(p) > n) {
+		frame_info(p)->offload = !o->whole && o->csum_by_ca && eth_csum_by_ca(p);
 		return train_split(p, n);
+	}
 	*t = NULL;
 	return p;
 }
@@ -126,7 +141,10 @@ static bool send_first(struct eth_if *e, ns_t now)
 		return true;
 	while (e->out.room && first->pkt && (p = next_part(&e->out, &first->pkt))) {
 		e->stats.tx_segments += pkt_count(p);
-		pkt_to_batch(e, p, first, now);
+		if (pkt_is_train(p))
+			pkt_to_batch(e, p, first, now);
+		else
+			send_one(e, p, first, now);
 	}
 	if (!first->pkt)
 		return true;
@@ -157,6 +175,11 @@ static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
 void eth_set_room(struct eth_if *e, unsigned int packets)
 {
 	e->out.room = packets;
+}
+
+void eth_set_csum(struct eth_if *e, bool by_ca)
+{
+	e->out.csum_by_ca = by_ca;
 }
 
 unsigned int eth_tx_more(struct eth_if *e, ns_t now)
@@ -215,16 +238,6 @@ void eth_out_fini(struct eth_if *e)
 
 /* --- all packets */
 
-static void send_one(struct eth_if *e, const struct eth_send *to, ns_t now)
-{
-	int status = eth_csum_complete(to->pkt, e->profile->encap.len);
-
-	if (status)
-		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, to->pkt);
-	else
-		pkt_to_batch(e, to->pkt, to, now);
-}
-
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
 		  ns_t now)
 {
@@ -235,7 +248,7 @@ void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, 
 	else if (frame_info(p)->gso)
 		send_super(e, &to, now);
 	else
-		send_one(e, &to, now);
+		send_one(e, p, &to, now);
 }
 
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now)

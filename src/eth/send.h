@@ -24,6 +24,7 @@ struct eth_out {
 	 */
 	bool begun;
 	bool whole; /* true if the super-frame is posted as one train */
+	bool csum_by_ca; /* eth_ops.post() takes packets without checksum, see eth_set_csum() */
 };
 
 void eth_out_init(struct eth_if *e);

@@ -284,6 +284,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 	err = eth_if_create(&i->eth, &ec, &eth_ops, i);
 	if (err)
 		return err;
+	eth_set_csum(i->eth, i->port->ca->csum);
 	list_add_tail(&i->set->all, &i->link);
 	list_add_tail(&i->port->ifs, &i->on_port);
 	i->port->dirty = i->set->ports_dirty = true;

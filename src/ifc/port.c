@@ -137,15 +137,17 @@ static void show_cm(struct ifc_port *p, ns_t now)
 	ca_cm_supported(p->ca, p->cm_supported, now);
 }
 
-/* An adapter with another GUID may have taken the place of the former one. */
+/* An adapter with another GUID, or with other offloads, may have taken the place of the former one. */
 static void device_back(struct ifc_port *p, const struct ca_port_attr *a, ns_t now)
 {
 	struct ifc *i;
 
 	p->back = false;
 	p->guid = ib_gid_guid(&a->gid);
-	list_for_each (i, &p->ifs, on_port)
+	list_for_each (i, &p->ifs, on_port) {
+		eth_set_csum(i->eth, p->ca->csum);
 		ifc_qps_renumbered(i, now);
+	}
 }
 
 void ifc_port_refresh(struct ifc_port *p, ns_t now)

@@ -169,6 +169,17 @@ static uint32_t pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
 				 : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
 }
 
+/* Writes the sum of the pseudo-header alone into the checksum field, as the kernel does before an offload. */
+static void put_partial_csum(uint8_t *ip, struct frame_info *info, uint32_t l4_len)
+{
+	bool udp = train_is_udp(info);
+
+	info->csum_offset = udp ? 6 : 16;
+	info->csum = FRAME_CSUM_PARTIAL;
+	be16_put(ip + info->csum_start + info->csum_offset,
+		 (uint16_t)~inet_fold(pseudo_sum(ip, udp, l4_len)));
+}
+
 static uint32_t add_sums(uint32_t a, uint32_t b)
 {
 	uint64_t sum = (uint64_t)a + b;
@@ -214,6 +225,29 @@ void train_make_csum(struct pkt *p)
 	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
 }
 
+static void leave_csum(struct pkt *p)
+{
+	struct frame_info *f = frame_info(p);
+
+	put_partial_csum(train_ip(p), f, p->len - pkt_hdr_len(p) + f->hlen - f->csum_start);
+	*f = (struct frame_info){
+		.station = f->station,
+		.csum = FRAME_CSUM_PARTIAL,
+		.csum_start = f->csum_start,
+		.csum_offset = f->csum_offset,
+	};
+}
+
+static void make_csum(struct pkt *p)
+{
+	if (train_is_sealed(p))
+		train_seal_csum(p);
+	else
+		train_make_csum(p);
+	*frame_info(p) =
+		(struct frame_info){ .station = frame_info(p)->station, .csum = FRAME_CSUM_OK };
+}
+
 /*
  * Makes an ordinary packet of a train that has only one packet, by writing its lengths and
  * checksums.
@@ -221,12 +255,10 @@ void train_make_csum(struct pkt *p)
 static void become_packet(struct pkt *p)
 {
 	train_mend_lengths(p);
-	if (train_is_sealed(p))
-		train_seal_csum(p);
+	if (frame_info(p)->offload)
+		leave_csum(p);
 	else
-		train_make_csum(p);
-	*frame_info(p) =
-		(struct frame_info){ .station = frame_info(p)->station, .csum = FRAME_CSUM_OK };
+		make_csum(p);
 	p->count = 1;
 	p->seg = 0;
 }
@@ -234,15 +266,11 @@ static void become_packet(struct pkt *p)
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len)
 {
 	uint32_t l4_len = ip_len - info->csum_start;
-	uint8_t *l4 = ip + info->csum_start;
 
 	mend_ip(ip, info->csum_start, ip_len);
 	if (train_is_udp(info))
-		be16_put(l4 + 4, (uint16_t)l4_len);
-	info->csum_offset = train_is_udp(info) ? 6 : 16;
-	info->csum = FRAME_CSUM_PARTIAL;
-	be16_put(l4 + info->csum_offset,
-		 (uint16_t)~inet_fold(pseudo_sum(ip, train_is_udp(info), l4_len)));
+		be16_put(ip + info->csum_start + 4, (uint16_t)l4_len);
+	put_partial_csum(ip, info, l4_len);
 }
 
 void train_to_frame(struct pkt *t)

@@ -65,8 +65,9 @@ bool train_may_travel(const struct pkt *t);
  * train_split() - Take the first packets off a train
  * @k:	number of packets to take, fewer than the train has
  *
- * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK) and is no longer a train. So repeated
- * calls of train_split(t, 1) take packet after packet, and @t becomes the last packet.
+ * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK; with frame_info.offload only the sum of
+ * the pseudo-header, and FRAME_CSUM_PARTIAL) and is no longer a train. So repeated calls of train_split(t, 1) take packet
+ * after packet, and @t becomes the last packet.
  * Return: the first @k packets; NULL: no descriptor is left, and @t is unchanged
  */
 struct pkt *train_split(struct pkt *t, unsigned int k);

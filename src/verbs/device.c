@@ -80,6 +80,7 @@ static int check_port(struct verbs_port *p, char err[VERBS_ERR_MAX])
 			 a.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "no InfiniBand");
 		return -EMEDIUMTYPE;
 	}
+	verbs_csum_detect(p);
 	return verbs_port_read(p);
 }
 

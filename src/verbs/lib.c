@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <rdma/ib_user_mad.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -46,6 +47,22 @@ static int pkey_read(int fd, unsigned int index, uint16_t *ret)
 	return 0;
 }
 
+static int driver_read(const char *device, char *ret, size_t size)
+{
+	char path[128], target[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/driver", device);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	name = strrchr(target, '/');
+	snprintf(ret, size, "%s", name ? name + 1 : target);
+	return 0;
+}
+
 static int umad_open(const char *device, uint8_t port)
 {
 	char name[UMAD_DEV_NAME];
@@ -74,6 +91,7 @@ static int umad_register(int fd, uint8_t mgmt_class, uint8_t version, const uint
 static struct verbs_lib loaded = {
 	.pkeys_open = pkeys_open,
 	.pkey_read = pkey_read,
+	.driver_read = driver_read,
 	.umad_open = umad_open,
 	.umad_register = umad_register,
 };

@@ -47,6 +47,8 @@ struct verbs_lib {
 	/* Open the folder of the port's P_Keys in sysfs. Returns a descriptor */
 	int (*pkeys_open)(const char *device, uint8_t port);
 	int (*pkey_read)(int fd, unsigned int index, uint16_t *ret);
+	/* Write the name of the kernel's driver of a device, as "mlx5_core", to @ret */
+	int (*driver_read)(const char *device, char *ret, size_t size);
 	/* Open the umad device of a port, non-blocking and with P_Key indices. Returns a descriptor */
 	int (*umad_open)(const char *device, uint8_t port);
 	/*

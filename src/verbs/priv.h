@@ -7,6 +7,7 @@
  *
  *	port.c	opening and closing, attributes, P_Key table
  *	device.c	the device below the port, which may be replaced
+ *	csum.c	whether the adapter makes and verifies checksums
  *	event.c	the descriptors that ca_dispatch() serves, asynchronous events
  *	qp.c	states of queue pairs, restart after errors
  *	group.c	attachments to groups
@@ -21,6 +22,7 @@
  */
 
 #include "ca/ca.h"
+#include "util/frame.h"
 #include "util/hash.h"
 #include "util/list.h"
 #include "util/log.h"
@@ -73,6 +75,8 @@ struct verbs_port {
 	char device[64];
 	char name[80]; /* in the log */
 	bool dead; /* the device failed or is gone, and nothing works until verbs_reopen() */
+	unsigned int
+		rx_csum; /* IBV_WC_IP_CSUM_OK if this flag of a completion has a meaning, or 0 */
 	bool grh_required; /* the port sends no packet without GRH */
 	unsigned int mtu; /* octets of payload that the port sends */
 	struct ca_port_attr attr; /* as of the last query */
@@ -167,6 +171,10 @@ int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
  * queue pairs and address handles before
  */
 void verbs_device_close(struct verbs_port *p);
+
+/* csum.c */
+/* verbs_csum_detect() - Find out which checksums the device of the port makes and verifies, from .limits and the driver */
+void verbs_csum_detect(struct verbs_port *p);
 
 /* event.c */
 /* verbs_events_watch() - Serve the descriptors of the device. 0 or -errno */

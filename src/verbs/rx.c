@@ -98,6 +98,8 @@ static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *re
 		.sl = wc->sl,
 		.dlid_path_bits = wc->dlid_path_bits,
 	};
+	if (wc->wc_flags & p->rx_csum)
+		frame_info(pkt)->csum = FRAME_CSUM_OK;
 	/* The beginning of hdr[] is free as long as no headers are pushed. */
 	static_assert(PKT_HDR_MAX - IN_HDR >= VERBS_GRH, "the payload leaves room for the GRH");
 	if (wc->wc_flags & IBV_WC_GRH)

@@ -83,6 +83,12 @@ struct chain {
 	unsigned int n;
 };
 
+/* The packet has no checksum, because the caller knows by ca.csum that the adapter makes it. */
+static bool partial(const struct ca_send *s)
+{
+	return frame_info_const(s->pkt)->csum == FRAME_CSUM_PARTIAL;
+}
+
 static void add(struct verbs_qp *q, struct chain *c, const struct ca_send *s)
 {
 	struct verbs_port *p = q->port;
@@ -101,7 +107,7 @@ static void add(struct verbs_qp *q, struct chain *c, const struct ca_send *s)
 		.sg_list = &c->sge[k],
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
+		.send_flags = IBV_SEND_SIGNALED | (partial(s) ? IBV_SEND_IP_CSUM : 0u),
 		.wr.ud = { .ah = ah->h, .remote_qpn = s->dest_qp, .remote_qkey = s->qkey },
 	};
 	if (k)
@@ -155,7 +161,8 @@ static uint64_t *reason(const struct verbs_qp *q, const struct ca_send *s)
 {
 	struct verbs_port *p = q->port;
 
-	if (p->dead || q->stopped || verbs_ah_make(container_of(s->ah, struct verbs_ah, ah)))
+	if (p->dead || q->stopped || verbs_ah_make(container_of(s->ah, struct verbs_ah, ah)) ||
+	    (partial(s) && !p->ca.csum))
 		return &p->stats.tx_refused;
 	return s->pkt->len > p->mtu ? &p->stats.tx_too_long : NULL;
 }

@@ -46,7 +46,8 @@ struct verbs_stats {
 		tx_too_long; /* packets above the MTU of the port, which would have stopped the queue pair */
 	uint64_t tx_error; /* sends that completed with an error */
 	uint64_t
-		tx_refused; /* packets that the library refused to post, and packets to a dead port */
+		tx_refused; /* packets that the library refused to post, that an adapter without ca.csum got
+			       without checksum, and packets to a dead port */
 	uint64_t qp_restarts; /* queue pairs that were in an error state and work again */
 	uint64_t ah_evicted; /* address handles that were destroyed to make room */
 	uint64_t mad_refused; /* MADs that the kernel did not send */

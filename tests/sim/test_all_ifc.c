@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "eth/csum.h"
 #include "unit/all_lab.h"
 #include "util/list.h"
 
@@ -133,6 +134,62 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(got.octets[1], 200 * 65000);
 	check_no_drops();
+	lab_destroy(&lab);
+}
+
+/* A CA that makes checksums, before the soft HCA of a port */
+static struct {
+	const struct ca_ops *below;
+	struct ca_ops ops;
+	unsigned int made;
+} maker;
+
+static unsigned int make_and_post(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
+				  ns_t now)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (frame_info(v[i].pkt)->csum != FRAME_CSUM_PARTIAL)
+			continue;
+		assert_true(qp->ca->csum);
+		assert_int_equal(eth_csum_complete(v[i].pkt, IPOIB_HDR_LEN), 0);
+		maker.made++;
+	}
+	return maker.below->post_send(qp, v, n, now);
+}
+
+/* A device that makes checksums, or makes none, takes the place of the former one. */
+static void replace_device(struct ca *ca, bool csum)
+{
+	ca->csum = csum;
+	ca->notify->event(ca->ctx, CA_EVENT_DEVICE_BACK, lab.now);
+	lab_run(&lab, NS_SEC(1));
+}
+
+/* An interface leaves checksums to a CA that makes them, and to no other. */
+static void test_checksums_of_a_ca_that_is_replaced(void **state)
+{
+	struct ca *ca;
+
+	begin(2);
+	ca = lab.host[0].ifc.port->ca;
+	maker.below = ca->ops;
+	maker.ops = *ca->ops;
+	maker.ops.post_send = make_and_post;
+	maker.made = 0;
+	ca->ops = &maker.ops;
+	for (unsigned int round = 1; round <= 2; round++) {
+		replace_device(ca, true);
+		send_super(&lab.host[0], &lab.host[1], false, 1, 65000, 1000);
+		lab_run(&lab, NS_SEC(1));
+		assert_int_equal(maker.made, 65 * round);
+		replace_device(ca, false);
+		send_super(&lab.host[0], &lab.host[1], false, 1, 65000, 1000);
+		lab_run(&lab, NS_SEC(1));
+		assert_int_equal(maker.made, 65 * round);
+		assert_int_equal(got.octets[1], 2 * round * 65000);
+	}
+	check_no_drops();
+	ca->ops = maker.below;
 	lab_destroy(&lab);
 }
 
@@ -348,6 +405,7 @@ static void test_held_packets_leave_buffers_to_other_hosts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checksums_of_a_ca_that_is_replaced),
 		cmocka_unit_test(test_super_frames_of_ipv6_lose_nothing),
 		cmocka_unit_test(test_super_frames_at_a_small_mtu_lose_nothing),
 		cmocka_unit_test(test_super_frames_are_delivered_whole),

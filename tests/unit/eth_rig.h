@@ -68,6 +68,8 @@ struct eth_rig {
 	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;
 	int station_err; /* error that opening a queue pair for a station returns; 0: none */
+	/* set by er_csum_by_ca(): sent packets may have partial checksums, which the rig completes in .sent as a CA does */
+	bool ca_csum;
 	/* true: the event IPOIB_ACT_MCAST_READY is dropped, as if joins never ended */
 	bool no_ready;
 };
@@ -105,6 +107,8 @@ void er_run(ns_t dt);
  */
 void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
 		    unsigned int n6);
+/* er_csum_by_ca() - From now on, the CA makes checksums, or makes none */
+void er_csum_by_ca(bool on);
 /* er_clear() - Forget the packets, frames and reports that were stored so far */
 void er_clear(void);
 

@@ -104,6 +104,64 @@ static void test_partial_checksum_behind_extension_headers(void **state)
 	er_fini();
 }
 
+static void test_the_ca_makes_checksums(void **state)
+{
+	static const size_t size[] = { 0, 1, 30, 500, 2001 };
+	uint8_t b[2100];
+
+	er_init_peer();
+	er_csum_by_ca(true);
+	for (unsigned int i = 0; i < ARRAY_SIZE(size); i++) {
+		size_t n = er_udp4(b, er_ip_own, er_ip_peer, size[i]);
+
+		er_tx_pkt(partial(ETH_P_IPV4, b, n, 20, 6, 17));
+		assert_int_equal(er.nsent, 1);
+		assert_int_equal(er.sent[0].csum, FRAME_CSUM_PARTIAL);
+		er_check_ip(er.sent[0].data + 4, er.sent[0].len - 4);
+		er_clear();
+	}
+	er_fini();
+}
+
+static void send_completed(uint16_t type, uint8_t *b, size_t n, unsigned int l4, unsigned int at,
+			   uint8_t proto)
+{
+	er_clear();
+	er_tx_pkt(partial(type, b, n, l4, at, proto));
+	assert_int_equal(er.nsent, 1);
+	assert_int_equal(er.sent[0].csum, FRAME_CSUM_OK);
+}
+
+/* The CA is left no packet of which it is not known that it makes the checksum. */
+static void test_checksums_that_a_ca_does_not_make(void **state)
+{
+	uint8_t b[200], udp[20] = { [5] = 20 }, opt[24] = { 0x46, [9] = 17 };
+	size_t n;
+
+	er_init_peer();
+	er_csum_by_ca(true);
+	n = er_ip6(b, v6_own, v6_peer, 17, 64, udp, sizeof(udp));
+	send_completed(ETH_P_IPV6_, b, n, 40, 6, 17);
+	/* an IPv4 header with options */
+	memcpy(opt + 12, er_ip_own, 4);
+	memcpy(opt + 16, er_ip_peer, 4);
+	opt[3] = sizeof(opt) + sizeof(udp);
+	be16_put(opt + 10, (uint16_t)~er_sum(opt, sizeof(opt), 0));
+	memcpy(b, opt, sizeof(opt));
+	memcpy(b + sizeof(opt), udp, sizeof(udp));
+	send_completed(ETH_P_IPV4, b, sizeof(opt) + sizeof(udp), 24, 6, 17);
+	/* a first fragment */
+	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
+	b[6] = 0x20;
+	send_completed(ETH_P_IPV4, b, n, 20, 6, 17);
+	/* another protocol, and a field that is not that of the protocol */
+	n = er_ip4(b, er_ip_own, er_ip_peer, 33, udp, sizeof(udp));
+	send_completed(ETH_P_IPV4, b, n, 20, 6, 33);
+	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
+	send_completed(ETH_P_IPV4, b, n, 20, 16, 17);
+	er_fini();
+}
+
 static void test_partial_checksum_outside_the_packet(void **state)
 {
 	static const struct {
@@ -226,6 +284,43 @@ static void test_super_frame_that_waits_outlives_its_address_handle(void **state
 	assert_int_equal(er.nsent, 30);
 	assert_int_equal(eth_tx_waiting(er.e), 0);
 	er_fini();
+}
+
+static void test_segments_whose_checksum_the_ca_makes(void **state)
+{
+	er_init_peer();
+	er_csum_by_ca(true);
+	er_tx_pkt(super_tcp(60000, 2004));
+	assert_int_equal(er.nsent, 30);
+	er_tx_pkt(super_udp(3000, 1000));
+	assert_int_equal(er.nsent, 33);
+	check_segments(0, 30, 2004);
+	for (unsigned int i = 0; i < 33; i++) {
+		assert_int_equal(er.sent[i].csum, FRAME_CSUM_PARTIAL);
+		er_check_ip(er.sent[i].data + 4, er.sent[i].len - 4);
+	}
+	assert_int_equal(er_drops_sum(), 0);
+	er_fini();
+}
+
+/* The CA that makes checksums is replaced by one that makes none, while segments wait for room, and vice versa. */
+static void test_another_ca_while_segments_wait(void **state)
+{
+	for (unsigned int sent = 1; sent < 30; sent++) {
+		bool by_ca = sent % 2;
+
+		er_init_peer();
+		er_csum_by_ca(by_ca);
+		eth_set_room(er.e, sent);
+		er_tx_pkt(super_tcp(60000, 2004));
+		assert_int_equal(er.nsent, sent);
+		er_csum_by_ca(!by_ca);
+		eth_set_room(er.e, 30);
+		assert_int_equal(eth_tx_more(er.e, er.r.s.now), 0);
+		assert_int_equal(er.nsent, 30);
+		check_segments(0, 30, 2004);
+		er_fini();
+	}
 }
 
 static void test_frame_costs_at_least_its_segments(void **state)
@@ -359,10 +454,14 @@ int main(void)
 		cmocka_unit_test(test_partial_checksum_is_completed),
 		cmocka_unit_test(test_udp_checksum_of_zero_is_sent_as_ones),
 		cmocka_unit_test(test_partial_checksum_behind_extension_headers),
+		cmocka_unit_test(test_the_ca_makes_checksums),
+		cmocka_unit_test(test_checksums_that_a_ca_does_not_make),
 		cmocka_unit_test(test_partial_checksum_outside_the_packet),
 		cmocka_unit_test(test_super_frame_is_segmented),
 		cmocka_unit_test(test_super_frame_waits_for_room),
 		cmocka_unit_test(test_super_frame_that_waits_outlives_its_address_handle),
+		cmocka_unit_test(test_segments_whose_checksum_the_ca_makes),
+		cmocka_unit_test(test_another_ca_while_segments_wait),
 		cmocka_unit_test(test_frame_costs_at_least_its_segments),
 		cmocka_unit_test(test_I32_super_frame_held_for_its_path_is_segmented_on_release),
 		cmocka_unit_test(test_datagrams_of_a_super_frame_above_the_mtu),

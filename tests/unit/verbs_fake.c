@@ -111,6 +111,7 @@ static int query_device(struct ibv_context *c, struct ibv_device_attr *ret)
 		.max_qp_wr = fake.max_qp_wr ? fake.max_qp_wr : 4096,
 		.max_cqe = 8192,
 		.max_ah = fake.max_ah ? fake.max_ah : 1024,
+		.device_cap_flags = fake.csum ? IBV_DEVICE_UD_IP_CSUM : 0,
 	};
 	return dev_of(c)->gone ? EIO : 0;
 }
@@ -403,6 +404,14 @@ static int pkey_read(int fd, unsigned int index, uint16_t *ret)
 	return -EBADF;
 }
 
+static int driver_read(const char *device, char *ret, size_t size)
+{
+	if (!fake.driver)
+		return -ENOENT;
+	snprintf(ret, size, "%s", fake.driver);
+	return 0;
+}
+
 static int umad_open(const char *device, uint8_t port)
 {
 	return fails() ? -ENOMEM : fake_umad_open(&fake_devs[side_of(device)]);
@@ -466,6 +475,7 @@ const struct verbs_lib fake_lib = {
 	.ack_async_event = ack_async_event,
 	.pkeys_open = pkeys_open,
 	.pkey_read = pkey_read,
+	.driver_read = driver_read,
 	.umad_open = umad_open,
 	.umad_register = umad_register,
 };

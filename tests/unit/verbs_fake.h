@@ -32,6 +32,9 @@ struct fake {
 		take;
 	int max_ah, max_qp_wr; /* limits of the devices; 0: the default */
 	bool grh_required;
+	/* The devices have IBV_DEVICE_UD_IP_CSUM: they verify checksums, and make them if .driver is "mlx4_core". */
+	bool csum;
+	const char *driver; /* driver of the devices; NULL: sysfs has no such link */
 	bool hold; /* fake_work() leaves the sends in the send queues */
 	/*
 	 * If not NULL: whenever a CQ is armed, the waiting packets of this environment are

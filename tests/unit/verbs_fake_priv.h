@@ -4,7 +4,7 @@
 
 /*
  * Declarations that the files of the imitated libibverbs share: verbs_fake.c (objects),
- * verbs_fake_qp.c (queue pairs), verbs_fake_umad.c (MADs)
+ * verbs_fake_qp.c (queue pairs), verbs_fake_umad.c (MADs), verbs_fake_csum.c (checksums)
  */
 
 #include "unit/verbs_fake.h"
@@ -58,7 +58,7 @@ struct fake_wr {
 	struct ibv_sge sge;
 	struct fake_ah *ah;
 	uint32_t qpn, qkey;
-	bool signalled, bad;
+	bool signalled, bad, csum;
 };
 
 #define FAKE_QUEUE 1024
@@ -93,6 +93,11 @@ int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 bool fake_qps_send(struct fake_dev *d);
 bool fake_qps_receive(struct fake_dev *d);
+
+/* fake_csum_make() - Write the TCP or UDP checksum of an IPv4 packet behind its encapsulation */
+void fake_csum_make(uint8_t *pkt, size_t len);
+/* fake_csum_right() - Tell whether the checksums of the IPv4 header and of TCP or UDP are right */
+bool fake_csum_right(const uint8_t *pkt, size_t len);
 
 int fake_umad_open(struct fake_dev *d);
 void fake_umad_close(struct fake_dev *d);

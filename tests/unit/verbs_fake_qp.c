@@ -172,6 +172,8 @@ int fake_post_send(struct ibv_qp *h, struct ibv_send_wr *wr, struct ibv_send_wr 
 		assert_int_equal(wr->opcode, IBV_WR_SEND);
 		assert_int_equal(wr->num_sge, 1);
 		check_memory(q, wr->sg_list);
+		if ((wr->send_flags & IBV_SEND_IP_CSUM) && !fake.csum)
+			return EINVAL;
 		q->send[q->nsend++] = (struct fake_wr){
 			.id = wr->wr_id,
 			.sge = *wr->sg_list,
@@ -179,6 +181,7 @@ int fake_post_send(struct ibv_qp *h, struct ibv_send_wr *wr, struct ibv_send_wr 
 			.qpn = wr->wr.ud.remote_qpn,
 			.qkey = wr->wr.ud.remote_qkey,
 			.signalled = wr->send_flags & IBV_SEND_SIGNALED,
+			.csum = wr->send_flags & IBV_SEND_IP_CSUM,
 		};
 	}
 	return 0;
@@ -188,6 +191,7 @@ static void finish_send(struct fake_qp *q, const struct fake_wr *w)
 {
 	struct ibv_wc wc = { .wr_id = w->id, .opcode = IBV_WC_SEND };
 	struct hca_send s = { .ah = w->ah->hah, .dest_qp = w->qpn, .qkey = w->qkey };
+	uint8_t data[4096];
 
 	if (q->state == IBV_QPS_SQE || q->state == IBV_QPS_ERR) {
 		wc.status = IBV_WC_WR_FLUSH_ERR;
@@ -195,8 +199,11 @@ static void finish_send(struct fake_qp *q, const struct fake_wr *w)
 		wc.status = IBV_WC_LOC_QP_OP_ERR;
 		q->state = IBV_QPS_SQE;
 	} else {
-		s.pkt = pkt_from_data(q->dev->env->pool, (const void *)(uintptr_t)w->sge.addr,
-				      w->sge.length);
+		memcpy(data, (const void *)(uintptr_t)w->sge.addr, w->sge.length);
+		/* The provider of mlx5 ignores the flag. */
+		if (w->csum && fake.driver && !strcmp(fake.driver, "mlx4_core"))
+			fake_csum_make(data, w->sge.length);
+		s.pkt = pkt_from_data(q->dev->env->pool, data, w->sge.length);
 		assert_non_null(s.pkt);
 		assert_int_equal(hca_post_send(q->hq, &s, 1, q->dev->env->now), 1);
 	}
@@ -272,6 +279,8 @@ static void take(struct fake_qp *q, const struct hca_wc *w)
 	if (w->grh)
 		memcpy(buf, w->grh, 40);
 	pkt_copy_out(w->pkt, 0, buf + 40, w->pkt->len);
+	if (fake.csum && fake_csum_right(buf + 40, w->pkt->len))
+		wc.wc_flags |= IBV_WC_IP_CSUM_OK;
 	wc.wr_id = q->recv[0].id;
 	memmove(q->recv, q->recv + 1, --q->nrecv * sizeof(q->recv[0]));
 	complete(q->rcq, q, &wc);
