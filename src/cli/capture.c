@@ -43,6 +43,8 @@ static int show(int argc, char **argv)
 static const struct cli_key start_keys[] = {
 	{ "file", .bare = true, .required = true },
 	{ "link" },
+	{ "port" },
+	{ "dev" },
 	{ "fabric" },
 	{ NULL },
 };
@@ -289,8 +291,9 @@ static int stop(int argc, char **argv)
 
 const struct cli_cmd cli_capture_verbs[] = {
 	{ "show", show, "[fabric F]", "captures that run" },
-	{ "start", start, "FILE [link NODE/PORT] [fabric F]",
-	  "capture each packet once, or all on both directions of a link (pcapng); "
+	{ "start", start, "FILE [link NODE/PORT | dev IF | port verbs:DEVICE/PORT] [fabric F]",
+	  "capture each packet once, or all on both directions of a link, or at the port of an "
+	  "interface (pcapng); "
 	  "FILE - is standard output, until Ctrl-C" },
 	{ "stop", stop, "ID", "end a capture" },
 	{ NULL },

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "inst/capfile.h"
+#include "inst/iface.h"
+#include "inst/port.h"
 #include "cmd/cmd.h"
 
 /*
@@ -12,10 +14,10 @@
  * writer process that the client has started.
  */
 
-static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)
+static json_t *capture_row(const struct capfile *c)
 {
 	const struct capture_stats *s = capture_stats(c->cap);
-	json_t *row = cmd_fabric_row(f);
+	json_t *row = json_pack("{s:o}", "fabric", c->fab ? ctl_str(c->fab->name) : json_null());
 	int error = c->error ? c->error : s->error;
 
 	cmd_set_int(row, "id", c->id);
@@ -28,18 +30,18 @@ static json_t *capture_row(const struct inst_fabric *f, const struct capfile *c)
 	return row;
 }
 
-static void capture_rows(struct ctl_req *r, struct inst_fabric *f)
-{
-	struct capfile *c;
-
-	list_for_each (c, &f->captures, link)
-		if (c->cap)
-			ctl_row(r, capture_row(f, c));
-}
-
 static void capture_show(struct ctl_req *r)
 {
-	cmd_each_fabric(r, capture_rows);
+	bool bad, all = !ctl_arg_str(r, "fabric", &bad);
+	const struct inst_fabric *f = bad || all ? NULL : ctl_arg_fabric(r);
+	struct capfile *c;
+
+	if (bad || (!all && !f))
+		return;
+	list_for_each (c, &r->in->captures, link)
+		if (c->cap && (all || c->fab == f))
+			ctl_row(r, capture_row(c));
+	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
 /* --- start */
@@ -58,10 +60,9 @@ static struct capfile *find(struct inst *in, unsigned int id)
 {
 	struct capfile *c;
 
-	for (unsigned int k = 0; k < in->nfabs; k++)
-		list_for_each (c, &in->fab[k]->captures, link)
-			if (c->id == id && c->cap)
-				return c;
+	list_for_each (c, &in->captures, link)
+		if (c->id == id && c->cap)
+			return c;
 	return NULL;
 }
 
@@ -75,7 +76,7 @@ static void stream_gone(struct ctl_hold *h)
 	free(s);
 }
 
-static void start_stream(struct ctl_req *r, struct inst_fabric *f, const char *link, int fd)
+static void start_stream(struct ctl_req *r, const struct capfile_at *at, int fd)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	char err[INST_ERR_MAX];
@@ -86,14 +87,14 @@ static void start_stream(struct ctl_req *r, struct inst_fabric *f, const char *l
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	if (capfile_open_fd(f, fd, "-", link, &c, err)) {
+	if (capfile_open_fd(at, fd, "-", &c, err)) {
 		free(s);
 		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 		return;
 	}
 	s->in = r->in;
 	s->id = c->id;
-	ctl_row(r, capture_row(f, c));
+	ctl_row(r, capture_row(c));
 	ctl_hold(r, &s->hold, stream_gone);
 }
 
@@ -101,38 +102,76 @@ static void start_stream(struct ctl_req *r, struct inst_fabric *f, const char *l
  * Starts a capture into the socket @fd of a client's writer process; takes @fd. The capture lasts until it is
  * stopped or the instance ends.
  */
-static void start_file(struct ctl_req *r, struct inst_fabric *f, const char *link, int fd,
-		       const char *file)
+static void start_file(struct ctl_req *r, const struct capfile_at *at, int fd, const char *file)
 {
 	char err[INST_ERR_MAX];
 	struct capfile *c;
 
-	if (capfile_open_fd(f, fd, file, link, &c, err)) {
+	if (capfile_open_fd(at, fd, file, &c, err)) {
 		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 		return;
 	}
-	ctl_row(r, capture_row(f, c));
+	ctl_row(r, capture_row(c));
 	ctl_end(r, PROTO_EXIT_OK, NULL);
+}
+
+static bool port_at(struct ctl_req *r, const char *name, struct capfile_at *ret)
+{
+	ret->port = port_verbs_find(r->in, name);
+	if (!ret->port)
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"port '%s': expected verbs:DEVICE/PORT of an interface", name);
+	return ret->port;
+}
+
+/* Reads from the arguments which packets to capture. Return: false after an answer to the client */
+static bool arg_at(struct ctl_req *r, struct capfile_at *ret)
+{
+	bool bad;
+	const struct inst_iface *i = ctl_arg_iface(r, &bad);
+	const char *port = bad ? NULL : ctl_arg_str(r, "port", &bad);
+	const char *link = bad ? NULL : ctl_arg_str(r, "link", &bad);
+
+	if (bad)
+		return false;
+	*ret = (struct capfile_at){ .inst = r->in, .link = link };
+	if ((i != NULL) + (port != NULL) + (link != NULL) > 1) {
+		ctl_end(r, PROTO_EXIT_USAGE,
+			"capture start: link, port and dev exclude each other");
+		return false;
+	}
+	if (port)
+		return port_at(r, port, ret);
+	if (!i) {
+		ret->fab = ctl_arg_fabric(r);
+		return ret->fab;
+	}
+	ret->fab = i->port->fab;
+	if (ret->fab)
+		ret->link = i->port->name;
+	else
+		ret->port = i->port;
+	return true;
 }
 
 static void capture_start(struct ctl_req *r)
 {
 	bool bad;
 	const char *file = ctl_arg_str(r, "file", &bad);
-	const char *link = bad ? NULL : ctl_arg_str(r, "link", &bad);
-	struct inst_fabric *f = bad ? NULL : ctl_arg_fabric(r);
+	struct capfile_at at;
+	bool ok = !bad && arg_at(r, &at);
 	int fd = ctl_take_fd(r);
 
-	if (f && fd >= 0) {
+	if (ok && fd >= 0) {
 		if (file && strcmp(file, "-") != 0)
-			start_file(r, f, link, fd, file);
+			start_file(r, &at, fd, file);
 		else
-			start_stream(r, f, link, fd);
+			start_stream(r, &at, fd);
 		return;
 	}
 	if (fd >= 0)
 		close(fd);
-	if (f)
+	if (ok)
 		ctl_end(r, PROTO_EXIT_USAGE, "capture start: expected a descriptor to write to");
 }
 
@@ -193,7 +232,7 @@ static void capture_stop(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	*s = (struct stopper){ .cap = c, .id = id, .row = capture_row(c->fab, c) };
+	*s = (struct stopper){ .cap = c, .id = id, .row = capture_row(c) };
 	error = capfile_stop(c, stop_done, s);
 	if (error == -EINPROGRESS) {
 		ctl_hold(r, &s->hold, stop_gone);
@@ -206,7 +245,7 @@ static void capture_stop(struct ctl_req *r)
 const struct ctl_cmd cmd_capture[] = {
 	{ "capture show", CTL_READS, capture_show, (const char *const[]){ "fabric", NULL } },
 	{ "capture start", CTL_CHANGES, capture_start,
-	  (const char *const[]){ "file", "link", "fabric", NULL } },
+	  (const char *const[]){ "file", "link", "port", "dev", "fabric", NULL } },
 	{ "capture stop", CTL_CHANGES, capture_stop, (const char *const[]){ "id", NULL } },
 	{ NULL },
 };

@@ -50,7 +50,18 @@ static int put(struct capture *c, size_t len)
 	return err;
 }
 
-static void record(struct tap *t, const struct pkt *p, ns_t now)
+/* Write a record of @len octets in c->buf, which is 0 if no link could carry the packet, and count it. */
+static void record(struct capture *c, size_t len)
+{
+	if (!len)
+		return;
+	if (put(c, len))
+		c->stats.missed++;
+	else
+		c->stats.packets++;
+}
+
+static void record_at(struct tap *t, const struct pkt *p, ns_t now)
 {
 	struct capture *c = t->c;
 	size_t len;
@@ -63,12 +74,7 @@ static void record(struct tap *t, const struct pkt *p, ns_t now)
 		len = capture_pcap_record(c->buf, p, c->cfg.epoch + now);
 	else
 		len = capture_pcapng_record(c->buf, p, c->cfg.epoch + now, t->interface);
-	if (!len)
-		return; /* not a packet that a link could carry */
-	if (put(c, len))
-		c->stats.missed++;
-	else
-		c->stats.packets++;
+	record(c, len);
 }
 
 static void tap_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
@@ -76,7 +82,7 @@ static void tap_pass(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 	struct tap *t = container_of(d, struct tap, dev);
 
 	for (const struct pkt *p = q->head; p; p = p->next)
-		record(t, p, now);
+		record_at(t, p, now);
 }
 
 static void tap_gone(struct fabric_dev *d)
@@ -151,8 +157,8 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 	if (!t)
 		return -ENOMEM;
 	if (c->cfg.format == CAPTURE_PCAPNG)
-		err = put(c, capture_pcapng_interface(c->buf,
-						      fabric_port_name(p, name, sizeof(name))));
+		err = put(c, capture_pcapng_interface(
+				     c->buf, fabric_port_name(p, name, sizeof(name)), NULL));
 	/*
 	 * If the interface block was lost, do not tap the port, because its packets would refer to
 	 * an interface that the file does not describe.
@@ -208,6 +214,21 @@ int capture_add_link(struct capture *c, struct fabric_port *p)
 		return -ENOTCONN;
 	err = add_tap(c, p->link->end[0]);
 	return err ? err : add_tap(c, p->link->end[1]);
+}
+
+int capture_add_source(struct capture *c, const char *name, const char *description)
+{
+	int err = put(c, capture_pcapng_interface(c->buf, name, description));
+
+	return err ? err : (int)c->interfaces++;
+}
+
+void capture_packet(struct capture *c, const struct capture_packet *p, ns_t now)
+{
+	if (c->stats.error)
+		c->stats.missed++;
+	else
+		record(c, capture_pcapng_packet(c->buf, p, c->cfg.epoch + now));
 }
 
 const struct capture_stats *capture_stats(const struct capture *c)

@@ -10,6 +10,8 @@
  * capture computes them for its records. A packet with CRCs is recorded unchanged, even if it is
  * corrupted.
  *
+ * A capture in pcapng can also have packets that come from elsewhere (capture_packet()), without a fabric.
+ *
  * A function of the caller writes the octets. If the function fails, the capture stops and stores the error, and the
  * fabric continues. If the function has no room, the packet is counted as missed, and the capture continues.
  */
@@ -41,8 +43,8 @@ struct capture_cfg {
 };
 
 /*
- * capture_create() - Make a capture without taps, and write the file header. Return: 0; -ENOMEM;
- * the error of @cfg->write
+ * capture_create() - Make a capture without taps, and write the file header. @f may be NULL if only capture_packet() is
+ * used. Return: 0; -ENOMEM; the error of @cfg->write
  */
 int capture_create(struct capture **ret, struct fabric *f, const struct capture_cfg *cfg);
 /* Remove the taps and free the capture; NULL is accepted. */
@@ -57,6 +59,24 @@ int capture_add_end_ports(struct capture *c);
 
 /* capture_add_link() - Record both directions of the link of @p. Return: 0; -ENOTCONN; -errno */
 int capture_add_link(struct capture *c, struct fabric_port *p);
+
+/*
+ * capture_add_source() - Describe one more interface in a pcapng file, for packets that capture_packet() records; the
+ * description may be NULL. Return: its number; -errno
+ */
+int capture_add_source(struct capture *c, const char *name, const char *description);
+
+/* A packet that no link of a fabric carries. The capture adds pad octets and CRCs to it. */
+struct capture_packet {
+	unsigned int source; /* number from capture_add_source() */
+	bool sent; /* direction, seen from the source */
+	const char *comment; /* at most CAPTURE_COMMENT_MAX octets */
+	const uint8_t *hdr; /* headers from LRH to DETH */
+	unsigned int hdr_len;
+	const struct pkt *payload;
+};
+#define CAPTURE_COMMENT_MAX 128
+void capture_packet(struct capture *c, const struct capture_packet *p, ns_t now);
 
 struct capture_stats {
 	uint64_t packets, octets;

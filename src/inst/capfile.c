@@ -11,10 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "inst/port.h"
 #include "os/writer.h"
 
 #define WRITER_TIME \
 	NS_SEC(5) /* longest time for which the start and the end of the instance wait for writers */
+
+#define MADE "headers made from " /* comment of a packet without headers of its own */
 
 /* --- sending */
 
@@ -51,7 +54,7 @@ static void fail(struct capfile *c, int err)
 	if (c->said)
 		return;
 	c->said = true;
-	log_to(&c->fab->inst->cfg.log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path,
+	log_to(&c->inst->cfg.log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path,
 	       strerror(-c->error));
 }
 
@@ -83,7 +86,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 static void watch(struct capfile *c)
 {
 	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);
-	struct loop *loop = &c->fab->inst->loop;
+	struct loop *loop = &c->inst->loop;
 
 	if (c->error || !events)
 		loop_unwatch(loop, &c->watch);
@@ -115,7 +118,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now)
 
 	(void)now;
 	if (c->reports && (events & ~(uint32_t)EPOLLOUT) && take_reports(c)) {
-		loop_unwatch(&c->fab->inst->loop, fd);
+		loop_unwatch(&c->inst->loop, fd);
 		if (!c->cap)
 			finish(c);
 		return;
@@ -158,6 +161,40 @@ static int on_write(void *ctx, const void *data, size_t len)
 
 /* --- starting */
 
+static void on_seen(struct verbs_tap *t, const struct verbs_seen *s)
+{
+	struct capfile *c = container_of(t, struct capfile, tap);
+	const struct capture_packet p = {
+		.source = c->source,
+		.sent = s->sent,
+		.comment = s->no_csum	? MADE "a work request; the adapter makes the checksum"
+			   : s->sent	? MADE "a work request"
+			   : s->has_grh ? MADE "a work completion, except the GRH"
+					: MADE "a work completion",
+		.hdr = s->hdr,
+		.hdr_len = s->hdr_len,
+		.payload = s->payload,
+	};
+
+	capture_packet(c->cap, &p, c->inst->loop.now);
+}
+
+static int tap_port(struct capfile *c, char err[INST_ERR_MAX])
+{
+	int source = capture_add_source(c->cap, c->what,
+					"queue pairs of uipoib; the headers of each packet are "
+					"made as its comment says, and were not on the link");
+
+	if (source < 0) {
+		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-source));
+		return source;
+	}
+	c->source = (unsigned int)source;
+	c->tap.seen = on_seen;
+	verbs_tap_add(c->port->ifc.ca, &c->tap);
+	return 0;
+}
+
 static int tap(struct capfile *c, char err[INST_ERR_MAX])
 {
 	struct fabric_port *p;
@@ -197,15 +234,15 @@ static int start(struct capfile *c, char err[INST_ERR_MAX])
 		.format = *c->what || is_pcapng(c->path) ? CAPTURE_PCAPNG : CAPTURE_PCAP,
 		.write = on_write,
 		.ctx = c,
-		.epoch = c->fab->inst->unix_epoch,
+		.epoch = c->inst->unix_epoch,
 	};
-	int status = capture_create(&c->cap, c->fab->fabric, &cc);
+	int status = capture_create(&c->cap, c->fab ? c->fab->fabric : NULL, &cc);
 
 	if (status) {
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 		return status;
 	}
-	status = tap(c, err);
+	status = c->port ? tap_port(c, err) : tap(c, err);
 	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
 	if (!status && flush(c)) {
 		status = c->error;
@@ -215,8 +252,8 @@ static int start(struct capfile *c, char err[INST_ERR_MAX])
 	return status;
 }
 
-static struct capfile *capfile_new(struct inst_fabric *f, int fd, const char *path,
-				   const char *what, bool regular)
+static struct capfile *capfile_new(const struct capfile_at *at, int fd, const char *path,
+				   bool regular)
 {
 	struct capfile *c = calloc(1, sizeof(*c));
 
@@ -230,20 +267,26 @@ static struct capfile *capfile_new(struct inst_fabric *f, int fd, const char *pa
 		return NULL;
 	}
 	list_init(&c->link);
-	c->fab = f;
+	list_init(&c->tap.link);
+	c->inst = at->inst;
+	c->fab = at->fab;
+	c->port = at->port;
 	c->fd = fd;
 	c->watch.fd = -1;
-	c->id = ++f->inst->capture_ids;
+	c->id = ++c->inst->capture_ids;
 	snprintf(c->path, sizeof(c->path), "%s", path);
-	snprintf(c->what, sizeof(c->what), "%s", what ? what : "");
+	snprintf(c->what, sizeof(c->what), "%s%s", at->port ? "verbs:" : "",
+		 at->port   ? at->port->name
+		 : at->link ? at->link
+			    : "");
 	return c;
 }
 
 /* Starts a capture into the socket @fd. The function owns the socket, also on failure. */
-static int open_socket(struct inst_fabric *f, int fd, const char *path, const char *what,
-		       bool reports, bool regular, struct capfile **ret, char err[INST_ERR_MAX])
+static int open_socket(const struct capfile_at *at, int fd, const char *path, bool reports,
+		       bool regular, struct capfile **ret, char err[INST_ERR_MAX])
 {
-	struct capfile *c = capfile_new(f, fd, path, what, regular);
+	struct capfile *c = capfile_new(at, fd, path, regular);
 	int status;
 
 	if (!c) {
@@ -258,7 +301,7 @@ static int open_socket(struct inst_fabric *f, int fd, const char *path, const ch
 		capfile_close(c);
 		return status;
 	}
-	list_add_tail(&f->captures, &c->link);
+	list_add_tail(&at->inst->captures, &c->link);
 	*ret = c;
 	return 0;
 }
@@ -267,10 +310,9 @@ static bool path_in_use(const struct inst *in, const char *path)
 {
 	struct capfile *c;
 
-	for (unsigned int i = 0; i < in->nfabs; i++)
-		list_for_each (c, &in->fab[i]->captures, link)
-			if (!strcmp(c->path, path))
-				return true;
+	list_for_each (c, &in->captures, link)
+		if (!strcmp(c->path, path))
+			return true;
 	return false;
 }
 
@@ -280,8 +322,8 @@ static int in_use(const char *path, char err[INST_ERR_MAX])
 	return -EEXIST;
 }
 
-int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char *what,
-		    struct capfile **ret, char err[INST_ERR_MAX])
+int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struct capfile **ret,
+		    char err[INST_ERR_MAX])
 {
 	bool stream = !strcmp(path, "-");
 	int status = 0;
@@ -290,11 +332,11 @@ int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char 
 		snprintf(err, INST_ERR_MAX, "capture %s: the descriptor is not a stream socket",
 			 path);
 		status = -EINVAL;
-	} else if (!stream && path_in_use(f->inst, path)) {
+	} else if (!stream && path_in_use(at->inst, path)) {
 		status = in_use(path, err);
 	}
 	if (!status)
-		return open_socket(f, fd, path, what, !stream, !stream, ret, err);
+		return open_socket(at, fd, path, !stream, !stream, ret, err);
 	close(fd);
 	return status;
 }
@@ -315,14 +357,14 @@ static void await_reports(struct capfile *c, unsigned int nreports, ns_t deadlin
 	}
 }
 
-int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
+int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
 		 char err[INST_ERR_MAX])
 {
 	int out, fd = -1, status;
 	struct capfile *c;
 	bool regular;
 
-	if (path_in_use(f->inst, path))
+	if (path_in_use(at->inst, path))
 		return in_use(path, err);
 	out = strcmp(path, "-")
 		      ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644)
@@ -338,7 +380,7 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-status));
 		return status;
 	}
-	status = open_socket(f, fd, path, what, true, regular, &c, err);
+	status = open_socket(at, fd, path, true, regular, &c, err);
 	if (status)
 		return status;
 	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
@@ -358,6 +400,7 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
 /* Stops recording packets, and ends the stream to the writer when all records are sent. */
 static void end_records(struct capfile *c)
 {
+	list_del(&c->tap.link);
 	capture_destroy(c->cap);
 	c->cap = NULL;
 	flush(c);
@@ -386,22 +429,37 @@ int capfile_close(struct capfile *c)
 		end_records(c);
 	error = c->error;
 	list_del(&c->link);
-	loop_unwatch(&c->fab->inst->loop, &c->watch);
+	loop_unwatch(&c->inst->loop, &c->watch);
 	close(c->fd);
 	free(c->buf);
 	free(c);
 	return error;
 }
 
-void capfile_close_all(struct inst_fabric *f)
+void capfile_port_gone(struct inst_port *p)
+{
+	struct capfile *c, *tmp;
+
+	list_for_each_safe (c, tmp, &p->inst->captures, link) {
+		if (c->port != p)
+			continue;
+		c->port = NULL;
+		if (c->cap)
+			capfile_stop(c, NULL, NULL);
+	}
+}
+
+void capfile_close_all(struct inst *in, const struct inst_fabric *f)
 {
 	ns_t deadline = loop_clock() + WRITER_TIME;
 	struct capfile *c, *tmp;
 
-	list_for_each (c, &f->captures, link)
-		if (c->cap)
+	list_for_each (c, &in->captures, link)
+		if (c->fab == f && c->cap)
 			end_records(c);
-	list_for_each_safe (c, tmp, &f->captures, link) {
+	list_for_each_safe (c, tmp, &in->captures, link) {
+		if (c->fab != f)
+			continue;
 		if (c->regular)
 			await_reports(c, 2, deadline);
 		finish(c);
@@ -413,8 +471,8 @@ void capfile_follow(struct inst_fabric *f)
 	char err[INST_ERR_MAX];
 	struct capfile *c;
 
-	list_for_each (c, &f->captures, link)
-		if (c->cap && !*c->what && tap(c, err))
+	list_for_each (c, &f->inst->captures, link)
+		if (c->fab == f && c->cap && !*c->what && tap(c, err))
 			log_to(&f->inst->cfg.log, LOG_LVL_WARN, "%s", err);
 }
 
@@ -422,8 +480,7 @@ void capfile_flush_all(struct inst *in)
 {
 	struct capfile *c;
 
-	for (unsigned int i = 0; i < in->nfabs; i++)
-		list_for_each (c, &in->fab[i]->captures, link)
-			if (c->len && !c->full)
-				flush(c);
+	list_for_each (c, &in->captures, link)
+		if (c->len && !c->full)
+			flush(c);
 }

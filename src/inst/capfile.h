@@ -15,6 +15,7 @@
 
 #include "fabric/capture.h"
 #include "inst/fab.h"
+#include "verbs/verbs.h"
 
 /*
  * Sizes of the buffer in octets, which limit how far the reader of a stream (a client, a pipe, a terminal) or the
@@ -28,8 +29,13 @@ struct capfile;
 typedef void capfile_done(struct capfile *c, void *ctx, int error);
 
 struct capfile {
-	struct list link; /* link in inst_fabric.captures */
-	struct inst_fabric *fab;
+	struct list link; /* link in inst.captures */
+	struct inst *inst;
+	struct inst_fabric *fab; /* NULL: the packets are those of .port */
+	/* port of the kernel whose packets are captured; NULL after it was closed */
+	struct inst_port *port;
+	struct verbs_tap tap; /* at .port */
+	unsigned int source; /* .port as an interface of the file */
 	/*
 	 * source of the records; NULL while the capture ends, and its writer writes the remaining
 	 * records
@@ -51,8 +57,8 @@ struct capfile {
 	/* true if .error was logged, or was returned to the caller and need not be logged */
 	bool said;
 	char path[256];
-	/* port whose link is captured, as NODE/PORT; "" to capture at all end ports */
-	char what[FABRIC_NAME_MAX];
+	/* port whose link is captured, as NODE/PORT, or "verbs:DEVICE/PORT"; "" to capture at all end ports */
+	char what[FABRIC_NAME_MAX + 16];
 	int error; /* error of the file */
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
@@ -62,17 +68,25 @@ struct capfile {
 	void *ctx;
 };
 
+/* The packets that a capture records */
+struct capfile_at {
+	struct inst *inst;
+	/* Each packet of this fabric once, at the end ports; with .link, "NODE/PORT", both directions of the link at this port */
+	struct inst_fabric *fab;
+	const char *link;
+	/* With .fab NULL: what the queue pairs of interfaces on this port of the kernel send and receive */
+	struct inst_port *port;
+};
+
 /**
  * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
- * @path:	name of the file, "-" for standard output; the format is pcapng if the name ends in .pcapng or @what
- *	is not NULL, otherwise pcap
- * @what:	NULL to capture each packet once, at the end ports; or "NODE/PORT" for both directions of the link at
- *	this port
+ * @path:	name of the file, "-" for standard output; the format is pcap if all packets of a fabric are captured
+ *	and the name does not end in .pcapng, otherwise pcapng
  *
  * Waits until the first octets are written. Return: 0; -EEXIST: another capture writes to @path;
  * -errno, with a message in @err
  */
-int capfile_open(struct inst_fabric *f, const char *path, const char *what, struct capfile **ret,
+int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
 		 char err[INST_ERR_MAX]);
 
 /**
@@ -83,8 +97,8 @@ int capfile_open(struct inst_fabric *f, const char *path, const char *what, stru
  *
  * Return: as capfile_open(); -EINVAL @fd is no stream socket
  */
-int capfile_open_fd(struct inst_fabric *f, int fd, const char *path, const char *what,
-		    struct capfile **ret, char err[INST_ERR_MAX]);
+int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struct capfile **ret,
+		    char err[INST_ERR_MAX]);
 
 /**
  * capfile_stop() - Stop recording, and end the capture when its writer has written all records
@@ -104,10 +118,13 @@ void capfile_forget(struct capfile *c);
 int capfile_close(struct capfile *c);
 
 /*
- * capfile_close_all() - End all captures of a fabric, and wait for those writers that write regular files, five
- * seconds at most
+ * capfile_close_all() - End all captures of a fabric (NULL: those of ports), and wait for those writers that write
+ * regular files, five seconds at most
  */
-void capfile_close_all(struct inst_fabric *f);
+void capfile_close_all(struct inst *in, const struct inst_fabric *f);
+
+/* capfile_port_gone() - Stop the captures of a port that is about to be closed; their writers write the remaining records */
+void capfile_port_gone(struct inst_port *p);
 
 /*
  * capfile_follow() - Extend the captures at all end ports to a new external link, so that they

@@ -204,7 +204,6 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 	f->conf = *cfg;
 	/* The file names in @cfg belong to the caller, so they are not kept. */
 	f->conf.topology = f->conf.partitions = f->conf.capture = NULL;
-	list_init(&f->captures);
 	list_init(&f->sms);
 	snprintf(f->name, sizeof(f->name), "%s", cfg->name);
 	if (cfg->topology)
@@ -226,7 +225,7 @@ void fab_destroy(struct inst_fabric *f)
 
 	if (!f)
 		return;
-	capfile_close_all(f);
+	capfile_close_all(f->inst, f);
 	list_for_each_safe (m, tmp, &f->sms, link)
 		fab_sm_stop(m, f->inst->loop.now);
 	if (f->soft)

@@ -36,7 +36,6 @@ struct inst_fabric {
 	struct conf_fabric conf;
 	struct inst_partitions partitions; /* partitions that were loaded last */
 	ns_t up_at; /* time of the first log line SUBNET UP; 0 before */
-	struct list captures; /* struct capfile.link, inst/capfile.h */
 	bool traced; /* true while the command `trace` runs on this fabric */
 };
 

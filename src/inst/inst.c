@@ -245,6 +245,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg)
 		.cfg = *cfg, .loop.epfd = -1, .netns_watch.fd = -1, .rdma_folder = -1
 	};
 	list_init(&in->ports);
+	list_init(&in->captures);
 	list_init(&in->udps.links);
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
@@ -327,6 +328,7 @@ void inst_destroy(struct inst *in)
 		by_pkey_destroy(b);
 	list_for_each_safe (p, ptmp, &in->ports, link)
 		port_close(p);
+	capfile_close_all(in, NULL);
 	udplink_close_all(&in->udps);
 	for (unsigned int k = 0; k < in->nfabs; k++)
 		fab_destroy(in->fab[k]);
@@ -370,9 +372,9 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
  */
 static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
 {
-	if (!f->capture)
-		return 0;
-	return capfile_open(inst_fabric_find(in, f->name), f->capture, NULL, NULL, err);
+	const struct capfile_at at = { .inst = in, .fab = inst_fabric_find(in, f->name) };
+
+	return f->capture ? capfile_open(&at, f->capture, NULL, err) : 0;
 }
 
 static int load_fabrics(struct inst *in, const struct conf *c, const struct topo *topo,

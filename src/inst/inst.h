@@ -108,6 +108,7 @@ struct inst {
 	/* true after a failure whose cause is the environment, so that the exit status is 3 */
 	bool env_lacks;
 	bool broken; /* true if the loop ended because of a failure */
+	struct list captures; /* struct capfile.link */
 	unsigned int capture_ids; /* number of the capture that was started last */
 	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;

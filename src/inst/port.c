@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "inst/capfile.h"
 #include "inst/fab.h"
 #include "verbs/verbs.h"
 
@@ -158,6 +159,16 @@ static int get_verbs(struct inst *in, const struct conf_port *where, struct inst
 	return status;
 }
 
+struct inst_port *port_verbs_find(const struct inst *in, const char *name)
+{
+	struct inst_port *p;
+
+	list_for_each (p, &in->ports, link)
+		if (!p->fab && !strncmp(name, "verbs:", 6) && !strcmp(name + 6, p->name))
+			return p;
+	return NULL;
+}
+
 bool port_any_verbs(const struct inst *in)
 {
 	const struct inst_port *p;
@@ -209,6 +220,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 void port_close(struct inst_port *p)
 {
 	list_del(&p->link);
+	capfile_port_gone(p);
 	loop_unwatch(&p->inst->loop, &p->ca_fd);
 	reopen_fini(p);
 	ifc_port_close(&p->ifc);

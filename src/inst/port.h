@@ -41,6 +41,9 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);
 
+/* port_verbs_find() - Return the open port verbs:DEVICE/PORT of the kernel, or NULL */
+struct inst_port *port_verbs_find(const struct inst *in, const char *name);
+
 /* port_any_verbs() - Tell whether any open port belongs to the kernel (libibverbs) */
 bool port_any_verbs(const struct inst *in);
 

@@ -197,6 +197,7 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 	snprintf(p->device, sizeof(p->device), "%s", cfg->device);
 	snprintf(p->name, sizeof(p->name), "%s/%u", p->device, p->num);
 	list_init(&p->qps);
+	list_init(&p->taps);
 	list_init(&p->idle_ahs);
 	status = start(p, err);
 	if (status) {

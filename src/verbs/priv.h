@@ -14,6 +14,7 @@
  *	tx.c	sends and their completions
  *	rx.c	receive buffers and received packets
  *	ah.c	address handles
+ *	tap.c	packets and their headers for those who watch the port
  *	mads.c	MADs through umad
  *	lib.c	the functions of the library and of the kernel
  *
@@ -86,6 +87,7 @@ struct verbs_port {
 	uint32_t *free_slot; /* indices of slots that nobody uses */
 	unsigned int nslots, nfree;
 	struct list qps; /* struct verbs_qp.link */
+	struct list taps; /* struct verbs_tap.link */
 	struct htab ahs; /* struct verbs_ah.by_attr */
 	struct list idle_ahs; /* struct verbs_ah.idle, least recently used first */
 	unsigned int nidle;
@@ -231,6 +233,11 @@ unsigned int verbs_poll(struct ca_qp *qp, struct ca_wc *v, unsigned int n);
 bool verbs_arm(struct ca_qp *qp);
 /* verbs_rx_fill() - Post all receive slots that are not posted */
 void verbs_rx_fill(struct verbs_qp *q);
+
+/* tap.c */
+/* verbs_tap_sent(), verbs_tap_received() - Show a packet that was posted, or received, to the watchers of the port */
+void verbs_tap_sent(struct verbs_qp *q, const struct ca_send *s);
+void verbs_tap_received(struct verbs_qp *q, const struct ca_wc *wc);
 
 /* ah.c */
 int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret);

@@ -104,6 +104,8 @@ static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *re
 	static_assert(PKT_HDR_MAX - IN_HDR >= VERBS_GRH, "the payload leaves room for the GRH");
 	if (wc->wc_flags & IBV_WC_GRH)
 		ret->grh = memcpy(pkt->hdr, buf, VERBS_GRH);
+	if (!list_empty(&p->taps))
+		verbs_tap_received(q, ret);
 	return true;
 }
 

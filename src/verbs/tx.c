@@ -190,8 +190,11 @@ static unsigned int post_some(struct verbs_qp *q, const struct ca_send *v, unsig
 	if (!c.n)
 		return 0;
 	taken = post(q, &c, &err);
-	for (unsigned int k = 0; k < taken; k++)
+	for (unsigned int k = 0; k < taken; k++) {
+		if (!list_empty(&q->port->taps))
+			verbs_tap_sent(q, &v[k]);
 		pkt_free(v[k].pkt);
+	}
 	if (!err || err == ENOMEM || err == EAGAIN) /* all were taken, or the queue is full */
 		return taken;
 	lose(&v[taken], &q->port->stats.tx_refused);

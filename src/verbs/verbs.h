@@ -20,6 +20,7 @@
  */
 
 #include "ca/ca.h"
+#include "util/list.h"
 
 #define VERBS_ERR_MAX 256
 #define VERBS_SLOTS 8192 /* default size of the arena in packets, 34 MB */
@@ -66,6 +67,32 @@ struct verbs_stats {
  */
 int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
 	       struct ca **ret, char err[VERBS_ERR_MAX]);
+
+/*
+ * A packet as a queue pair of a port has sent or received it. The headers from LRH to DETH are made of the address handle
+ * and the work request, or of the work completion; only the GRH of a received packet was on the link
+ */
+struct verbs_seen {
+	bool sent;
+	bool no_csum; /* .sent: the payload has a partial TCP or UDP checksum, and the adapter makes the whole one */
+	bool has_grh; /* received, with a GRH */
+	const uint8_t *hdr; /* .hdr_len octets, at most VERBS_HDR_MAX */
+	unsigned int hdr_len;
+	const struct pkt *payload;
+};
+#define VERBS_HDR_MAX 68
+
+/* Somebody who watches a port; .seen may not call functions of the port, and everything is valid during the call only */
+struct verbs_tap {
+	struct list link;
+	void (*seen)(struct verbs_tap *t, const struct verbs_seen *s);
+};
+
+/*
+ * verbs_tap_add() - Call t->seen for each packet that a queue pair of a port of verbs_open() sends or receives, until
+ * list_del(&t->link), which must come before ca_close()
+ */
+void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 
 /* verbs_lost() - True if the device of a port that verbs_open() has opened failed or was removed */
 bool verbs_lost(const struct ca *ca);

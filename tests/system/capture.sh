@@ -71,6 +71,12 @@ each_once() {
 	[ "$got" -ge $((last - first)) ] && [ "$got" -le $((after - before)) ] && [ $((last - first)) -gt 1000 ]
 }
 check "it has each packet of that time once, across however many switches" each_once
+at_dev() {
+	u capture start "$work/dev.pcapng" dev uib0@h2 || return 1
+	u -j capture show | jq '.capture[] | select(.file | endswith("dev.pcapng"))' >"$work/dev"
+	equal Hca2/1 "$(jq -r .link "$work/dev")" && u capture stop "$(jq .id "$work/dev")"
+}
+check "dev is the port of an interface" at_dev
 sed 's/^/# /' "$work/seen"
 
 has_pings() { [ "$("$checker" "$work/stream.pcap" | jq .ipoib)" -ge 100 ]; }

@@ -53,7 +53,7 @@ expect "a packet without CRCs is recorded with the right ones" "$(head -2 <<<"$c
 expect "nanoseconds survive" "1700000001.001000000" "$(fields mixture.pcap frame.time_epoch | head -1)"
 
 expect "no packet is malformed" "" \
-	"$(for f in ends.pcap mixture.pcap links.pcapng; do tshark -r "$work/$f" -Y _ws.malformed 2>/dev/null; done)"
+	"$(for f in ends.pcap mixture.pcap links.pcapng source.pcapng; do tshark -r "$work/$f" -Y _ws.malformed 2>/dev/null; done)"
 
 expect "pcapng names the port that sent each packet" \
 	"s/2
@@ -61,4 +61,8 @@ s/2
 far:s/2
 s/2" \
 	"$(fields links.pcapng frame.interface_name)"
+expect "a packet that was on no link has its direction, and says where its headers come from" \
+	"verbs:x/1 text 0x00000001 a 14172
+verbs:x/1 text 0x00000002 abcd 14172" \
+	"$(fields source.pcapng frame.interface_name frame.interface_description frame.packet_flags_direction frame.comment infiniband.lrh.dlid)"
 echo "1..$n"

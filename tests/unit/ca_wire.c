@@ -108,8 +108,12 @@ static bool carry(struct wire_end *e, ns_t now)
 	struct pkt *v[PKT_BATCH];
 	unsigned int n = 0;
 
-	while (n < PKT_BATCH && e->out.n)
-		v[n++] = pkt_queue_pop(&e->out);
+	while (n < PKT_BATCH && e->out.n) {
+		v[n] = pkt_queue_pop(&e->out);
+		if (e->carried)
+			e->carried(e, v[n]);
+		n++;
+	}
 	e->sent += n;
 	if (n)
 		hca_rx(e->peer->hca, 1, v, n, now);

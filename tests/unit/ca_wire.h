@@ -23,6 +23,8 @@ struct wire_end {
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
 	void (*ready)(struct wire_end *e, struct hca_qp *qp);
 	void *ctx; /* of the backend */
+	/* called for each packet that the wire carries from this end; may be NULL */
+	void (*carried)(struct wire_end *e, const struct pkt *p);
 };
 
 struct wire {

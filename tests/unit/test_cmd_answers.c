@@ -886,6 +886,18 @@ static void test_capture_to_a_file(void **state)
 	refused(r, "capture start", json_pack("{s:s}", "file", path), "descriptor");
 }
 
+static void test_capture_at_no_port(void **state)
+{
+	struct rig *r = *state;
+
+	refused(r, "capture start", json_pack("{s:s}", "dev", "uib9"), "no such interface");
+	refused(r, "capture start", json_pack("{s:s}", "port", "verbs:none0/1"),
+		"port 'verbs:none0/1': expected verbs:DEVICE/PORT of an interface");
+	refused(r, "capture start", json_pack("{s:s}", "port", "Hca1/1"), "expected verbs:");
+	refused(r, "capture start",
+		json_pack("{s:s,s:s}", "port", "verbs:none0/1", "link", "Hca1/1"), "exclude");
+}
+
 /*
  * Start a capture for which the test is the writer. Returns the id of the capture; *@ret_sock is
  * the writer's end of the socket
@@ -943,7 +955,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	assert_int_equal(num(end, "status"), 0);
 	assert_true(num(json_array_get(rows, 0), "packets") > 0);
 	assert_int_equal(num(json_array_get(rows, 0), "missed"), 0);
-	assert_true(list_empty(&r->in.fab[0]->captures));
+	assert_true(list_empty(&r->in.captures));
 	json_decref(rows);
 	json_decref(end);
 }
@@ -997,14 +1009,14 @@ static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 	close(r->peer);
 	r->peer = dup(STDERR_FILENO);
 	settle(r);
-	assert_false(list_empty(&r->in.fab[0]->captures));
+	assert_false(list_empty(&r->in.captures));
 	while (recv(sock, buf, sizeof(buf), 0) > 0)
 		settle(r);
 	send_report(sock, 0);
 	send_report(sock, 0);
 	close(sock);
 	settle(r);
-	assert_true(list_empty(&r->in.fab[0]->captures));
+	assert_true(list_empty(&r->in.captures));
 }
 
 /*
@@ -1028,11 +1040,11 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
 	assert_true(read(p[0], buf, sizeof(buf)) >= 24);
-	assert_false(list_empty(&r->in.fab[0]->captures));
+	assert_false(list_empty(&r->in.captures));
 
 	close(r->peer);
 	settle(r);
-	assert_true(list_empty(&r->in.fab[0]->captures));
+	assert_true(list_empty(&r->in.captures));
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
@@ -1061,7 +1073,7 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 	close(p[0]);
 	sm_kick(fab_sm(r->in.fab[0])->sm, "test", r->now);
 	run_for(r, NS_SEC(1));
-	assert_int_equal(list_first(&r->in.fab[0]->captures, struct capfile, link)->error, -EPIPE);
+	assert_int_equal(list_first(&r->in.captures, struct capfile, link)->error, -EPIPE);
 	json_decref(rows);
 }
 
@@ -1110,7 +1122,7 @@ static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 	settle(r);
 	assert_null(collect(r, rows));
 	json_decref(rows);
-	cap = list_first(&r->in.fab[0]->captures, struct capfile, link);
+	cap = list_first(&r->in.captures, struct capfile, link);
 	cap->size = 256 * 1024; /* a small bound, which is reached soon */
 	st = capture_stats(cap->cap);
 	for (int i = 0; i < 500 && !st->missed; i++) {
@@ -1369,6 +1381,7 @@ int main(void)
 		CASE(test_fabric_partitions_come_from_a_sealed_file_alone),
 		CASE(test_fault_hits_and_goes),
 		CASE(test_capture_to_a_file),
+		CASE(test_capture_at_no_port),
 		CASE(test_capture_into_a_descriptor_of_the_client),
 		CASE(test_capture_that_cannot_be_written_keeps_its_error),
 		CASE(test_a_hanging_disk_delays_the_end_of_its_capture_alone),

@@ -242,6 +242,92 @@ static void test_pcapng_names_the_ports(void **state)
 	capture_destroy(c);
 }
 
+/* Return the value of an option, and its length in *ret_len. NULL: the options up to @end do not have it */
+static const uint8_t *option(const uint8_t *p, const uint8_t *end, uint16_t code, size_t *ret_len)
+{
+	while (p + 4 <= end && host16(p)) {
+		*ret_len = host16(p + 2);
+		if (host16(p) == code)
+			return p + 4;
+		p += 4 + ((*ret_len + 3) & ~(size_t)3);
+	}
+	assert_ptr_equal(p + 4, end); /* the end of the options */
+	return NULL;
+}
+
+static void check_text(const uint8_t *p, const uint8_t *end, uint16_t code, const char *text)
+{
+	size_t len;
+	const uint8_t *v = option(p, end, code, &len);
+
+	assert_non_null(v);
+	assert_int_equal(len, strlen(text));
+	assert_memory_equal(v, text, len);
+}
+
+/* A packet without a link gets its pad octets and CRCs, its direction, and a comment. */
+static void test_packets_of_a_source(void **state)
+{
+	enum { HDR = 28, PAD = 2, LEN = sizeof(sample) - HDR - PAD - 6 };
+	struct capture *c = capture(CAPTURE_PCAPNG, 0);
+	struct capture_packet s = { .hdr = sample, .hdr_len = HDR };
+	static const char *const comments[] = { "a", "abcd" };
+	const uint8_t *p = file.data + 28;
+	struct pkt *payload = pkt_from_data(r.pool, sample + HDR, LEN);
+	size_t len;
+
+	assert_int_equal(capture_add_source(c, "one", NULL), 0);
+	assert_int_equal(capture_add_source(c, "verbs:x/1", "text"), 1);
+	p += host32(p + 4);
+	check_text(p + 16, p + host32(p + 4) - 4, 2, "verbs:x/1");
+	check_text(p + 16, p + host32(p + 4) - 4, 3, "text");
+	s.source = 1;
+	s.payload = payload;
+	for (unsigned int i = 0; i < 2; i++) {
+		s.sent = i;
+		s.comment = comments[i];
+		capture_packet(c, &s, r.now);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		const uint8_t *options, *end;
+
+		p += host32(p + 4);
+		end = p + host32(p + 4) - 4;
+		assert_int_equal(host32(p), 6);
+		assert_int_equal(host32(end), host32(p + 4));
+		assert_int_equal(host32(p + 8), 1);
+		assert_int_equal(host32(p + 20), 16 + sizeof(sample));
+		assert_memory_equal(p + 28 + 16, sample, sizeof(sample));
+		options = p + 28 + ((16 + sizeof(sample) + 3) & ~3ul);
+		check_text(options, end, 1, comments[i]);
+		assert_int_equal(host32(option(options, end, 2, &len)), i ? 2 : 1);
+	}
+	assert_ptr_equal(p + host32(p + 4), file.data + file.len);
+	assert_int_equal(capture_stats(c)->packets, 2);
+	save("source.pcapng");
+	pkt_free(payload);
+	capture_destroy(c);
+}
+
+static void test_packet_of_a_source_that_no_link_could_carry(void **state)
+{
+	static const uint8_t octets[4100], hdr[68] = { [1] = 3 };
+	struct capture *c = capture(CAPTURE_PCAPNG, 0);
+	struct capture_packet s = { .hdr = hdr, .hdr_len = sizeof(hdr), .comment = "" };
+
+	assert_int_equal(capture_add_source(c, "one", NULL), 0);
+	for (size_t n = 4095; n <= 4097; n++) {
+		struct pkt *p = pkt_from_data(r.pool, octets, n);
+
+		s.payload = p;
+		capture_packet(c, &s, r.now);
+		pkt_free(p);
+	}
+	assert_int_equal(capture_stats(c)->packets, 2);
+	assert_int_equal(capture_stats(c)->missed, 0);
+	capture_destroy(c);
+}
+
 static void on_answer(void *ctx, int status, const struct mad_addr *from, const void *mad,
 		      size_t len, ns_t now)
 {
@@ -464,6 +550,8 @@ int main(void)
 		CASE(test_I33_sample_packet_without_crcs_gets_them),
 		CASE(test_pcap_octets),
 		CASE(test_pcapng_names_the_ports),
+		CASE(test_packets_of_a_source),
+		CASE(test_packet_of_a_source_that_no_link_could_carry),
 		CASE(test_end_ports_see_each_packet_once),
 		CASE(test_mixture),
 		CASE(test_full_disk_stops_the_capture_only),
