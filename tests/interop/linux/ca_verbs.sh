@@ -11,7 +11,7 @@
 #	                   b (VM: ib0 10.4.9.2)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
-need ibv_devinfo opensm make dnsmasq dhclient
+need ibv_devinfo opensm make dnsmasq dhclient tshark
 suite=$(dirname "$UIPOIB")/unit/test_verbs_suite
 echo "Default=0x7fff, ipoib : ALL=full ;" >"$work/one.parts"
 cat "$work/one.parts" - >"$work/both.parts" <<<"blue=0x0001, ipoib : ALL=full ;"
@@ -101,6 +101,48 @@ check "its system calls are filtered" status_of '^Seccomp:.2'
 
 no_drops() { [ "$(va -j -d stats show | jq '[.stats[] | select(.layer == "verbs" and .drop) | .value] | add')" = 0 ]; }
 check "nothing was dropped at the port" no_drops
+
+# --- a capture of the port, compared with one of its link: the headers, which the port makes of work requests and completions, must be those on the link
+
+capture_id() { "$@" -j capture show | jq -e '.capture[0].id'; }
+traffic() {
+	v1 ip neigh flush dev uib0 && v1 ping -n -c 3 -i 0.2 -W 10 10.4.0.1 && pings v1 fd04::1 && pings v1 -s 5000 10.4.9.2
+}
+capture_both() {
+	u capture start "$work/link.pcapng" link Switch1/2 && va capture start "$work/port.pcapng" port verbs:uib0/1 && traffic &&
+		va capture stop "$(capture_id va)" && u capture stop "$(capture_id u)"
+}
+rows() { # FILE FILTER FIELD...
+	local file=$1 filter=$2 args=()
+	for f in "${@:3}"; do args+=(-e "$f"); done
+	tshark -r "$work/$file" -Y "$filter" -T fields "${args[@]}" 2>"$work/tshark" | sort -u
+}
+headers=(infiniband.{lrh.{sl,lnh,dlid,slid,pktlen},grh.{tclass,flowlabel,paylen,hoplmt,sgid,dgid},bth.{opcode,p_key,destqp,padcnt},deth.{q_key,srcqp}}
+	ip.src ip.dst ip.id ip.frag_offset icmp.type icmp.seq ipv6.src ipv6.dst icmpv6.type icmpv6.echo.sequence_number arp.opcode)
+same_headers() {
+	local ours
+	ours=$(rows port.pcapng "icmp or icmpv6 or arp or ip.frag_offset > 0" "${headers[@]}")
+	[ "$(grep -c . <<<"$ours")" -ge 12 ] && equal "" "$(comm -23 <(echo "$ours") <(rows link.pcapng infiniband "${headers[@]}"))"
+}
+each_marked() {
+	equal "0x00000001	verbs:uib0/1	headers made from a work completion
+0x00000001	verbs:uib0/1	headers made from a work completion, except the GRH
+0x00000002	verbs:uib0/1	headers made from a work request" "$(rows port.pcapng infiniband frame.packet_flags_direction frame.interface_name frame.comment)" &&
+		[[ $(rows port.pcapng infiniband frame.interface_description) == "queue pairs of uipoib; "* ]]
+}
+directions() {
+	local own='ip.addr == 10.4.9.11 and'
+	equal 0x00000002 "$(rows port.pcapng "$own icmp.type == 8" frame.packet_flags_direction)" &&
+		equal 0x00000001 "$(rows port.pcapng "$own icmp.type == 0" frame.packet_flags_direction)"
+}
+check "a capture of the port, while the lab captures its link" capture_both
+check "tshark reads in it the same headers as on the link" same_headers
+check "each packet is marked" each_marked
+check "and has its direction" directions
+check "nothing in it is malformed" equal "" "$(rows port.pcapng _ws.malformed frame.number)"
+check "a capture at the port of an interface is the same" eval 'va capture start "$work/dev.pcapng" dev uib0@v1 && va capture show | grep -q "dev.pcapng  *verbs:uib0/1" &&
+	va capture stop "$(capture_id va)"'
+check "a port without an interface is refused" refuse 2 "port 'verbs:uib0/2': expected verbs:DEVICE/PORT of an interface" va capture start "$work/none" port verbs:uib0/2
 
 # --- beside ib_ipoib
 
