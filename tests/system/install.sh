@@ -30,6 +30,9 @@ if command -v systemd-analyze >/dev/null; then
 	check "systemd-analyze security of the service: $level is below 3.0" awk -v l="$level" 'BEGIN { exit !(l > 0 && l < 3.0) }'
 	unknown() { equal "" "$(cd "$root/opt/units" && systemd-analyze verify --man=no ./uipoib@x.service ./uipoib-netns@x.service 2>&1 | grep -E 'uipoib.*(Unknown|Invalid|Failed to parse|ignoring)')"; }
 	check "it knows every setting of the units" unknown
+	install -D -m 644 examples/service/verbs.conf "$root/opt/units/uipoib@x.service.d/verbs.conf"
+	check "and of the drop-in for ports of RDMA devices" unknown
+	rm -r "$root/opt/units/uipoib@x.service.d"
 fi
 check "the version" equal "uipoib $(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"/\1/p' src/cli/cli.h)" "$("$root/opt/u/bin/uipoib" -V)"
 

@@ -6,6 +6,7 @@
 #
 #	h1 10.4.0.1 --- Switch1 --- ib0 10.4.0.100	networkd and NetworkManager see ib0 and no other interface
 #				    uipoib@lab.service: a lab of its own, which outlives its daemon and its stop and start
+#				    uipoib@hca.service: an interface on the port of ib0, which needs a drop-in
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 systemctl jq
 unset UIPOIB_NAME
@@ -50,6 +51,18 @@ cat >"$work/lab/inside" <<-END
 	check "the service stops" systemctl stop uipoib@lab
 	check "it leaves nothing" equal "" "\$(ls /run/uipoib 2>/dev/null)\$(ip netns list)"
 
+	service=/etc/systemd/system/uipoib@hca.service.d
+	printf '%s\\n' '[interface uib0]' 'port = verbs:uib0/1' 'address = 10.4.0.101/16' >/etc/uipoib/hca.conf
+	log() { journalctl -u uipoib@hca -o cat --no-pager; }
+	check "a service has no port of the kernel's RDMA devices" eval '! systemctl start uipoib@hca && log | grep -q "port verbs:uib0/1: "'
+	systemctl stop uipoib@hca
+	install -D -m 644 $PWD/examples/service/verbs.conf \$service/verbs.conf
+	systemctl daemon-reload
+	check "with the drop-in of examples/service it has" systemctl start uipoib@hca
+	check "the interface reaches h1" soon ping -n -c 2 -i 0.2 -W 10 -I uib0 10.4.0.1
+	check "a device that is removed can come back" eval '! log | grep -q "cannot open it again"'
+	check "and the service stops" systemctl stop uipoib@hca
+
 	networks() { networkctl --no-legend --no-pager list | awk '{ print \$2, \$5 }' | sort | grep -v ^lo; }
 	check "networkd as a service" systemctl start systemd-networkd
 	alone() { equal "ib0 unmanaged" "\$(networks)"; }
@@ -66,6 +79,6 @@ vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
 check "the status of the command is the VM's" equal 9 $?
 cat "$work/out"
 grep -q '^not ok' "$work/out" && failed=1
-check "every check inside was made" equal 17 "$(grep -cE '^(not )?ok - ' "$work/out")"
+check "every check inside was made" equal 22 "$(grep -cE '^(not )?ok - ' "$work/out")"
 check "nothing was said besides" equal "" "$(cat "$work/err")"
 finish
