@@ -129,7 +129,7 @@ static json_t *groups_of(const struct inst_fabric *f, uint16_t mlid)
 static void mft_row(struct ctl_req *r, const struct inst_fabric *f, struct fabric_node *n,
 		    unsigned int k)
 {
-	const uint64_t *mask = fabric_node_node(n)->sw->mft[k];
+	const uint64_t *mask = node_mft_mask(fabric_node_node(n)->sw, k);
 	json_t *row;
 
 	if (!(mask[0] | mask[1] | mask[2] | mask[3]))

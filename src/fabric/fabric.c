@@ -93,6 +93,21 @@ static const struct hca_ops hca_ops = {
 
 #define NODE_REVISION 0xa1 /* revision in NodeInfo, as in ibsim */
 
+static int switch_start(struct fabric_node *n, const struct node_cfg *cfg)
+{
+	struct node *node = malloc(sizeof(*node));
+	int err;
+
+	if (!node)
+		return -ENOMEM;
+	err = node_init(node, cfg, &fabric_switch_ops, n, n->f->cfg.timers, n->f->cfg.log);
+	if (err)
+		free(node);
+	else
+		n->node = node;
+	return err;
+}
+
 static int node_start(struct fabric_node *n, const struct topo_node *tn)
 {
 	struct fabric *f = n->f;
@@ -127,10 +142,7 @@ static int node_start(struct fabric_node *n, const struct topo_node *tn)
 			n->node = hca_node(n->hca);
 		return err;
 	}
-	err = node_init(&n->sw, &cfg.node, &fabric_switch_ops, n, f->cfg.timers, f->cfg.log);
-	if (!err)
-		n->node = &n->sw;
-	return err;
+	return switch_start(n, &cfg.node);
 }
 
 static void port_init(struct fabric_node *n, unsigned int num)
@@ -273,10 +285,12 @@ static void node_destroy(struct fabric_node *n)
 	 */
 	for (unsigned int i = 0; n->port && i <= nports; i++)
 		n->port[i].up = false;
-	if (n->hca)
+	if (n->hca) {
 		hca_destroy(n->hca);
-	else if (n->node)
+	} else if (n->node) {
 		node_fini(n->node);
+		free(n->node);
+	}
 	for (unsigned int i = 0; n->port && i <= nports; i++)
 		port_fini(&n->port[i]);
 	free(n->port);

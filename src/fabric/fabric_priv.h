@@ -79,9 +79,8 @@ struct fabric_node {
 	struct hlink by_name;
 	char name[TOPO_NAME_MAX + 1];
 	struct fabric *f;
-	struct node *node;
+	struct node *node; /* a part of .hca in a CA, allocated for a switch */
 	struct hca *hca; /* HCA of a CA, NULL for a switch */
-	struct node sw; /* node of a switch; the node of a CA is in its HCA */
 	struct fabric_port *port; /* ports [0] to [nports] */
 	struct fabric_notify notify;
 	void *notify_ctx;

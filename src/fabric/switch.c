@@ -250,7 +250,7 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 
 	if (h->is_smp || index >= NODE_MCAST_LIDS)
 		return drop_relay(h, p, h->is_smp ? FABRIC_DROP_VL15 : FABRIC_DROP_MLID);
-	memcpy(mask, s->mft[index], sizeof(mask));
+	memcpy(mask, node_mft_mask(s, index), sizeof(mask));
 	if (unlikely(h->sw->f->tracing))
 		trace_decision(h, p, FABRIC_TRACE_MFT, 0, mask);
 	if (!(mask[0] | mask[1] | mask[2] | mask[3]))

@@ -284,9 +284,6 @@ static int switch_init(struct node *n, const struct node_cfg *cfg)
 	if (!sw)
 		return -ENOMEM;
 	n->sw = sw;
-	sw->mft = calloc(NODE_MCAST_LIDS, sizeof(*sw->mft));
-	if (!sw->mft)
-		return -ENOMEM;
 	sw->si = (struct smp_switch_info){
 		.lft_cap = sizeof(sw->lft),
 		.mft_cap = NODE_MCAST_LIDS,
@@ -301,6 +298,13 @@ static int switch_init(struct node *n, const struct node_cfg *cfg)
 	};
 	memset(sw->lft, SMP_LFT_NONE, sizeof(sw->lft));
 	return 0;
+}
+
+uint64_t (*node_mft_own(struct node_switch *sw))[4]
+{
+	if (!sw->mft)
+		sw->mft = calloc(NODE_MCAST_LIDS, sizeof(*sw->mft));
+	return sw->mft;
 }
 
 uint8_t (*node_sltovl_own(struct node *n))[16]
@@ -318,6 +322,9 @@ uint8_t (*node_sltovl_own(struct node *n))[16]
 
 static int end_port_init(struct node_port *p, uint64_t guid)
 {
+	p->guids = calloc(NODE_GUIDS, sizeof(*p->guids));
+	if (!p->guids)
+		return -ENOMEM;
 	p->guids[0] = guid;
 	p->pi.gid_prefix = IB_SUBNET_PREFIX_DEFAULT;
 	p->pi.guid_cap = node_is_switch(p->node) ? 1 : NODE_GUIDS;
@@ -394,6 +401,8 @@ static void port_fini(struct node_port *p)
 	pma_samples_fini(p);
 	free(p->rare);
 	p->rare = NULL;
+	free(p->guids);
+	p->guids = NULL;
 	timer_cancel(p->node->timers, &p->mkey_lease);
 }
 

@@ -104,8 +104,11 @@ struct node_port {
 	/* PortInfo as Get returns it; LID, SM LID and GID prefix of a switch are in its port 0 */
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
-	/* GUIDInfo of an end port; [0] is the port GUID; a switch has no other GUIDs */
-	uint64_t guids[NODE_GUIDS];
+	/*
+	 * GUIDInfo of an end port, [NODE_GUIDS]; [0] is the port GUID; a switch has no other GUIDs. NULL at other ports
+	 * of a switch
+	 */
+	uint64_t *guids;
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
@@ -123,7 +126,10 @@ struct node_port {
 struct node_switch {
 	struct smp_switch_info si;
 	uint8_t lft[0xc000]; /* linear forwarding table: egress port of each LID; 255: none */
-	/* multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64 */
+	/*
+	 * multicast table: [i] is the port mask of MLID 0xc000 + i; port p is bit p % 64 of word p / 64. NULL as long as
+	 * no entry was ever set
+	 */
 	uint64_t (*mft)[4];
 	/*
 	 * SLtoVL: [ingress * (nports + 1) + egress][SL]; NULL as long as all pairs of ports use the
@@ -209,6 +215,20 @@ struct node_rare *node_rare_own(struct node_port *p);
  * node_switch.sltovl. Return: NULL if memory ran out
  */
 uint8_t (*node_sltovl_own(struct node *n))[16];
+
+/*
+ * node_mft_own() - Return the multicast table of a switch for writing, in the form of node_switch.mft. Return: NULL if
+ * memory ran out
+ */
+uint64_t (*node_mft_own(struct node_switch *sw))[4];
+
+/* node_mft_mask() - Return the port mask of MLID 0xc000 + @index */
+static inline const uint64_t *node_mft_mask(const struct node_switch *sw, unsigned int index)
+{
+	static const uint64_t none[4];
+
+	return sw->mft ? sw->mft[index] : none;
+}
 
 /* node_switch_vl() - Return the SLtoVL table of a switch for packets from port @in to port @out */
 static inline const uint8_t *node_switch_vl(const struct node *n, uint8_t in, uint8_t out)

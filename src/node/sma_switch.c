@@ -102,21 +102,35 @@ uint16_t sma_get_mft(struct sma_req *r)
 	if (!mft_place(r, &at))
 		return MAD_STATUS_BAD_VALUE;
 	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
-		masks[i] = (uint16_t)(r->n->sw->mft[at.first + i][at.word] >> at.shift);
+		masks[i] = (uint16_t)(node_mft_mask(r->n->sw, at.first + i)[at.word] >> at.shift);
 	smp_mft_block_encode(r->data, masks);
 	return 0;
 }
 
+static bool all_zero(const uint16_t masks[SMP_MFT_PER_BLOCK])
+{
+	uint16_t any = 0;
+
+	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
+		any |= masks[i];
+	return !any;
+}
+
 uint16_t sma_set_mft(struct sma_req *r)
 {
+	struct node_switch *sw = r->n->sw;
 	uint16_t masks[SMP_MFT_PER_BLOCK];
 	struct mft_place at;
 
 	if (!mft_place(r, &at))
 		return MAD_STATUS_BAD_VALUE;
 	smp_mft_block_decode(masks, r->data, SMP_DATA_LEN);
+	if (!sw->mft && all_zero(masks))
+		return 0;
+	if (!node_mft_own(sw))
+		return MAD_STATUS_BUSY;
 	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++) {
-		uint64_t *w = &r->n->sw->mft[at.first + i][at.word];
+		uint64_t *w = &sw->mft[at.first + i][at.word];
 
 		*w &= ~(0xffffull << at.shift);
 		*w |= (uint64_t)(masks[i] & at.valid) << at.shift;

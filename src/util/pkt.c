@@ -20,9 +20,10 @@ struct bufs {
 };
 
 struct pkt_pool {
-	struct pkt *free_pkts;
+	struct pkt *free_pkts; /* descriptors that were in use before */
 	struct pkt *pkts;
-	unsigned int npkts, pkts_used;
+	/* .npkts_ever: number of descriptors that were ever in use, which are the first ones */
+	unsigned int npkts, npkts_ever, pkts_used;
 	struct bufs large, small;
 };
 
@@ -90,11 +91,6 @@ struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs)
 		pkt_pool_destroy(pool);
 		return NULL;
 	}
-	for (unsigned int i = npkts; i-- > 0;) {
-		pool->pkts[i].pool = pool;
-		pool->pkts[i].next = pool->free_pkts;
-		pool->free_pkts = &pool->pkts[i];
-	}
 	return pool;
 }
 
@@ -123,13 +119,31 @@ bool pkt_pool_is_scarce(const struct pkt_pool *pool)
 	return pool->pkts_used > pool->npkts / 2 || pool->large.used > pool->large.n / 2;
 }
 
-struct pkt *pkt_alloc(struct pkt_pool *pool)
+/*
+ * Take a descriptor from the free list, or else the first one that was never in use. So the memory of a pool that is
+ * larger than its use needs is never touched.
+ */
+static struct pkt *pkt_take(struct pkt_pool *pool)
 {
 	struct pkt *p = pool->free_pkts;
 
+	if (p) {
+		pool->free_pkts = p->next;
+		return p;
+	}
+	if (pool->npkts_ever == pool->npkts)
+		return NULL;
+	p = &pool->pkts[pool->npkts_ever++];
+	p->pool = pool;
+	return p;
+}
+
+struct pkt *pkt_alloc(struct pkt_pool *pool)
+{
+	struct pkt *p = pkt_take(pool);
+
 	if (!p)
 		return NULL;
-	pool->free_pkts = p->next;
 	pool->pkts_used++;
 	p->next = NULL;
 	p->flags = 0;

@@ -84,7 +84,7 @@ static void start(struct world *w)
 		n->sw->si.lft_top = 0xff;
 		for (unsigned int lid = 0; lid < 0x100; lid++)
 			n->sw->lft[lid] = (uint8_t)(lid % 6);
-		n->sw->mft[1][0] = 0x1f;
+		node_mft_own(n->sw)[1][0] = 0x1f;
 		n->port[0].pi.lid = 6;
 	}
 }

@@ -166,7 +166,8 @@ static void put_node(struct shot *s, const struct node *n)
 	if (!n->sw)
 		return;
 	put(s, n->sw->lft, sizeof(n->sw->lft));
-	put(s, n->sw->mft, 64 * sizeof(*n->sw->mft));
+	for (unsigned int i = 0; i < 64; i++)
+		put(s, node_mft_mask(n->sw, i), sizeof(*n->sw->mft));
 	put(s, &n->sw->si.lft_top, sizeof(n->sw->si.lft_top));
 	for (unsigned int in = 0; in <= n->info.nports; in++) {
 		for (unsigned int out = 0; out <= n->info.nports; out++)

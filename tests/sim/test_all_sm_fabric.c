@@ -349,7 +349,7 @@ static void test_sm_on_the_second_port_of_a_ca(void **state)
 static bool in_a_tree(const struct node *n, unsigned int port)
 {
 	for (unsigned int i = 0; i < NODE_MCAST_LIDS; i++)
-		if (n->sw->mft[i][port / 64] >> port % 64 & 1)
+		if (node_mft_mask(n->sw, i)[port / 64] >> port % 64 & 1)
 			return true;
 	return false;
 }

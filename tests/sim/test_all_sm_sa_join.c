@@ -89,7 +89,7 @@ static bool switch_has(struct fix *f, const char *sw, uint16_t mlid, unsigned in
 {
 	const struct node *n = sa_rig_port(&f->r, sw)->node;
 
-	return n->sw->mft[mlid - IB_LID_MCAST_MIN][port / 64] >> port % 64 & 1;
+	return node_mft_mask(n->sw, mlid - IB_LID_MCAST_MIN)[port / 64] >> port % 64 & 1;
 }
 
 /*

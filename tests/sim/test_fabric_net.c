@@ -216,7 +216,7 @@ static void make_tree(uint16_t mlid, const ib_gid *g)
 				continue;
 			if (!pn->sw || nd->sw->lft[root] == k ||
 			    pn->sw->lft[root] == fabric_port_num(peer))
-				nd->sw->mft[mlid - 0xc000][k / 64] |= 1ull << k % 64;
+				node_mft_own(nd->sw)[mlid - 0xc000][k / 64] |= 1ull << k % 64;
 		}
 	}
 }

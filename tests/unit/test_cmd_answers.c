@@ -417,13 +417,13 @@ static void test_fabric_mft_of_an_mlid(void **state)
 
 	assert_int_equal(json_array_size(rows), 0);
 	json_decref(rows);
-	fabric_node_node(n)->sw->mft[0x123][0] = 6;
+	node_mft_own(fabric_node_node(n)->sw)[0x123][0] = 6;
 	rows = rows_of(r, "fabric mft show", json_pack("{s:i}", "mlid", 0xc123));
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(str(json_array_get(rows, 0), "node"), "Switch2");
 	assert_int_equal(json_array_size(json_object_get(json_array_get(rows, 0), "ports")), 2);
 	json_decref(rows);
-	fabric_node_node(n)->sw->mft[0x123][0] = 0;
+	node_mft_own(fabric_node_node(n)->sw)[0x123][0] = 0;
 	refused(r, "fabric mft show", json_pack("{s:i}", "mlid", 5), "mlid");
 }
 

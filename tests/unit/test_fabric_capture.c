@@ -386,7 +386,7 @@ static void test_mixture(void **state)
 
 	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
 	memcpy(payload, arp, sizeof(arp));
-	rig_sw(&r, "s")->sw->mft[0][0] = 1ull << 2;
+	node_mft_own(rig_sw(&r, "s")->sw)[0][0] = 1ull << 2;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct ib_ud_hdr h = {
 			.lrh = { .lnh = i & 1 ? IB_LNH_GLOBAL : IB_LNH_LOCAL,

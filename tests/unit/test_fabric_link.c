@@ -462,9 +462,9 @@ static void test_multicast_loop_ends(void **state)
 	struct rig_pkt s = between(0xc001);
 
 	make_loop();
-	rig_sw(&r, "s1")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
-	rig_sw(&r, "s2")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
-	rig_sw(&r, "s3")->sw->mft[1][0] = 1ull << 1 | 1ull << 2;
+	node_mft_own(rig_sw(&r, "s1")->sw)[1][0] = 1ull << 1 | 1ull << 2;
+	node_mft_own(rig_sw(&r, "s2")->sw)[1][0] = 1ull << 1 | 1ull << 2;
+	node_mft_own(rig_sw(&r, "s3")->sw)[1][0] = 1ull << 1 | 1ull << 2;
 	rig_send(in, &s);
 	/* two copies circled, one in each direction */
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 2);

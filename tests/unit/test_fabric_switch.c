@@ -195,7 +195,7 @@ static struct rig_pkt to_group(uint16_t mlid)
 
 static void set_mft(uint16_t mlid, uint64_t w0, uint64_t w1)
 {
-	uint64_t *m = rig_sw(&r, "s")->sw->mft[mlid - IB_LID_MCAST_MIN];
+	uint64_t *m = node_mft_own(rig_sw(&r, "s")->sw)[mlid - IB_LID_MCAST_MIN];
 
 	m[0] = w0;
 	m[1] = w1;

@@ -134,8 +134,8 @@ static void test_multicast_way(void **state)
 {
 	ib_gid g = { { 0xff, 0x12, [15] = 9 } };
 
-	rig_sw(&r, "s1")->sw->mft[3][0] = 1ull << 1 | 1ull << 4;
-	rig_sw(&r, "s2")->sw->mft[3][0] = 1ull << 2 | 1ull << 4;
+	node_mft_own(rig_sw(&r, "s1")->sw)[3][0] = 1ull << 1 | 1ull << 4;
+	node_mft_own(rig_sw(&r, "s2")->sw)[3][0] = 1ull << 2 | 1ull << 4;
 	assert_int_equal(hca_attach(q2, &g, 0xc003), 0);
 	trace(0, 0xc003);
 	send_to(0xc003, IB_QPN_MCAST, &g);

@@ -716,6 +716,19 @@ static void test_I11_mft_block_and_position(void **state)
 	assert_int_equal(sw.n.sw->mft[99][0], 0x120000);
 }
 
+static void test_an_mft_that_was_never_written_is_empty(void **state)
+{
+	uint8_t zeros[64] = { 0 };
+
+	(void)state;
+	assert_int_equal(node_rig_get(&sw, 1, SMP_ATTR_MFT, 3), 0);
+	assert_memory_equal(sw.data, zeros, sizeof(zeros));
+	/* Zeros in an empty table change nothing, so the switch needs no memory for them. */
+	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, zeros), 0);
+	assert_null(sw.n.sw->mft);
+	assert_memory_equal(node_mft_mask(sw.n.sw, 96), zeros, sizeof(uint64_t[4]));
+}
+
 static void test_I11_mft_of_ports_and_groups_that_do_not_exist(void **state)
 {
 	uint8_t ones[64];
@@ -793,6 +806,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_vl_arbitration, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_info, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lft, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_an_mft_that_was_never_written_is_empty, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_I11_mft_block_and_position, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_I11_mft_of_ports_and_groups_that_do_not_exist,
 						setup, teardown),
