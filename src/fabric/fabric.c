@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fabric/fabric_priv.h"
+#include "util/heap.h"
 
 /*
  * The key need not be secret, because the keys of the hash table are names that the administrator
@@ -234,6 +235,21 @@ static struct fabric *fabric_new(const struct fabric_cfg *cfg, uint32_t nnodes)
 	return f;
 }
 
+/*
+ * About the memory of the nodes of a topology, and of a subnet manager that brings them up. A switch has two LFTs, its
+ * own and the one that the SM computes.
+ */
+static size_t memory_of(const struct topo *t)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		sum += (t->node[i]->nports + 1u) * 1500u;
+		sum += t->node[i]->type == IB_NODE_CA ? 2500 : 100000;
+	}
+	return sum;
+}
+
 int fabric_create(struct fabric **ret, const struct topo *t, const struct fabric_cfg *cfg, ns_t now)
 {
 	struct fabric_link *l;
@@ -242,6 +258,7 @@ int fabric_create(struct fabric **ret, const struct topo *t, const struct fabric
 
 	if (!t->n)
 		return -EINVAL;
+	heap_expect(memory_of(t));
 	f = fabric_new(cfg, t->n);
 	if (!f)
 		return -ENOMEM;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/heap.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define EXPECT_MIN ((size_t)32 << 20) /* less than this is not worth the huge pages */
+#define EXPECT_MAX ((size_t)1 << 30) /* fits in the int of mallopt() */
+
+#ifdef __GLIBC__
+
+/*
+ * malloc() asks the kernel for more heap if no free part of the heap is large enough, and M_TOP_PAD is added to what it
+ * asks for. Pieces from M_MMAP_THRESHOLD on do not come from the heap. Memory at the end of the heap is not given back
+ * as long as it is smaller than M_TRIM_THRESHOLD.
+ */
+static void heap_extend(size_t octets)
+{
+	/* volatile, because a compiler may leave out a malloc() whose result is only freed */
+	void *volatile piece;
+
+	mallopt(M_MMAP_THRESHOLD, (int)EXPECT_MIN);
+	mallopt(M_TRIM_THRESHOLD, (int)octets);
+	mallopt(M_TOP_PAD, (int)octets);
+	piece = malloc(EXPECT_MIN / 2);
+	free(piece);
+	mallopt(M_TOP_PAD, 128 << 10);
+}
+
+void heap_expect(size_t octets)
+{
+	uintptr_t start = (uintptr_t)sbrk(0), end;
+
+	if (octets < EXPECT_MIN)
+		return;
+	heap_extend(octets < EXPECT_MAX ? octets : EXPECT_MAX);
+	start = (start + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	end = (uintptr_t)sbrk(0) & ~(HUGE_PAGE - 1);
+	if (start < end)
+		madvise((void *)start, end - start, MADV_HUGEPAGE);
+}
+
+#else
+
+void heap_expect(size_t octets)
+{
+	(void)octets;
+}
+
+#endif
