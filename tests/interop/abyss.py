@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The other end of a UDP link that is a subnet without end.
+"""The other end of a UDP link, which pretends that an endless subnet is behind it.
 
     abyss.py LISTEN PEER [PORTS]
 
-Whichever way a directed-route SMP is to go from here, it is answered as by a switch with PORTS ports (254), all of
-them up, with a GUID that nobody has seen before. LISTEN and PEER are ADDRESS:PORT. Ends with SIGTERM, and prints then how
-many switches it has been.
+Each directed-route SMP, whatever its route, is answered as by a switch with PORTS ports (default: 254). All ports are up, and
+each answer to Get(NodeInfo) has a new GUID. LISTEN and PEER are ADDRESS:PORT. SIGTERM ends the program, which then prints the
+number of switches for which it has answered.
 """
 import collections
 import select

@@ -4,10 +4,10 @@
 
     agents.py HERE THERE
 
-HERE and THERE are ADDRESS:PORT of the link: this program is at HERE, the HCA at THERE. The HCA has one port, which nobody
-else manages. Prints a TAP line for each case. The same cases run against an interface of uipoib whose port is udp:
-(tests/interop/agents.sh) and against uib.ko (tests/interop/linux/kmod.sh), so that both answer alike. It ends with the
-port Disabled.
+HERE and THERE are the ends of the link as ADDRESS:PORT. This program is at HERE, and the HCA at THERE. The HCA has one
+port, which no other program manages. The program prints a TAP line for each case. The same cases run against an interface
+of uipoib whose port is udp: (tests/interop/agents.sh) and against uib.ko (tests/interop/linux/kmod.sh), so that both
+answer alike. At the end the port is Disabled.
 """
 import os
 import socket
@@ -28,7 +28,7 @@ DOWN, INIT, ARMED, ACTIVE = 1, 2, 3, 4
 POLLING, DISABLED = 2, 3
 LID, SM_LID, PREFIX, PORT = 5, 1, 0xFE80000000000000, 1
 PATIENCE = 20       # seconds for an answer that must come, on a machine that is busy
-ABSENCE = 1         # seconds in which an answer that must not come would come
+ABSENCE = 1         # seconds to wait for an answer that must not come
 
 
 class Link:
@@ -78,7 +78,7 @@ class Link:
 
 
 class Smp:
-    """An answer of the SMA."""
+    """The SMA's answer to a request."""
 
     def __init__(self, mad):
         self.mad = mad
@@ -148,7 +148,7 @@ class Hca:
 
 
 class PortInfo:
-    """Fields by name: (octet, shift, bits), IBTA 14.2.5.6"""
+    """A PortInfo whose fields are read and set by name. FIELDS has octet, shift and bits of each field (IBTA 14.2.5.6)."""
     FIELDS = {
         "mkey": (0, 0, 64), "prefix": (8, 0, 64), "lid": (16, 0, 16), "sm_lid": (18, 0, 16), "capabilities": (20, 0, 32),
         "lease": (26, 0, 16), "local_port": (28, 0, 8), "width_enabled": (29, 0, 8), "width_supported": (30, 0, 8),
@@ -437,7 +437,7 @@ def case_disabled(hca):
     info = hca.set_port(state=DOWN, physical=DISABLED)
     equal((info["state"], info["physical"]), (DOWN, DISABLED), "the answer")
     quiet = time.monotonic()
-    while time.monotonic() < quiet + 2:         # reads what is still under way
+    while time.monotonic() < quiet + 2:         # reads the datagrams that are still under way
         hca.link.turn(0.1)
     before = hca.link.heard
     while time.monotonic() < quiet + 8:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The SMA and PMA of an interface whose port is a UDP link must give the answers that tests/interop/agents.py expects.
+# The SMA and PMA of an interface whose port is a UDP link give the answers that tests/interop/agents.py expects.
 # tests/interop/linux/kmod.sh sends the same requests to uib.ko.
 #
 #	agents.py == UDP == HCA -- h1

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Debian's infiniband-diags and OpenSM, unmodified, work on our fabric as on ibsim's: each tool prints the same on
-# both, except for the differences that doc/ibsim-differences.md lists with reasons. Then come tests that are
-# impossible with ibsim: ports are disabled, enabled and retrained at another width, and counters grow.
+# Debian's infiniband-diags and OpenSM, unmodified, work on our fabric as on ibsim's. Each tool prints the same on both,
+# except for the differences that doc/ibsim-differences.md lists with reasons. Tests that are impossible with ibsim
+# follow: ports are disabled, enabled and retrained at another width, and counters grow.
 #
-#	NETS='net.1' tests/interop/diags.sh		only the tools on these nets
+#	NETS='net.1' tests/interop/diags.sh		run only the tools, on these nets
 . "$(dirname "$0")/lib.sh"
 . tests/interop/diags/commands.sh
 need opensm ibsim ibnetdiscover smpquery perfquery python3
@@ -16,8 +16,8 @@ compare=tests/interop/diags/compare.py
 used=$work/used
 : >"$used"
 
-# Print a topology in which the ports support no more than their links use. The SM enables everything that a port supports, and
-# with higher speeds ibsim would then change links that are up.
+# Print a topology in which the ports support only the width and speed of their links. The SM enables all that a port supports,
+# and ibsim would change links that are up if higher speeds were enabled.
 net_topo() {
 	case $1 in
 	fat-tree) topo_fat_tree 4 | awk '
@@ -76,8 +76,8 @@ ask_both() {
 	ask_late "$1"
 }
 
-# ask_late NODE: repeat the commands whose outputs differ because one side timed out and the other did not. The tools wait for a second or
-# less, which may be too short on a busy machine. A time-out that is one of the listed differences is not repeated.
+# ask_late NODE: repeat the commands that timed out on one of the fabrics only. The tools wait for a second or less, which may be too
+# short on a busy machine. If a time-out is one of the listed differences, the command is not repeated.
 ask_late() {
 	local try file c
 	for try in 1 2 3 4 5; do
@@ -123,8 +123,7 @@ done
 [ -z "${NETS:-}" ] || finish
 check "what is listed occurs, and has a reason" python3 $compare used "$used" "$(dpkg-query -Wf '${Version}' ibsim-utils)" doc/ibsim-differences.md
 
-# --- behaviour that ibsim does not have, with two hosts, OpenSM beside the first, and the tools through our own
-# preload too
+# --- behaviour that ibsim does not have, with two hosts. OpenSM runs at the first host, and the tools use our own preload, too
 #
 #	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
 
@@ -141,7 +140,7 @@ sw1=$(lid_of 0x200000) sw2=$(lid_of 0x200001) ca1=$(lid_of 0x100001) ca2=$(lid_o
 all_lids() { for l in "$sw1" "$sw2" "$ca1" "$ca2"; do [ -n "$l" ] || return 1; done; echo "$sw1 $sw2 $ca1 $ca2"; }
 check "GUIDs are resolved to LIDs" all_lids
 
-# info LID PORT FIELD: a field of PortInfo
+# info LID PORT FIELD: print a field of PortInfo
 info() { t smpquery portinfo "$1" "$2" | sed -n "s/^$3:\.*//p"; }
 is() { equal "$3" "$(info "$1" "$2" "$4")"; }
 counter() { t perfquery "$1" "$2" | sed -n "s/^$3:\.*//p"; }
@@ -166,7 +165,7 @@ check "now it is 4x and Active" eventually 10 wide
 ping_1000() { x h1 ping -q -n -c "$1" -i 0.002 -W 2 -s 1000 10.4.0.2; }
 check "h1 pings h2 with 1000 octets" eventually 15 ping_1000 1
 
-# words LID PORT: PortXmitData and PortRcvData of PortCountersExtended
+# words LID PORT: print PortXmitData and PortRcvData of PortCountersExtended
 words() { t perfquery -x "$1" "$2" | sed -nE 's/^Port(Xmit|Rcv)Data:\.*//p' | paste -sd' '; }
 # The queries always come in the same order, so they contribute the same number of words with and without pings.
 all_words() {
@@ -188,13 +187,13 @@ two_ways() {
 		  else if (x != 266 * n || r != 266 * n) bad = 1 }
 		END { exit bad || x1 != 266 * n || r1 != 266 * n || x2 != 266 * n || r2 != 266 * n }'
 }
-# keep_neigh HOST ADDR STATE: the host's entry of ADDR gets this state; while it is permanent, the host sends no ARP
-# request for it
+# keep_neigh HOST ADDR STATE: set the state of the host's neighbour entry for ADDR. While the state is permanent, the host
+# sends no ARP request for ADDR
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }
-# A membership report, or a query that is sent again because the machine is busy, would change the counters, so the measurement is
-# repeated then.
+# A membership report, or a query that is sent again because the machine is busy, changes the counters, so callers repeat this
+# measurement if it fails.
 count_pings() {
 	keep_neigh h1 10.4.0.2 permanent && keep_neigh h2 10.4.0.1 permanent || return 1
 	all_words >"$work/w1"
@@ -217,7 +216,8 @@ corrupted() {
 }
 check "bit flips on a cable are symbol errors and receive errors" eventually 10 corrupted
 check "ibqueryerrors finds them" not t ibqueryerrors --ca -s LinkDownedCounter
-# The hosts' own traffic, such as neighbour discovery, would be damaged as well, and counted again.
+# cleared: succeeds if the counters stay 0 after they were cleared. The fault also damages the hosts' own traffic, such as neighbour
+# discovery, which would be counted again, so the fault is removed before.
 cleared() {
 	u fabric fault clear && not t ibqueryerrors --ca -k && t ibqueryerrors --ca
 }
@@ -225,8 +225,8 @@ check "ibqueryerrors -k clears them" cleared
 check "ibping is answered by a switch" eventually 5 t ibping -c 2 "$sw2"
 check "a combined route reaches the far switch" eventually 1 t smpquery -c nodeinfo "$sw1" 0,3
 
-# Every command also works through libuipoib-umad.so. A command whose time-outs of a second or two are too short on a busy machine
-# is repeated.
+# works: succeeds if the command works through libuipoib-umad.so, too. A command is repeated, because its time-outs of a second or
+# two may be too short on a busy machine.
 works() {
 	local c bad=0
 	while read -r c; do

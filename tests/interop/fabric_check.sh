@@ -3,8 +3,9 @@
 # check.sh: all waits
 #
 # `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics of our SM and of OpenSM with each of its routing
-# engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports. The same fabrics are
-# healthy in the files of ibnetdiscover, dump_fts and OpenSM, too. Faults that are made in a running fabric are found.
+# engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports. `uipoib fabric check`
+# finds none either when it reads these fabrics from files of ibnetdiscover, dump_fts and OpenSM. It finds faults that the
+# script makes in a running fabric.
 #
 #	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +27,8 @@ topo_mesh() {
 	}'
 }
 
-# topo_one HCAS: one switch. topo_rails HCAS: HCAs with a port on each of two switches, which three cables connect
+# topo_one HCAS: print one switch with HCAS HCAs. topo_rails HCAS: print HCAS HCAs with a port on each of two switches, which
+# three cables connect
 topo_one() {
 	awk -v n="$1" 'BEGIN {
 		printf "Switch %d \"Switch1\"\n", n
@@ -47,7 +49,7 @@ topo_rails() {
 	}'
 }
 
-# conf MANAGER [LINE...]: a configuration with uib0 on the first HCAs
+# conf MANAGER [LINE...]: print a configuration with uib0 on the first HCAs
 conf() {
 	local i
 	printf '[fabric lab]\ntopology = %s\n' "$work/lab.topo"
@@ -59,7 +61,7 @@ conf() {
 	done
 }
 
-# fabrics: NAME, then the command that makes the topology, the manager, and its options
+# The fabrics. Each line has a name, the command that makes the topology, the manager, and the manager's options
 fabrics="
 ours-minhop-fat-tree|topo_fat_tree 4|ours|
 ours-updn-fat-tree|topo_fat_tree 4|ours|routing = updn
@@ -92,7 +94,7 @@ echo 0x200000 >"$work/roots" # updn finds no root of a torus itself, and OpenSM 
 
 first_switch() { sed -n 's/^Switch[^"]*"\([^"]*\)".*/\1/p' "$work/lab.topo" | head -1; }
 
-# bring_up NAME: start the lab of this row
+# bring_up NAME: start the lab with this fabric
 bring_up() {
 	local row make manager options
 	row=$(grep "^$1|" <<<"$fabrics")
@@ -121,7 +123,8 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: the check's exit status is 0, it has read the tables, and it prints no fault; its notes are shown
+# healthy CMD...: run the check and print its notes. Succeeds if the check's exit status is 0, and it has read the tables and found
+# no fault
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -130,7 +133,7 @@ healthy() {
 	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
 }
 
-# healthy_ports: `uipoib check` finds nothing at the ports of hosts, nor on the way to the next host
+# healthy_ports: succeeds if `uipoib check` finds nothing at the ports of hosts, nor on the way to the next host
 healthy_ports() {
 	local i gid
 	for ((i = 1; i <= hosts; i++)); do
@@ -139,12 +142,12 @@ healthy_ports() {
 	done
 }
 
-# no_note KIND: the last report has no note of this kind
+# no_note KIND: succeeds if the last report has no note of this kind
 no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/report" >/dev/null || { cat "$work/report"; return 1; }; }
 
 whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
 
-# by_files: check the fabric by the output of the tools
+# by_files: check the fabric as the output of the tools describes it
 by_files() {
 	x h2 ibnetdiscover >"$work/net" && x h2 dump_fts >"$work/lfts" && x h2 dump_fts -M >"$work/mfts" || return 1
 	healthy u -j fabric check "$work/net" --tables "$work/lfts" --tables "$work/mfts"
@@ -167,9 +170,8 @@ for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	osm_stop
 	lab_down
 done
-# --- faults that are made in a running fabric. It is a ring of four switches with HcaI at port 1 of SwitchI; port 3
-# of each switch leads to port 2 of the next. OpenSM has programmed the ring and has ended, so nothing repairs the
-# faults
+# --- faults in a running fabric. The fabric is a ring of four switches with HcaN at port 1 of SwitchN; port 3 of each
+# switch leads to port 2 of the next one. OpenSM has programmed the ring and has ended, so no manager repairs the faults
 
 [ -z "${FABRICS-}" ] || finish
 
@@ -178,7 +180,7 @@ patch() { x h1 python3 tests/interop/smp_patch.py "$@"; }
 switch1=0,1 switch2=0,1,3 hca2=0,1,3,1
 lid_of() { u -j fabric port show "$1/1" | jq '.port[0].lid'; }
 
-# finds KIND REGEX [OPTION...]: the check ends with 1 and has such a fault
+# finds KIND REGEX [OPTION...]: succeeds if the check ends with 1 and has a fault of this kind that matches
 finds() {
 	local kind=$1 regex=$2 status
 	shift 2
@@ -195,8 +197,8 @@ managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
 	osm_wait_up && u wait --timeout $patience && eventually $patience joined && eventually $patience healthy u -j fabric check --at h1 --seconds 0
 }
-# On a torus with one lane, routes by the least number of hops have a credit loop, under both managers. The check
-# reads SLs and SLtoVL to find that out.
+# On a torus with one virtual lane, routes with the least number of hops have a credit loop, under both managers. The check
+# reads SLs and SLtoVL to find out that there is only one lane.
 cp "$work/lab.topo" "$work/ring.topo"
 topo_torus 4 4 1 >"$work/lab.topo"
 for manager in ours opensm; do
@@ -231,7 +233,8 @@ check "and falls into parts" finds mft-split "MLID 0xc000, but none of those" --
 check "OpenSM repairs that, and goes on" managed
 knows_members() { u -j fabric check --at h1 --seconds 0 | jq -e .check.members; }
 check "the members of groups are known" eventually 20 knows_members
-# A host that joins a group at this moment makes OpenSM program the switch again, so the switch forgets once more.
+# misses: clear a block of Switch2's MFT, and succeed if the check reports the member behind it. If a host joins a group at this
+# moment, OpenSM writes the MFT again, so callers repeat this function.
 misses() {
 	patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63) && finds mft-misses-member "^Hca2/1: is a member" --seconds 0
 }
@@ -239,7 +242,8 @@ check "a switch forgets the groups again, and a member misses packets" eventuall
 osm_stop
 check "OpenSM repairs that" fresh
 
-# The LID is read now, because a later OpenSM may have assigned another one, and is set again if it did not stay.
+# same_lid: give a port the LID of another port, and succeed if the check reports this. The LID is read here, because a later OpenSM
+# may have assigned another one. If OpenSM changes the port again, callers repeat this function.
 same_lid() {
 	lid4=$(lid_of Hca4)
 	patch $hca2 0x15 1 "16=$((lid4 >> 8))" "17=$((lid4 & 255))" 32=0 33=0 && equal "$lid4" "$(lid_of Hca2)" &&

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Managers come and go while TCP flows: OpenSM is killed and started again, a standby OpenSM takes over and later
-# returns mastership, and OpenSM and our own manager replace each other. The flow continues, and every group is joined
-# again. The script prints how long the changes took.
+# The subnet manager changes during a TCP flow. OpenSM is killed and started again, a standby OpenSM takes over and later
+# hands over to the first one, and OpenSM and our own manager replace each other. The flow continues, and every group is
+# joined again. The script prints how long the changes took.
 #
 #	Hca1: OpenSM A     h3 ==> h4: TCP
 #	Hca2: OpenSM B
@@ -28,26 +28,26 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 
 flow() { flow_start h3 h4 10.4.0.3 10.4.0.4; }
 
-# flow_went_on WHAT: the flow ended without an error, and was never interrupted for more than 0.5 s. The receiver
-# checks for data every 10 ms, so at most fifty checks in a row may find none.
+# flow_went_on WHAT: end the flow, and check that it had no error and was never interrupted for more than 0.5 s. The
+# receiver looks for data every 10 ms, so at most fifty looks in a row may find none.
 flow_went_on() {
 	flow_stop '.longest <= 50' || return 1
 	echo "# $1: $(tail -1 "$work/flow")" >&3
 }
 
-group_works() { # TEXT: a member that joined before the changes receives from a sender that starts now
+group_works() { # TEXT: succeeds if a member that joined before the changes receives from a sender that starts now
 	x h6 "$mcast" send uib0 239.1.2.3 7001 3 "after-$1"
 	grep -q "after-$1" "$work/recv"
 }
 
-# Memberships that the interfaces believe to have as full members, as "MGID PortGID"
+# Print "MGID PortGID" for each membership that the interfaces have, in their own view, as full members
 members_wanted() {
 	u -j link show | jq -r '.link[] | "\(.host) \(.gid)"' >"$work/gids"
 	u -j maddr show | jq -r '.maddr[] | select(.full_member) | "\(.host) \(.mgid)"' |
 		awk 'NR == FNR { gid[$1] = $2; next } { print $2, gid[$1] }' "$work/gids" - | sort
 }
 
-# Memberships that the current SA lists for a trusted requester, in the same form
+# Print the memberships that the present SA lists for a trusted requester, in the same form
 members_known() {
 	x h6 saquery --smkey 1 MCMR | awk '/MGID\./ { sub(/.*\./, "", $1); mgid = $1 }
 		/PortGid\./ { sub(/.*\./, "", $1); gid = $1 } /JoinState/ { if ($0 ~ /0x1|FullMember/) print mgid, gid }' | sort
@@ -64,7 +64,7 @@ rejoined() {
 sm_lid() { u -j -d link show dev uib0@h6 | jq '.link[0].port_attr.sm_lid'; }
 lid_of() { u -j link show dev "uib0@$1" | jq '.link[0].lid'; }
 sm_is() { equal "$(lid_of "$1")" "$(sm_lid)"; }
-now_sm() { # HOST WHAT: wait until the SM of this host is the master for the others; print how long that took
+now_sm() { # HOST WHAT: wait until the SM of this host is the master of the other hosts' ports; print how long this took
 	local start
 	start=$(ms)
 	eventually 30 sm_is "$1" || return 1

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HCA of examples/udp_peer.py, which then tells the SA to end somebody else's membership.
+"""The HCA of examples/udp_peer.py, which also asks the SA to end the membership of another port.
 
     forger.py VICTIM_LID VICTIM_GID OPTIONS...      (the options of udp_peer.py)
 
-As soon as it has joined it sends SubnAdmDelete(MCMemberRecord) of the broadcast group for the port GID of the victim,
-from the LID of the victim: three times, then once from its own LID and with its own GID, so that the SA is known to hear it.
+As soon as the HCA has joined the broadcast group, the program sends three times SubnAdmDelete(MCMemberRecord) of this group
+for the port GID of the victim, with the victim's LID as source. Then it sends one such request with its own LID and GID,
+whose effect shows that its packets reach the SA.
 """
 import ipaddress
 import socket

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Datagrams that an end of a UDP link must not take, because of what they are or who sends them.
+"""Sends datagrams that an end of a UDP link must drop, because of their content or their sender.
 
     hostile.py FROM TO RATE SECONDS WHAT [KEY=VALUE ...]
 
-FROM and TO are ADDRESS:PORT, RATE datagrams a second. Of all kinds in turn, or of one kind: keepalive, garbage,
-short (1 to 29 octets of a right packet), long (over any packet), crc (VCRC wrong), down (a right SMP that
-sets the port Down), udp (a right IPoIB packet, with a UDP datagram for an application to see). Keys of
-the packets: dlid slid qpn qkey pkey ip_from ip_to port. Prints how many of each were sent, as JSON.
+FROM and TO are ADDRESS:PORT. RATE is the number of datagrams a second. WHAT is one of the following kinds, or "all", which
+sends all kinds in turn: keepalive, garbage, short (1 to 29 octets of a right packet), long (longer than any packet), crc (a
+packet with a wrong VCRC), down (a right SMP that sets the port Down), udp (a right IPoIB packet with a UDP datagram for an
+application). The keys are values of the packets: dlid slid qpn qkey pkey ip_from ip_to port. The program prints the number of
+datagrams of each kind as JSON.
 """
 import collections
 import errno
@@ -69,8 +70,8 @@ KINDS = {
 
 
 def bind(sock, here):
-    """Bind the socket. Try for 90 s, because the process that has the port may be about to end, and these packets have to follow its last ones at once.
-    "waiting" on standard error says that this process is ready for that."""
+    """Bind the socket. Try for 90 s, because another process may have the port until it ends, and these packets have to follow that process's
+    last packets at once. "waiting" on standard error means that this process waits for the port."""
     for attempt in range(9000):
         try:
             return sock.bind(here)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ibsim's client protocol, with Debian's libumad2sim.so as the client: OpenSM, infiniband-diags, and programs that
-# misbehave. opensm.sh tests how OpenSM configures whole fabrics.
+# The fabric serves ibsim's client protocol. The clients are OpenSM and infiniband-diags with Debian's libumad2sim.so, and
+# hostile programs. opensm.sh tests how OpenSM configures whole fabrics.
 #
 #	OpenSM		OpenSM			    hostile client
 #	 Hca1 -- Switch1 -- Hca3    Hca2 -- Switch2 -- Hca4
@@ -33,7 +33,7 @@ is_master() { [ "$(asked lab Hca4 sminfo "$@" | grep -c 'state 3 SMINFO_MASTER')
 
 has_issm() { asked lab Hca1 smpquery -D portinfo 0 | grep -qw IsSM; }
 
-# --- the node that a program is attached to
+# --- the node to which a program is attached
 
 check "without a subnet manager a program reaches its own port" equal 0x0000000000100001 "$(own_port on_sim lab Hca1)"
 check "SIM_HOST names a switch" equal 0x0000000000200001 "$(own_port on_sim lab Switch2)"
@@ -61,7 +61,7 @@ check "saquery of itself, at the SM's own port" equal 1 "$(on_sim lab Hca1 saque
 counts() { asked lab Hca2 perfquery 1 1 | grep -q '^PortXmitPkts:\.*[1-9]'; }
 check "perfquery" counts
 check "ibping" eventually 10 asked lab Hca2 ibping -c 2 1
-nobody_waits() { equal 0 "$(stat_of open)"; } # but OpenSM, for a moment, when it sweeps
+nobody_waits() { equal 0 "$(stat_of open)"; } # OpenSM has open requests for a moment when it sweeps, so this is repeated
 check "nobody waits for anything" eventually 10 nobody_waits
 
 # --- kill -9, restart

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A client of ibsim's protocol that no library is: nonsense and forged numbers on the control socket, more clients than
-there may be, then a flood of MADs of all kinds, whose answers it does not read. Says "done" if it was refused where it
-must be and served again; the argument is the name of the sockets."""
+"""A hostile client of ibsim's protocol. It sends random octets and forged numbers to the control socket, connects more
+clients than are allowed, and then sends a flood of MADs of all kinds, whose answers it does not read. It prints "done" if
+the server refused what it must refuse and served the client afterwards. The argument is the name of the sockets."""
 import os
 import random
 import socket
@@ -21,7 +21,7 @@ def address(what):
 
 
 class Client:
-    """A client with two sockets that are named after a number, as a library names them after its PID"""
+    """A client with two sockets whose names contain a number, which in the library is the process's pid."""
 
     def __init__(self, number):
         self.number, self.id = number, None
@@ -54,7 +54,7 @@ class Client:
 
 
 def flood(c, until):
-    """Send random MADs as fast as the server accepts them, a thousand at least. Return the numbers of sent and refused ones."""
+    """Send random MADs as fast as the server accepts them, a thousand at least. Return the numbers of MADs that were sent and refused."""
     c.mads.setblocking(False)
     sent = full = 0
     while time.monotonic() < until or sent <= 1000:
@@ -106,7 +106,7 @@ def main():
     sent, full = flood(me, time.monotonic() + SECONDS)
     ask_without_reading(me, QUEUE_MAX + 1)  # this fills the queue, even if the flood was slow
     for c in crowd:
-        c.close()  # without a goodbye
+        c.close()  # without the message that ends a client
     again = Client(os.getpid() + 1000000)
     deadline = time.monotonic() + 60
     while not again.connect(b"Hca4"):

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib fabric import`: the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM is imported and
-# parsed again without a change. When it runs as a fabric under our SM, ibnetdiscover prints the same: names, GUIDs,
-# LIDs, rates. A message names each line that cannot be imported. A fat tree of 1,000 HCAs comes up.
+# `uipoib fabric import` imports the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM. When the
+# imported file is imported again, nothing changes. When it runs as a fabric under our SM, ibnetdiscover prints the same
+# names, GUIDs, LIDs and rates. A message names each line that cannot be imported. A fat tree of 1,000 HCAs comes up.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover opensm jq python3
 nets=$(ls -d /usr/share/doc/ibsim-utils/net-examples 2>/dev/null)
 [ -n "$nets" ] || { skip "ibsim's example nets" "not installed"; finish; }
 imp() { u fabric import "$@"; }
 
-# The records of a topology in sorted order. Comment lines are left out, because those at the head contain dates.
+# Print the records of a topology in sorted order, without comment lines, because those at the head contain dates.
 records() { sed '/^#/d' "$1" | awk 'BEGIN { RS = ""; FS = "\n" } { s = $1; for (i = 2; i <= NF; i++) s = s "\1" $i; print s }' | sort; }
 same_records() { grep -q "^Switch" "$1" && diff <(records "$1") <(records "$2"); }
 
 first_hca() { sed -n 's/^[HC]c*a[ \t][^"]*"\([^"]*\)".*/\1/p' "$1" | head -1; }
 
-# discovered NET: output of ibnetdiscover for this net, with the LIDs that an SM has assigned, as from a production
+# discovered NET: write the output of ibnetdiscover for this net, with LIDs that an SM has assigned, as in a production
 # fabric
 discovered() {
 	local hca status
@@ -62,7 +62,7 @@ for net in net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port; do
 	lab_down
 done
 
-# --- other lines that occur in production
+# --- other lines that occur in files of production fabrics
 
 cp "$work/net.1.found" "$work/good"
 {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The comparisons of opensm.sh and diags.sh with ibsim, on fat trees instead of small nets: OpenSM
-# with 128 hosts, the tools with 16.
+# The comparisons of opensm.sh and diags.sh with ibsim, on fat trees instead of small nets. The fat tree for OpenSM has 128
+# hosts, and the one for the tools 16.
 cd "$(dirname "$0")/../.." || exit 1
 status=0
 for t in opensm diags; do

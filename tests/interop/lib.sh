@@ -14,7 +14,7 @@ ibsim_pid='' ibsim_in='' osm_pid='' osm_dir=''
 
 # --- fabrics
 
-# topo_fat_tree K: a fat tree with three levels of K-port switches and K^3/4 hosts. Each of K pods has edge and
+# topo_fat_tree K: print a fat tree with three levels of K-port switches and K^3/4 hosts. Each of K pods has edge and
 # aggregation switches; (K/2)^2 core switches connect the pods
 topo_fat_tree() {
 	awk -v k="$1" '
@@ -37,8 +37,8 @@ topo_fat_tree() {
 	}'
 }
 
-# topo_torus X Y HOSTS: a 2-D torus of switches with HOSTS each; ports 1 to 4 lead to the neighbours in +x, -x, +y and
-# -y
+# topo_torus X Y HOSTS: print a 2-D torus of switches with HOSTS hosts each; ports 1 to 4 lead to the neighbours in +x, -x,
+# +y and -y
 topo_torus() {
 	awk -v X="$1" -v Y="$2" -v H="$3" '
 	function name(x, y) { return "Switch" ((y + Y) % Y) * X + (x + X) % X + 1 }
@@ -56,14 +56,14 @@ topo_torus() {
 	}'
 }
 
-# topo_hcas TOPO: "NAME PORT" of the first connected port of each HCA
+# topo_hcas TOPO: print "NAME PORT" for the first connected port of each HCA
 topo_hcas() {
 	sed 's/#.*//' "$1" | awk -F'"' '/^(Hca|Ca)[ \t]/ { hca = $2; next } /^(Switch|Rt)[ \t]/ { hca = "" }
 		/^\[/ && hca != "" { match($0, /[0-9]+/); print hca, substr($0, RSTART, RLENGTH); hca = "" }'
 }
 
-# conf_external TOPO [LINE...]: configuration of this fabric without a manager of ours; uib0 of hI is on the Ith
-# HCA
+# conf_external TOPO [LINE...]: print a configuration of this fabric without our manager; uib0 of host N is on the HCA N of the
+# file
 conf_external() {
 	local topo=$1 i=0 hca port
 	shift
@@ -91,7 +91,7 @@ ibsim_start() {
 	eventually 10 grep -q '^sim>' "$work/ibsim.log"
 }
 
-# ibsim_cmd WORD...: give ibsim a command, and wait until it has carried it out and asks for the next one
+# ibsim_cmd WORD...: give ibsim a command, and wait until ibsim has performed it and prompts for the next one
 ibsim_cmd() {
 	local before
 	before=$(ibsim_prompts)
@@ -108,9 +108,9 @@ ibsim_stop() {
 	ibsim_pid=
 } 2>/dev/null
 
-# on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so. It makes a folder sys-PID of some hundred
-# files and removes it at the end, so its working folder is in /run, which is in memory. On ext4 this took half of the CPU time of
-# these tests, because ext4 looks for an inode that was not deleted in the last seconds.
+# on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so. The library makes a folder sys-PID with some
+# hundred files in the working folder, and removes it at the end. So the working folder is in /run, which is in memory. On ext4 the
+# files took half of the CPU time of these tests, because ext4 searches for an inode that was not deleted in the last seconds.
 sim_cwd=$work/cwd
 [ -z "${TEST_ISOLATED:-}" ] || sim_cwd=/run/umad2sim
 on_sim() {
@@ -118,8 +118,8 @@ on_sim() {
 	"${sim_env[@]}" "${@:3}"
 }
 
-# asked ibsim|lab NODE CMD...: as on_sim, for a program that ends by itself; prints its output. libumad2sim.so may deadlock when
-# a program ends, and a busy machine may exceed the time-outs of the program. In both cases the program is run again.
+# asked ibsim|lab NODE CMD...: run a program that ends by itself as on_sim does, and print its output. libumad2sim.so may deadlock
+# when a program ends, and on a busy machine the program's time-outs may be too short. In both cases the program is run again.
 asked() {
 	local try status
 	for try in 1 2 3 4 5; do
@@ -144,8 +144,8 @@ sim_env() {
 
 # --- OpenSM
 
-# osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim or (exec) through
-# our preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, a new folder each time.
+# osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim, or with `exec` through our
+# preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, which is a new folder each time.
 osm_start() {
 	local where=$1 node=$2
 	shift 2
@@ -163,9 +163,9 @@ osm_start() {
 osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
 osm_wait_up() { eventually "${1:-20}" osm_up; }
 
-# osm_stop [SIGNAL]: end OpenSM. Its log up to this moment is stored as log.up, because later lines are not judged. At
-# exit libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so an OpenSM that has not
-# ended after a while is killed.
+# osm_stop [SIGNAL]: end OpenSM. Its log up to this moment is stored as log.up, because only these lines are checked. At
+# exit libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so OpenSM is killed if it has
+# not ended after a while.
 osm_stop() {
 	[ -n "$osm_pid" ] || return 0
 	cp "$osm_dir/log" "$osm_dir/log.up"
@@ -175,16 +175,16 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# settled N: the N hosts of conf_hosts are full members of their five groups (broadcast, all hosts of IPv4 and of IPv6, and one
-# for each of two IPv6 addresses), each has its subscriptions to four traps, and the switches forward to all members. From then on
-# the records of the SA do not change.
+# settled N: succeeds when the N hosts of conf_hosts are full members of their five groups (broadcast, all hosts of IPv4 and of IPv6,
+# and one for each of two IPv6 addresses), each has its subscriptions to four traps, and the switches forward to all members. After
+# that the records of the SA do not change any more.
 settled() {
 	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
 		u fabric check --at h2 --seconds 0
 }
 settled_records() { x h2 saquery -t 60000 "${@:1:$#-1}" 2>&1 | grep -c "${!#}\."; }
 
-# osm_errors LOG: print the different errors in it, without the parts that change from run to run
+# osm_errors LOG: print each error in the log once, without the parts that change from run to run
 osm_errors() {
 	grep -hE ' 0x01 -> |ERR [0-9A-F]{4}' "$1" | sed -E 's/^.*-> //; s/(TID|tid) ?[:=]? ?0x[0-9a-f]+/TID/g' | sort -u
 }
@@ -198,7 +198,7 @@ free_udp_ports() {
 	    x.bind(("127.0.0.1", 0))
 	ports = [x.getsockname()[1] for x in s]
 	for x in s:
-	    x.close()  # before the reader of the line goes on, which may be before this program has ended
+	    x.close()  # now, because the reader of the line may use the ports before this program has ended
 	print(*ports)
 	E
 }
@@ -223,7 +223,7 @@ far_remember() {
 	done
 }
 
-# far_down: end the second instance as Ctrl-C would; returns its exit status
+# far_down: end the second instance as Ctrl-C would, and return its exit status
 far_down() {
 	local status
 	kill -INT "$far_pid" && wait "$far_pid"
@@ -271,15 +271,15 @@ relay_start() {
 }
 cable() { echo "set $*" >&7; }
 
-# relay_stats: print JSON with how often each kind of fault happened, summed over both directions
+# relay_stats: print JSON with the number of faults of each kind, summed over both directions
 relay_stats() {
 	local lines
 	lines=$(wc -l <"$work/relay.out")
 	echo stats >&7
 	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
 }
-# overruns PORT...: print how many datagrams the kernel has dropped at these UDP ports, because their program did not read them for
-# long on a busy machine
+# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because on a busy machine the
+# program did not read them for long
 overruns() {
 	local port n=0
 	for port; do
@@ -314,7 +314,7 @@ udp_probe() {
 	$1 $integrity udp-send "$2" 7777 "$3" 1 1400 && within 1 grep -q first "$4"
 }
 
-# tcp_flow FROM TO FROM_ADDRESS TO_ADDRESS OCTETS: all octets arrive undamaged
+# tcp_flow FROM TO FROM_ADDRESS TO_ADDRESS OCTETS: send OCTETS; all of them must arrive undamaged
 tcp_flow() {
 	local file=$work/flow.$RANDOM
 	b$2 $integrity tcp-recv "$4" 7777 >"$file"
@@ -322,5 +322,5 @@ tcp_flow() {
 	$1 $integrity tcp-send "$3" 7777 "$4" "$5"
 }
 
-# counted u|uf LAYER REGEX: sum of the counters of this layer whose names match
+# counted u|uf LAYER REGEX: print the sum of the counters of this layer whose names match
 counted() { $1 -j stats show | jq --arg l "$2" --arg re "$3" '[.. | objects | select(.layer == $l and (.counter | test($re))) | .value] | add // 0'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# mDNS: avahi on one host finds the service and the name of another host, over IPv4 and over IPv6.
+# By mDNS, avahi on one host finds the service and the name of another host, over IPv4 and over IPv6.
 #
 #	h1: dbus-daemon, avahi-daemon "h1.local", avahi-publish     h2, h3: dbus-daemon, avahi-daemon
 #	 |                                                           |   |
@@ -127,7 +127,7 @@ for family in 4 6; do
 		;;
 	esac
 	kill $publisher
-	gone() { # not because avahi-browse got no answer in time
+	gone() { # succeeds if the service is gone, and the reason is not that avahi-browse got no answer in time
 		browse h2 $family printer && return 1
 		equal 0 "$browsed"
 	}

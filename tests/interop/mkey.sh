@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An M_Key that two subnet managers know. The embedded SM sends HANDOVER to OpenSM, and takes over when OpenSM is
-# killed. No port is ever without its key.
+# Two subnet managers know the M_Key. The embedded SM sends HANDOVER to OpenSM, and takes over when OpenSM is killed. No
+# port is without its M_Key at any time.
 #
 #	Switch1/0: embedded SM      h3: OpenSM, of a higher priority
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ is_state() { equal "$1" "$(state)"; }
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid]'; }
 lid() { u -j fabric port show "$1" | jq '.port[0].lid'; }
 portinfo() { x h1 smpquery "${@:2}" portinfo "$(lid "$1")"; }
-# owned_by LID: the port of h2 has this SM LID, and the key
+# owned_by LID: succeeds if the port of h2 has this SM LID, and the M_Key
 owned_by() {
 	local out
 	out=$(portinfo Hca2/1 -K -y $key)

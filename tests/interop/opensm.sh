@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Debian's OpenSM, unmodified, brings up our fabric as it does ibsim's: for each net and routing engine the same
-# forwarding tables, no errors in its log that it does not log on ibsim, and pings between all hosts.
+# Debian's OpenSM, unmodified, brings up our fabric as it does ibsim's. For each net and routing engine it writes the same
+# forwarding tables, logs no errors that it does not log on ibsim, and then all hosts can ping each other.
 #
-# On both the manager sits on the first HCA, through Debian's libumad2sim.so, and the engines run one after the other
-# on the same running fabric.
+# On both fabrics OpenSM runs on the first HCA, through Debian's libumad2sim.so. The engines run one after the other on the
+# same running fabric.
 #
 #	NETS='net.1 torus' ENGINES='minhop' tests/interop/opensm.sh
 . "$(dirname "$0")/lib.sh"
@@ -68,15 +68,15 @@ on_ibsim() {
 same_tables() { diff "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs" | head -20 && cmp "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs"; }
 
 # Lines that OpenSM logs on a fabric that carries data, but never on ibsim, which has no hosts:
-# - 3111 with 0x1C: the first packet from a neighbour made an Armed port Active before Set(PortInfo Active) came (IBTA
-#   7.2.7); OpenSM logs this ("during ACTIVE transition") and continues;
-# - trap 144, not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the trap
-#   until an SM represses it; ibsim sends it once, when there is no SM. A host may also request a path or a group
-#   before the first sweep is over, because it knows the SM's LID from the previous OpenSM, or repeat the trap above.
-#   The new OpenSM does not know the host's LID (ERR 7504), its port (a different number for each attribute; for a
-#   trap ERR 3809) or a way to it (ERR 1F07) yet, and the host repeats its request. If a host subscribes at that time,
-#   a second line follows ERR 7504: ERR 4308 with the same LID. For a LID without ERR 7504 before it, ERR 4308 is an
-#   error.
+# - ERR 3111 with status 0x1C: the first packet from a neighbour made an Armed port Active before Set(PortInfo Active)
+#   arrived (IBTA 7.2.7). OpenSM logs this ("during ACTIVE transition") and continues.
+# - Trap 144, which is not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the
+#   trap until an SM represses it, whereas ibsim sends it once, when there is no SM.
+# - Errors about a host that asks too early: the host knows the SM's LID from the previous OpenSM, and requests a path or
+#   a group, or repeats trap 144, before the first sweep is over. The new OpenSM does not yet know the host's LID (ERR
+#   7504), its port (a different number for each attribute; ERR 3809 for a trap) or a route to it (ERR 1F07), and the host
+#   repeats its request. If a host subscribes at that time, ERR 4308 with the same LID follows ERR 7504. ERR 4308 for a
+#   LID without ERR 7504 before it is an error.
 data_only='log_rcv_cb_error: ERR 3111: Received MAD with error status = 0x1C|log_trap_info: .* num:144 '
 too_early='ERR 7504: Lid is out of range|ERR ....: Cannot find requester physical port|ERR 3809: Failed to find source physical port for trap|ERR 1F07: Dead end path'
 

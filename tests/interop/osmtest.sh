@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload: against our SA, and
-# against OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and osmtest logs the same
-# errors, except those in doc/osmtest.md.
+# osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload, against our SA and against
+# OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and osmtest logs the same errors,
+# except those in doc/osmtest.md.
 #
 #	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest saquery
 topo_ring 6 3 >"$work/lab.topo"
-port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
+port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is that of ibsim
 
 # osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log becomes $work/NAME.log
 osmtest_run() {
@@ -23,22 +23,22 @@ osmtest_run() {
 	tail -1 "$out" | grep -q ' PASS$' || { grep -h ERR "$log" | tail -20; return 1; }
 }
 
-# complaints NAME: print the errors in the log of this run, each once, without the parts that differ between runs. For
-# example, a lease may end a second sooner or later, and be requested once more or once less
+# complaints NAME: print each error in the log of this run once, without the parts that differ between runs. Numbers of
+# requests differ, for example, because a lease may end a second sooner or later
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u
 }
 
-# Records that a Set cannot change. Our SA refuses such a Set. OpenSM 3.3.23 drops it, and osmtest waits for its
-# time-out.
+# Errors after a Set of a record that a Set cannot change. Our SA refuses such a Set. OpenSM 3.3.23 drops it, so osmtest
+# waits until its time-out.
 known='Remote error: 0x000C|UNSUP_METHOD_ATTR|IB_TIMEOUT|osmtest_(sminfo_record|informinfo)_request: ERR 008[C-F]|ERR 0003'
 
 same_complaints() {
 	diff <(complaints "opensm.$1" | grep -vE "$known") <(complaints "embedded.$1" | grep -vE "$known")
 }
 
-# -f s takes as long as its leases of 10 s, so it runs beside -f a, on another host
+# -f s takes as long as its leases of 10 s, so it runs at the same time as -f a, on another host
 services() { osmtest_run 3 "$manager.s" -f s >"$work/$manager.s.result" 2>&1 & services_pid=$!; }
 services_passed() { wait "$services_pid"; local status=$?; cat "$work/$manager.s.result"; return $status; }
 

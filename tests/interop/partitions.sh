@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One partitions.conf under OpenSM and under our own manager: interfaces come up with exactly the parameters of their
-# partition's group, limited members do not reach each other, nor do hosts of different partitions, and when a
-# partition is removed, its interfaces go down and show the reason.
+# One partitions.conf has the same effect under OpenSM and under our own manager. Interfaces come up with exactly the
+# parameters of their partition's group. Neither limited members nor hosts of different partitions reach each other. When
+# a partition is removed, its interfaces go down and show the reason.
 #
 #	Default 0x7fff	all			uib0	10.4.0.N
 #	Lab     0x0001	h1 h2 full, h3 h4 limited	uib1	10.5.0.N	MTU 4096, 2.5 Gb/s, SL 2, controlled Q_Key
@@ -15,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
-guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: GUID of the port of HcaN, as ibsim assigns GUIDs
+guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is that of ibsim
 
 partitions() { # [other]
 	echo "Default=0x7fff, ipoib : ALL=full;"
@@ -34,14 +34,14 @@ config() { # LINE...
 
 link() { u -j link show -d dev "$1" | jq -r ".link[0].$2"; }
 
-# parameters IF@HOST WANT: MTU of the interface and of its group, rate, SL, Q_Key, MGID, P_Key in use
+# parameters IF@HOST WANT: succeeds if these are the MTU of the interface and of its group, rate, SL, Q_Key, MGID and P_Key
 parameters() {
 	equal "$2" "$(u -j -d link show dev "$1" | jq -r '.link[0] | [.mtu, .group.mtu, .group.rate_mbps, .group.sl,
 		.group.qkey, .group.mgid, .group.pkey] | join(" ")')"
 }
 
-# reach PAIR...: each pair pings by IPv4 and IPv6. A manager answers a join before the switches have the new tree, so the first
-# requests of ARP and neighbour discovery may be lost
+# reach PAIR...: succeeds if the hosts of each pair ping each other by IPv4 and IPv6. A manager answers a join before the switches have
+# the new tree, so the first requests of ARP and neighbour discovery may be lost
 reach() {
 	local p
 	for p; do
@@ -53,7 +53,7 @@ apart() {
 	refuse 1 ' 0 received|100% packet loss' x h$1 ping -n -c 2 -i 0.1 -W 1 10.5.0.$2
 }
 
-# large: packets of full size pass in a group of MTU 4096
+# large: succeeds if packets of full size pass in a group of MTU 4096
 large() {
 	ping_to h1 10.5.0.2 -M do -s $((4092 - 28)) &&
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 27)) 10.5.0.2
@@ -77,7 +77,7 @@ reload_embedded() {
 
 start_opensm() {
 	config "sm = external" "ibsim = $inst" >"$work/lab.conf"
-	lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf" # without -Q it ignores sl=
+	lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf" # without -Q OpenSM ignores sl=
 }
 start_embedded() {
 	config "partitions = partitions.conf" >"$work/lab.conf"
@@ -85,7 +85,7 @@ start_embedded() {
 }
 
 for manager in opensm embedded; do
-	# The default Q_Key: OpenSM's default is not controlled (bit 31), and ours is
+	# OpenSM's default Q_Key is not controlled (bit 31 is 0), and ours is
 	case $manager in opensm) qkey=0x00000b1b ;; *) qkey=0x80000b1b ;; esac
 	partitions other >"$work/partitions.conf"
 	check "$manager: starts" start_$manager

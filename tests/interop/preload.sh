@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# libuipoib-umad.so alone: programs run with a test server in place of the daemon (umad_server.py), which also sends
+# Tests libuipoib-umad.so without a daemon. Programs run with a test server in its place (umad_server.py), which also sends
 # messages that the daemon never sends. Then shells, coreutils, perl and python read the library's files below /sys.
 . tests/interop/lib.sh
 need python3 perl
@@ -18,7 +18,7 @@ server_start() {
 
 on() { UIPOIB_UMAD=$work/sock LD_PRELOAD=$lib "$@"; }
 
-# says WANT CMD...: the command's output is WANT
+# says WANT CMD...: succeeds if the command's output is WANT
 says() {
 	local want=$1
 	shift
@@ -75,7 +75,7 @@ check "ibstatus" says "0x7" bash -c "ibstatus uipoib0 2>&1 | awk '/base lid/ { p
 check "verbs devices are not there" refuse 2 'No such file' on ls /sys/class/infiniband_verbs
 server_stop
 
-# If the daemon has ended, UIPOIB_UMAD is not set.
+# The server has ended, so nobody answers at the socket that UIPOIB_UMAD names.
 check "no daemon: no class" refuse 2 'No such file' on ls $ib
 check "no daemon: all else is as ever" on bash -c 'ls / >/dev/null && cat /etc/passwd >/dev/null && [ -d /sys/class/net ]'
 check "no variable: nothing is redirected" equal "$(ls -d $ib /dev/infiniband 2>&1)" \

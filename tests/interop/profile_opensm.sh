@@ -4,9 +4,9 @@
 # check.sh: all
 #
 # Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator has to
-# create; OpenSM creates it because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, whose group
-# comes from SIDR. OpenSM does not answer SIDR, so a SIDR server on h3, which has rfc4391, answers. In the second lab
-# h1 and h2 have v4mc01, in the third hld2002.
+# create; OpenSM creates the group because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, which gets
+# its group by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, is a SIDR server. In the second lab h1 and h2
+# have v4mc01, and in the third lab hld2002.
 #
 #	    h1   h4         h2   h5           h3
 #	     |   |           |   |            |
@@ -23,7 +23,7 @@ is_up() { equal UP "$(link "$1" state)"; }
 partitions() { printf 'Default=0x7fff, ipoib%s : %sALL=full;\n' "$1" "$2" >"$work/partitions.conf"; }
 
 partitions "" ""
-check "OpenSM starts, without the group of v6ib00" eval 'lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf"' # without -Q it ignores sl=
+check "OpenSM starts, without the group of v6ib00" eval 'lab_start && osm_start lab Hca1 -Q -P "$work/partitions.conf"' # without -Q OpenSM ignores sl=
 check "h3 has its link" eventually 30 is_up h3
 lab_remember
 check "P18: h4 and h5 have theirs, by what h3 answers" eval 'eventually 40 is_up h4 && eventually 40 is_up h5'
@@ -39,7 +39,7 @@ check "OpenSM with the group, of MTU 4096" osm_start lab Hca1 -Q -P "$work/parti
 check "all interfaces are up" u wait --timeout $patience
 check "V16: the MTU is the group's" equal "4096 4096" "$(link h1 mtu) $(link h1 group.mtu)"
 check "V15: it has the SL of the file" equal 2 "$(link h1 group.sl)"
-large() { equal "2048 4096" "$(link "$1" mtu) $(link "$1" group.mtu)"; } # once h3 has answered again
+large() { equal "2048 4096" "$(link "$1" mtu) $(link "$1" group.mtu)"; } # succeeds when the SIDR server on h3 has answered again
 check "P8: that of encaparp00 is 2048" eval 'eventually 40 large h4 && eventually 40 large h5'
 check "IPv6 addresses are found unique" eventually 15 no_tentative 5
 check "h4 and h5 reach each other, IPv4" ping_to h4 10.4.0.5 -M "do" -s 2020

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A bad cable: forwards UDP datagrams between two ends. It does not know what is in them.
+"""An unreliable cable, which forwards UDP datagrams between two ends without knowing their format.
 
-    relay.py COMMANDS SEED HERE_A END_A HERE_B END_B        (the last four ADDRESS:PORT)
+    relay.py COMMANDS SEED HERE_A END_A HERE_B END_B        (the last four are ADDRESS:PORT)
 
-What END_A sends to HERE_A goes to END_B from HERE_B, and the other way round; nobody else is heard.
-COMMANDS is a FIFO; when it ends, so does the relay. Lines of it:
+Datagrams from END_A to HERE_A are forwarded from HERE_B to END_B, and the other way round. Datagrams from other senders
+are ignored. COMMANDS is a FIFO. The relay ends at the end of the FIFO, which has these lines:
 
-    set KIND RATE ...       both directions; "a." or "b." before KIND: only what comes from that end
-    stats                   prints as JSON how often each was done, both directions together, and how often an end that
-                            sends something each second was not heard for two ("late"): it or the relay got no CPU time
+    set KIND RATE ...       set the rate of a fault in both directions; "a." or "b." before KIND: only for datagrams from that end
+    stats                   print as JSON the number of faults of each kind in both directions, and how often an end was not
+                            heard for two seconds although it sends each second ("late"), because it or the relay got no CPU time
 
-Kinds, each decided anew for each datagram: loss; flip (one bit); duplicate; reorder (it waits for the
-next two, or 20 ms); and in addition to it: truncate (a copy of its first 1 to 29 octets), extend (a copy
-made longer than any packet), garbage (random octets), garble (a copy whose CRCs cannot be right).
+Whether a fault happens is decided for each datagram and kind. Some kinds affect the datagram itself: loss, flip (one bit),
+duplicate, reorder (the datagram waits for the next two, or for 20 ms). Others send a second datagram in addition: truncate (a
+copy of the first 1 to 29 octets), extend (a copy made longer than any packet), garbage (random octets), garble (a copy whose
+CRCs cannot be right).
 """
 import collections
 import json
@@ -75,7 +76,7 @@ class Direction:
             self.held.append([time.monotonic() + HOLD, 2, data])
             return
         self.emit(data)
-        if not flipped and self.chance("duplicate"):    # a flipped datagram is never duplicated, so one flip makes one wrong datagram
+        if not flipped and self.chance("duplicate"):    # a damaged datagram is not duplicated, so that each flip makes one wrong datagram
             self.emit(data)
         for waiting in self.held:
             waiting[1] -= 1

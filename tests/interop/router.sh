@@ -3,12 +3,12 @@
 #
 # check.sh: all
 #
-# Multicast between two IPoIB links through a router with smcrouted: groups that have receivers on the sender's link
-# (under our manager and under OpenSM), and groups that have none there (under our manager). The interfaces notice by
-# themselves when smcrouted starts and ends, or have `router = yes`. With `router = no` no group is forwarded.
-# smcrouted gets routes, and joins no group itself. At the end the same is tested with `profile = encaparp00`, and
-# with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link,
-# because senders then use a MGID for which no other host listens.
+# A router with smcrouted forwards multicast between two IPoIB links. Some groups have receivers on the sender's link
+# (under our manager and under OpenSM), and others have none there (under our manager). The interfaces notice by
+# themselves when smcrouted starts and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted
+# gets routes, and joins no group itself. At the end the same is tested with `profile = encaparp00` and with
+# `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link, because no
+# other host listens to the MGID of such a group.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
 #	   h1 sends, h4 receives ---- h2 router ---- h3 receives
@@ -51,7 +51,7 @@ start_embedded() {
 	lab_start
 }
 
-# routes: h2 forwards, and h3 has a route back, because without it the kernel of h3 may refuse the source
+# routes: let h2 forward packets, and give h3 a route back, because without it the kernel of h3 may refuse the source
 routes() {
 	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
 		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
@@ -62,7 +62,7 @@ smc_start() {
 	smc_pid=$!
 	eventually 10 forwards
 }
-forwards() { # the routing daemon has its interfaces
+forwards() { # succeeds if the routing daemon has its interfaces
 	x h2 sh -c 'grep -q uib1 /proc/net/ip_mr_vif && grep -q uib1 /proc/net/ip6_mr_vif'
 }
 
@@ -87,10 +87,10 @@ heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
 sent_and_heard() { # LABEL GROUP TEXT
 	x h1 /usr/bin/python3 -c "$send" "$2" "$3" 1 && within 2 heard "$1" "$3"
 }
-reaches() { eventually 30 sent_and_heard "$@"; } # the group may have been made just now
+reaches() { eventually 30 sent_and_heard "$@"; } # repeats, because a group that was made just now may not be forwarded yet
 
-# not_forwarded LABEL GROUP: none of ten datagrams has arrived by the time that pings, which were sent later, have
-# arrived
+# not_forwarded LABEL GROUP: send ten datagrams, and then pings. Succeeds if none of the datagrams has arrived when the
+# pings have been answered
 not_forwarded() {
 	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && eventually 20 x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
@@ -116,7 +116,7 @@ end() {
 	lab_down
 }
 
-routers_are() { # true|false: both interfaces of h2
+routers_are() { # true|false: succeeds if both interfaces of h2 are, or are not, those of a multicast router
 	u -j link show | jq -e --argjson is "$1" '[.link[] | select(.host == "h2") | .router == $is] | length == 2 and all'
 }
 is_no_non_member() { u -j maddr show | jq -e '[.maddr[] | select(.non_member)] == []'; }

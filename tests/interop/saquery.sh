@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# saquery, unmodified on our umad preload: all its queries, against our SA and against OpenSM on the same fabric. The
+# saquery, unmodified on our umad preload, makes all its queries against our SA and against OpenSM on the same fabric. The
 # outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
 #
 #	h1: the manager	h2: saquery
@@ -10,15 +10,15 @@
 need opensm saquery
 topo_ring 6 3 >"$work/lab.topo"
 
-wait='-t 60000' # ms for an answer, on a machine that may be busy
+wait='-t 60000' # time-out in ms, which is long because the machine may be busy
 q() { x h2 saquery $wait "$@"; }
 lid_of() { q -l "Hca$1"; }
-gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: GID of the port of HcaN, as ibsim assigns GUIDs
+gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: print the GID of HcaN's port, whose GUID is that of ibsim
 
 # Remove fields that the manager may choose (LIDs, its GUIDs and counters, which ports the trees of groups use,
 # thresholds, timers, whether Q_Keys are controlled) and fields that OpenSM 3.3.23 does not fill in: it does not read
-# SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and has P_Key block numbers in its
-# machine's octet order.
+# SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and writes numbers of P_Key blocks in its
+# machine's byte order.
 fields() {
 	sed -E 's/[[:space:]]+/ /g; s/^ //; s/\.\.+/ /; s/^[0-9]+ "/LID "/' |
 		grep -viE '^(base_|s|d|From|To|EndPort|SM|master_sm_base_)?LID:? |^[0-9]+$|^0x|^[0-9]+ [0-9]+$' |
@@ -27,10 +27,10 @@ fields() {
 		grep -vE '^$'
 }
 
-# shape FILE: the different lines, each with how often it occurs
+# shape FILE: print the different lines, each with the number of its occurrences
 shape() { fields <"$1" | sort | uniq -c; }
 
-run_all() { # the output of query N goes to $work/MANAGER.N
+run_all() { # make all queries; the output of query N is $work/MANAGER.N
 	local lid2 lid3
 	lid2=$(lid_of 2) lid3=$(lid_of 3)
 	rm -f "$work/$manager".*.q
@@ -81,7 +81,7 @@ ask() { # NAME SAQUERY-ARGUMENT...
 succeeds() { tail -1 "$work/$manager.$1.q"; grep -q '^status 0$' "$work/$manager.$1.q"; }
 same_shape() { diff <(shape "$work/opensm.$1.q") <(shape "$work/embedded.$1.q"); }
 
-# counts FILE REGEX N: N lines of the file match
+# counts FILE REGEX N: succeeds if N lines of the file match
 counts() { equal "$3" "$(grep -cE "$2" "$work/$1.q")"; }
 
 for manager in opensm embedded; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Change octets of an attribute of subnet management, as a faulty subnet manager could.
+"""Changes octets of an attribute of subnet management, as a faulty subnet manager could.
 
     uipoib exec HOST python3 smp_patch.py ROUTE ATTRIBUTE MODIFIER OFFSET=VALUE...
 
-ROUTE is a directed route as 0,1,3. The attribute is read by a Get, and written by a Set with these octets changed. The MADs go through
+ROUTE is a directed route such as 0,1,3. The attribute is read by a Get, and written by a Set with these octets changed. The MADs go through
 the first umad device that the program sees.
 """
 import ctypes

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# OpenSM sweeps each second while cables are pulled and plugged: no interface is lost, and there are no leaks.
+# OpenSM sweeps each second while cables are pulled and plugged in. Afterwards all interfaces are up, and the daemon has
+# leaked neither memory nor open files.
 #
 #	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
@@ -43,8 +44,8 @@ flap() { # SECONDS
 }
 
 reach_all() { pairs $hosts 30; }
-# all_up: all interfaces are up. If not, print the ports that OpenSM has not brought to Active, and the last lines of
-# its log
+# all_up: succeeds if all interfaces are up. Otherwise prints the ports that OpenSM has not brought to Active, and the last
+# lines of its log
 all_up() {
 	u wait --timeout $patience && return
 	u fabric port show | grep -v -e ' Active ' -e ' Down '
@@ -63,7 +64,7 @@ check "OpenSM is alive" osm_alive
 after=$(rss)
 echo "# $flaps times a cable went out and in, $(grep -c 'SUBNET UP' "$osm_dir/log") sweeps; memory $before kB, then $after kB"
 check "the daemon's memory did not grow" test "$after" -le $((before + 1024 + before / 50))
-fds_are() { equal "$1" "$(fds)"; } # one more while a client of the control socket ends
+fds_are() { equal "$1" "$(fds)"; } # to be repeated, because there is one more while a client of the control socket ends
 check "nor did its open files" eventually 10 fds_are "$fds_before"
 check "no link lost a packet it did not count" equal 0 "$(u -j stats show | jq '[.stats[] | select(.counter == "drop_hop_limit") | .value] | add // 0')"
 osm_stop

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tshark reads a capture of all packets from the start to the end: all packets are InfiniBand, ARP has IPoIB's form,
-# tshark recognizes the management datagrams, and no packet is malformed.
+# tshark reads a capture of all packets from the start to the end of a lab. For tshark all packets are InfiniBand, ARP has
+# IPoIB's form, management datagrams have their types, and no packet is malformed.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /
@@ -52,7 +52,7 @@ check "none is malformed" malformed
 check "all that is not management is IPoIB of a known type" equal 0 \
 	"$(count '!(infiniband.mad) && !arp && !ip && !ipv6')"
 
-# fields FILTER FIELD...: the different values in the capture
+# fields FILTER FIELD...: print the different values of these fields in the capture
 fields() {
 	local filter=$1 args=() f
 	shift
@@ -62,11 +62,11 @@ fields() {
 check "ARP has hardware type 32 and addresses of 20 octets" equal "32 20 0x0800 4" \
 	"$(fields arp arp.hw.type arp.hw.size arp.proto.type arp.proto.size)"
 check "ARP requests and replies" equal "1 2 " "$(fields arp arp.opcode | tr '\n' ' ')"
-lladdr() { # flags, QPN and GID of the port, as `link show` prints them
+lladdr() { # succeeds if the address in ARP replies is flags, QPN and GID
 	tshark -r "$cap" -Y 'arp.opcode == 2' -V 2>/dev/null | grep -Eq 'Sender hardware address: 00[0-9a-f]{6}fe80000000000000[0-9a-f]{16}$'
 }
 check "ARP carries QPN and GID" lladdr
-nd_len() { # length of the option in units of 8 octets: 3 (RFC 4391 9.3)
+nd_len() { # succeeds if the option has length 3, in units of 8 octets (RFC 4391 9.3)
 	equal "3" "$(tshark -r "$cap" -Y 'icmpv6.opt.linkaddr && icmpv6.type == 136' -T fields -e icmpv6.opt.length 2>/dev/null | sort -u)"
 }
 check "the link-layer address option of neighbour discovery is 24 octets" nd_len

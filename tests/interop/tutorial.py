@@ -3,24 +3,25 @@
 #
 # Types the commands of the lessons in doc/tutorial as a reader would, and compares their output with the text.
 #
-#	tutorial.py LESSON.md...		prints TAP, one line for each command
-#	tutorial.py --write LESSON.md...	writes the output of the commands into the lessons, where it differs
-#	from the text
-#	tutorial.py --self-test
+#	tutorial.py LESSON.md...		print TAP, one line for each command
+#	tutorial.py --write LESSON.md...	write the output of the commands into the lessons, where it differs
+#						from the text
+#	tutorial.py --self-test			test the comparison of output and text
 #
 # A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are its
 # output:
 #
-#	```console			the reader's terminal: one shell for the whole lesson; all of the output is compared
-#	```console again		the same, but its commands only show a state, and are repeated until their
-#	output equals the text, because the state takes some time
-#	```console terminal-2		another terminal, whose command continues to run. The text is its next output;
-#	a block without a command continues, and a line "^C" interrupts the command and waits for its end
-#	```console vm			the shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts
+#	```console			The reader's terminal: one shell for the whole lesson. All of the output is compared.
+#	```console again		The same terminal. The commands only show a state, which takes some time, so they are
+#					repeated until their output equals the text.
+#	```console terminal-2		Another terminal, whose command continues to run. The text is its next output. A block
+#					without a command shows more output, and a line "^C" interrupts the command and waits
+#					for its end.
+#	```console vm			The shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts.
 #
-# Output that differs between runs: "…" matches one or more characters that are not blank, and a line "..." any number
-# of lines. Any number of blanks equals any other number, because the width of columns depends on their contents. All
-# other characters must be equal.
+# Some output differs between runs. "…" in the text matches one or more characters that are not blank, and a line "..."
+# matches any number of lines. Any number of blanks equals any other number, because the width of columns depends on
+# their contents. All other characters must be equal.
 import os
 import re
 import signal
@@ -29,14 +30,14 @@ import sys
 import tempfile
 import time
 
-PATIENCE = int(os.environ.get("PATIENCE", 90))  # seconds until a command must have printed what the text says; only failures wait so long
+PATIENCE = int(os.environ.get("PATIENCE", 90))  # seconds in which the output of a command must become equal to the text
 ANY_WORD, ANY_LINES = "…", "..."
 
 
 # --- the text
 
 class Step:
-    """A command, or with command None the continuation of what another terminal prints; lines[first:last] is its text."""
+    """A command and its text, which is lines[first:last]; if command is None, the text is more output of another terminal."""
 
     def __init__(self, command, words, first):
         self.command = command
@@ -70,7 +71,7 @@ def steps_of(lines):
 
 
 def pattern(text):
-    """The expression that lines of output must match, each of them with single blanks and a newline"""
+    """Returns the expression that the output must match. In the output, each line has single blanks and ends with a newline."""
     out = ""
     for line in text:
         if line.strip() == ANY_LINES:
@@ -93,13 +94,13 @@ def same(text, output):
 
 
 def begins(text, output):
-    """The number of lines of the output that are those of the text, or None"""
+    """Returns the number of lines at the begin of the output that match the text, or None."""
     m = pattern(text).match(joined(output))
     return m and m.group().count("\n")
 
 
 def changed(text):
-    """The texts that differ from this one in one figure"""
+    """Yields texts that differ from this one in one digit."""
     for i, line in enumerate(text):
         for m in re.finditer(r"[0-9]", line):
             other = str((int(m.group()) + 1) % 10)
@@ -109,7 +110,7 @@ def changed(text):
 # --- terminals
 
 class Shell:
-    """The reader's terminal: commands are run by one bash, which keeps its variables and its folder."""
+    """The reader's terminal. One bash runs all commands, so variables and the current folder are kept."""
 
     def __init__(self, program="exec bash --norc --noprofile", path=os.environ["PATH"]):
         self.bash = subprocess.Popen(["bash", "-c", program], env={**os.environ, "PATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -137,7 +138,7 @@ class Shell:
 
 
 class Terminal:
-    """Another terminal, in which one command goes on; .read is the number of lines that the lesson has already shown"""
+    """Another terminal, in which one command continues to run; .read is the number of lines that the lesson has already shown."""
 
     def __init__(self, command, path):
         self.file = tempfile.NamedTemporaryFile("r", prefix="tutorial-", errors="replace")
@@ -151,7 +152,7 @@ class Terminal:
         until(self.waits)
 
     def waits(self):
-        """The command has ended, or is blocked, so it has begun what it is to do. A reader is slower than that anyway."""
+        """Whether the command has begun its work, which is so when it has ended or sleeps. A reader always types more slowly than that."""
         if self.child.poll() is not None:
             return True
         try:

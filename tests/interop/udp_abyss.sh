@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The far end of a UDP link answers directed-route SMPs as if it led to an endless subnet: with ever new switches of
-# 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
+# The far end of a UDP link answers directed-route SMPs as if an endless subnet were behind it. Each route leads to a new
+# switch with 254 ports. The hosts of the fabric come up nevertheless and stay up, and memory does not grow.
 #
 #	h1 -- Hca1 --+
 #	             Switch1 port 7 == UDP == abyss.py
 #	h2 -- Hca2 --+
 #
-# With HOSTILE_SECONDS the subnet manager sweeps again and again for this time, and there are the further checks that
-# tests/night/watch.sh lists.
+# With HOSTILE_SECONDS=N the subnet manager sweeps again and again for N seconds, and tests/night/watch.sh makes further
+# checks.
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping
@@ -23,7 +23,7 @@ read -r here there < <(free_udp_ports 2)
 	conf_iface uib0 2 "address = 10.4.0.2/24"
 } >"$work/lab.conf"
 lab_up
-rss() { # KiB of all processes of the instance
+rss() { # print the memory of all processes of the instance in KiB
 	local p
 	for p in $(descendants "$lab_pid"); do
 		awk '/^VmRSS/ { print $2 }' "/proc/$p/status"
@@ -32,9 +32,9 @@ rss() { # KiB of all processes of the instance
 sweep_of() { u -j fabric sm show | jq -e ".sm[0].last_sweep | $1" >/dev/null; }
 
 check "h1 and h2 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
-# The switches stand for hardware, so they answer at once on a busy machine, too: a switch that does not answer within the
-# time-outs of the SM is left out, and a sweep that leaves out the first of them meets no other. Without the right to do so,
-# nice runs the program as it is.
+# Hardware switches answer at once, so the program gets a higher priority, by which it answers at once on a busy machine,
+# too. A switch that does not answer within the time-outs of the SM is left out, and a sweep that leaves out the first
+# switch finds no other. If raising the priority is not permitted, nice runs the program without it.
 abyss_start() {
 	background nice -n -15 python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out" 2>"$work/abyss.err"
 	abyss=$!
@@ -65,7 +65,7 @@ check "the log says so, once" eventually 5 logged_once
 check "it is a part of the subnet, within its bound" sweep_of '.nodes <= 3 + 512'
 after=$(rss)
 
-# If the peer got no CPU time during a sweep, the sweep finds none of its switches. So sweep again.
+# If the peer got no CPU time during a sweep, the sweep has found none of its switches. So sweep again.
 sweeps_again() {
 	u fabric sweep
 	within 30 sweep_of ".left_out > 0 and .number > $was"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# A UDP link in use, and a third party that sends datagrams to both of its ends. None of them is delivered, the flow
-# continues without loss, and each datagram is counted by its reason. The forged packets are valid except for their
-# sender. To prove this, the last case sends them from the peer's own port.
+# A third party sends datagrams to both ends of a UDP link that is in use. None of these datagrams is delivered, the flow
+# over the link continues without loss, and each datagram is counted under its reason. The forged packets are valid except
+# for their sender. To prove this, the last case sends them from the peer's own port.
 #
 #	h1 -- Switch1 port 7 == UDP ==  relay.py  == UDP == HCA -- h3
 #	                  ^                              ^
@@ -19,7 +19,7 @@ near_and_far "$near" "$relay_a" "$far" "$relay_b"
 check "h1 and h3 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.3
 
 # Print the LIDs, QPNs and keys that a forger must know.
-link_of() { # u|uf KEY...: values of its first interface
+link_of() { # u|uf KEY...: print these values of the instance's first interface
 	local u=$1
 	shift
 	$u -j -d link show | jq -r '.link[0] | "'"$(printf '\\(.%s) ' "$@")"'"'
@@ -32,9 +32,9 @@ udp() { counted "$1" udp "$2"; } # u|uf REGEX
 of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
 # undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All of the traffic and no other packets
-# must arrive, and the links must stay up. There are three attempts, since a link also goes down when a busy machine
-# gives one of its ends no CPU time for 3 s. Sets $seen to the sum of the counters that match before CMD, $seen_bad to
-# the number of wrong datagrams before it, and $relayed to the counts of the relay.
+# must arrive, and the links must stay up. There are three attempts, because a link also goes down when one of its ends
+# gets no CPU time for 3 s on a busy machine. Sets $seen to the sum of the counters that match before CMD, $seen_bad to
+# the number of wrong datagrams before CMD, and $relayed to the counts of the relay.
 undisturbed() {
 	local try
 	for try in 1 2 3; do
@@ -61,8 +61,8 @@ undisturbed_once() {
 	return $status
 }
 sent() { jq -r ".$1" "$work/hostile.out"; }
-# counted_all REGEX KIND: since $seen was set, the far end has counted as many datagrams as were sent, without those that its
-# kernel dropped
+# counted_all REGEX KIND: succeeds if, since $seen was set, the far end has counted as many datagrams as were sent, apart from those
+# that its kernel dropped
 counted_all() {
 	local counted overrun
 	counted=$(($(udp uf "$1") - seen)) overrun=$(($(overruns "$far") - seen_overruns))
@@ -72,7 +72,7 @@ counted_all() {
 
 # --- datagrams from another address
 
-storm() { exec $hostile "$1" "127.0.0.1:$far" 1000 "${2:-120}" "${3:-all}" $keys; } # until it is told to end
+storm() { exec $hostile "$1" "127.0.0.1:$far" 1000 "${2:-120}" "${3:-all}" $keys; } # runs until undisturbed() ends it
 check "1000/s of every kind from another port: the flow is whole, nothing is delivered" \
 	undisturbed '^drop_stray_port' storm "127.0.0.1:$stranger"
 check "each was counted as from a stray port" eventually 5 counted_all '^drop_stray_port' sent
@@ -81,14 +81,14 @@ check "each was counted as from a stray address" eventually 5 counted_all '^drop
 
 # --- wrong datagrams from the peer's address, between right ones
 
-inject() { # RATE...: until this function's process is ended
+inject() { # RATE...: let the relay send wrong datagrams until this function's process is ended
 	trap 'cable truncate 0 extend 0 garbage 0 garble 0; relay_stats; exit' TERM
 	cable "$@"
 	while :; do sleep 0.1; done
 }
 check "truncated, oversized, garbage and garbled copies from the peer: the flow is whole" \
 	undisturbed '^drop_bad' inject truncate 0.2 extend 0.2 garbage 0.2 garble 0.2
-by_reason() { # number of datagrams of each kind; those that are too long or too short show it by their length
+by_reason() { # succeeds if the numbers of dropped datagrams of each kind are those of the relay
 	local now before
 	now="$(of_both "$short") $(of_both "$long") $(of_both "$bad")"
 	read -ra before <<<"$seen_bad"
@@ -108,8 +108,8 @@ receiver() {
 	receiver_pid=$!
 	eventually 10 grep -q ready "$work/control"
 }
-# The storm waits for the port, since the link goes down 3 s after the relay has ended. On a busy machine even that may be too late,
-# so there are three attempts, each with a new relay.
+# hostile.py waits until the relay has ended and its port is free, because the link goes down 3 s after that. On a busy machine
+# hostile.py may be too late, so there are three attempts, each with a new relay.
 control() {
 	local try
 	for try in 1 2 3; do

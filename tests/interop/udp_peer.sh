@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# examples/udp-link.conf and, at the far end of its link, examples/udp_peer.py: an HCA that shares no code with uipoib
-# and was written from doc/udp-link.md.
+# The lab of examples/udp-link.conf, with examples/udp_peer.py at the far end of its link. udp_peer.py is an HCA that shares
+# no code with uipoib and was written from doc/udp-link.md.
 #
 #	h1 -- Hca1 --+
 #	             Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99
@@ -44,7 +44,8 @@ check "pinging beyond the network is refused" \
 
 # --- the example lab, with unused UDP ports
 
-# Besides the example's link: one link where we learn the peer's address, and one where the peer learns ours.
+# In addition to the example's link there is one on which uipoib learns the peer's address, and one on which the peer learns
+# uipoib's address.
 read -r here there any first second known learner by_forger forger < <(free_udp_ports 9)
 sed "s/:5001/:$here/; s/:6001/:$there/; s|udp-link.topo|$PWD/examples/udp-link.topo|" examples/udp-link.conf >"$work/lab.conf"
 cat >>"$work/lab.conf" <<-E
@@ -89,7 +90,7 @@ check "the SM has it as a member" member
 check "h1 pings it" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.99
 check "h2 pings it, 2016 octets of data, not to be fragmented" \
 	eventually 10 x h2 ping -n -q -M 'do' -s 2016 -c 3 -i 0.1 -W 2 10.4.0.99
-forgotten() { # h1's neighbour table has no entry of the peer
+forgotten() { # remove the peer from h1's neighbour table, and ping the peer
 	x h1 ip neigh flush all && x h1 ping -n -q -c 1 -W 5 10.4.0.99
 }
 check "after the neighbour was forgotten" eventually 10 forgotten

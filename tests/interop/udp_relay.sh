@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Two instances with a bad cable between them: relay.py forwards their datagrams without knowing their contents, and
-# loses, damages, duplicates and reorders some. All delivered packets are undamaged, and damaged packets are counted.
+# Two instances have an unreliable cable between them. relay.py forwards their datagrams, and loses, damages, duplicates
+# and reorders some of them. All packets that are delivered are undamaged, and damaged packets are counted.
 #
 #	h1 -- Hca1 --+                               relay.py
 #	             Switch1 port 7 == UDP ==  a. <-------------> b.  == UDP == HCA -- h3
@@ -28,9 +28,9 @@ check "nothing was damaged" equal "0 0" "$(counted u udp "$bad") $(counted uf ud
 
 # --- the bad cable
 
-# Number of times that links went down, and that SA clients started over
+# Print how often links went down and SA clients started again, at both ends
 breaks() { echo "$(counted u udp '^downs') $(counted uf udp '^downs') $(counted u sac '^restarts') $(counted uf sac '^restarts')"; }
-most_answered() { # FROM TO: of 300 pings, most are answered, with 4 % loss each way
+most_answered() { # FROM TO: succeeds if most of 300 pings are answered, with 4 % loss in each direction
 	local got
 	got=$($1 ping -n -c 300 -i 0.005 -W 10 "$2" | tee "$work/ping" | grep -o 'icmp_seq=[0-9]*' | sort -u | wc -l)
 	tail -3 "$work/ping"
@@ -57,13 +57,13 @@ caught() {
 }
 check "each flip was dropped by the link that received it, and counted" eventually 5 caught
 rcv_errors() { $1 -j fabric port show | jq '[.port[] | select(.peer // "" | startswith("udp:")) | .counters.rcv_errors] | add'; }
-in_counters() { # the counters of IBTA 16.1.3.5
+in_counters() { # succeeds if PortRcvErrors (IBTA 16.1.3.5) of both ends count the bad datagrams
 	equal $(($(counted u udp "$bad") + $(counted uf udp "$bad"))) $(($(rcv_errors u) + $(rcv_errors uf)))
 }
 check "and is a PortRcvErrors of the port at the link" in_counters
 check "no other damage was found behind the links" equal "0 0" \
 	"$(counted u hca '^drop_hca_icrc') $(counted uf hca '^drop_hca_icrc')"
-# A link also goes down when an end gets no CPU time for 3 s, so then the links need not have stayed up.
+# stayed_up: succeeds if the links stayed up. A link also goes down when an end gets no CPU time for 3 s, which is no failure.
 stayed_up() {
 	local late
 	late=$(relay_stats | jq .late)
@@ -75,7 +75,7 @@ check "a good cable again: pings" eventually 10 ping_both 20
 
 # --- cuts: in each direction, and in both
 
-cut() { # WHAT...: cut for longer than a link needs to notice it
+cut() { # WHAT...: cut the cable for longer than the time-out of a link
 	local downs
 	downs=$(($(counted u udp '^downs') + $(counted uf udp '^downs')))
 	cable "$@"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Unmodified management programs on libuipoib-umad.so: the ports and the fabric that they see, on hosts and on
-# switches; programs that are killed, or that send floods or invalid messages; tables of many segments; and OpenSM as
-# the only manager, on a CA that belongs to no host.
+# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that they see, on hosts and
+# on switches, programs that are killed, or that send floods or invalid messages, tables of many segments, and OpenSM as the
+# only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
 #	         \         /
@@ -17,14 +17,14 @@ lab_up
 
 lid() { u -j fabric port show "$1" | jq -r '.port[0].lid'; }
 state() { u -j fabric port show "$1" | jq -r '.port[0].state'; }
-# stat_of REGEX: sum of the umad counters whose names match
+# stat_of REGEX: print the sum of the umad counters whose names match
 stat_of() { u -j stats -d | jq --arg re "$1" '[.stats[] | select(.layer == "umad" and (.counter | test($re))) | .value] | add // 0'; }
-# open_files: number of umad files that programs have open
+# open_files: print the number of umad files that programs have open
 open_files() { u -j stats -d | jq '[.stats[] | select(.layer == "umad" and .counter == "agents")] | length'; }
 nobody_is_left() { equal 0 "$(open_files)"; }
 someone_is_there() { not nobody_is_left; }
 
-# --- ports, as the kernel shows them
+# --- ports, in the form in which the kernel shows them
 
 ibstat_says() {
 	local out
@@ -85,7 +85,7 @@ many() {
 }
 check "twenty at a time" many
 
-# A program is killed while it waits for an answer. Then programs are killed at random moments.
+# in_the_middle: kill a program while it waits for an answer, and then programs at random moments.
 in_the_middle() {
 	local p id
 	u fabric fault add Switch1/1 loss 100% mad >/dev/null || return 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program that does to the daemon's umad socket what no program should: nonsense, wrong descriptors, connections
-without end; then it floods until SIGTERM. Says "done" if it was refused where it must be, and served again."""
+"""A hostile client of the daemon's umad socket. It sends invalid messages and wrong descriptors, and opens more
+connections than are allowed. Then it sends a flood of requests until SIGTERM. It prints "done" if the daemon refused what
+it must refuse, and served the program afterwards."""
 import array
 import os
 import random
@@ -56,7 +57,7 @@ def umad(ident, lid, timeout, data, data_len=None, inline=True):
 
 
 def dropped(s):
-    """Return whether the daemon closes the connection."""
+    """Tell whether the daemon closes the connection."""
     try:
         while True:
             if not s.recv(1 << 17):
@@ -81,7 +82,7 @@ def nonsense():
     gone(lambda s: s.send(b"x"))
     gone(lambda s: s.send(struct.pack("=II", 99, 8)))
     gone(lambda s: s.send(struct.pack("=II", MAD, 0xFFFFFFFF)))
-    gone(lambda s: s.send(struct.pack("=II", REGISTER, 40) + bytes(32)))  # no socket
+    gone(lambda s: s.send(struct.pack("=II", REGISTER, 40) + bytes(32)))  # a registration without the socket for its answer
     gone(lambda s: s.send(bytes(70000)))
     for _ in range(300):
         n = rng.randrange(1, 400)
@@ -162,7 +163,7 @@ def crowd():
 
 
 def flood():
-    """Requests without end whose answers nobody reads, to a LID that is there and to one that is not."""
+    """Send requests until SIGTERM and read no answers, to a LID that exists and to one that does not."""
     stop = []
     signal.signal(signal.SIGTERM, lambda *a: stop.append(1))
     socks = [opened() for _ in range(4)]

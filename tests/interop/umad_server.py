@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A test server for the daemon's side of src/umad/proto.h, which carries out commands in MADs. It is for tests of
-# libuipoib-umad.so without a daemon, and can send messages that the daemon never sends.
+# A test server that takes the place of the daemon in the protocol of src/umad/proto.h, and executes commands that it gets
+# in MADs. It is for tests of libuipoib-umad.so without a daemon, and can send messages that the daemon never sends.
 #
 #   umad_server.py SOCKET [SEED]
 #
-# With a SEED all its messages after a hello are random, but so close to valid ones that the library examines them.
+# With SEED, all messages of the server after the first one are random, but so close to valid messages that the library
+# examines them.
 #
-# A MAD's octets 40.. are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (closes the
-# connection), "die", "drop". The answer has the same first 24 octets. The server prints "ready" when it listens.
+# The octets of a MAD from 40 on are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (which
+# closes the connection), "die", "drop". The answer has the same first 24 octets as the MAD. The server prints "ready" when
+# it listens.
 import array
 import errno
 import os
@@ -84,7 +86,7 @@ class Conn:
         free = [i for i in range(32) if i not in self.agents]
         if not free:
             reply.send(result(errno.ENOMEM))
-        elif mclass == 0x66:  # the client checks what agent 31 asked for with "header"
+        elif mclass == 0x66:  # refused, because this registration is made only to be read back by the command "header"
             reply.send(result(errno.EINVAL))
         else:
             self.agents.add(free[0])
@@ -129,12 +131,12 @@ class Conn:
         self.send(raw(MAD, 0xFFFFFFFF, 0xFFFFFFFF, b"z" * 256))
         self.send(raw(MAD, MAD_SIZE, 100000))  # a long MAD without its memfd
         self.send(raw(MAD, MAD_SIZE, DATA_MAX + 1), [fd])
-        self.send(raw(MAD, MAD_SIZE + 256, 256, b"g" * 256), [fd, read_end])  # descriptors nobody asked for
+        self.send(raw(MAD, MAD_SIZE + 256, 256, b"g" * 256), [fd, read_end])  # a short MAD, which needs no descriptors
         for f in (fd, read_end, write_end):
             os.close(f)
 
     def bad_memfd(self, head, pipe):
-        """Send a MAD that is long by its header, with a descriptor from which so much cannot be read."""
+        """Send a MAD whose header has a large length, with a descriptor from which fewer octets can be read."""
         msg = struct.pack("=III", MAD, MAD_SIZE, 100000) + head[12:MAD_SIZE]
         if pipe:
             fds = list(os.pipe())
@@ -244,7 +246,7 @@ class Conn:
 
 
 class RandomConn(Conn):
-    """Messages of all types with lengths, errors and descriptors that are right or not."""
+    """A connection that sends messages of all types, whose lengths, errors and descriptors may be right or wrong."""
 
     def noise(self, kind):
         r = self.server.random

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# The commands that tests/interop/diags.sh runs on a fabric. Sourced.
+# The commands that tests/interop/diags.sh runs on a fabric. The script sources this file.
 
-# diags_nodes: "TYPE LID PORTS PORT" of each switch (PORT 0) and each connected port of a CA, from `ibnetdiscover` on
-# standard input
+# diags_nodes: read the output of `ibnetdiscover`, and print "TYPE LID PORTS PORT" for each switch (PORT 0) and each connected
+# port of a CA
 diags_nodes() {
 	awk -F'"' '
 	function number(s, re) {
@@ -18,7 +18,7 @@ diags_nodes() {
 	/^\[/ && type == "Ca" { print type, number($3, "lid [0-9]+"), ports, number($1, "^.[0-9]+") }'
 }
 
-# diags_fabric: commands about the whole fabric
+# diags_fabric: print the commands about the whole fabric
 diags_fabric() {
 	cat <<-E
 	ibnetdiscover
@@ -55,7 +55,7 @@ diags_fabric() {
 	E
 }
 
-# diags_node TYPE LID PORTS PORT: commands about one node
+# diags_node TYPE LID PORTS PORT: print the commands about one node
 diags_node() {
 	local type=$1 lid=$2 ports=$3 port=$4 p
 	cat <<-E
@@ -97,7 +97,7 @@ diags_port() {
 	E
 }
 
-# diags_optional LID PORT: queries of attributes and classes that a node may refuse
+# diags_optional LID PORT: print queries of attributes and classes that a node may refuse
 diags_optional() {
 	local o
 	echo "ibportstate -t 100 $1 $2 query"
@@ -119,7 +119,7 @@ diags_optional() {
 	E
 }
 
-# diags_commands NODES: all commands for a fabric whose nodes are in this file
+# diags_commands NODES: print all commands for the fabric whose nodes are in the file NODES
 diags_commands() {
 	local type lid ports port cas
 	diags_fabric
@@ -135,7 +135,7 @@ diags_commands() {
 	diags_routes $cas
 }
 
-# diags_routes FROM TO...: routes between these LIDs
+# diags_routes FROM TO...: print the commands about routes between these LIDs
 diags_routes() {
 	local from=$1 to
 	shift

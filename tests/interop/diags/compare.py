@@ -3,13 +3,14 @@
 """
 Compare what the tools printed on ibsim with what they printed on our fabric.
 
-    compare.py diff IBSIM-DIR LAB-DIR USED-FILE     outputs of one net; the differences that occurred are added to the file
-    compare.py names IBSIM-DIR LAB-DIR              print the names of the outputs that differ in what is not listed
-    compare.py used USED-FILE VERSION DOC...        each one has occurred, and DOC has a heading for it; VERSION of ibsim
+    compare.py diff IBSIM-DIR LAB-DIR USED-FILE     compare the outputs of one net, and add the differences that occurred to USED-FILE
+    compare.py names IBSIM-DIR LAB-DIR              print the names of the outputs that have differences which are not listed
+    compare.py used USED-FILE VERSION DOC...        check that each difference has occurred with this VERSION of ibsim, and has a heading in DOC
 
-An output is a file whose first line is "$ COMMAND". The two must be equal but for DIFFERENCES: each names the commands it
-concerns, and what of either output it takes for the same. Both sides are spelt out as far as their values are known, so
-that a wrong value is not taken for a listed difference. The reasons are in doc/ibsim-differences.md, by the same names.
+An output is a file whose first line is "$ COMMAND". The outputs of both fabrics must be equal except for DIFFERENCES. A
+difference names the commands that it concerns, and patterns of both outputs that are replaced before the outputs are compared.
+The patterns have the values of both sides where these are known, so that a wrong value is not taken for a listed difference.
+doc/ibsim-differences.md gives the reasons, under the same names.
 """
 import difflib
 import pathlib
@@ -35,8 +36,8 @@ def flags(names):
 ANY = r"\1: ..."
 TIMEOUT = r"ibwarn: \[pid\] (?:_do_madrpc: recv failed: Connection timed out|mad_rpc(?:_rmpp)?: _do_madrpc failed; dport .*)\n"
 
-# Each row: name, commands, list of (pattern, replacement) for ibsim's output, list for our fabric's output. A second
-# list of None equals the first list.
+# Each row has a name, the commands, a list of (pattern, replacement) for ibsim's output, and such a list for our fabric's
+# output. If the second list is None, the first list is used for both.
 DIFFERENCES = [
     ("when", r".", [
         (r"^# Topology file: generated on .*$", "# Topology file: generated on ..."),
@@ -215,7 +216,7 @@ def read(path):
 
 
 def compare(ibsim_dir, lab_dir):
-    """Yield name, command, both outputs as listed differences leave them, and those that occurred (None if the outputs are equal)."""
+    """Yield name, command, both outputs after the replacements, and the differences that occurred (None if the outputs are equal)."""
     for path in sorted(pathlib.Path(ibsim_dir).iterdir()):
         command, a = read(path)
         other, b = read(pathlib.Path(lab_dir) / path.name)
