@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An HCA at the far end of a UDP link. It brings its port up like any other, and then sends what no real HCA would send.
+"""An HCA at the far end of a UDP link. It brings its port up like any other HCA, and then sends packets that no real HCA would send.
 
     attacker.py HERE PEER WORLD SECONDS [SEED [RATE]]
 
 HERE and PEER are ADDRESS:PORT of the link. WORLD is a JSON file:
 
-    corpus      a capture (`uipoib capture start`): packets that are right, to be made wrong
-    qkey        of the link
-    targets     [{"name", "lid", "lladdr", "ip", "ip6", "path"}]: nodes; lladdr: 20 octets, hexadecimal; ip: null if none;
-                path: the ports on the way there behind our own
+    corpus      a capture (`uipoib capture start`) with right packets, which the program changes
+    qkey        the Q_Key of the link
+    targets     [{"name", "lid", "lladdr", "ip", "ip6", "path"}], the nodes. lladdr has 20 octets in hexadecimal, ip may be null,
+                and path has the ports on the way to the node behind the first switch
 
-It attacks when its link is up and the broadcast group is joined. Every packet has right CRCs, and most have right lengths:
-SMPs and GMPs of all classes, ARP, ND, IGMP, MLD, IPv4 and IPv6, each mutated some times, at the targets and at groups. The
-same SEED, RATE and corpus make the same packets. Prints what was sent to whom, as JSON.
+The program attacks when its link is up and it has joined the broadcast group. It sends SMPs and GMPs of all classes, ARP, ND,
+IGMP, MLD, IPv4 and IPv6 to the targets and to groups, and changes each packet several times. Every packet has right CRCs, and
+most have right lengths. The same SEED, RATE and corpus make the same packets. The program prints the numbers of packets as JSON.
 """
 import collections
 import ipaddress
@@ -43,7 +43,7 @@ IP_PROTOCOLS = (0, 1, 2, 6, 17, 43, 44, 51, 58, 59, 60, 103, 132, 255)
 
 
 def read_corpus(path):
-    """LRH .. pad of each different packet, in an order that does not depend on time."""
+    """Returns the octets from LRH to pad of each different packet of the capture, in an order that does not depend on time."""
     data, at, packets = open(path, "rb").read(), 24, set()
     while at + 16 <= len(data):
         length, = unpack_from("<8xI", data, at)
@@ -53,7 +53,7 @@ def read_corpus(path):
 
 
 def icrc(packet):
-    """The ICRC of a packet, also of one that is shorter than its LNH says."""
+    """Returns the ICRC of a packet, which may be shorter than the headers that its LNH announces."""
     whole = len(packet) >= (53 if packet[1] & 3 == 3 else 13)
     return zlib.crc32(masked(packet) if whole else packet).to_bytes(4, "little")
 
@@ -76,7 +76,7 @@ class Frame:
         return "gmp" if self.qpn == 1 else "ipoib"
 
     def seal(self, lie):
-        """The packet with right lengths, pad and CRCs, except that @lie names a length that is made wrong."""
+        """Returns the octets of the packet with right lengths, pad and CRCs, except that the length which @lie names is wrong."""
         payload = bytes(self.payload[:4096])
         pad = -len(payload) % 4
         self.bth[1] = self.bth[1] & 0xCF | (pad ^ (lie == "pad")) << 4
@@ -120,7 +120,7 @@ class Attacker:
         return self.rng.getrandbits(n)
 
     def edge(self, n):
-        """A random number of n bits, often one at an end or in the middle of the range"""
+        """Returns a random number of n bits, often one at an end or in the middle of the range."""
         return self.one((0, 1, (1 << n) - 1, 1 << n - 1, (1 << n - 1) - 1, self.bits(n), self.bits(n)))
 
     # --- destinations
@@ -130,7 +130,7 @@ class Attacker:
         return target["lladdr"][4:]
 
     def aim(self, f, t):
-        """Address the packet to the target, with us as its source. A multicast packet may stay one."""
+        """Address the packet to the target, with this HCA as its source. A multicast packet may keep its group."""
         pack_into(">H", f.lrh, 6, self.hca.sma.lid if self.often(0.85) else self.one(self.targets)["lid"])
         kind = f.kind()
         if kind == "smp":
@@ -215,8 +215,7 @@ class Attacker:
     def nd(self):
         kind = self.one((133, 134, 135, 135, 136, 136, 137, 130, 131, 132, 143, 128))
         body = self.rng.randbytes(4)
-        # A host that believes an advertised retransmission timer of days never recovers, so the advertised timer is
-        # short.
+        # A host that is told to use a retransmission timer of days never recovers, so only short timers are advertised.
         body += {133: b"", 134: pack(">II", self.edge(32), self.one((0, 1, 100, 1000))), 137: self.ip6() + self.ip6()}.get(kind, self.ip6())
         for _ in range(self.rng.randrange(3)):
             option = self.one((bytes(2) + self.lladdr(), self.rng.randbytes(22), self.rng.randbytes(6)))
@@ -232,7 +231,7 @@ class Attacker:
         return pack(">IHBB", 6 << 28, len(data), protocol, hops) + source + target + bytes(data)
 
     def ipv4(self):
-        """IPv4 with IGMP, ICMP errors and other protocols. The checksum of the header is right."""
+        """Makes an IPv4 packet with IGMP, ICMP errors and other protocols. The checksum of the header is right."""
         protocol, data = self.one(IP_PROTOCOLS), bytearray(self.rng.randbytes(self.one(EDGES)))
         if protocol in (1, 2) and len(data) >= 8:
             data[0] = self.one((0x11, 0x12, 0x16, 0x17, 0x22, 3, 5, 8, 11, 12))
@@ -247,7 +246,7 @@ class Attacker:
         return self.ipoib(0x0800, bytes(head + data))
 
     def extensions(self):
-        """IPv6 with extension headers in unusual chains"""
+        """Makes an IPv6 packet with extension headers in unusual chains."""
         data, following = self.rng.randbytes(self.one(EDGES)), self.one(IP_PROTOCOLS)
         for _ in range(self.rng.randrange(1, 6)):
             this = self.one((0, 43, 44, 51, 60))
@@ -318,9 +317,9 @@ class Attacker:
 
     def tame(self, f):
         """
-        Take back changes from which the fabric would not recover, because no M_Key protects these nodes and the SM reads
-        some attributes only once: tables of switches are read and not written, P_Key tables keep the default P_Key, and no
-        port gets Disabled, other widths and speeds, or an M_Key. Down is left in now and then.
+        Undo changes from which the fabric would not recover, because no M_Key protects the nodes and the SM reads some attributes
+        only once. Tables of switches are read and not written, P_Key tables keep the default P_Key, and no port is set Disabled
+        or gets other widths and speeds, or an M_Key. A port is set Down now and then.
         """
         mad = f.payload
         if f.qpn or len(mad) < 128 or mad[3] != SET:

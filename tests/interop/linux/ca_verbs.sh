@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# `port = verbs:uib0/1`: a uipoib in a VM, whose interface is on the port that uib.ko serves, through Debian's
-# libibverbs, while the kernel's own ib_ipoib uses the port, too. With CA_SUITE=1 the suite of ca.h runs over the same
-# libibverbs, too, for a further half a minute of CPU.
+# With `port = verbs:uib0/1`, an interface of a uipoib in a VM is on the port that uib.ko serves, through Debian's
+# libibverbs, while the kernel's own ib_ipoib uses the port, too. With CA_SUITE=1 the tests of the interface src/ca/ca.h
+# run over the same libibverbs in addition, which takes half a minute of CPU time.
 #
 #	h1 10.4.0.1, 10.5.0.1 --- Switch1 --- a (VM: ib0 10.4.9.1 of the kernel; v1: uib0 10.4.9.11 of uipoib, later in a bridge with stations)
 #	                   |
@@ -30,12 +30,12 @@ cp "$(command -v dhclient)" "$work"/
 printf '%s\n' '#!/bin/sh' 'case $reason in BOUND) ip addr add "$new_ip_address/16" dev "$interface" ;; esac' >"$work/lease.sh"
 chmod +x "$work/lease.sh"
 
-va() { g a "$UIPOIB" -n v "$@"; } # a command for the instance in VM a
-# at_a PLACE CMD...: a command in the network namespace of v1, or of a station behind it, in VM a. `uipoib exec` would do the same for v1, but
-# it takes long to start on an emulated processor.
+va() { g a "$UIPOIB" -n v "$@"; } # run a command for the instance in VM a
+# at_a PLACE CMD...: run a command in the network namespace of v1, or of a station behind v1, in VM a. `uipoib exec` would do the same for
+# v1, but takes long to start on an emulated processor.
 at_a() { g a "nsenter -t \$(cat /tmp/$1.pid) -n ${*:2}"; }
 v1() { at_a v1 "$@"; }
-# from PLACE OPTION... ADDRESS: v1, a station behind it, or a place of the lab
+# from PLACE OPTION... ADDRESS: ping ADDRESS from PLACE, which is v1, a station behind v1, or a place of the lab
 from() {
 	case $1 in
 	v1 | s[0-9]*) at_a "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}" ;;
@@ -44,7 +44,7 @@ from() {
 }
 pings() { eventually 10 from "$@"; }
 
-# --- what is refused, with the reason
+# --- ports that are refused, with the reason
 
 printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.4.9.11/16' 'address = fd04::911/64' '[interface uib1@v1]' 'port = verbs:uib0/1' 'pkey = 0x8001' \
 	'address = 10.5.9.11/16' >"$work/v.conf"
@@ -58,8 +58,9 @@ check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no
 # --- interfaces
 
 before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
-# ups, downs: how often the interface came up, or went down, since the start. came N, went N: it did so N times at least; on a busy
-# machine a VM may be silent for so long that its port goes Down besides. The log is read here, because a command in the VM costs more
+# ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if this was at least N times.
+# It may be more, because on a busy machine a VM may send nothing for so long that its port goes Down. The log is read on this machine,
+# because a command in the VM would take longer
 ups() { grep -c 'uib0@v1: up$' "$work/v.log"; }
 downs() { grep -c 'uib0@v1: down: the port is Down' "$work/v.log"; }
 came() { [ "$(ups)" -ge "$1" ]; }
@@ -82,16 +83,16 @@ check "a soft host pings it" pings h1 10.4.9.11
 check "the kernel of another VM pings it" pings b 10.4.9.11
 check "2016 octets fit" pings v1 -M do -s 2016 10.4.0.1
 check "fragments pass" pings v1 -s 8000 10.4.9.2
-tcp_to() { # HOST ADDRESS FROM_CMD...: 1 MB by TCP, undamaged
+tcp_to() { # HOST ADDRESS FROM_CMD...: send 1 MB by TCP, which must arrive undamaged
 	start_at "$1" "$work/flow" $integrity tcp-recv "$2" 7777
 	eventually $vm_patience grep -q ready "$work/flow" && "${@:3}" 7777 "$2" 1000000
 }
 check "TCP brings the data undamaged to h1" tcp_to h1 10.4.0.1 v1 $integrity tcp-send 10.4.9.11
 check "trace says what it cannot do" refuse 2 "none of a soft fabric" va trace v1 10.4.0.1
 
-# --- what it may
+# --- the privileges of the daemon
 
-status_of() { # PATTERN: a line of the daemon's status
+status_of() { # PATTERN: print a line of the daemon's /proc/PID/status
 	g a "for p in /proc/[0-9]*; do [ \"\$(readlink \$p/fd/* 2>/dev/null | grep -c 'uverbs')\" = 0 ] || cat \$p/status; done" >"$work/status"
 	grep -Eq "$1" "$work/status" || { cat "$work/status"; return 1; }
 }
@@ -148,13 +149,13 @@ check "a port without an interface is refused" refuse 2 "port 'verbs:uib0/2': ex
 
 groups() { u -j fabric group show | jq -r '.group[] | .mgid' | sort; }
 joined() { groups | grep -qi "$1"; }
-mcast_join() { # PLACE ADDRESS IF: a program that is a member there for ever
+mcast_join() { # PLACE ADDRESS IF: start a program at PLACE that is a member of the group until it is killed
 	local prog="import socket,time
 s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.setsockopt(0,35,socket.inet_aton('239.1.2.3')+socket.inet_aton('$2')); print('joined',flush=True); time.sleep(1000)"
 	start_at a "$work/member.$1" "${@:3}" python3 -c "$prog"
 	eventually $vm_patience grep -q joined "$work/member.$1"
 }
-echo_group() { # the members of the group that answer b's ping
+echo_group() { # print the addresses of the members of the group that answer b's ping
 	g b "ip route replace 239.0.0.0/8 dev ib0; ping -n -c 3 -i 0.3 -W 3 -t 1 239.1.2.3" | grep -oE 'from 10\.4\.9\.[0-9]+' | sort -u | tr '\n' ' '
 }
 g a sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
@@ -201,7 +202,8 @@ gets_lease() { leased >"$work/lease" 2>&1 && grep -E 'bound to 10\.4\.7\.' "$wor
 check "a station behind the bridge gets a lease" eventually $vm_patience gets_lease
 check "it reaches the kernel of another VM from that address" pings s3 -I "$(grep -oE '10\.4\.7\.[0-9]+' "$work/lease" | tail -1)" 10.4.9.2
 
-# --- what managers change, under ours and under OpenSM; each time stations and the interface of the other partition work afterwards
+# --- managers change LIDs, P_Keys and themselves, under our manager and under OpenSM; after each change the stations and the interface of
+# the other partition must work
 
 traffic() { pings s1 10.4.0.1 && pings s2 10.4.9.2 && pings b 10.4.8.1; }
 # after STATED REGEX CMD...: CMD, then a new line of the daemon's log that matches, within STATED seconds (doc/fidelity.md) and the $machine seconds
@@ -255,7 +257,7 @@ g a 'ip link set ib0 down; echo uib0 >/sys/module/uib/parameters/remove'
 check "the device is removed under it: the log says so" eventually 20 grep -Eq "port uib0/1: the .*device .*removed" "$work/v.log"
 check "the interface is down" eventually 20 went $((before_downs + 1))
 ticks() { g a "for p in /proc/[0-9]*; do readlink \$p/fd/* 2>/dev/null | grep -q uverbs && awk '{ print \$14 + \$15 }' \$p/stat; done; true"; }
-idle() { # it uses less than a third of a processor
+idle() { # succeeds if the daemon uses less than a third of a processor
 	local before
 	before=$(ticks) && sleep 3 && [ $(($(ticks) - before)) -lt 100 ]
 }

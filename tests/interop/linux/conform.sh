@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# uipoib conform with the kernel's own IPoIB in a VM: it fails only in the cases in which Linux, according to
+# `uipoib conform` with the kernel's own IPoIB in a VM as the DUT. Only the cases fail in which Linux, according to
 # doc/fidelity.md, differs from the documents.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 python3 jq
@@ -10,16 +10,15 @@ need qemu-system-x86_64 python3 jq
 unset UIPOIB_NAME
 mkfifo "$work/steps"
 sleep 1200 >"$work/steps" &
-# The input of the VM has the steps, "NUMBER STEP [GROUP]" in a line. "done NUMBER" in its output means that a step
-# has ended.
+# The input of the VM has a line "NUMBER STEP [GROUP]" for each step. "done NUMBER" in its output means that the step has
+# ended.
 "$UIPOIB" vm --timeout 1100 --port udp:127.0.0.1:5001,guid=0x2,listen=127.0.0.1:6001 --no-wait --address 10.9.0.1/24 --address fd09::1/64 -- \
 	sh -c 'cd tests/system && mkfifo /run/steps || exit 1
 		python3 hook_server.py ib0 /run/steps &
 		uname -r
 		while read -r number step; do { sh hook_step /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
 vm=$!
-# On a machine with other work, a boot takes longer than the 13 s within which the suite expects the first datagram of
-# its DUT.
+# Wait for the boot before the suite starts, because the suite expects the first datagram of its DUT within 13 s.
 eventually 300 grep -q . "$work/vm.log"
 STEPS=$work/steps LOG=$work/vm.log suite 1 --hook 'step() { echo $$ $* >$STEPS; until grep -q "^done $$\$" $LOG; do sleep 0.1; done; }; step'
 equal 1 $? || tail "$work/out.1" "$work/vm.log"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# DHCP and router advertisements between Linux's own ib0 and hosts of ours, with the server on either side, and the
-# client on the other.
+# DHCP and router advertisements between Linux's own ib0 and hosts of ours. The server is on one side and the client on the
+# other, in both ways.
 #
 #	h1	h2			a: ib0
 #	 |	 |			    |
@@ -97,7 +97,7 @@ networkd_starts "[Match]\nName=ib0\n$v4" "[Match]\nName=ib0.8001\n$v4"
 client h2 '' "$UIPOIB" exec h2
 check "ib0 gets a lease" eventually 30 bound4 ib0 4
 check "h2's TAP gets one at the same time" eventually 20 event h2 BOUND
-has_address() { [ -n "$(address "$@")" ]; } # networkd says what the address is before it gives it to the kernel
+has_address() { [ -n "$(address "$@")" ]; } # to be repeated, because networkd logs the address before it gives it to the kernel
 check "which it has then" eventually 20 has_address a ib0
 ib0=$(address a ib0)
 check "they are different" differ "$ib0" "$(address h2 uib0)"
@@ -111,7 +111,7 @@ check "dhcpd has it as InfiniBand" grep -q 'hardware infiniband' "$work/dhcpd.le
 from_udp='^ib0: DHCPv4 client: Received message from UDP socket'
 check "ib0 renews, by unicast" eventually 20 says "$work/networkd.log" "$from_udp"
 check "h2 renews, too" eventually 20 event h2 RENEW
-# If dhcpd has ended between a request to renew and its answer, the next request is the one to rebind.
+# If dhcpd ends between a request to renew and its answer, the next request of the client is one to rebind.
 asks='^ib0: DHCPv4 client: REQUEST \((renewing|rebinding)\)'
 dhcpd_is_away() {
 	end_at h1 "$dhcpd"
@@ -216,7 +216,7 @@ sed 's/^/# /' "$work/check.out"
 # --- IPv6: router advertisements and DHCPv6, with the router on either side
 
 ll_of() { at "$1" ip -6 -o addr show dev "$(iface "$1")" scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
-slaac() { # PLACE PREFIX: PLACE has an address of the prefix, with the interface identifier of its link-local address, and a default route
+slaac() { # PLACE PREFIX: succeeds if PLACE has an address of the prefix, with the interface identifier of its link-local address, and a default route
 	local id
 	id=$(ll_of "$1" | sed 's/^fe80:://')
 	at "$1" ip -6 -o addr show dev "$(iface "$1")" scope global -tentative | grep -F "$2$id/64" &&
@@ -247,7 +247,7 @@ g a ip addr add fd06::1/64 dev ib0 nodad
 check "h2 reaches ib0 by it" ping_from h2 fd06::1
 end_at a "$radvd"
 
-# dnsmasq puts its 20-octet address where two zero octets should be.
+# dnsmasq writes its 20-octet address where two zero octets should stand before it (doc/fidelity.md).
 g a ip addr add fd07::1/64 dev ib0 nodad
 check "dnsmasq on ib0, with DHCPv6 and advertisements" dnsmasq_starts "$work/dhcpd-v6.log" a --interface=ib0 --enable-ra \
 	--dhcp-leasefile="$work/v6.leases" --dhcp-range=fd07::100,fd07::1ff,64,2m

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the DHCP messages on the link between a Linux ib0 and uipoib.
 
-    dhcp_wire.py CAPTURE LID      LID: of the Linux port
+    dhcp_wire.py CAPTURE LID      LID is that of the Linux port
 
-Prints how often each kind was seen, and what is not as RFC 4390 has it (D1, D2, D3) or not answered as it should be;
-exit status 1 if there is any, or a kind is missing. In partition 0x8001 our interfaces have dhcp = raw: Ethernet's form.
+The program prints the number of messages of each kind, and the messages that violate RFC 4390 (clauses D1, D2 and D3 of
+CONFORMANCE.md) or are answered wrongly. The exit status is 1 if there are such messages, or if a kind is missing. In partition
+0x8001 our interfaces have dhcp = raw, so messages have Ethernet's form.
 """
 import subprocess
 import sys
@@ -43,7 +44,7 @@ class Message:
         return ('raw ' if self.raw else '') + self.by + ' ' + self.kind
 
     def faults(self):
-        """The fields of this message that differ from RFC 4390"""
+        """Returns the fields of this message that violate RFC 4390."""
         if self.checksum != '1':
             yield 'UDP checksum'
         if self.raw and self.by == 'uipoib':
@@ -69,7 +70,7 @@ def read(path, linux):
 
 
 def unicast_renewals(messages, server):
-    """Two numbers: ACKs of SERVER to a renewal that went to the client's own address, and those that went elsewhere"""
+    """Returns two numbers: ACKs of SERVER to a renewal that were sent to the client's own address, and those that were sent elsewhere."""
     renewals, right, wrong = {}, 0, 0
     for m in messages:
         if m.raw:

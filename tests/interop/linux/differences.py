@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds packets in a capture that show how Linux's ib_ipoib differs from RFC 4391.
 
-    differences.py find CAPTURE LID WHAT        the first packet from LID that shows it, in hexadecimal; status 1: none does
-    differences.py count CAPTURE LID WHAT       how many do
-    differences.py peer HERE PEER FLAGS         an HCA at a UDP link, 10.4.6.6, whose link-layer address begins with FLAGS
+    differences.py find CAPTURE LID WHAT        print the first packet from LID that shows WHAT, in hexadecimal; status 1: none does
+    differences.py count CAPTURE LID WHAT       print the number of packets from LID that show WHAT
+    differences.py peer HERE PEER FLAGS         be an HCA at a UDP link, 10.4.6.6, whose link-layer address begins with FLAGS
 
-CAPTURE is of `uipoib capture start`. WHAT is a name below; those that end in - are about what is never sent.
+CAPTURE is a file of `uipoib capture start`. WHAT is a name below. Names that end in - are about packets that must not be sent.
 """
 import ipaddress
 import socket
@@ -28,14 +28,14 @@ def ethertype(p):
 
 
 def sa(p, method, attribute):
-    """The record of the packet, if the packet is such a request to the SA; else None"""
+    """Returns the record of the packet if it is such a request to the SA, otherwise None."""
     mad = p.payload
     ok = p.dest_qp == 1 and mad[1] == SA and mad[3] == method and unpack_from(">H", mad, 16)[0] == attribute
     return mad[56:] if ok else None
 
 
 def join(p, method=SET):
-    """(MGID, JoinState, ComponentMask) of a Set or Delete of MCMemberRecord."""
+    """Returns (MGID, JoinState, ComponentMask) of a Set or Delete of MCMemberRecord."""
     record = sa(p, method, MCMEMBER)
     return record and (record[:16], record[48] & 15, unpack_from(">Q", p.payload, 48)[0])
 
@@ -85,7 +85,7 @@ def all_routers(p):
 
 
 def mgid_of(kind, ip):
-    """The MGID of an IP packet's destination by RFC 4391 (R10 to R14), from octet 2 on; None: the destination is no group"""
+    """Returns the MGID of an IP packet's destination by RFC 4391 (R10 to R14 of CONFORMANCE.md), from octet 2 on; None if it is no group."""
     if kind == 0x86DD and ip[24] == 0xFF:
         return b"\x60\x1b\xff\xff" + ip[30:40]
     if kind == 0x0800 and ip[16:20] == b"\xff" * 4:

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Differences between Linux's ib_ipoib and RFC 4391. Each difference in the list of doc/fidelity.md ("Linux's driver
-# and the RFC") is provoked by this script and found in a capture, which proves the list for the kernel that the VM
-# boots.
+# Differences between Linux's ib_ipoib and RFC 4391. This script provokes each difference in the list of doc/fidelity.md
+# ("Linux's driver and the RFC") and finds it in a capture, which proves the list for the kernel that the VM boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6
 #
-# SHOW=1 prints the packets, KEEP is a folder for the capture.
+# SHOW=1 prints the packets. KEEP=FOLDER keeps the capture in FOLDER.
 . "$(dirname "$0")/lib.sh"
 need python3
 python=/usr/bin/python3
@@ -27,12 +26,12 @@ vm_wait a
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 h1_lid=$(u -j link show | jq '.link[] | select(.host == "h1") | .lid')
 
-# shown ID LID WHAT: a packet from LID shows the difference ID of doc/fidelity.md
+# shown ID LID WHAT: succeeds if a packet from LID shows WHAT, which is the difference ID of doc/fidelity.md
 shown() {
 	$differences find "$work/all.pcap" "$2" "$3" >"$work/packet" || { echo "no such packet"; return 1; }
 	[ -z "${SHOW-}" ] || sed "s/^/# $1 /" "$work/packet" >&3
 }
-# never ID LID WHAT: LID has sent no such packet
+# never ID LID WHAT: succeeds if LID has sent no packet that shows WHAT
 never() {
 	sent "$2" anything >/dev/null || { echo "the capture has nothing of LID $2"; return 1; }
 	equal 0 "$($differences count "$work/all.pcap" "$2" "$3")"
@@ -50,7 +49,7 @@ check "ours is, in both" eval 'not sent $h1_lid arp-flags && not sent $h1_lid nd
 # --- L3 of doc/fidelity.md: how Linux treats the reserved octet of another node's link-layer address (RFC 4391 9.1.1)
 
 neighbour() { g a ip neigh show 10.4.6.6 dev ib0 | grep -q "lladdr $1:"; }
-peer_says() { # FLAGS: Linux resolves the peer, and shows an address that begins with FLAGS
+peer_says() { # FLAGS: start the peer with this octet of flags, and let Linux resolve its address
 	background $differences peer "127.0.0.1:$peer_port" "127.0.0.1:$link_port" "$1" >"$work/peer"
 	peer=$!
 	eventually 30 grep -q '^joined' "$work/peer" || { cat "$work/peer"; return 1; }
@@ -66,7 +65,7 @@ kill "$peer"
 # --- L4 and L5 of doc/fidelity.md: Linux sends to a group that does not exist, and leaves the group again without
 # having been a full member
 
-send_to() { # GROUP: sends one datagram to it
+send_to() { # GROUP: sends one datagram to the group
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton(\"10.4.9.1\")); s.setsockopt(0, 33, 8); s.sendto(b\"x\", (\"$1\", 9))'"
 }
 group_is_there() { u -j fabric group show | jq -e --arg g "$1" '[.group[].mgid] | index($g)'; }
@@ -77,7 +76,7 @@ check "R61, R63: it never joins as a SendOnlyNonMember, and nothing goes to the 
 	eval 'never L4 $vm_lid send-only-non-member- && never L5 $vm_lid all-routers-'
 no_group() { u -j stats show dev uib0@h1 | jq '[.stats[] | select(.counter == "drop_no_group") | .value] | add // 0'; }
 one_more() { [ "$(no_group)" -gt "$1" ]; }
-ours_sends() { # our host sends to the group, and drops the datagram because there is no such group
+ours_sends() { # succeeds if our host drops a datagram to the group because the group does not exist
 	local before=$(no_group)
 	x h1 $python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton("10.4.0.1")); s.setsockopt(0, 33, 8); s.sendto(b"x", ("239.9.8.6", 9))'
 	eventually 5 one_more "$before"
@@ -99,7 +98,7 @@ check "R31: it goes out" eventually 5 shown L7 "$vm_lid" foreign-type
 type_drops() { u -j stats show dev uib0@h1 | jq -e '[.stats[] | select(.counter == "drop_rx_ethertype") | .value] | add > 0'; }
 check "R32: ours drops and counts it" eventually 5 type_drops
 
-# --- L8: promiscuous mode
+# --- L8 of doc/fidelity.md: promiscuous mode
 
 promiscuous() { g a ip link set ib0 promisc on && g a ip link set ib0 allmulticast on && send_to 239.9.8.5 && eventually 10 group_is_there ff12:401b:ffff::f09:805; }
 check "the VM's ib0 is promiscuous, and sends once more" promiscuous

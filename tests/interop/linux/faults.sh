@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Faults of subnet managers while traffic flows both ways between Linux and our hosts: managers restart, hand over and
-# move, LIDs and P_Keys change. After each fault IPv4, IPv6 and multicast are back in both directions within the time
-# in doc/fidelity.md, and the SA that then runs has all memberships. The script prints the times.
+# Traffic flows both ways between Linux and our hosts while subnet managers restart, hand over and move, and LIDs and P_Keys
+# change. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time that
+# doc/fidelity.md states, and the SA that then runs has all memberships. The script prints the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	          |
@@ -38,7 +38,7 @@ check "traffic flows both ways" eventually 60 flows 7790 46m
 check "in the other partition, too" eventually 60 flows 7791 46m
 vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 
-# --- the groups of which the VM is a full member, according to the SA
+# --- the groups of which the VM is a full member in the records of the SA
 
 memberships() {
 	x h2 saquery --smkey 1 MCMR | python3 -c '
@@ -63,7 +63,7 @@ six_at_least() { memberships >"$work/wanted" && test "$(wc -l <"$work/wanted")" 
 check "the SA knows the VM's memberships" eventually 20 six_at_least
 echo "# $(wc -l <"$work/wanted") memberships"
 
-sm_is() { # NODE/PORT: our managers say that this one is the master, and the VM's port has its LID as SM LID
+sm_is() { # NODE/PORT: succeeds if our manager at this port is the master, and the VM's port has its LID as SM LID
 	u -j fabric sm show | jq -e --arg p "$1" '.sm[] | select(.port == $p and .state == "master")' &&
 		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(vm_port sm_lid)"
 } >/dev/null
@@ -73,7 +73,7 @@ vm_port() { printf '%d\n' "$(g a cat "/sys/class/infiniband/uib0/ports/1/$1")"; 
 
 smps() { u -j fabric sm show | jq '.sm[0].smps'; }
 before=$(smps)
-restarted() { # its count of SMPs was seen to begin again; later it may be larger than before
+restarted() { # succeeds if the SM's count of SMPs was once smaller than before, and the SA knows all members; the count may be larger later
 	[ -e "$work/restarted" ] || { [ "$(smps)" -lt "$before" ] && touch "$work/restarted"; } && knows_all
 }
 check "the SM is restarted" fault "SM restarted" 46m 4 restarted u fabric sm restart

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Faults of cables while traffic flows both ways between Linux and our hosts: a cable is pulled, a cable loses everything, the
-# instance of the fabric is killed. Each time IPv4, IPv6 and multicast are back in both directions within the time that
-# doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
+# Traffic flows both ways between Linux and our hosts while a cable is pulled, a cable loses all packets, and the instance
+# of the fabric is killed. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time
+# that doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
 guid=0x02000000000fa002
@@ -25,8 +25,8 @@ check "the VM's link is taken down: its port goes Down" within $((3 + machine * 
 check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set Switch1/3 up
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
-# The cable loses every packet, and no port reports it. A loss of less than 3 s must not take the link down. If the 2
-# s of this case were longer on a busy machine, the case is tried again.
+# The cable loses every packet, and no port reports this. A loss of less than 3 s must not take the link down. On a busy
+# machine the 2 s of this case may become longer, so the case is tried again.
 before=$(ups)
 cut_for() { cable loss 1; sleep "$1"; cable loss 0; }
 cut_shortly() {
@@ -45,8 +45,8 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-# The other processes of the instance end after the process that was killed. When they have ended, the sockets are
-# free.
+# parts_end: succeeds when the other processes of the instance have ended after the one that was killed, because the
+# sockets are free then.
 parts_end() {
 	local p
 	for p in "$@"; do

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Faults of ends while traffic flows both ways between Linux and our hosts: the VM is killed and boots again, its module is
-# removed and loaded, hosts are restarted with the same or another QPN. Each time IPv4, IPv6 and multicast are back in both
-# directions within the time that doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
+# Traffic flows both ways between Linux and our hosts while one end fails: the VM is killed and boots again, its module is
+# removed and loaded, and hosts are restarted with the same or another QPN. After each of these faults IPv4, IPv6 and
+# multicast are back in both directions within the time that doc/fidelity.md states. guest/faults_lib.sh has a drawing of
+# the lab.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
 guid=0x02000000000fa003
@@ -17,7 +18,7 @@ check "the VM's log is clean" vm_log_clean a
 vm_kill a
 boot
 another() { [ "$(lladdr)" != "$old" ]; }
-# After a boot ib0 has the first QPN, as after the previous boot. Loading the driver once more gives it the next QPN.
+# After each boot ib0 has the same QPN. Loading the driver once more gives ib0 the next QPN.
 g a "modprobe -r ib_ipoib && modprobe ib_ipoib && ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up" ||
 	echo "# ib_ipoib is not loaded again"
 talk
@@ -48,13 +49,13 @@ check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN 
 
 # A host restarts with another link-layer address and does not announce it. Linux sends to the old address until the
 # probes of its neighbour entry have failed. By default the probing may begin after 45 s. In this test it begins after
-# 1.5 s; then come 1 s of delay and 3 unicast probes of 1 s.
+# 1.5 s, and takes 1 s of delay and 3 unicast probes of 1 s.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"
 	far_again
 }
-quick_neigh() { # existing neighbour entries keep their old time
+quick_neigh() { # make the kernel of the VM probe neighbours early; existing entries are removed, because they keep their old time
 	g a 'for f in /proc/sys/net/ipv[46]/neigh/ib0; do echo 1000 >$f/base_reachable_time_ms; echo 1 >$f/delay_first_probe_time; done
 		ip neigh flush dev ib0'
 }

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# A stock Linux kernel and uipoib under attack: a cable flips bits and loses packets in both directions, a switch damages
-# packets, a node sends packets and MADs with right CRCs that no real end would send, and the HCA's driver is removed under
-# traffic.
+# Faults and attacks on a stock Linux kernel and on uipoib: a cable flips bits and loses packets in both directions, a switch
+# damages packets, a node sends packets and MADs with right CRCs that no real node would send, and the HCA's driver is
+# removed under traffic.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6----6- Switch2 -- Hca2 -- h2 10.4.0.2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == attacker.py 10.4.6.6
 #
-# Environment: FAULT_SECONDS (6) is how long the cable is bad, FUZZ_SECONDS (5) how long the attacker attacks, SEED (1) the
-# seed of its random numbers, CORPUS a capture to mutate instead of this run's, KEEP a folder for the capture.
+# Variables of the environment: FAULT_SECONDS (6) is the time for which the cable is bad, FUZZ_SECONDS (5) the time for which
+# the attacker attacks, SEED (1) the seed of its random numbers, CORPUS a capture whose packets it changes instead of those
+# of this run, and KEEP a folder for the capture.
 . "$(dirname "$0")/lib.sh"
 need python3 iperf3 ping perfquery
 back_in=30 # seconds from the end of a fault until IPv4 and IPv6 pings work both ways, on a busy machine
@@ -30,8 +31,8 @@ wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .li
 g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-# ping_both COUNT [ANY]: with pings from each end to the other by IPv4 and IPv6, none is lost; with ANY, at least one
-# of COUNT is answered
+# ping_both COUNT [ANY]: send COUNT pings from each end to the other by IPv4 and IPv6. Succeeds if none is lost, or with ANY
+# if at least one of COUNT is answered
 ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
@@ -56,7 +57,7 @@ flows_sh="env TOOLS=$TOOLS bash $PWD/tests/interop/linux/guest/flows.sh"
 on_cleanup=flows_end
 flows_end() { [ ! -e "$work/flows/pids" ] || kill $(cat "$work/flows/pids") 2>/dev/null; }
 
-# flows DATAGRAMS OCTETS: TCP, UDP without checksum and multicast, all at the same time and in both directions; the
+# flows DATAGRAMS OCTETS: send TCP, UDP without checksum and multicast, all at the same time and in both directions; the
 # receivers' reports are in $work/got
 flows() {
 	local sent=0 to_host
@@ -74,8 +75,8 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: no damaged data arrive. A datagram that does not arrive was lost by a fault; or uib.ko
-# counted that ib_ipoib had posted no receive for it; or ib_ipoib dropped it, because it holds back only three packets
+# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram may be missing because a fault lost it,
+# because ib_ipoib had posted no receive for it (which uib.ko counts), or because ib_ipoib holds back only three packets
 # while it joins a group
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
@@ -96,7 +97,7 @@ hits() { u -j fabric fault show | jq '[.fault[] | select(.port | IN($ARGS.positi
 uib() { g a "awk '/^($1) /"' { sum += $2 } END { print sum + 0 }'"' /sys/kernel/debug/uib/uib0/stats"; } # REGEX
 switch_drops='^drop_(vcrc|length|version|bad)'
 link_drops='drop_vcrc|drop_length|drop_link_version|drop_too_short|drop_oversized'
-perf() { # LID PORT COUNTER: its value by perfquery
+perf() { # LID PORT COUNTER: print the value of the counter as perfquery reads it
 	x h1 perfquery "$1" "$2" | sed -n "s/^$3:\.*//p"
 }
 of_switch() { counted u switch "$1"; } # REGEX
@@ -111,7 +112,7 @@ kernel_errors='/^Ip: / && !ip { split($0, n); ip = 1; next } /^Ip: / { split($0,
 	/^Tcp: / && !t { split($0, m); t = 1; next } /^Tcp: / { split($0, v); for (i in m) if (m[i] == "InCsumErrors") s += v[i] }
 	/^Udp: / && !u { split($0, k); u = 1; next } /^Udp: / { split($0, v); for (i in k) if (k[i] == "InCsumErrors") s += v[i] }
 	/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { s += $2 } END { print s + 0 }'
-in_kernels() { # damaged packets that reached the kernels of both ends
+in_kernels() { # print the numbers of damaged packets that reached the kernels of both ends
 	echo "$(x h2 awk "$kernel_errors" /proc/net/snmp /proc/net/snmp6) $(g a "awk ${kernel_errors@Q} /proc/net/snmp /proc/net/snmp6")"
 }
 
@@ -130,7 +131,7 @@ remember
 lost_there=$(fault Switch1/2 loss 3%) flips_there=$(fault Switch1/2 corrupt 5%)
 lost_here=$(fault "udp:$wire" loss 3%) flips_here=$(fault "udp:$wire" corrupt 5%)
 
-until_over() { # CMD...: runs it again and again for FAULT_SECONDS, at least once
+until_over() { # CMD...: runs CMD again and again for FAULT_SECONDS, at least once
 	local end=$((SECONDS + ${FAULT_SECONDS:-6})) n=0
 	while "$@"; do
 		n=$((n + 1))
@@ -140,7 +141,7 @@ until_over() { # CMD...: runs it again and again for FAULT_SECONDS, at least onc
 }
 check "5 % flips and 3 % loss in both directions, TCP, UDP and multicast both ways: what arrives is right" \
 	until_over flows_right 400 200000
-lost() { # the fault has hit 1 to 5 % of the packets that it saw
+lost() { # succeeds if the fault has hit 1 to 5 % of the packets that passed it
 	local seen hit
 	seen=$(fault_did "$1" seen) hit=$(fault_did "$1" hit)
 	echo "$hit of $seen"
@@ -168,7 +169,7 @@ check "the faults are gone" no_faults
 check "traffic is perfect again: pings" eventually $back_in ping_both 50
 check "and flows: every datagram arrives" flows_right 400 400000
 
-# --- a switch that damages packets inside, so that the VCRC is right at every hop, and only the ICRC shows the damage
+# --- a switch that damages packets in its memory, so that the VCRC is right at every hop, and only the ICRC shows the damage
 
 remember
 damage_there=$(fault Switch1/2 damage 5% data) damage_here=$(fault Switch1/6 damage 5% data)
@@ -198,7 +199,7 @@ link_is() { g a "sed -n 's/^$1 //p' /sys/kernel/debug/uib/uib0/link"; }
 listen=$(link_is listen) peer=$(link_is peer) guid=$(g a "tr -d : </sys/class/infiniband/uib0/node_guid")
 add="uib0 netns=3 listen=$listen peer=$peer guid=0x$guid"
 iperf_server=
-iperf_servers() { # both listen when it returns
+iperf_servers() { # starts the servers of both ends, and waits until they listen
 	g a 'pkill -x iperf3; while pgrep -x iperf3 >/dev/null; do sleep 0.05; done; (iperf3 -s >/dev/null 2>&1 &)'
 	[ -z "$iperf_server" ] || { kill "$iperf_server" && wait "$iperf_server"; } 2>/dev/null
 	bx h2 iperf3 -s >"$work/iperf-server" 2>&1
@@ -213,7 +214,7 @@ iperfs() {
 	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
 	iperf_pid=$!
 }
-flowing() { # packets go out and come in at the VM
+flowing() { # succeeds if the VM sends and receives packets
 	local before after
 	before=$(uib 'rcv_pkts|xmit_pkts')
 	sleep 0.2
@@ -224,7 +225,7 @@ reload() {
 	g a rmmod uib || return 1
 	g a "insmod $module 'add=\"$add\"' 3</run/uipoib-vm/cable && ip link set ib0 up && ip address add 10.4.9.1/16 dev ib0 && ip address add fd04::901/64 dev ib0 nodad"
 }
-back() { # WHAT: says how long after $started pings pass; some are lost, because the flows fill the machine's queues
+back() { # WHAT: waits until pings pass, and prints the time since $started. Some pings are lost, because the flows fill the machine's queues
 	eventually $back_in ping_both 5 ANY || return 1
 	echo "# pings again $(((${EPOCHREALTIME/./} - started) / 1000)) ms after $1" >&3
 }
@@ -275,7 +276,7 @@ attack() {
 	background /usr/bin/python3 -B tests/interop/linux/attacker.py "127.0.0.1:$attacker_port" "127.0.0.1:$evil_port" \
 		"$work/world" "${FUZZ_SECONDS:-5}" "${SEED:-1}" 1000 >"$work/attacker" 2>&1
 	attacker=$!
-	while kill -0 $attacker 2>/dev/null; do # the SM puts right the LIDs that the attacker changes
+	while kill -0 $attacker 2>/dev/null; do # a sweep restores the LIDs that the attacker has changed
 		u fabric sweep >/dev/null
 		sleep 1
 	done
@@ -284,8 +285,8 @@ attack() {
 	jq -e '.sent > 1000' <<<"$(tail -1 "$work/attacker")" >/dev/null
 }
 # After a forged unicast ARP or ND answer, a kernel has an entry that is REACHABLE and wrong. Linux uses the entry for
-# 15 to 45 s, and then probes it for 8 s. With the default times, pings after the attack waited up to 42 s for this.
-# With these times the entry is probed after some seconds, so the test measures the fabric and our end.
+# 15 to 45 s, and then probes it for 8 s. With these default times, pings after the attack waited for up to 42 s. With the
+# times below, the kernel probes the entry after some seconds, so the test measures the fabric and our end.
 doubtful() { # CMD... IF: run sysctl by CMD
 	local v
 	for v in 4 6; do
@@ -307,7 +308,7 @@ got_them() {
 	[ "$there" -ge "$least" ]
 }
 check "the VM did get them" got_them
-reasons_there() { # number of different reasons for which uib.ko has dropped packets
+reasons_there() { # prints the number of different reasons for which uib.ko has dropped packets
 	local n=$(g a "grep -c '^drop_.* [1-9]' /sys/kernel/debug/uib/uib0/stats")
 	echo "$n reasons"
 	[ "$n" -ge 8 ]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# uipoib conform with uipoib hosts whose interfaces are devices of type 32: guest/ibtap_conform.sh in a VM, for each profile in PROFILES.
+# Runs guest/ibtap_conform.sh in a VM: `uipoib conform` with uipoib hosts whose interfaces are devices of type 32, for each profile in
+# PROFILES.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 python3 jq
 unset UIPOIB_NAME

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `netdev = ibtap`: a uipoib in a VM whose interface is a device of type 32, on one link with the kernel's own ib_ipoib in another VM
-# and with hosts whose interfaces are TAPs.
+# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. It is on one link with the kernel's own ib_ipoib in
+# another VM, and with hosts whose interfaces are TAPs.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	        |   |
@@ -36,14 +36,14 @@ check "link show has the same address" equal "ibtap null $(address_a)" "$(lladdr
 for p in k h1 h2; do
 	check "$p and a reach each other" eval 'reach a ${ip4[$p]} && reach a ${ip6[$p]} && reach $p ${ip4[a]} && reach $p ${ip6[a]}'
 done
-has_address() { # PLACE: it has a's address of 20 octets for both of a's IP addresses
+has_address() { # PLACE: succeeds if PLACE has a's 20-octet address for both of a's IP addresses
 	local ip
 	for ip in "${ip4[a]}" "${ip6[a]}"; do
 		equal "00:$(address_a | cut -d: -f2-)" "$(g "$1" ip neigh show "$ip" dev ib0 | grep -oE "$octets20")" || return 1
 	done
 }
 check "R46 H5: the kernel of k has a's 20 octets, by ARP and ND" eventually 20 eval 'reach k ${ip4[a]} && reach k ${ip6[a]} && has_address k'
-a_knows() { # PLACE LLADDR: uipoib and the kernel of a have the same address for it
+a_knows() { # PLACE LLADDR: succeeds if both uipoib and the kernel of a have this address for PLACE
 	equal "$2" "$(g a "$UIPOIB" -j -n a neigh show | jq -r --arg ip "${ip4[$1]}" '.neigh[] | select(.ip | index($ip)).lladdr')" &&
 		equal "$2" "00:$(g a ip neigh show "${ip4[$1]}" dev ib0 | grep -oE "$octets20" | cut -d: -f2-)"
 }
@@ -51,7 +51,7 @@ lladdr_of() { u -j link show dev "uib0@$1" | jq -r '.link[0].lladdr'; }
 check "neigh show of a has what its kernel has: h1" eventually 20 a_knows h1 "$(lladdr_of h1)"
 check "and k" eventually 20 a_knows k "00:$(g k cut -d: -f2- /sys/class/net/ib0/address)"
 
-one_packet() { # FROM TO: 2044 octets pass in one packet, 2045 do not
+one_packet() { # FROM TO: succeeds if 2044 octets pass in one packet, and 2045 do not
 	at "$1" ping -n -q -c 1 -W 10 -M do -s 2016 "$2" && not at "$1" ping -n -q -c 1 -W 1 -M do -s 2017 "$2"
 }
 for p in k h1; do
@@ -67,7 +67,7 @@ check "a finds k's address in use" refuse 1 "Received 1 response" g a arping -D 
 
 # --- on the wire: the packets that the kernel of a has written, unchanged
 
-wire() { # FILTER: the packets from a
+wire() { # FILTER FIELD...: prints fields of the packets from a
 	tshark -r "$work/wire.pcapng" -Y "infiniband.lrh.slid == $lid_a && $1" -T fields "${@:2}" 2>/dev/null
 }
 lid_a=$(g a "$UIPOIB" -j -n a link show | jq '.link[0].lid')
@@ -93,7 +93,7 @@ packets() {
 	[ ! -e "$work/dumpcap" ] || tshark -n -r "$work/dumpcap" >>"$work/packets" 2>/dev/null || true
 }
 seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/packets"; } # FROM TO
-sniffer() { # PROGRAM...: captures ICMP; dumpcap says that it captures before it does, so there is traffic until it is seen
+sniffer() { # PROGRAM...: captures ICMP. dumpcap reports that it captures before it does, so pings are sent until the capture has one
 	start_at a "$work/sniffer" "$@"
 	eventually 60 traffic_seen
 	local status=$?
@@ -114,7 +114,7 @@ member() { # PLACE GROUP
 transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
 reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
 all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
-# hears FROM GROUP: when one datagram has reached the member, which joins during this time, all of 20 datagrams do
+# hears FROM GROUP: waits until a datagram reaches the member, which may still be joining, and succeeds if 20 more all arrive
 hears() { eventually 20 reached "$1" "$2" && transmit "$1" "$2" 20 all && eventually 10 all_arrived; }
 multicast() { # FROM TO GROUP
 	local status
@@ -148,7 +148,7 @@ mac_of() { u -j neigh show dev uib0@h1 | jq -r --arg ip "${ip4[$1]}" '.neigh[] |
 # follows PLACE: h1 has the MAC of PLACE for the virtual address, and reaches the address. h1 has this MAC before it
 # sends any packet.
 follows() { equal "$(mac_of "$1")" "$(vip_mac)" && x h1 ping -n -q -c 1 -W 1 $vip; }
-# Otherwise h1 would itself send a probe whether its neighbour still exists.
+# Without this setting h1 would probe its neighbour, and learn the MAC from the answer.
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000
 reach h1 "${ip4[a]}" >/dev/null && reach h1 "${ip4[k]}" >/dev/null
 keepalived_starts k 100

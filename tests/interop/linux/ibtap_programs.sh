@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0: DHCP by
-# systemd-networkd, NetworkManager, partitions, network namespaces.
+# Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0. Tested are DHCP by
+# systemd-networkd, NetworkManager, partitions and network namespaces.
 #
 # 	h1 (dhcpd) --- Switch1 --- Switch2 --- h2		uib1 of h1, ib1 of a: another partition
 # 	                 |
@@ -42,7 +42,7 @@ END
 nm_up() {
 	g a nmcli connection up one && says '^ib0:infiniband:connected:one' g a nmcli -t -f DEVICE,TYPE,STATE,CONNECTION device
 }
-network_manager() { # WHAT: the kind of device, for the names of the checks
+network_manager() { # WHAT: tests NetworkManager; WHAT is the kind of device, for the names of the checks
 	start_at a "$work/nm.log" bash "$PWD/tests/interop/linux/guest/networkmanager.sh" "$work/nm"
 	check "$1: NetworkManager takes ib0 for an InfiniBand device" eventually 60 says '^ib0:infiniband$' g a nmcli -t -f DEVICE,TYPE device
 	check "$1: nmcli brings a connection up on it" eventually 30 nm_up
@@ -65,7 +65,7 @@ check "uipoib takes the place of ib_ipoib, with interfaces in two partitions" vm
 check "ib1 is in another partition: its broadcast address says so" says 'brd 00:ff:ff:ff:ff:12:40:1b:80:01:' g a ip link show ib1
 for ip in 10.5.0.1 fd05::1; do check "a reaches $ip there" reach a $ip; done
 check "h1 reaches a there" reach h1 10.5.0.9
-other_partition() { # an address of ib0's partition is not reached by ib1
+other_partition() { # succeeds if an address in ib0's partition is not reached by ib1
 	g a 'ip route add 10.4.0.2/32 dev ib1 && ! ping -n -q -c 1 -W 2 10.4.0.2; s=$?; ip route del 10.4.0.2/32; exit $s'
 }
 check "R3: h2, which is not in it, does not answer there" other_partition
@@ -107,7 +107,7 @@ back() {
 check "it comes back: the link is up again" back
 g a "kill ${vm_daemon[a]}; while kill -0 ${vm_daemon[a]} 2>/dev/null; do sleep 0.1; done; ip netns del blue"
 check "uipoib has ended: no device is left" equal "" "$(g a ip -o link show type ibtap || echo failed)"
-named() { # a host with a namespace of its own, which is deleted and made again
+named() { # starts uipoib with a host that has a named namespace
 	sed 's/^\[interface ib0\]/[interface ib0@h]\nnetns = red\naddress = 10.4.9.1\/16/' "$work/a.conf" | sed '/^\[interface ib1\]/,$d' >"$work/red.conf"
 	start_at a "$work/red.log" "$UIPOIB" run -c "$work/red.conf" -n red &&
 		eventually 60 g a ip netns exec red ping -n -q -c 1 -W 5 10.4.0.1

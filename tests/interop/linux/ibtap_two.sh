@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Two VMs, each with a uipoib whose interface is a device of type 32, on one fabric. On the links of drafts whose
-# neighbours advertise their Q_Keys, the kernel's entry of a neighbour is deleted when uipoib removes the neighbour
-# from its table. PROFILES are the profiles (rfc4391 encaparp00 v6ib00).
+# Two VMs on one fabric run a uipoib each, whose interface is a device of type 32. With profiles in which neighbours
+# advertise their Q_Keys, uipoib deletes the kernel's entry of a neighbour when it removes the neighbour from its own
+# table. PROFILES are the profiles (default: rfc4391 encaparp00 v6ib00).
 #
 #	h1 --- Switch1 --- Switch2
 #	        |   |
@@ -26,7 +26,7 @@ vm_start b --share "$work"
 vm_wait a b
 declare -A ip4=([a]=10.4.9.1 [b]=10.4.9.2) ip6=([a]=fd04::901 [b]=fd04::902)
 
-# at_profile PROFILE: both VMs have an ibtap device of this profile
+# at_profile PROFILE: give both VMs an ibtap device of this profile
 at_profile() {
 	local p v4
 	for p in a b; do
@@ -35,7 +35,7 @@ at_profile() {
 		vm_ibtap $p "profile = $1" "address = ${ip6[$p]}/64" "$v4" || return 1
 	done
 }
-end_profile() { # both uipoibs end, and their devices with them
+end_profile() { # end both uipoibs, and with them their devices
 	local p
 	for p in a b; do
 		g $p "kill ${vm_daemon[$p]}; while [ -d /sys/class/net/ib0 ]; do sleep 0.1; done; rmmod ibtap" || return 1
@@ -52,32 +52,32 @@ reach_all() {
 # --- a neighbour is forgotten
 
 # spray: a sends a frame to each of 12000 queue pairs of b's port, which do not exist. uipoib makes a neighbour for
-# each, and has room for 8192. Every 5 s uipoib checks its neighbours, and only a neighbour that was idle between two
-# checks can be replaced; so the frames are sent in two parts. The queue of the device is a plain one, because the
-# kernel's fq_codel drops frames of a sender that a slow machine delays. (uipoib also removes a neighbour that was
-# idle for 600 s: tests/sim/test_all_shape.c.)
+# each, and has room for 8192. Every 5 s uipoib checks its neighbours, and replaces only neighbours that were idle between
+# two checks. So the frames are sent in two parts. The device gets a queue without fq_codel, which would drop frames of a
+# sender that a slow machine delays. (uipoib also removes a neighbour that was idle for 600 s, which
+# tests/sim/test_all_shape.c tests.)
 spray() {
 	g a tc qdisc replace dev ib0 root pfifo limit 1000 && spray_from 0 8000 && idle && spray_from 8000 4000
 }
 spray_from() { g a python3 -IS "$PWD/tests/interop/linux/guest/ibtap_spray.py" ib0 "$(lladdr b)" "$1" "$2"; } # FIRST NUMBER
-idle() { sleep 12; } # until the kernels have ended to ask whether their neighbours are there, and uipoib has looked at its neighbours twice
+idle() { sleep 12; } # waits until the kernels no longer probe their neighbours, and uipoib has checked its neighbours twice
 gone() { equal "" "$(g a ip neigh show "$1" dev ib0)"; }
-forgotten() { # IP...: a's kernel has no entry of b any more
+forgotten() { # IP...: succeeds if a's kernel has no entry for these addresses of b any more
 	local ip
 	idle
 	for ip; do entry a "$ip" >/dev/null || { echo "it has no entry of $ip before"; return 1; }; done
 	spray || return 1
 	for ip; do eventually 30 gone "$ip" || return 1; done
 }
-kept() { # IP...: it has
+kept() { # IP...: succeeds if a's kernel has entries for all these addresses of b
 	local ip
 	idle
 	spray || return 1
 	eventually 30 evicted || return 1
 	for ip; do knows a b "$ip" || return 1; done
 }
-# steady CMD IP...: CMD IP..., while no VM's link goes down. If the machine was so busy that a VM was silent for 3 s,
-# a kernel deletes entries for this reason. In this case CMD is tried again.
+# steady CMD IP...: run CMD IP... while no link goes down. A link goes down if a VM on a busy machine sends nothing for
+# 3 s, and a kernel then deletes entries. In this case CMD is tried again.
 ups() { u -j fabric udp show | jq '[.udp[].ups] | add'; }
 steady() {
 	local try before status ip

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions for the tests with a stock Linux kernel, beyond those of tests/interop/lib.sh: a lab whose switches have free ports,
-# VMs at these ports, and commands that run in a VM while the script goes on.
+# Functions for the tests with a stock Linux kernel, in addition to those of tests/interop/lib.sh. They make a lab whose switches
+# have free ports, and VMs at these ports, and run commands in a VM while the script continues.
 #
 #	. "$(dirname "$0")/lib.sh"
 #	linux_lab 2					h1 10.4.0.1, h2 10.4.0.2
-#	vm_start a --address 10.4.9.1/16		its ib0
+#	vm_start a --address 10.4.9.1/16		the address of its ib0
 #	vm_wait a
 #	check "h1 is reached" g a ping -c 1 10.4.0.1
-#	pid=$(gb a /tmp/log tcpdump -ni ib0)		in the background there; g a kill $pid; g a cat /tmp/log
+#	pid=$(gb a /tmp/log tcpdump -ni ib0)		in the background of the VM; then g a kill $pid, g a cat /tmp/log
 #	check "a pipe" g a 'ip -o link | grep -c infiniband'
 #	vm_stop a
 #	finish
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 need qemu-system-x86_64
 declare -A vm_pid vm_in vm_daemon
-host_prefix=() # what at() and start_at() write before a program of a host, such as chroot
+host_prefix=() # words that at() and start_at() put before a program of a host, such as chroot
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
-# Each attempt in a VM starts a process, which costs an emulated processor a tenth of a second.
+# Each attempt in a VM starts a process, which takes a tenth of a second on an emulated processor.
 pauses=(0.05 0.05 0.05 0.1 0.1 0.2 0.4)
 
 # linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. In addition each switch has 4 free
@@ -78,7 +78,8 @@ vm_wait() {
 # vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0
 # becomes an interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints
 # its key `port`, for other sections. The VM needs `--share "$work"`. Interface and link of uipoib are in one network namespace,
-# so the Ethernet interface that leads to the fabric moves to the VM's first one, with the neighbour entry, because nobody answers ARP.
+# so the Ethernet interface that leads to the fabric is moved to the VM's first namespace, with its neighbour entry, because nobody answers
+# ARP.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
 	local name=$1 cable=/run/uipoib-vm/cable
@@ -100,8 +101,8 @@ vm_ibtap() {
 	eventually 20 not_tentative "$name"
 }
 
-# not_tentative NAME: no IPv6 address of the VM is tentative. Before duplicate address detection has ended, which
-# takes a second or two, Linux sends from ::1 because it has no other address, and the receiver drops such packets.
+# not_tentative NAME: succeeds if no IPv6 address of the VM is tentative. Before duplicate address detection has ended,
+# which takes a second or two, Linux sends from ::1 because it has no other address, and the receiver drops such packets.
 not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
@@ -168,19 +169,19 @@ end_at() {
 # iface PLACE: the name of its IPoIB interface
 iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 
-# reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE until it answers. A kernel gives a neighbour up that has not answered three requests
-# in 3 s, and a VM on a busy machine may not do so
+# reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE until it answers. On a busy machine a VM may take more than 3 s to answer ARP, and
+# after this time a kernel gives up a neighbour
 reach() { eventually 20 at "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}"; }
 
-# says REGEX CMD...: the output of CMD matches REGEX; the status of CMD is ignored
+# says REGEX CMD...: succeeds if the output of CMD matches REGEX; the status of CMD is ignored
 says() {
 	local out
 	out=$("${@:2}" 2>&1)
 	grep -Eq -- "$1" <<<"$out" || { echo "expected: $1"; echo "got: $out"; return 1; }
 }
 
-# right_tcp FROM TO, right_udp FROM TO: 2 MB by TCP, or 200 datagrams of the link's MTU, arrive undamaged at places
-# with addresses ip4[]. The receiver compares the data, because checksums may miss damage. Datagrams may be lost,
+# right_tcp FROM TO, right_udp FROM TO: send 2 MB by TCP, or 200 datagrams of the link's MTU, to the address ip4[TO], where
+# they must arrive undamaged. The receiver compares the data, because checksums may miss damage. Datagrams may be lost,
 # because the processor is slow.
 right_tcp() {
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
@@ -218,7 +219,7 @@ fence() {
 # there is no such group
 sa_members() { u -j fabric group show -d | jq -r --arg m "$1" '.group[] | select(.mgid == $m) | .members[] | "\(.port):\(.join)"'; }
 
-# sa_gone MGID: the SA has no such group
+# sa_gone MGID: succeeds if the SA has no such group
 sa_gone() { u -j fabric group show | jq -e --arg m "$1" 'all(.group[]; .mgid != $m)'; }
 
 # vm_stop NAME: ends a VM by ending its command; returns its exit status
@@ -238,7 +239,7 @@ vm_kill() {
 	exec {in}>&-
 }
 
-# vm_log_clean NAME: the kernel's log has no warning, oops or lockdep report
+# vm_log_clean NAME: succeeds if the kernel's log has no warning, oops or lockdep report
 vm_log_clean() {
 	not grep -E -A 20 'WARNING:|BUG:|Oops|general protection|Call Trace|refcount_t|possible .* deadlock|KASAN|list_(add|del) corruption|hung_task|blocked for more than' "$work/$1.err"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A Linux ib0 and interfaces of ours on one link: the output of tools, unicast and broadcast packets of every size, a partition
-# as a child interface, flows of data. Everything is checked from both sides.
+# A Linux ib0 and interfaces of ours are on one link. Tested are the output of tools, unicast and broadcast packets of every
+# size, a partition as a child interface, and flows of data, each of them from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -38,9 +38,9 @@ check "saquery: the same nodes" eventually 20 same_nodes
 check "saquery -p: our path to it" eventually 20 says "dlid\.*$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')$" \
 	x h1 saquery -p --src-to-dst "1:$(g a cat /sys/class/infiniband/uib0/ports/1/lid | xargs printf '%d')"
 
-# --- `uipoib check` in the guest, beside the kernel's ib0
+# --- `uipoib check` in the guest, at the port of the kernel's ib0
 
-# checked STATUS KIND WORD...: the check ends with STATUS; it has no finding if KIND is none, and otherwise the
+# checked STATUS KIND WORD...: succeeds if the check ends with STATUS, and has no finding if KIND is none, or otherwise the
 # finding KIND
 checked() {
 	local want=$1 kind=$2 status
@@ -91,7 +91,7 @@ check "ours pings Linux's link-local address" reach h1 "$(link_local a)%uib0"
 
 # --- broadcast and all nodes
 
-answering() { # PLACE...: make these places answer broadcasts, and the others not
+answering() { # PLACE...: make only these places answer broadcasts
 	local p no
 	for p in a h1 h2; do
 		no=1
@@ -99,7 +99,7 @@ answering() { # PLACE...: make these places answer broadcasts, and the others no
 		at $p sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=$no
 	done
 }
-from_each() { # FROM ADDRESS PLACE...: each PLACE answers, and nobody answers twice, of which $work/twice has a record
+from_each() { # FROM ADDRESS PLACE...: succeeds if each PLACE answers a ping to ADDRESS; $work/twice has a record of duplicate answers
 	local p out n
 	answering "${@:3}"
 	out=$(at "$1" ping -n -b -c 3 -i 0.5 -W 10 -I "$(iface "$1")" "$2" 2>&1)
@@ -153,7 +153,7 @@ check "when it is made, the child comes up" eventually 30 says "state UP" g a ip
 
 # --- flows
 
-rx() { # FROM TO OPTION...: the report of iperf3 about one second
+rx() { # FROM TO OPTION...: run iperf3 for one second; its report is $work/flow.json
 	start_at "$2" "$work/iperf3" iperf3 -s -1 -B ${ip4[$2]} --forceflush
 	eventually 20 grep -q listening "$work/iperf3" || { cat "$work/iperf3"; return 1; }
 	at "$1" timeout 60 iperf3 -J -c ${ip4[$2]} -t 1 "${@:3}" >"$work/flow.json"
@@ -161,11 +161,11 @@ rx() { # FROM TO OPTION...: the report of iperf3 about one second
 	end_at "$2" "$started" # the next server listens on the same port
 	[ $status = 0 ] || { cat "$work/flow.json"; return 1; }
 }
-tcp() { # FROM TO FLOWS: each of the flows transports data
+tcp() { # FROM TO FLOWS: succeeds if each of the TCP flows transports data
 	rx $1 $2 -P $3 && jq -e '.end | .sum_received.bytes > 250000 and all(.streams[]; .receiver.bytes > 0)' "$work/flow.json" ||
 		{ jq -c '.end.streams[].receiver' "$work/flow.json"; false; }
 }
-udp() { # FROM TO FLOWS: most datagrams arrive, at a rate that an emulated processor can receive
+udp() { # FROM TO FLOWS: succeeds if most datagrams arrive, at a rate that an emulated processor can receive
 	rx $1 $2 -P $3 -u -b 1M && jq -e '.end.sum | .packets > 20 and .lost_percent < 50' "$work/flow.json" || { jq -c .end.sum "$work/flow.json"; false; }
 }
 for n in 1 4; do

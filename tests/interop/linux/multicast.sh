@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast between Linux's ib0 and interfaces of ours, with each of them in each role: sender, member, sender that is
-# no member, first to join, first to leave. Members get each datagram exactly once, and no other interface gets any.
+# Multicast between Linux's ib0 and interfaces of ours. Each of them has each role: sender, member, sender that is no
+# member, first to join, first to leave. Members get each datagram exactly once, and no other interface gets any.
 #
 #	h1, h3 --- Switch1 --- Switch2 --- h2, h4
 #	              |
@@ -15,18 +15,18 @@ vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/3 --share
 vm_wait a
 # Linux leaves a group to which it only sends when the neighbour entry has been idle for twice this time (30 s).
 g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
-# Make room for a burst, because an emulated processor reads it late.
+# Make room for a burst of datagrams, because an emulated processor reads them late.
 g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
 x h2 ip route add default dev uib0 # without a default route Linux has no route to 255.255.255.255
 linux_port="vm-Switch1-3 uib0/1"
 port_of() { if is_vm "$1"; then echo "$linux_port"; else echo "Hca${1#h}/1"; fi; }
 
-# member PLACE MGID JOIN: the SA lists PLACE as a member with this JoinState
+# member PLACE MGID JOIN: succeeds if the SA lists PLACE as a member with this JoinState
 member() { sa_members "$2" | grep -qxF "$(port_of "$1"):$3"; }
 no_member() { not member "$1" "$2" full; }
 
-# only_sends PLACE MGID: PLACE is in the SA's list with the JoinState of a sender: SendOnlyFullMember (which keeps the
-# group in existence) for Linux, or ours
+# only_sends PLACE MGID: succeeds if PLACE is in the SA's list with the JoinState of a sender, which is SendOnlyFullMember
+# (it keeps the group in existence) for Linux, and SendOnlyNonMember for our interfaces
 only_sends() {
 	if is_vm "$1"; then member "$1" "$2" send-full; else member "$1" "$2" send; fi
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ARP and ND between Linux's ib0 and interfaces of ours: all nodes have the same address for the same node, neighbours
-# are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
-# announcement. Everything is checked from both sides.
+# ARP and ND between Linux's ib0 and interfaces of ours. All nodes have the same address for the same node, neighbours are
+# probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an announcement.
+# Each of these is checked from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -23,12 +23,12 @@ declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1
 
 # --- all nodes have the same link-layer address for a node
 
-# Each node's own address. Linux has RFC 4755's flags in the reserved octet, which is 0 in the tables of other nodes.
+# The own address of each node. Linux has RFC 4755's flags in the reserved octet, which is 0 in the tables of other nodes.
 declare -A link_address
 link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
 for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
 
-# Print lines "ADDRESS LLADDR" of all neighbours, from Linux's table and from uipoib's
+# linux_has, we_have: print "ADDRESS LLADDR" for each neighbour, from Linux's table and from uipoib's
 linux_has() { g a ip neigh show dev ib0 | sed -n 's/^\(.*\) lladdr \([^ ]*\).*/\1 \2/p'; }
 we_have() { u -j neigh show dev "uib0@$1" | jq -r '.neigh[] | .lladdr as $a | .ip | arrays // split(" ") | .[] | "\(.) \($a)"'; } # HOST
 same_address() {
@@ -48,8 +48,8 @@ check "both sides have the same 20 octets of everybody" eventually 10 same_addre
 
 # --- probes
 
-# An entry that is stale by RFC 4861 is used, which sends a unicast probe to the known address. The node with the
-# address answers. The kernel deletes an entry whose probes have no answer for 3 s, so the probing is repeated on a busy machine.
+# probe PLACE ADDRESS: make the kernel of PLACE send unicast probes to a neighbour, which must answer. The kernel deletes an entry
+# whose probes have no answer for 3 s, so the probing is repeated on a busy machine.
 probe() { eventually 20 probe_once "$@"; }
 probe_once() { # PLACE ADDRESS
 	reach "$@" >/dev/null && at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && within 10 says REACHABLE at "$1" ip neigh show "$2"
@@ -74,7 +74,7 @@ check "our arping is answered by Linux" says "Received 1 response" x h1 arping -
 check "Linux finds our address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 ${ip4[h2]}
 check "ours finds Linux's in use" refuse 1 "Received 1 response" x h1 arping -D -c 2 -w 10 -I uib0 ${ip4[a]}
 
-# --- neighbours that are forgotten, and addresses that move with and without an announcement
+# --- neighbours that a node has removed from its table, and addresses that move with and without an announcement
 
 for p in a h1 h2; do
 	at $p sysctl -qw "net.ipv4.neigh.$(iface $p).base_reachable_time_ms=500" "net.ipv6.neigh.$(iface $p).base_reachable_time_ms=500" \
@@ -92,7 +92,8 @@ add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] |
 move() { # FROM TO ADDRESS/LENGTH
 	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
 }
-# On our hosts the kernel has a MAC for a neighbour, which uipoib has made from the link-layer address.
+# address_of: print the address that the kernel of OBSERVER has for PLACE. On our hosts this is a MAC, which uipoib has made from the
+# link-layer address.
 address_of() { # OBSERVER PLACE
 	if is_vm $1; then
 		echo "${link_address[$2]}"
@@ -103,7 +104,7 @@ address_of() { # OBSERVER PLACE
 kernel_has() { at "$1" ip neigh show "$2" dev "$(iface "$1")" | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2; } # PLACE ADDRESS
 points_to() { equal "$(address_of $1 $2)" "$(kernel_has $1 ${3%/*})"; } # OBSERVER PLACE ADDRESS
 found() { at $1 ping -n -q -c 1 -W 1 ${2%/*}; } # OBSERVER ADDRESS/LENGTH
-announce() { # PLACE ADDRESS/LENGTH: announces it, and once more, because a neighbour cache may be locked against changes for a second
+announce() { # PLACE ADDRESS/LENGTH: announces the address twice, because a neighbour cache may be locked against changes for a second
 	at $1 arping -q $arping -c 1 -I "$(iface $1)" -s ${2%/*} ${2%/*}
 	points_to $observer $1 $2
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Partitions between Linux's ib0 and interfaces of ours: the MTU of a group with packets of 4096 octets, child interfaces on
-# other partitions, between which no packet passes, and limited members, which reach full members only.
+# Partitions between Linux's ib0 and interfaces of ours. Tested are the MTU of a group with packets of 4096 octets, child
+# interfaces on other partitions, between which no packet passes, and limited members, which reach full members only.
 #
 #	P_Key		MTU	a, ib0 and children	ours
 #	0xffff		4096	full 10.4.9.1		h1 .. h4 full 10.4.0.N
@@ -41,7 +41,7 @@ ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad
 ip addr add 10.6.0.9/16 dev ib0.8002; ip addr add fd06::9/64 dev ib0.8002 nodad
 sysctl -qw net.ipv4.conf.all.arp_ignore=1 # answer ARP only on the interface that has the address'
 
-# --- 4092 on a group of 4096
+# --- an IP MTU of 4092 on a group with MTU 4096
 
 for p in a h1; do
 	check "the interface of $p has 4092" equal 4092 "$(at $p cat "/sys/class/net/$(iface $p)/mtu")"
@@ -54,7 +54,7 @@ capture=$(u -j capture start "$work/big.pcap" | jq '.capture[0].id')
 check "4092 octets from Linux to ours and back, in one packet" eventually 20 whole_4092 a 10.4.0.1
 check "4092 octets from ours to Linux and back" eventually 20 whole_4092 h1 10.4.9.1
 u capture stop "$capture" >/dev/null
-# 4092 octets and 4 of encapsulation, LRH, BTH, DETH, CRCs, with or without a GRH
+# biggest: print the number of ports that have sent a packet of 4092 octets, which is the largest for an IP MTU of 4092
 biggest() { tshark -r "$work/big.pcap" -Y 'icmp && !ip.flags.mf == 1 && ip.len == 4092' -T fields -e infiniband.lrh.slid 2>/dev/null | sort -u | wc -l; }
 check "such packets left both ends" equal 2 "$(biggest)"
 check "what arrived is what was sent, TCP, both ways" both_ways right_tcp a h1
@@ -66,7 +66,7 @@ check "ib0.8001 is up" eventually 20 says "state UP" g a ip link show ib0.8001
 check "a limited member's child is up, too" eventually 20 says "state UP" g a ip link show ib0.8002
 check "both have the 2044 of their groups" equal "2044 2044" "$(g a cat /sys/class/net/ib0.8001/mtu /sys/class/net/ib0.8002/mtu | xargs)"
 
-# PLACE N: the interface of PLACE in partition 0x800N; our hosts have only one besides uib0
+# child PLACE N: print the name of PLACE's interface in partition 0x800N. Our hosts have only one interface in addition to uib0
 child() { if is_vm $1; then echo ib0.800$2; else echo uib1; fi; }
 node() { if is_vm $1; then echo 9; else echo ${1#h}; fi; }
 one_way() { # FROM TO N
@@ -82,11 +82,11 @@ apart() { # A B N
 	silent $1 "$(child $1 $3)" 10.$((4 + $3)).0.$(node $2) && silent $2 "$(child $2 $3)" 10.$((4 + $3)).0.$(node $1) &&
 		silent $1 "$(child $1 $3)" fd0$((4 + $3))::$(node $2)
 }
-pkey_drops() { # two numbers: P_Key violations counted by Linux's HCA and by all HCAs of ours
+pkey_drops() { # print two numbers: P_Key violations counted by Linux's HCA and by all HCAs of ours
 	echo $(($(g a "sed -n 's/^drop_pkey //p' /sys/kernel/debug/uib/uib0/stats"))) \
 		$(($(u -j stats show | jq '[.stats[] | select(.counter | test("pkey")) | .value] | add // 0')))
 }
-more_drops() { # BEFORE: the two numbers before; both have grown
+more_drops() { # BEFORE: succeeds if both numbers are larger than those of BEFORE
 	local now
 	now=$(pkey_drops)
 	echo "before $1, now $now"
@@ -104,9 +104,9 @@ check "nothing crosses from 0x8001 of Linux to 0x8002 of ours" silent a ib0.8001
 check "nothing crosses from 0x8002 of ours to 0x8001 of Linux" silent h3 uib1 10.5.0.9
 check "nothing crosses from 0x8002 of ours to 0x8001 of ours" silent h3 uib1 10.5.0.1
 
-# The same IP group in two partitions is two groups of the fabric.
+# The same IP group in two partitions makes two groups of the fabric.
 mcast=$TOOLS/mcast
-group_apart() { # FROM IN OUT: "PLACE INTERFACE" each; IN is in the partition of FROM and gets the datagrams, OUT is in the other and gets none
+group_apart() { # FROM IN OUT, each "PLACE INTERFACE": FROM sends. IN, in the same partition, must get the datagrams, and OUT, in the other, none
 	local from=$1 in out pids=() k
 	in=$work/group.${2// /.} out=$work/group.${3// /.}
 	for k in "$2" "$3"; do

@@ -4,8 +4,8 @@
 
     probe_judge.py LOG KINDS SINCE
         Prints "BACK SILENCE KIND=BACK ..." in seconds. BACK is the time from SINCE to the end of the last silence of more
-        than 1 s, of all KINDS (such as 46m) and of each KIND. SILENCE is the longest one. Status 1 unless traffic of all
-        KINDS has flowed steadily for a second.
+        than 1 s, for all KINDS (such as 46m) together and for each KIND. SILENCE is the longest silence. The exit status is
+        1 unless traffic of all KINDS has flowed for a second without a silence.
 """
 import sys
 import time

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Several stations behind one TAP. Linux's ib0 sees each station as a neighbour with a link-layer address of its own.
+# Several stations are behind one TAP. Linux's ib0 sees each station as a neighbour with its own link-layer address.
 #
 #	s1  s2				m1  m2  m3
 #	 |  |    veth			 |   |   |    macvlan
@@ -51,9 +51,9 @@ pings() {
 }
 declare -A number=([s1]=11 [s2]=12 [m1]=31 [m2]=32 [h1]=1 [h2]=2) behind=([s1]=h1 [s2]=h1 [m1]=h3 [m2]=h3)
 
-# linux_has ADDRESS: the link-layer address that Linux has for it, without the octet of flags
+# linux_has ADDRESS: print the link-layer address that Linux has for the IP address, without the octet of flags
 linux_has() { g a ip neigh show "$1" dev ib0 | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2 | cut -d: -f2-; }
-# lladdr STATION HOST: the link-layer address that the station behind HOST has on the link
+# lladdr STATION HOST: print the link-layer address that the station behind HOST has on the link
 lladdr() { stations "uib0@$2" | awk -v mac="$(mac "${number[$1]}")" '$1 == mac { print $3 }' | cut -d: -f2-; }
 
 check "a bridge with two stations behind h1" eval 'bridge_at h1 1 && veths'
@@ -85,7 +85,7 @@ check "2017 do not" not from s1 ping -n -c 1 -W 1 -M do -s 2017 10.4.9.1
 
 # --- TCP and UDP
 
-flow() { # STATION ADDRESS OPTION...: iperf3 from the station to a server at ADDRESS
+flow() { # STATION ADDRESS OPTION...: run iperf3 from the station to a server at ADDRESS
 	local station=$1 address=$2 status
 	shift 2
 	start_at a "$work/iperf.server" iperf3 -s -1 -B "$address" --forceflush
@@ -124,7 +124,7 @@ each_once() { # LABEL PLACE GROUP PORT
 	eventually 10 has "$work/$1" "data 100" || return 1
 	equal "100 100" "$(grep -c '^data ' "$work/$1") $(grep '^data ' "$work/$1" | sort -u | wc -l)"
 }
-# Make room for a burst, because an emulated processor reads it late.
+# Make room for a burst of datagrams, because an emulated processor reads them late.
 g a sysctl -qw net.core.rmem_max=4194304 net.core.rmem_default=4194304
 check "s1 joins a group of IPv4" member s1-4 s1 239.4.4.4 7001
 check "Linux's multicast reaches s1" eventually 15 reached s1-4 a 239.4.4.4 7001
@@ -192,7 +192,7 @@ check "and reaches it there" reach a 10.4.0.12
 check "by IPv6 it follows the first packet" eval 'eventually 20 pings s2b 901 && reach a fd04::12 &&
 	equal "$(lladdr s2 h2)" "$(linux_has fd04::12)"'
 
-# --- one station too many is refused, until one that was silent for long is forgotten
+# --- one station too many is refused, until a station that was idle for long is removed
 
 check "m1 is busy" eval 'background nsenter -t "${pid[m1]}" -n ping -n -i 0.5 10.4.9.1 >"$work/m1.busy"; m1_busy=$!; eventually 20 grep -q "bytes from" "$work/m1.busy"'
 check "m2 is busy" eval 'background nsenter -t "${pid[m2]}" -n ping -n -i 0.5 10.4.9.1 >"$work/m2.busy"; m2_busy=$!; eventually 20 grep -q "bytes from" "$work/m2.busy"'
@@ -224,7 +224,7 @@ check "Linux reaches it" eventually 10 g a ping -n -c 1 -W 2 10.4.0.32
 
 check "no VLAN on ib0" refuse 2 'VLANs not supported' g a ip link add link ib0 name ib0.v10 type vlan id 10
 check "no macvlan either: what these TAPs add" refuse 2 'Invalid argument' g a ip link add link ib0 name mv0 type macvlan
-vlan() { # an ARP request with a tag
+vlan() { # send an ARP request with a VLAN tag
 	in_ s1 python3 -c 'if True:
 		import socket
 		s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)

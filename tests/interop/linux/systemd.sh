@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `uipoib vm --systemd`: systemd is the first process, and programs run as its services. In one boot:
+# With `uipoib vm --systemd`, systemd is the first process, and programs run as its services. One boot has these parts:
 #
 #	h1 10.4.0.1 --- Switch1 --- ib0 10.4.0.100	networkd and NetworkManager see ib0 and no other interface
-#				    uipoib@lab.service: a lab of its own, which outlives its daemon and its stop and start
+#				    uipoib@lab.service: a lab of its own, which works again after its daemon was killed and after
+#				    a stop and start
 #				    uipoib@hca.service: an interface on the port of ib0, which needs a drop-in
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 systemctl jq

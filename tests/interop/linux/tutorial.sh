@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The commands of lesson 8 of doc/tutorial, typed as a reader would type them, with a kernel's ib0
-# (see tests/interop/tutorial.py). The script runs the example in examples/vm, too.
+# Types the commands of lesson 8 of doc/tutorial as a reader would, with a kernel's ib0 (see tests/interop/tutorial.py). The
+# script runs the example in examples/vm, too.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 smpquery python3
 unset UIPOIB_NAME

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Linux to Linux across our switches, without any IPoIB of ours. There are two VMs. First the embedded manager is in
-# charge, then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other VM has
-# a standby. The script prints the times.
+# Two VMs with Linux's IPoIB reach each other over our switches, without any IPoIB of ours. First the embedded manager
+# manages the fabric, then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other
+# VM has a standby. The script prints the times.
 #
 #	a: ib0 10.4.9.1 --- 1 Switch1 5 ----- 5 Switch2 1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -20,8 +20,8 @@ cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
 END
-# A standby polls the master each second and takes over after three unanswered polls. The defaults are 10 s and four. A MAD has 1 s
-# instead of 200 ms, because an emulated processor may be late, and OpenSM reports errors.
+# A standby polls the master each second and takes over after three unanswered polls; the defaults are 10 s and four polls. The
+# time-out of a MAD is 1 s instead of 200 ms, because an emulated processor may answer late, which OpenSM would log as an error.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3
@@ -32,7 +32,7 @@ boot() { # NAME [OPTION...]
 	vm_start "$1" --port "${port[$1]}" --address "${ip[$1]}/16" --address "${global[$1]}/64" "${@:2}"
 }
 
-learn() { # NAME: finds out LID and link-local address of a VM, which the checks below need
+learn() { # NAME: stores the LID and the link-local address of a VM, which the checks below need
 	# Room in the sockets, because programs read late on a busy machine
 	g "$1" 'for f in rmem wmem; do echo 4194304 >/proc/sys/net/core/${f}_max; done'
 	lid[$1]=$(($(g "$1" cat /sys/class/infiniband/uib0/ports/1/lid)))
@@ -51,19 +51,19 @@ ping_to() { g "$1" ping -q -n -c 3 -i 0.2 -W 10 "${ip[$2]}"; }
 ping6_to() {
 	g "$1" ping -q -n -c 1 -W 10 "${global[$2]}" && g "$1" ping -q -n -c 1 -W 10 "${linklocal[$2]}%ib0"
 }
-full_size() { # FROM ADDRESS MTU: a packet of MTU octets passes, a packet of one octet more is refused. Newer ping does not print the MTU
+full_size() { # FROM ADDRESS MTU: succeeds if a packet of MTU octets passes, and a packet of one octet more is refused. Newer pings do not print the MTU
 	g "$1" ping -q -n -c 1 -W 10 -M do -s $(($3 - 28)) "$2" &&
 		refuse 1 "[Mm]essage too long" g "$1" ping -n -c 1 -W 10 -M do -s $(($3 - 27)) "$2"
 }
 full_size_to() { full_size "$1" "${ip[$2]}" 2044; }
 fragments_to() { g "$1" ping -q -n -c 2 -i 0.2 -W 10 -s 8000 "${ip[$2]}"; }
 broadcast_to() {
-	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # its own answers would be counted
+	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # because answers of the sender itself would be counted, too
 	g "$2" 'echo 0 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts'
 	g "$1" ping -n -b -c 2 -i 0.5 -W 10 10.4.255.255 | grep "bytes from ${ip[$2]}"
 }
 
-# multicast FROM TO GROUP: TO joins. When a first datagram has arrived, all of 20 more arrive
+# multicast FROM TO GROUP: let TO join the group, wait for a first datagram, and send 20 more, which must all arrive
 multicast() {
 	local file=/tmp/mcast.$RANDOM pid
 	pid=$(gb "$2" "$file" exec "$mcast" recv ib0 "$3" 7400)
@@ -81,7 +81,7 @@ group_reached() {
 multicast_to() { multicast "$1" "$2" 239.1.2.3; }
 multicast6_to() { multicast "$1" "$2" ff12::1234; }
 
-# iperf FROM TO OPTION...: JSON of iperf3 in $work/iperf. Each call has a port of its own, since the last server may not have ended
+# iperf FROM TO OPTION...: run iperf3; its JSON is $work/iperf. Each call uses a new port, because the last server may not have ended
 iperf() {
 	local pid iperf_port=$((10000 + RANDOM % 20000))
 	pid=$(gb "$2" /tmp/iperf exec iperf3 -s -1 -p $iperf_port)
@@ -101,7 +101,7 @@ udp_to() {
 # --- the packets cross our switches
 
 cable() { u -j fabric port show Switch1/5 | jq -r '.port[0] | "\(.xmit_pkts) \(.rcv_pkts)"'; }
-crosses() { # the counters and a capture of the cable between the switches show 10 echo requests and their replies
+crosses() { # succeeds if the counters and a capture of the cable between the switches show 10 echo requests and their replies
 	local id sent received
 	id=$(u -j capture start "$work/$manager.pcapng" link Switch1/5 | jq -r '.capture[0].id')
 	read -r sent received < <(cable)
@@ -112,7 +112,7 @@ crosses() { # the counters and a capture of the cable between the switches show 
 	[ $(($1 - sent)) -ge 10 ] && [ $(($2 - received)) -ge 10 ] &&
 		equal 10 "$(echos 8 a b ffff)" && equal 10 "$(echos 0 b a ffff)"
 }
-echos() { # TYPE FROM TO P_KEY: number of such ICMP packets in the capture
+echos() { # TYPE FROM TO P_KEY: print the number of such ICMP packets in the capture
 	tshark -r "$work/$manager.pcapng" -Y "icmp.type == $1 && infiniband.lrh.slid == ${lid[$2]} &&
 		infiniband.lrh.dlid == ${lid[$3]} && infiniband.bth.p_key == 0x$4" -T fields -e frame.number 2>/dev/null | wc -l
 }
@@ -128,20 +128,20 @@ ibping_to() {
 	g "$2" kill "$pid"
 	return $status
 }
-route_to() { # the route to the other VM's HCA leads over both switches
+route_to() { # succeeds if the route to the other VM's HCA leads over both switches
 	local out
 	out=$(g "$1" ibtracert "${lid[$1]}" "${lid[$2]}") || return 1
 	echo "$out"
 	equal "${port[$1]%/*} ${port[$2]%/*} vm-${port[$2]/\//-} uib0" "$(sed -nE 's/^\[[0-9]+\] -> .*"(.*)"$/\1/p' <<<"$out" | xargs)"
 }
 port_counts() { g b perfquery -x "${lid[a]}" 1 | sed -n 's/^PortXmitPkts:\.*//p'; }
-perfquery_counts() { # b reads the counters of a's port, which has sent the replies
+perfquery_counts() { # succeeds if the counters of a's port, which b reads, count the replies of a
 	local before after
 	before=$(port_counts) && ping_to b a && after=$(port_counts) || return 1
 	echo "before $before, after $after"
 	[ $((after - before)) -ge 3 ] && [ $((after - before)) -lt 100 ]
 }
-discovers() { # PLACE: ibnetdiscover there finds all nodes by their names
+discovers() { # PLACE: succeeds if ibnetdiscover at PLACE finds all nodes by their names
 	equal "Switch1 Switch2 vm-Switch1-1 uib0 vm-Switch2-1 uib0" \
 		"$(g "$1" ibnetdiscover | sed -nE 's/^(Switch|Ca)[ \t].*# "([^"]*)".*/\2/p' | sort | xargs)"
 }
@@ -149,7 +149,7 @@ records() {
 	g "$1" saquery NR | sed -nE 's/.*NodeDescription\.*//p' | sort | xargs | grep -x 'Switch1 Switch2 vm-Switch1-1 uib0 vm-Switch2-1 uib0' &&
 		g "$1" saquery PR "${lid[$1]}" --src-to-dst "${lid[$1]}:${lid[$2]}" | grep -E "dlid\.+0x?0*$(printf '%X|%d' "${lid[$2]}" "${lid[$2]}")"
 }
-members() { # PLACE MGID: the full members that the SA lists to a trusted requester (with the SM_Key)
+members() { # PLACE MGID: print the full members that the SA lists for a trusted requester (with the SM_Key)
 	g "$1" saquery --smkey 1 MCMR | awk -v mgid="$2" '/MGID\./ { sub(/.*\./, "", $1); found = $1 == mgid }
 		/PortGid\./ { sub(/.*\./, "", $1); gid = $1 } /JoinState/ { if (found && /0x1|FullMember/) print gid }' | sort -u
 }
@@ -170,7 +170,7 @@ child_crosses() {
 	u capture stop "$id"
 	equal 3 "$(echos 8 a b 8001)" && equal 3 "$(echos 0 b a 8001)"
 }
-no_partition() { # a child interface of a partition that nobody has gets no carrier, because the P_Key is missing
+no_partition() { # succeeds if a child interface of a partition that does not exist has no carrier, because the P_Key is missing
 	g a 'ip link add link ib0 name ib0.8005 type ipoib pkey 0x8005 && ip link set ib0.8005 up'
 	eventually 20 grep -q 'ib0.8005: P_Key 0x8005 is not found' "$work/a.err" || return 1
 	is_up a ib0.8001 && equal 0 "$(g a cat /sys/class/net/ib0.8005/carrier)" && g a ip link del ib0.8005
@@ -240,13 +240,13 @@ opensm_at() {
 	osm[$1]=$(gb "$1" /tmp/osm/out "OSM_CACHE_DIR=/tmp/osm OSM_TMP_DIR=/tmp/osm exec opensm -d 2 -D 0x43 \
 		-f /tmp/osm/log -p $2 -F $work/osm.conf -P $work/partitions.conf")
 }
-# Error 3111 with status 0x1C is omitted, see opensm.sh: a packet of a neighbour can make an Armed port Active before
-# OpenSM does.
+# Error 3111 with status 0x1C is left out, because a packet of a neighbour can make an Armed port Active before OpenSM does
+# (see opensm.sh).
 osm_errors() {
 	g "$1" "grep -E ' 0x01 -> |ERR [0-9A-F]{4}' /tmp/osm/log" | grep -v 'ERR 3111: Received MAD with error status = 0x1C'
 }
 osm_says() { g "$1" grep -q "$2" /tmp/osm/log; }
-is_sm() { # PLACE [ASKER]: ASKER's port, by default that of PLACE, has the LID of PLACE as SM LID
+is_sm() { # PLACE [ASKER]: succeeds if the port of ASKER (default: PLACE) has the LID of PLACE as SM LID
 	equal "${lid[$1]}" "$(($(g "${2:-$1}" cat /sys/class/infiniband/uib0/ports/1/sm_lid)))"
 }
 
@@ -284,7 +284,7 @@ check "a is the SM, b knows" eventually 10 is_sm a b
 check "and that a says so" eventually 10 issm
 check "OpenSM found no fault" not osm_errors a
 
-# killed and started again
+# OpenSM is killed and started again
 group=239.7.7.7 group_gid=ff12:401b:ffff::f07:707
 after=$(gb b /tmp/after exec "$mcast" recv ib0 $group 7401)
 check "a group is joined in b" eventually 20 eval 'members b $group_gid | grep .'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm` in unusual conditions: closed descriptors, output without a reader, folders that cannot be read, a user
+# `uipoib vm` works in unusual conditions: closed descriptors, output without a reader, folders that cannot be read, a user
 # who is not root, long commands, little memory, Ctrl-C. The example in examples/vm starts its own VM.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 script setpriv
@@ -62,8 +62,8 @@ fi
 
 # --- Ctrl-C on a terminal, while the VM boots and while the command runs
 
-# on_terminal FILE CMD: runs CMD on a terminal. FILE gets its output, descriptor 8 is the keyboard, $! is the pid of
-# script(1), which runs the terminal
+# on_terminal FILE CMD: runs CMD on a terminal, with its output in FILE. Writing to descriptor 8 types on its keyboard, and
+# $! is the pid of script(1), which provides the terminal
 on_terminal() {
 	script -qefc "$2" "$1" <&8 >/dev/null 2>&1 &
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Debian's programs for verbs run on /dev/infiniband/uverbs0 of uib.ko in two VMs; then hostile programs
+# Debian's programs for verbs run on /dev/infiniband/uverbs0 of uib.ko in two VMs. Then hostile programs run
 # (guest/verbs.sh). RANDOM_SECONDS (4) is the time for which random commands are executed, and KILLS (20) the number
 # of programs that are killed.
 #
@@ -20,9 +20,9 @@ left() { g "$1" bash "$PWD/tests/interop/linux/guest/verbs_left.sh"; }
 nothing_left() { [ "$(left "$1")" = "$2" ]; }
 before=$(left b)
 
-# pair NAME SERVER CLIENT: SERVER runs in a. CLIENT runs in b, again and again until it succeeds, because it fails
-# before SERVER listens. Their output is in $work/NAME.a and .b. A program waits for ever for a datagram that got
-# lost, for example because a busy machine gave a VM no time; so there are three attempts.
+# pair NAME SERVER CLIENT: run SERVER in a. Run CLIENT in b again and again until it succeeds, because it fails before
+# SERVER listens. Their output is in $work/NAME.a and .b. There are three attempts, because a program waits for ever for a
+# lost datagram, and datagrams are lost when a busy machine gives a VM no CPU time.
 pair() { pair_once "$@" || pair_once "$@" || pair_once "$@"; }
 pair_once() {
 	local name=$1 pid
@@ -74,7 +74,7 @@ check "ib_send_lat -c UD" pair lat "ib_send_lat -c UD -n 100" "ib_send_lat -c UD
 check "its 100 round trips" both_say lat "^ *2 +100 "
 check "udaddy" pair udaddy "udaddy -b 10.4.9.1" "udaddy -s 10.4.9.1"
 check "its transfers" both_say udaddy "data transfers complete"
-joins() { # the sender begins when the receiver is a member. The receiver waits for 10 messages, and a message may get lost
+joins() { # run mckey at both ends. The sender begins when the receiver is a member. The receiver waits for 10 messages, some of which may be lost
 	local mckey=$work/mckey pid
 	pid=$(gb a /tmp/mckey "stdbuf -oL mckey -m 239.1.2.3 -b 10.4.9.1; echo status \$?")
 	eventually 30 g a grep -q 'receiving data' /tmp/mckey || return 1
@@ -93,8 +93,8 @@ u fabric link set Switch1/2 up
 check "and its return" eventually 30 g a grep -q 'IBV_EVENT_PORT_ACTIVE' /tmp/watch
 g a kill "$pid"
 
-# --- the tests of rdma-core's pyverbs (guest/run_pyverbs.py), by name, because a number would not say which one is missing. Three fail:
-# they require a vendor's ID, but this HCA has no OUI, and messages above 4096 octets at each port, which UD does not have.
+# --- the tests of rdma-core's pyverbs (guest/run_pyverbs.py). They are listed by name, so that a missing test is noticed. Three fail,
+# because they require a vendor's ID, but this HCA has no OUI, or messages above 4096 octets, which UD does not have.
 
 modules='test_device test_pd test_cq test_cq_events test_addr test_qp test_parent_domain test_shared_pd test_fork'
 fail='test_query_device test_query_device_ex test_query_port'
@@ -110,8 +110,8 @@ pass='test_alloc_pd test_cq_events_ud test_create_ah test_create_cq test_create_
 	printf 'ok %s\n' $pass
 } >"$work/pyverbs.want"
 g b 'mkdir /tmp/py && cp -r /usr/share/doc/rdma-core/tests /tmp/py/ && gunzip -f /tmp/py/tests/*.gz'
-# The link goes down for a moment when the VM has got no CPU time for 3 s. Some tests are then skipped for this reason, or wait for ever
-# for a lost datagram. So there are three attempts, each with a port that is Active.
+# When the VM has got no CPU time for 3 s, the link goes down for a moment. Some tests are then skipped, or wait for ever for a lost
+# datagram. So there are three attempts, each with a port that is Active.
 port_of_b_active() { g b grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
 pyverbs_ended() { g b cat /tmp/pyverbs >"$work/pyverbs" && grep -q '^status' "$work/pyverbs"; }
 pyverbs_ran() {
@@ -129,14 +129,14 @@ sed -n 's/^skipped [^:]*: /# skipped: /p' "$work/pyverbs" | sort | uniq -c
 
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- `echo connected` into the mode of ib0, which a driver cannot refuse: the packets that are lost between two Linux
-# ends if one of them has done this
+# --- after `echo connected` into the file `mode` of ib0, which a driver cannot refuse, certain packets between two Linux ends
+# are lost
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
 a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }
 b_to_a() { g b ping -n -q -c 2 -i 0.3 -W 2 10.4.9.1; }
 heard() { g "$1" "nstat -asz $2 | awk 'END { print \$2 }'"; }
-# arrives WHO COUNTER CMD...: after CMD, whatever its status, the kernel's counter of WHO has grown by 2 at least
+# arrives WHO COUNTER CMD...: run CMD and ignore its status. Succeeds if this counter of WHO's kernel has grown by 2 or more
 arrives() {
 	local before
 	before=$(heard "$1" "$2")
@@ -145,7 +145,7 @@ arrives() {
 }
 check "before: a reaches b" eventually 20 a_to_b
 check "before: b reaches a" eventually 20 b_to_a
-# b must not have to resolve the address of a, because a's answer would be one of the lost packets.
+# b gets a permanent entry for a, because a's answer to an ARP request would be one of the lost packets.
 g b "ip neigh replace 10.4.9.1 dev ib0 nud permanent lladdr $(g a cat /sys/class/net/ib0/address)"
 check "a: echo connected" mode connected
 check "connected: no unicast from a to b arrives" not a_to_b
@@ -157,7 +157,7 @@ check "a: echo datagram" mode datagram
 g b ip neigh del 10.4.9.1 dev ib0
 check "datagram: a reaches b again" eventually 20 a_to_b
 
-# --- programs that mean harm
+# --- hostile programs
 
 hostile_ended() { g b grep -q '^status' /tmp/hostile; }
 gb b /tmp/hostile "bash $PWD/tests/interop/linux/guest/verbs.sh $uib ${RANDOM_SECONDS:-4} ${KILLS:-20}; echo status \$?" >/dev/null

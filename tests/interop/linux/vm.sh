@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm` itself: error messages, input and output of the command, and what remains afterwards. A VM takes about 10 s to
-# boot on an emulated processor, so each VM serves many checks.
+# Tests error messages of `uipoib vm`, the input and output of the command, and that nothing remains afterwards. A VM takes about
+# 10 s to boot on an emulated processor, so each VM serves many checks.
 #
 #	h1 10.4.0.1 --- 1 Switch1 --- ib0 10.4.0.100	 (its own fabric)
 . "$(dirname "$0")/../../system/lib.sh"
@@ -40,7 +40,7 @@ without_qemu() {
 }
 check "QEMU's package is named" without_qemu
 check "another architecture" refuse 3 "this machine is i686: virtual machines run on x86-64 only" setarch i686 "$UIPOIB" vm -- true
-without_module() { # runs a copy of the program in a folder that has no module
+without_module() { # runs a copy of the program from a folder that has no module
 	mkdir -p "$work/away" && cp "$UIPOIB" "$work/away/"
 	refuse 3 "no uib.ko for kernel .*make kmod" "$work/away/uipoib" vm -- true
 }
@@ -84,7 +84,7 @@ after_hang() {
 }
 started=${EPOCHREALTIME/./}
 check "a VM that hung is booted once more, and then a processor that runs late is no panic" after_hang
-not_older() { # the uptime in the VM is at most twice the time that passed here; with the wrong rate of the TSC it would be 13 times
+not_older() { # succeeds if the uptime in the VM is at most twice the time that has passed on the host; with the wrong rate of the TSC it would be 13 times
 	local there=$(sed -n '2s/ .*//p' "$work/out") here=$(((${EPOCHREALTIME/./} - started) / 1000000))
 	echo "$there s in the VM, $here s here"
 	[ "${there%.*}" -le $((2 * here)) ]
@@ -123,9 +123,9 @@ seq 50000
 exit 42
 END
 cat >"$work/disturb" <<'END'
-# What a user may do to all interfaces, and what would take an Ethernet interface of the link over UDP out of service
+# Commands that change all interfaces, and that would break the link over UDP if its Ethernet interface were visible
 fail() { echo "# the cable: $*" >&3; exit 1; }
-has_link() { # whether the link still hears its peer when keepalives have come for 5 s, longer than the link's time-out
+has_link() { # succeeds if five more keepalives arrive, which takes longer than the link's time-out of 3 s
 	local n=$(($(rx) + 5)) tries=0
 	until [ "$(rx)" -ge $n ]; do
 		[ $((tries++)) -lt 100 ] || fail "no keepalives after: $1"
@@ -227,7 +227,7 @@ qemus() { # PID...: the QEMU processes among the descendants of these processes
 	done
 }
 udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == "up")] | length')"; }
-# These two run until they are killed below. Their time-outs are only for a script that has ended without it.
+# These two VMs run until they are killed below. Their time-outs are for the case that this script ends before that.
 timeout 900 "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 890 -- \
 	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
 one=$!
@@ -247,7 +247,7 @@ check "a port with a cable is refused" bad 2 "Switch2/4: it has a cable" --port 
 vms=$(qemus "$one" "$two")
 check "there are two machines" equal 2 "$(wc -w <<<"$vms")"
 for p in $vms $(descendants "$one") $(descendants "$two"); do lab_procs+=" $p:$(identity "$p")"; done
-killed=$(pgrep -P "$two" -x uipoib) # the child of timeout
+killed=$(pgrep -P "$two" -x uipoib) # the child of timeout(1)
 kill -KILL "$killed"
 wait "$two" 2>/dev/null
 gone() { ! kill -0 "$1" 2>/dev/null; }
@@ -311,11 +311,11 @@ check "wrong requests for a link are refused, right ones get all free ports" att
 check "which are free again" eventually 5 no_link
 
 # --- privileges: with a fabric of its own, `uipoib vm` is the supervisor of an instance. Root starts one VM, and a user without
-# rights another one.
+# privileges another one.
 
 unset UIPOIB_NAME
 status() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
-daemon_of() { # PID: the parent of the helper among the descendants of this process
+daemon_of() { # PID: print the pid of the daemon, which is the parent of the helper among the descendants of this process
 	local p
 	for p in $(descendants "$1"); do
 		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != uipoib-helper ] || status "$p" PPid
@@ -324,7 +324,7 @@ daemon_of() { # PID: the parent of the helper among the descendants of this proc
 has_daemon() { [ -n "$(daemon_of "$1")" ] && [ -n "$(qemus "$1")" ]; }
 has_status() { equal "$3" "$(status "$1" "$2")"; } # PID KEY VALUE
 root_of_daemon_is_empty() { equal "" "$(ls -A "/proc/$1/root/")"; }
-unprivileged() { # WHO PID: the daemon below this process. It and QEMU give up what they do not need some time after their start
+unprivileged() { # WHO PID: succeeds if the daemon below process PID and QEMU have given up their privileges, as they do some time after their start
 	local daemon caps
 	check "$1: the VM boots beside its instance" eventually 60 has_daemon "$2"
 	daemon=$(daemon_of "$2")
@@ -365,7 +365,7 @@ else
 	skip "vm as a user" "unprivileged user namespaces are not permitted"
 fi
 
-# Root's VM is killed while it boots or runs: three processes of uipoib, QEMU and a helper
+# Root's VM is killed while it boots or runs. It consists of three processes of uipoib, QEMU and a helper
 for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
 { kill -KILL "$own" && wait "$own"; } 2>/dev/null
 own_gone() {

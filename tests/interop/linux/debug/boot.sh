@@ -3,13 +3,14 @@
 #
 # boot.sh [-k KERNEL_RELEASE | -i IMAGE] [-n NETDEV] [-m MB] [-t SECONDS] WORK CMD...
 #
-# Boots Debian's kernel in QEMU with this machine's root file system (9p, read-only, a tmpfs over it) and runs
-# CMD there by a shell. WORK is a folder that the guest sees as /run/work, writable: there are
+# Boots Debian's kernel in QEMU with this machine's root file system (9p, read-only, with a tmpfs over it) and runs CMD there
+# by a shell. WORK is a folder that the guest sees as /run/work, where it may write. The folder gets these files:
 #
-#	boot.cpio	the initramfs		console		what the kernel and CMD printed
-#	out, err	what CMD printed	status		its exit status; missing: the guest did not get there
+#	boot.cpio	the initramfs		console		the output of the kernel and of CMD
+#	out, err	the output of CMD	status		the exit status of CMD; missing if CMD has not ended
 #
-# IMAGE is a kernel that needs no modules for that. NETDEV is QEMU's -netdev without id; default "user": the guest is 10.0.2.15, this machine's loopback 10.0.2.2.
+# IMAGE is a kernel that needs no modules for this. NETDEV is the value of QEMU's option -netdev without the id. The default is
+# "user", with which the guest has the address 10.0.2.15 and reaches this machine's loopback as 10.0.2.2.
 set -eu
 
 release= image= netdev=user mem=512 limit=120

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/kmod.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The kernel is built from
-# Debian's sources first, once, which takes 6 minutes. A step of `make check-night`.
+# Runs guest/kmod.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The first run builds
+# the kernel from Debian's sources, which takes 6 minutes. `make check-night` runs this script.
 #
-#	run.sh [FOLDER]		FOLDER keeps the kernel (build/kernel-debug)
+#	run.sh [FOLDER]		FOLDER has the kernel (default: build/kernel-debug)
 #
-# PARTS is "kmod verbs ibtap", or some of them. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
+# PARTS is "kmod verbs ibtap", or some of these words. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
 # RANDOM_SECONDS (600) is the time for which verbs gets random commands, and KILLS (200) the number of programs that
 # are killed. ONLY is a regular expression that selects checks of ibtap. UIB is the folder for the modules (default
 # FOLDER/uib), to be set if several runs at the same time use one kernel.
@@ -59,7 +59,7 @@ make -s build/unit/test_netdev_ibtap
 cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
 parts=${PARTS:-kmod verbs ibtap}
 part() { [[ " $parts " == *" $1 "* ]]; }
-# the device of the parts kmod and verbs, with an address that h1 answers
+# The commands that make the device of the parts kmod and verbs, with an address from which h1 is reached
 insert="insmod /run/work/uib.ko 'add=\"uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001\"'
 ip link set ib0 up
 ip address add 10.4.0.100/16 dev ib0
@@ -89,7 +89,7 @@ limit=$((4000 + 2 * ${FUZZ_SECONDS:-60}))
 ! part verbs || limit=$((limit + 2 * ${RANDOM_SECONDS:-600} + 20 * ${KILLS:-200}))
 "$here/boot.sh" -i "$image" -m 1500 -t $limit "$work/vm" bash /run/work/guest || true
 cat "$work/vm/out" "$work/vm/err"
-set +e # check() is for scripts that go on after a failure
+set +e # because check() is for scripts that continue after a failure
 check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
 check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"
 check "KASAN and lockdep found nothing" equal "" \

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 Runs commands in a VM for tests/interop/linux/lib.sh. It reads lines "ID SCRIPT", with a script for bash in base64, and
-writes "ID STATUS OUTPUT .", with the output in base64, when the script has ended. The full stop tells a whole line from one
-that has come in part. Any number of scripts may run at a time. The line "end" ends the program; the end of its input would not
-do, because another VM of the test may have inherited the pipe.
+writes "ID STATUS OUTPUT .", with the output in base64, when the script has ended. The full stop shows the reader that the line
+has arrived completely. Any number of scripts may run at a time. The line "end" ends the program. The end of its input cannot
+do this, because another VM of the test may have inherited the pipe.
 
-There is only one process for each command, since starting one costs a tenth of a second on an emulated processor. So a script
-that is nothing but a program and its arguments is started without a shell.
+Starting a process takes a tenth of a second on an emulated processor. So a script that consists only of a program and its
+arguments is started without a shell.
 """
 import base64
 import os
@@ -20,7 +20,7 @@ lock = threading.Lock()
 
 
 def words_of(script):
-    """The words of a script that is one command, in which nothing is left to a shell but to take the quotes away; or None."""
+    """Returns the words of a script that is one command without expansions, with the quotes removed; None for any other script."""
     words, word, quoted = [], None, False
     for c in script.rstrip("\n") + " ":
         if c == "'":
@@ -44,7 +44,7 @@ def run(name, script):
     with tempfile.TemporaryFile(dir="/dev/shm") as out:
         try:
             status = status_of(words_of(script) or ["bash", "-c", script], out)
-        except OSError:  # a word of the shell, such as exec, or a program that is not there, of which the shell says so
+        except OSError:  # a word of the shell, such as exec, or a missing program, which the shell reports
             status = status_of(["bash", "-c", script], out)
         out.seek(0)
         text = base64.b64encode(out.read()).decode()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: two devices of uib.ko with a cable between them, which OpenSM manages, replace uib0, and the suite of
-# ca.h runs over them.
+# Runs in a VM. Two devices of uib.ko with a cable between them, which OpenSM manages, replace uib0, and the tests of the
+# interface src/ca/ca.h (SUITE) run over them.
 #
 #	ca_verbs.sh SUITE
 set -e

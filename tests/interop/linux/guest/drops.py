@@ -4,10 +4,10 @@
 
     drops.py NAME LISTEN FAR
 
-Makes the device NAME, whose link is at LISTEN (ADDRESS:PORT) and whose peer, its SM and SA, is this program at FAR.
-Brings its port up step by step, sends what is wrong, and has uib_test.ko send what cannot go. Prints a TAP line for each
-reason of a drop: that counter has gone up by so many, and no other one. Then the asynchronous events, traps, and samples
-of the PMA.
+The program makes the device NAME, whose link is at LISTEN (ADDRESS:PORT). The peer of the link, and the device's SM and SA, is
+this program at FAR. It brings the port up step by step, sends wrong packets, and makes uib_test.ko send packets that must be
+discarded. It prints a TAP line for each reason of a drop: only the counter of this reason must have grown, by the right number.
+Then it tests asynchronous events, traps, and samples of the PMA.
 """
 import socket
 import subprocess
@@ -71,7 +71,7 @@ def cases(far):
     yield "mtu", encode(ipoib(far, payload=bytes(2052)))
 
 
-# Cases of uib_test.ko, and how many packets uib.ko discards in each, by reason
+# Cases of uib_test.ko, and the numbers of packets that uib.ko discards in each case, by reason
 VERBS = (("loopback", {}), ("limits", {}), ("queues", {}), ("keys", {"no_receive": 5}), ("flush", {}), ("notify", {}),
          ("no_receive", {"no_receive": 1}), ("small_receive", {"no_receive": 1}), ("qp_state", {"qp_state": 1}), ("cq_full", {"cq_full": 2}),
          ("tx_mtu", {"tx_mtu": 1}), ("tx_pkey", {"tx_pkey": 1}), ("tx_vl15", {"tx_vl15": 1}))
@@ -122,7 +122,7 @@ def tell(ok, what, got=""):
 
 
 def eventually(far, seconds, what):
-    """Wait until what() is true. The limit is at least PATIENCE, for busy machines; waiting ends at once when what() is true."""
+    """Wait until what() is true, for at least PATIENCE seconds, because the machine may be busy."""
     end = time.monotonic() + max(seconds, PATIENCE)
     while not what():
         if time.monotonic() > end:
@@ -199,7 +199,7 @@ def first_keepalive(far):
 
 
 def check_down(far, name):
-    """The device has heard nothing yet, so the port is Down."""
+    """Test the port while the device has received nothing, so that it is Down."""
     good = tell(first_keepalive(far), "it speaks after its silence")
     before = read(name)
     write(f"{DEBUG}/uib_test/{name}/run", "tx_state")
@@ -217,7 +217,7 @@ def check_init(far, name):
 
 
 def check_active(far, name):
-    """A packet makes an Armed port Active."""
+    """Test that a packet makes an Armed port Active."""
     far.set_port(0)
     far.set_port(3)
     eventually(far, 20, lambda: far.state == 3)
@@ -247,7 +247,7 @@ def check_mkey(far, name):
 
 
 def check_events(far, name):
-    """Several Sets of PortInfo and P_Keys, each of which changes one thing and raises one event"""
+    """Test Sets of PortInfo and P_Keys, each of which changes one value and raises one event."""
     far.hold = True
     settle(far, 0.5)
 
@@ -275,7 +275,7 @@ def check_events(far, name):
 
 
 def check_retrain(far, name):
-    """After a retrain the silence lasts 4 s, although the device was added with a shorter first one."""
+    """Test that the silence after a retrain lasts 4 s, although the device was added with a shorter first silence."""
     begin = time.monotonic()
     good = expect_events(far, name, ["port error"], lambda: far.set_port(1, reregister=False))
     drain(far)
@@ -303,7 +303,7 @@ def samples_control(start=0, interval=0, tag=0, select=(), port=1):
 
 
 def check_samples(far):
-    """IBTA 16.1.3.2: the measurement waits for 0.5 s and counts for 2 s, in ticks of 4 ns."""
+    """Test a measurement (IBTA 16.1.3.2) that waits for 0.5 s and counts for 2 s, in ticks of 4 ns."""
     status, c = pma(far, 1, 0x10, samples_control())
     good = tell(not status and c[3] == 4 and c[11] == 0 and unpack_from(">I", c, 4)[0] == 0o11111 << 15,
                 "PMA: PortSamplesControl", c[:16].hex())
@@ -329,7 +329,7 @@ def check_samples(far):
 
 
 def check_trap(far, number, key):
-    """A trap is repeated with the same TID until TrapRepress. A notice that was queued meanwhile is sent after that, as a trap with a new TID."""
+    """Test that a trap is repeated with the same TID until TrapRepress, and that a notice which was queued meanwhile is then sent with a new TID."""
     eventually(far, 10, lambda: sum(trap == number for trap, _ in far.traps) >= 2)
     mads = [mad for trap, mad in far.traps if trap == number]
     tids = {mad[8:16] for mad in mads}

@@ -5,7 +5,7 @@
 # measure how long the traffic takes to come back after a fault.
 need python3
 exec 3>&1
-machine=8 # seconds that a busy machine with an emulated processor adds to the times of timers
+machine=8 # seconds by which a recovery may take longer on a busy machine with an emulated processor
 probe=$TOOLS/probe
 judge="python3 -B tests/interop/linux/probe_judge.py"
 
@@ -20,18 +20,17 @@ probe_vm() {
 }
 probe_host() { "${@:5}" $probe "$1" "$2" "$work/probe.$1" "$3" "$4" >"$work/probe.$1.out" 2>&1; }
 
-# flows PORT KINDS: traffic of these kinds flows now, and has flowed for a second
+# flows PORT KINDS: succeeds if traffic of these kinds flows now, and has flowed for a second
 flows() { $judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 
 # carriers: print the number of times that the carrier of the VM's ib0 has changed. undisturbed PORT KINDS CARRIERS:
-# the carrier has not changed since that count, and traffic flows
+# succeeds if this number is still CARRIERS, and traffic flows
 carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
-# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: after CMD, EFFECT succeeds, and traffic of KINDS is back within
-# STATED + $machine seconds. On a busy machine $machine is multiplied by the factor by which all programs are slower
-# (stretch in lib.sh). The programs that check for EFFECT, on this machine and in the VM, take time, too; this time is
-# not counted.
+# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: run CMD, which causes the fault. Then EFFECT must succeed, and traffic of
+# KINDS must be back within STATED + $machine seconds. On a busy machine $machine is multiplied by the factor by which all
+# programs are slower (stretch in lib.sh). The time that the programs which check for EFFECT take is not counted.
 fault() {
 	local port=7790
 	[ "$1" != -p ] || { port=$2; shift 2; }
@@ -68,7 +67,7 @@ far_conf() { # [LINE]: the configuration of the other instance, LINE being one m
 far_answers() { uf instance show; } >/dev/null 2>&1
 far_up() { far_start && eventually 20 far_answers && uf wait --timeout 30 && far_remember; } >>"$work/far.log" 2>&1
 
-# boot: boots the VM "a". talk: starts its ends of the probes, on port 7790 with h2 and on 7791 with h3
+# boot: boots the VM "a". talk: starts the VM's ends of the probes, on port 7790 with h2 and on 7791 with h3
 boot() {
 	vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port "udp:127.0.0.1:$vm_peer,guid=$guid,listen=127.0.0.1:$vm_far" &&
 		vm_wait a

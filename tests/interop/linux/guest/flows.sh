@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs at both ends, in a host and in a VM: a TCP stream, UDP datagrams without checksum, and such datagrams to a
-# group, all at the same time. The receivers check the contents (tests/system/integrity.c; TOOLS is its folder).
+# Runs at both ends, in a host and in a VM. It sends and receives a TCP stream, UDP datagrams without checksum, and such
+# datagrams to a group, all at the same time. The receivers check the contents (tests/system/integrity.c; TOOLS is its
+# folder).
 #
-#	flows.sh DIR recv ADDRESS GROUP				until all are ready
-#	flows.sh DIR send ADDRESS TO GROUP DATAGRAMS OCTETS	of each kind; its status is not 0 if one of them
-#	failed
-#	flows.sh DIR stop					JSON: {"tcp":{...},"udp":{...},"group":{...}}
+#	flows.sh DIR recv ADDRESS GROUP				start the receivers, and wait until all are ready
+#	flows.sh DIR send ADDRESS TO GROUP DATAGRAMS OCTETS	send; the status is not 0 if one of the senders failed
+#	flows.sh DIR stop					end the receivers, and print
+#								{"tcp":{...},"udp":{...},"group":{...}}
 set -u
 export PACE=0.002 # seconds between datagrams, so that an emulated processor can receive them
 dir=$1 what=$2

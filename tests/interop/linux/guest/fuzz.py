@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The far end of an HCA's UDP link, with an SM and SA: brings the HCA's port up, and then sends wrong packets.
+"""The far end of an HCA's UDP link, with an SM and SA. It brings the HCA's port up, and then sends wrong packets.
 
     fuzz.py LISTEN SECONDS [SEED [QPN [RATE]]]
 
-LISTEN is ADDRESS:PORT, the peer the first who speaks. All that is sent has right CRCs: SMPs and GMPs of every class with
-random methods, attributes and contents, IPoIB to QPN (hexadecimal) and to the broadcast group, headers with bits
-flipped, lengths that do not agree. Prints what was sent and what came back, as JSON.
+LISTEN is ADDRESS:PORT, and the first sender of a datagram is the peer. The program sends SMPs and GMPs of every class with
+random methods, attributes and contents, IPoIB packets to QPN (hexadecimal) and to the broadcast group, headers with flipped
+bits, and packets whose lengths contradict each other. All packets have right CRCs. The program prints the numbers of packets
+that it sent and received as JSON.
 """
 import collections
 import json
@@ -30,7 +31,7 @@ PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE = 1, 2, 3, 4
 
 
 def seal(packet):
-    """The packet from LRH to pad, with PktLen and CRCs."""
+    """Returns the packet, given from LRH to pad, with PktLen and CRCs."""
     p = bytearray(packet)
     pack_into(">H", p, 4, (len(p) + 4) // 4 & 0x7FF)
     p += icrc(p) if len(p) >= 72 or (len(p) >= 28 and p[1] & 3 != 3) else bytes(4)
@@ -67,7 +68,7 @@ class Far:
         self.send(encode(Packet(15, 0, 0xFFFF, 0xFFFF, None, 0xFFFF, 0, 0, 0, mad)))
 
     def set_port(self, state, mkey=0, protect=0, prefix=PREFIX, reregister=True):
-        """Set(PortInfo). The M_Key becomes 0 by default, so that the next Set is accepted, too."""
+        """Send a Set(PortInfo). It sets the M_Key to 0 by default, so that the next Set is accepted, too."""
         data = bytearray(64)
         pack_into(">QQHH", data, 0, mkey, prefix, self.lid, self.sm_lid)
         data[32], data[34], data[36], data[50] = state, protect << 6, 0x40, 0x40
@@ -75,7 +76,7 @@ class Far:
         self.smp(2, 0x15, 1, bytes(data), mkey)
 
     def manage(self, now):
-        """Send what the port needs next, as an SM does, and a keepalive each second."""
+        """Send the next request by which an SM brings the port up, and a keepalive each second."""
         if now - self.spoken > 1:
             self.spoken = now
             self.send(b"")
@@ -142,11 +143,11 @@ class Far:
         return self.random.randbytes(n)
 
     def pick(self, values, odds=0.1):
-        """One of the values, now and then any other octet"""
+        """Return one of the values, or now and then any other octet."""
         return self.random.randrange(256) if self.random.random() < odds else self.random.choice(values)
 
     def port_info(self):
-        """Content of a Set(PortInfo). Now and then it takes the port down, or sets an M_Key that locks everybody out for a second."""
+        """Return the content of a Set(PortInfo). Now and then it takes the port down, or sets an M_Key that expires after a second."""
         data = bytearray(self.bytes(64))
         if self.random.random() < 0.95:
             data[0:8] = bytes(8)
@@ -209,7 +210,7 @@ class Far:
                              self.random.getrandbits(24), payload))
 
     def flipped(self):
-        """A right packet with some bits of its headers changed."""
+        """Return a right packet with some bits of its headers changed."""
         p = bytearray(self.random.choice((self.random_smp, self.random_gmp, self.random_ipoib))()[:-6])
         for _ in range(self.random.randrange(1, 4)):
             p[self.random.randrange(min(len(p), 72))] ^= 1 << self.random.randrange(8)
@@ -217,7 +218,7 @@ class Far:
         return seal(p)
 
     def odd_length(self):
-        """A packet that is cut or lengthened to a whole number of words, with the PktLen of its new length"""
+        """Return a packet that is cut or lengthened to a whole number of words, with the PktLen of its new length."""
         p = self.random.choice((self.random_smp, self.random_gmp, self.random_ipoib))()[:-6]
         n = self.random.choice((8, 12, 20, 24, 28, 32, 48, 68, 72, 4208, 4216, self.random.randrange(8, 4216))) & ~3
         return seal((p + self.bytes(max(0, n - len(p))))[:n])

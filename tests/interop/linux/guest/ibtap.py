@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ibtap for Python: what kmod/ibtap.h says, and frames as they are read and written."""
+"""/dev/ibtap for Python: the interface of kmod/ibtap.h, and frames in the form in which they are read and written."""
 import fcntl
 import os
 import select
@@ -132,7 +132,7 @@ def frame(source, dest, proto, payload, head=bytes(VNET)):
 
 
 class Wire(threading.Thread):
-    """Writes to each of two descriptors what is read from the other one, until stop(). Keeps headers of frames in .seen."""
+    """Writes the frames that are read from each of two descriptors to the other one, until stop(). Stores headers of frames in .seen."""
 
     def __init__(self, a, b):
         super().__init__(daemon=True)

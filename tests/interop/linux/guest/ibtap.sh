@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests of ibtap.ko in a VM; prints TAP. First the functions of src/netdev that use it, then the module itself.
+# Tests ibtap.ko in a VM, and prints TAP. First come the functions of src/netdev that use the module, then the module itself.
 #
-#	ibtap.sh IBTAP.KO TEST_NETDEV_IBTAP [SECONDS [REGEX]]	of the module's checks only those that REGEX matches
+#	ibtap.sh IBTAP.KO TEST_NETDEV_IBTAP [SECONDS [REGEX]]	with REGEX, run only the module's checks that REGEX matches
 set -u
 module=$1 unit=$2
 failed=0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the checks of ibtap.ko share: programs that are run, devices, waits."""
+"""Functions that the checks of ibtap.ko share: they run programs, make devices, and wait."""
 import ctypes
 import errno
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: `uipoib conform` with a uipoib host whose interface is a device of type 32. Prints TAP. Two profiles
-# are judged at the same time, each in its own namespaces, because a run waits most of the time. With six profiles at
-# a time, hooks did not end within their 60 s on an emulated processor that got little CPU time.
+# Runs `uipoib conform` in a VM, with a uipoib host whose interface is a device of type 32, and prints TAP. Two profiles
+# are judged at the same time, each in its own namespaces, because a run waits most of the time. With six profiles at a
+# time, hooks did not end within their 60 s on an emulated processor that got little CPU time.
 #
 #	ibtap_conform.sh REPORTS IBTAP.KO PROFILE...		REPORTS/PROFILE.json are the reports
 reports=$1 module=$2

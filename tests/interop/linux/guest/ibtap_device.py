@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of ibtap.ko alone, run in the VM of `uipoib vm`; prints TAP.
+"""Tests ibtap.ko alone, in the VM of `uipoib vm`, and prints TAP.
 
     ibtap_device.py IBTAP.KO [SECONDS [REGEX]]
 
-Devices, what tools say of them, descriptors, groups, wrong frames, and traffic between two devices in namespaces a and b,
-whose frames this program carries over. SECONDS (10) is how long it writes frames that were damaged at random, and how often devices go
-under load; only checks that
-REGEX matches are run.
+Tested are devices, the output of tools about them, descriptors, groups, wrong frames, and traffic between two devices in namespaces
+a and b, whose frames this program forwards. SECONDS (10) is the time for which it writes frames that were damaged at random, and the
+number of times that devices are removed under load. Only checks that REGEX matches are run.
 
     namespace a: ta 10.7.0.1 fd07::1 --- Wire --- tb 10.7.0.2 fd07::2: namespace b
 """
@@ -124,7 +123,7 @@ def addresses():
     fails(errno.EADDRNOTAVAIL, t.set, ibtap.SET_ADDR, ibtap.broadcast(PKEY))
     fails(errno.EADDRNOTAVAIL, t.set, ibtap.SET_BROADCAST, A)
     status, _ = run("ip", "link", "set", "t0", "address", text(B), ok=False)
-    assert status == 2                                      # the owner's, not the administrator's
+    assert status == 2                                      # only the owner can set it, and not the administrator
     mon = subprocess.Popen(["ip", "monitor", "link"], stdout=subprocess.PIPE, text=True)
     lines = []
     threading.Thread(target=lambda: lines.extend(iter(mon.stdout.readline, "")), daemon=True).start()
@@ -157,7 +156,7 @@ def offloads():
 # --- persistent devices, owners, queues
 
 def as_user(uid, gid, name, flags=0):
-    """errno of an attach by this user, 0 if it succeeds"""
+    """Returns the errno of an attach by this user, 0 if it succeeds."""
     pid = os.fork()
     if not pid:
         try:
@@ -281,7 +280,7 @@ def read_forms():
     assert os.readv(t.fd, vecs) == 12 + 44 + 38 and vecs[2] == B
     before = counters("t0")
     udp_to("10.6.0.2", 3)
-    fails(errno.EMSGSIZE, t.read, 12 + 44 + 37)             # that one is lost
+    fails(errno.EMSGSIZE, t.read, 12 + 44 + 37)             # the frame is lost
     n = LIBC.read(t.fd, ctypes.c_void_p(8), ctypes.c_size_t(4000))
     assert n == -1 and ctypes.get_errno() == errno.EFAULT
     assert len(t.read(12 + 44 + 38)) == 12 + 44 + 38
@@ -318,7 +317,7 @@ Sll = namedtuple("Sll", "family proto ifindex hatype kind halen addr")
 
 
 def receive(s):
-    """recvfrom() of an AF_PACKET socket; Python's own takes 8 octets of an address at most"""
+    """Calls recvfrom() of an AF_PACKET socket, because Python's own function returns only 8 octets of an address."""
     assert select.select([s], [], [], PATIENCE)[0], "nothing is received"
     data, sll = ctypes.create_string_buffer(70000), ctypes.create_string_buffer(44)
     size = ctypes.c_uint(44)
@@ -374,7 +373,7 @@ def packet_sockets():
 
 
 def packet_ring():
-    """The ring of a capturing program, TPACKET_V2: the frame comes right behind the room for the address of 8 octets."""
+    """Tests the ring of a capturing program (TPACKET_V2), in which the frame follows the room for an address of 8 octets."""
     t = device("t0", ip="10.6.0.1/24")
     sol, version, rx_ring, size, block = 263, 10, 5, 2048, 16384
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as s:
@@ -422,7 +421,7 @@ def groups():
     members = t.groups()[2]
     want = {group4("239.1.2.3", 0x9001, 5), group4("224.0.0.1", 0x9001, 5), group6(bytes(9) + b"\1", 0x9001, 5)}
     assert want <= members and all(m[8:10] == b"\x90\x01" for m in members), [text(m) for m in members]
-    s.close()                                               # leaves by the new address
+    s.close()                                               # the kernel leaves the group with the new address
     assert group4("239.1.2.3", 0x9001, 5) not in t.groups()[2] and count - 1 == t.groups()[1]
     drain(t)
     run("ping", "-c", "1", "-W", "1", "10.6.0.7", ok=False)
@@ -471,7 +470,7 @@ def damaged():
     t = device("t0", ip="10.6.0.1/24", offloads=31)
     ipv6(False)
     for f in ("ipv4.ip_forward", "ipv6.conf.all.forwarding"):
-        run("sysctl", "-qw", "net.%s=1" % f)                # segments are sent on, back through the device
+        run("sysctl", "-qw", "net.%s=1" % f)                # the kernel forwards segments back through the device
     neighbour("t0", "10.6.0.9", STRANGER)
     rng, end, took = random.Random(1), time.monotonic() + SECONDS, 0
     base = [frame(B, A, p, d.replace(b"\x0a\6\0\1", b"\x0a\6\0\x09"), vnet(**h)) for p, d, h in RIGHT.values()]
@@ -506,7 +505,7 @@ def full_queue():
     run("tc", "qdisc", "replace", "dev", "t0", "root", "pfifo", "limit", "1000")
     drain(t)
     udp_to("10.6.0.2", 100)
-    got = len(udp_frames(t))                                # the stack sends on as the queue drains, and loses nothing
+    got = len(udp_frames(t))                                # the stack continues to send as the queue drains, and loses nothing
     deadline = time.monotonic() + PATIENCE
     while got < 100 and time.monotonic() < deadline:
         t.events(100)
@@ -681,7 +680,7 @@ def log_clean():
 
 def main():
     run("insmod", MODULE)
-    ipv6(False)                                             # its reports and solicitations would be among the frames
+    ipv6(False)                                             # reports and solicitations of IPv6 would be among the frames
     check("ibtap: a descriptor without a device answers EBADFD, and wrong names and flags are refused", not_attached)
     check("H12 H16 ibtap: ip -d link, sysfs and ethtool show type 32, 20 octets, the broadcast address and the flags", shown)
     check("ibtap: ip link add says where such devices come from", no_link_add)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Payloads with virtio-net headers that ibtap.ko takes (RIGHT) and refuses (wrong())."""
+"""Payloads with virtio-net headers that ibtap.ko accepts (RIGHT) and refuses (wrong())."""
 import struct
 
 from ibtap import ARP, IP4, IP6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traffic between two devices in two namespaces, whose frames ibtap.Wire carries over. See ibtap_device.py."""
+"""Traffic between two devices in two namespaces, whose frames ibtap.Wire forwards. See ibtap_device.py."""
 import subprocess
 import sys
 
@@ -54,8 +54,7 @@ def neighbours_on_wire(lab):
     run("ping", "-c", "1", "-W", "20", "10.7.0.2", ns="a")
     run("ping", "-c", "1", "-W", "20", "fd07::2", ns="a")
 
-    # Count neither replies to b's probes of its neighbour, nor duplicate address detection, whose source address is
-    # ::
+    # Count neither replies to b's probes of its neighbour, nor duplicate address detection, which has the source address ::
     def arp():
         return [f for end, f, n in lab.wire.seen if end == "a" and f.proto == ARP and f.payload[6:8] == b"\0\1"]
 

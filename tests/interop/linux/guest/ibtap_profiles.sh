@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: `netdev = ibtap` on each link profile, with a fabric of the VM's own. Prints TAP.
+# Tests `netdev = ibtap` with each link profile in a VM, on a fabric of the VM's own, and prints TAP.
 #
 #	ibtap_profiles.sh IBTAP.KO
 #
@@ -29,7 +29,7 @@ conf_of() { # PROFILE
 	done
 }
 reach() { eventually 60 x "h$1" ping -n -q -c 2 -i 0.05 -W 5 "$2"; } # FROM ADDRESS
-everybody() { # ADDRESS-PREFIX: each host reaches each other one
+everybody() { # ADDRESS-PREFIX: succeeds if each host reaches each other host
 	local from to
 	for from in 1 2 3 4; do
 		for to in 1 2 3 4; do
@@ -37,7 +37,7 @@ everybody() { # ADDRESS-PREFIX: each host reaches each other one
 		done
 	done
 }
-right_neighbours() { # PROFILE: the kernels of h1 and h3 have the address of 20 octets that uipoib gives each host
+right_neighbours() { # PROFILE: succeeds if the kernels of h1 and h3 have, for each host, the 20-octet address that uipoib shows for it
 	local h lladdr
 	for h in 2 3; do
 		reach 1 "fd04::$h" >/dev/null || return 1
@@ -50,7 +50,7 @@ right_neighbours() { # PROFILE: the kernels of h1 and h3 have the address of 20 
 transmit() { x "h$1" "$TOOLS/mcast" send $dev "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
 reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
 all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
-multicast() { # FROM TO GROUP: when one datagram has reached the member, which joins meanwhile, all of 20 do
+multicast() { # FROM TO GROUP: let TO join the group, wait until a datagram from FROM arrives, and send 20 more, which must all arrive
 	local pid status
 	bx "h$2" "$TOOLS/mcast" recv $dev "$3" 7400 >"$work/member" 2>&1
 	pid=$!
@@ -98,8 +98,8 @@ rates() {
 	done
 }
 median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
-# near: ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a round follow each other, so other
-# programs usually slow both down. If they did not, there are more rounds, up to three times as many.
+# near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a round follow each
+# other, so other programs usually slow both down. Because they may slow down only one, up to three times as many rounds are made.
 near() {
 	paste "$work/ibtap" "$work/tap" | awk '{ print $1 / $2 }' >"$work/ratio"
 	echo "ibtap $(median "$work/ibtap"), tap $(median "$work/tap") bit/s; ratios: $(sort -n "$work/ratio" | tr '\n' ' ')"

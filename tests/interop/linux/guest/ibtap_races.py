@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that stand in each other's way at /dev/ibtap. See ibtap_device.py."""
+"""Programs that use /dev/ibtap at the same time and disturb each other. See ibtap_device.py."""
 import ctypes
 import errno
 import fcntl
@@ -19,7 +19,7 @@ from ibtap_check import A, B, LIBC, PATIENCE, device, drain, exists, run
 from ibtap_headers import RIGHT, wrong
 
 
-# --- memory that is not there yet
+# --- memory whose first access waits
 
 class Absent:
     """A page whose first reader or writer waits until close(): userfaultfd(2), as FUSE would do it for any user."""
@@ -38,11 +38,11 @@ class Absent:
         return bool(select.select([self.fd], [], [], PATIENCE)[0])
 
     def close(self):
-        os.close(self.fd)                       # who waited sees zeros
+        os.close(self.fd)                       # accesses that waited get zeros
 
 
 def absent_argument():
-    """An ioctl whose argument is not there yet does not keep others from changing their interfaces."""
+    """Tests that an ioctl which waits for the memory of its argument does not keep other programs from changing interfaces."""
     for cmd in ibtap.ATTACH, ibtap.SET_ADDR, ibtap.SET_CARRIER, ibtap.GET_GROUPS, ibtap.GET_INFO:
         t = Tap() if cmd == ibtap.ATTACH else device("t0")
         absent, result = Absent(), []
@@ -68,7 +68,7 @@ EXPECTED = {errno.EBUSY, errno.EINVAL, errno.EIO, errno.EAGAIN, errno.EADDRNOTAV
 
 
 def use(t, rng, frames):
-    """What a descriptor does in its life, until the device is gone or a few steps are over."""
+    """Uses a descriptor in random ways, until the device is gone or a number of steps is over."""
     steps = (lambda: t.write(rng.choice(frames)), lambda: drain(t), t.info, t.groups, t.events,
              lambda: t.set(ibtap.SET_BROADCAST, ibtap.broadcast(0x9001, rng.choice((2, 5)))),
              lambda: t.set(ibtap.SET_ADDR, rng.choice((A, B))), lambda: t.set(ibtap.SET_OFFLOADS, rng.choice((0, 1, 31, 2))),
@@ -79,7 +79,7 @@ def use(t, rng, frames):
 
 
 def user(seed, stop):
-    """The process of a user, until the pipe ends; its exit status is 0 if no error was a surprise and it attached at all."""
+    """The process of a user, which runs until the end of the pipe. Its exit status is 0 if all errors were expected and it attached at least once."""
     rng, lives = random.Random(seed), 0
     frames = [frame(B, A, p, d, vnet(**h)) for p, d, h in RIGHT.values()] + [frame(B, A, p, d, vnet(**h)) for _, p, d, h in wrong()]
     while not select.select([stop], [], [], 0)[0]:
@@ -95,7 +95,7 @@ def user(seed, stop):
 
 
 def used_by_many(seconds):
-    """Four users, and an administrator who deletes the device, moves it to a namespace that ends, and shuts it."""
+    """Runs four users, and an administrator who deletes the device, moves it to a namespace that ends, and sets it down."""
     end, pids = time.monotonic() + seconds, []
     stop, running = os.pipe()
     for seed in range(4):

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests of uib.ko alone, run in the VM of `uipoib vm`; prints TAP. Devices are added and removed, wrong packets are
-# discarded and counted, a fuzzer sends packets that no real node would send, devices are moved to network namespaces,
-# and the module is removed under traffic.
+# Tests uib.ko alone, in the VM of `uipoib vm`, and prints TAP. Devices are added and removed, wrong packets are discarded
+# and counted, a fuzzer sends packets that no real node would send, devices are moved to network namespaces, and the
+# module is removed under traffic.
 #
 #	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
 #
@@ -27,7 +27,7 @@ check() {
 	fi
 }
 
-# eventually SECONDS CMD...: CMD succeeds. Its success ends the wait, so a busy machine gets $patience seconds at least.
+# eventually SECONDS CMD...: repeat CMD until it succeeds, for at least $patience seconds, because the machine may be busy.
 patience=120
 eventually() {
 	local deadline=$((SECONDS + ($1 > patience ? $1 : patience)))
@@ -41,7 +41,7 @@ eventually() {
 add() { echo "$*" >$params/add; }
 remove() { echo "$1" >$params/remove; }
 gone() { [ ! -e "/sys/class/infiniband/$1" ] && [ ! -e "$stats/$1" ]; }
-# There is one device on the platform bus for each HCA, and none besides.
+# parents: succeeds if the platform bus has exactly one device for each HCA.
 parents() { [ "$(ls -d /sys/devices/platform/uib.* | wc -l)" = "$(ls /sys/class/infiniband | wc -l)" ]; }
 
 refuse() {
@@ -77,7 +77,7 @@ check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7
 check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
 check "a name that is taken" refuse "Too many open files" uib0 listen=127.0.0.1:7009
 cable=/run/uipoib-vm/cable
-[ -e $cable ] || cable=/proc/self/ns/net # in the machine of debug/run.sh
+[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no such namespace
 taken() { refuse "in use" uib1 netns=3 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001 3<$cable; }
 check "a socket that is taken" taken
 check "a namespace that is none" refuse "Invalid argument" uib1 netns=0 peer=127.0.0.1:7001
@@ -87,7 +87,7 @@ not_there() { ! remove uib9; }
 check "to remove what is not there" not_there
 check "nothing is left of those" gone uib1
 
-# --- over IPv6, its MTU, removed by `rdma link delete`
+# --- a device whose link runs over IPv6, with its own MTU, which `rdma link delete` removes
 
 check "a link over IPv6" add uib1 "listen=[::1]:7002" "peer=[::1]:7001" mtu=1024 guid=0x1234
 ipv6_says() {
@@ -103,7 +103,7 @@ check "its PortInfo, by an SMP of no hops" local_smp
 check "rdma link delete" rdma link delete uib1
 check "nothing is left of it" eventually 5 gone uib1
 
-# --- its SMA and PMA give the same answers as those of src/node: the same suite asks both
+# --- the SMA and PMA give the answers that agents.py expects from src/node, too
 
 add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000a6e7
 $python ../../agents.py 127.0.0.1:7001 127.0.0.1:7002 || failed=1
@@ -116,7 +116,7 @@ $python drops.py uib1 127.0.0.1:7002 127.0.0.1:7001 || failed=1
 remove uib1
 rmmod uib_test
 
-# --- packets with right CRCs that no end would send
+# --- packets with right CRCs that no real node would send
 
 add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000c099
 ip link set ib1 up

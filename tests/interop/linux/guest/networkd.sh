@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs systemd-networkd, with the network files of the folder NETWORK only, in a VM whose init is not systemd:
+# Runs systemd-networkd in a VM whose init is not systemd. It reads only the network files of the folder NETWORK.
 #
-#	networkd.sh NETWORK		the script executes networkd, so it does not return
+#	networkd.sh NETWORK		does not return, because the shell becomes networkd
 #
 # networkd waits for udevd to report that an interface is ready, and this VM has no udevd. With /sys read-only, as in
 # a container, networkd does not wait.

@@ -5,8 +5,8 @@ Runs tests of rdma-core's pyverbs on a device, and prints one line for each test
 
 	run_pyverbs.py FOLDER DEVICE MODULE...	FOLDER has rdma-core's folder `tests`
 
-The tests of a UD QP draw its attributes at random, and are skipped if the library does not support what they have drawn. So each test has
-a fixed seed, and a test of a UD QP that is skipped runs again with the next one, up to eight times.
+The tests of a UD QP draw its attributes at random, and are skipped if the library does not support these attributes. So each test has a
+fixed seed, and a test of a UD QP that is skipped runs again with the next seed, up to eight times.
 """
 import importlib
 import io
@@ -17,7 +17,7 @@ import unittest
 
 
 def run(test, seed):
-    """One run: "failed", "skipped" or "ok", and why it was skipped."""
+    """Runs a test once. Returns "failed", "skipped" or "ok", and the reason if it was skipped."""
     random.seed(seed)
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(test)
     for bad, text in result.failures + result.errors:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Get of a subnet management attribute by a directed route, through the kernel's umad.
+"""Gets a subnet management attribute by a directed route, through the kernel's umad.
 
     umad.py DEVICE ATTRIBUTE MODIFIER [PORT...]
 
-The route leaves DEVICE by the first PORT; without one it asks DEVICE itself. Prints the 64 octets of the attribute in
-hexadecimal. Exit status 1: no answer. infiniband-diags 56 does not use ports that are Down, so this does for them.
+The route leaves DEVICE by the first PORT; without a PORT the program asks DEVICE itself. It prints the 64 octets of the attribute in
+hexadecimal. The exit status is 1 if there is no answer. The program works with ports that are Down, which infiniband-diags 56
+does not use.
 """
 import fcntl
 import glob

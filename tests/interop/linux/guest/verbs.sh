@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM: hostile programs use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module are
-# removed while they run. Prints TAP. At the end the module is not loaded.
+# Runs in a VM, and prints TAP. Hostile programs use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module
+# are removed while they run. At the end the module is not loaded.
 #
-#	verbs.sh UIB.KO [SECONDS [KILLS]]	random commands are executed for SECONDS (10), and KILLS (20) programs
-#	are killed
+#	verbs.sh UIB.KO [SECONDS [KILLS]]	execute random commands for SECONDS (10), and kill KILLS (20) programs
 module=$1 seconds=${2:-10} kills=${3:-20}
 TEST_ISOLATED=1 # a device belongs to the namespace of the VM
 . "$(dirname "$0")/../../../system/lib.sh"
@@ -19,7 +18,7 @@ left() { bash tests/interop/linux/guest/verbs_left.sh; }
 nothing_left() { equal "$before" "$(left)"; }
 link=/sys/kernel/debug/uib/uib0/link
 cable=/run/uipoib-vm/cable
-[ -e $cable ] || cable=/proc/self/ns/net # in the machine of debug/run.sh
+[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no such namespace
 add="uib0 netns=3 listen=$(sed -n 's/^listen //p' $link) peer=$(sed -n 's/^peer //p' $link) guid=0x$(tr -d : </sys/class/infiniband/uib0/node_guid)"
 active() { grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
 insert() { insmod "$module" "add=\"$add\"" 3<$cable && eventually 30 active; }
@@ -27,7 +26,7 @@ insert() { insmod "$module" "add=\"$add\"" 3<$cable && eventually 30 active; }
 check "the port is active" eventually 30 active
 before=$(left)
 
-# --- what they ask for
+# --- programs that try operations which are not allowed
 
 for what in keys limits; do
 	"$TOOLS/verbs_$what" || failed=1
@@ -36,12 +35,12 @@ done
 "$TOOLS/verbs_random" "$seconds" 1 || failed=1
 check "nothing is left of random commands" eventually 10 nothing_left
 
-# --- killed
+# --- programs that are killed
 
 has_device() { [[ $(readlink /proc/$1/fd/*) == *uverbs* ]]; }
 # kill_one I: kills a program at a random moment: while it starts, while it uses one object of each kind, or while it
-# executes random commands. The program has the device open then, except perhaps in the first case. The random commands
-# have no end of their own that could come first: on a busy machine the steps before the kill have taken 200 s.
+# executes random commands. In the last two cases the program has the device open. The random commands must not end by
+# themselves before the kill, so they may take very long: on a busy machine the steps before the kill have taken 200 s.
 kill_one() {
 	local pid what=verbs_hold began=$SECONDS
 	[ $(($1 % 3)) != 2 ] || what="verbs_random 1000000 $1"
@@ -71,7 +70,7 @@ check "nothing is left of them" eventually 20 nothing_left
 # --- device and module are removed while a program uses them
 
 no_pages() { equal "0 pages" "$(left 2>/dev/null | grep pages)"; }
-gone() { # CMD: removes it
+gone() { # CMD: run CMD, which removes the device or the module, while a program uses the device
 	local pid status
 	rm -f "$work/hold"
 	"$TOOLS/verbs_hold" >"$work/hold" &
