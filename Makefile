@@ -3,7 +3,7 @@
 #   make demo      install what is missing (as root), build, show a fabric at work
 #   make check     the tests, in some minutes; make check-all has those that take longer or need virtual machines
 #   make vm        install what is missing (as root), build the program and the kernel module for `uipoib vm`
-#   make           build/uipoib and nothing else
+#   make           build only build/uipoib
 #   make install   packaging/install.mk; make deb makes Debian packages
 #
 # Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  WEB=0  V=1 (show commands)
@@ -29,14 +29,14 @@ $(O)/layers.mk: src/layers tests/lint/layers.sh
 	@bash tests/lint/layers.sh closure >$@.new && mv $@.new $@
 include $(O)/layers.mk
 
-# WERROR=0 is for those who build with a compiler that we have not seen.
+# WERROR=0 is for users whose compiler was not tested and may print other warnings.
 WERROR	?= 1
 WARN	:= -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	   -Wvla -Wundef -Wwrite-strings -Wno-unused-parameter -Wno-missing-field-initializers
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-# Coverage for the fuzzers, which would see nothing of the libraries without it.
+# Coverage for the fuzzers, which without it would not notice which code of the libraries an input reaches.
 ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
@@ -68,8 +68,8 @@ $(O)/uipoib: $(O)/obj/cli/main.o $(call libs_of,all)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
 
-# The preload goes into other programs, so it uses nothing but the C library, has no sanitizer, and exports only
-# the functions that it replaces.
+# The preload is loaded into other programs, so it uses only the C library, has no sanitizer, and exports only the
+# functions that it replaces.
 PRELOAD_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc -fPIC -fvisibility=hidden -pthread $(CFLAGS)
 preload_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,preload))
 $(preload_objs): ALL_CFLAGS := $(PRELOAD_CFLAGS)
@@ -100,7 +100,7 @@ $(O)/libuipoib-path.a: $(path_objs)
 	$(Q)ld -r -o $(O)/pic/libuipoib-path.o $^ && objcopy --localize-hidden $(O)/pic/libuipoib-path.o
 	$(Q)rm -f $@ && ar rcs $@ $(O)/pic/libuipoib-path.o
 
-# The first process of a VM is linked statically with the C library, since the VM has none; no sanitizer.
+# The first process of a VM is linked statically with the C library, because the VM has none, and has no sanitizer.
 GUEST_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc
 guest_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,guest)) $(O)/obj/guest/vm_frame.o
 $(guest_objs): ALL_CFLAGS := $(GUEST_CFLAGS)
@@ -119,14 +119,14 @@ $(O)/lib$(1).a: $$(call objs,$(1))
 endef
 $(foreach f,$(folders) preload,$(eval $(call folder_rule,$(f))))
 
-# `uipoib web` loads libmicrohttpd itself, so a build needs only its header, and without it everything else works.
+# `uipoib web` loads libmicrohttpd at run time, so a build needs only its header. Without the header only this command is missing.
 $(O)/obj/web/http.o $(O)/obj/web/http_none.o: ALL_CFLAGS += -DUIPOIB_WEB=$(WEB)
 
-# The page is a part of the program; the assembler takes its files in.
+# The page is a part of the program; the assembler includes its files.
 $(O)/obj/web/page.o: $(wildcard src/web/page/*)
 
-# The CRC code is chosen at run time, so these files may use instructions that others may not. Without these options, as on
-# a machine other than x86-64, the files are empty.
+# The CRC code is chosen at run time, so these files may use instructions that not every CPU has. Without these options, as on
+# a machine other than x86-64, the files contain no code.
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 $(O)/obj/crc/clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
 $(O)/obj/crc/vclmul256.o: ALL_CFLAGS += -mavx2 -mpclmul -mvpclmulqdq
@@ -163,7 +163,7 @@ $(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(KMOD_CFLAGS) -MMD -MP -c -o $@ $<
 $(O)/testobj/unit/kmod_%.o $(O)/testobj/unit/test_kmod_%.o: ALL_CFLAGS += $(KMOD_CFLAGS)
 test_shared += $(if $(filter kmod,$(test_folder)),$(kmod_objs))
-# The tests of src/verbs run the suite of ca.h over the wire that ca_soft's tests have.
+# The tests of src/verbs run the shared tests of the interface src/ca/ca.h over the same wire as the tests of ca_soft.
 test_shared += $(if $(filter verbs,$(test_folder)),$(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/ca_*.c)))
 
 define test_rule
@@ -191,7 +191,7 @@ fuzz-bins: $(fuzz_bins)
 # --- programs that system tests and the bench use
 tool_srcs := $(sort $(wildcard tests/system/*.c))
 system-tools: $(patsubst tests/system/%.c,$(O)/system/%,$(tool_srcs)) $(O)/bench/relay
-# A program that uses a library as others do
+# A program that uses libuipoib-path as programs of users do
 $(O)/system/path_client: tests/system/path_client.c $(O)/libuipoib-path.a include/uipoib/path.h
 	@mkdir -p $(@D)
 	$(say) "  TOOL    $<"
@@ -232,7 +232,7 @@ fixtures: all system-tools
 	@bash tests/deps.sh check-all
 	FIXTURES_KEEP=$(CURDIR)/examples/fixtures UIPOIB=$(O)/uipoib bash tests/system/conform_fixtures.sh
 
-# Changes of one line in the code, most of which the unit tests and simulations must notice
+# Make changes of one line in the code, most of which the unit tests and simulations must notice
 mutants:
 	@bash tests/deps.sh check
 	@python3 tests/mutants/mutants.py
@@ -246,7 +246,7 @@ bits:
 fuzz:
 	@FUZZ_SECONDS=60 bash tests/check.sh fuzz
 
-# OpenSM sweeps each second while cables are pulled and plugged, for ten minutes; check-all does that for 60 s.
+# OpenSM sweeps each second while cables are pulled and plugged in, for ten minutes; check-all does this for 60 s.
 soak:
 	@bash tests/deps.sh check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all system-tools
@@ -273,7 +273,8 @@ check-linux:
 	@bash tests/deps.sh check-all
 	@bash tests/check.sh linux
 
-# doc/works-with.md: programs of others on the kernel's own ib0. Their packages go to a root file system in build/third-party.
+# Programs of others on the kernel's own ib0 (doc/works-with.md). Their packages are installed in a root file system in
+# build/third-party.
 check-third-party:
 	@bash tests/deps.sh third-party
 	@bash tests/check.sh third-party

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hook of `uipoib conform`: carries out a step on the machine, or in the namespace, in which it runs.
+"""A hook of `uipoib conform`, which performs a step on the machine, or in the network namespace, in which it runs.
 
     conform_hook.py DEV STEP [GROUP [NAME]]
 
-DEV is the IPoIB interface; with NAME the step is for the interface of this name instead. Steps, of which join and router end after 50 s by themselves, dhcp after 75 s:
+DEV is the IPoIB interface; with NAME the step is for the interface of this name instead. These are the steps. join and router end by themselves
+after 50 s, and dhcp after 75 s:
 
     join GROUP, leave GROUP     begin and end a membership
     send GROUP                  send three datagrams to a group, or a broadcast address, a second apart
     rarp                        send a RARP request
-    dhcp, no-dhcp               start and end a DHCP client of this system, which sets no address: dhclient or udhcpc, and on a
-                                device of type 32, which these do not know, systemd-networkd
+    dhcp, no-dhcp               start and end a DHCP client of this system, which sets no address: dhclient or udhcpc, or
+                                systemd-networkd on a device of type 32, which the first two do not support
     unload                      remove ib_ipoib, the kernel's driver
-    router, no-router           route multicasts from and to the interface, as a multicast router does, and end it
+    router, no-router           begin and end to route multicasts from and to the interface, as a multicast router does
 
-A status other than 0 says that the step was not done, 77 that it cannot be done on this system, 78 that it has no interface NAME.
+A status other than 0 means that the step was not done, 77 that it cannot be done on this system, 78 that there is no interface NAME.
 
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
@@ -34,29 +35,29 @@ import time
 
 HOLD = 50
 HOLD_DHCP = 75                              # a client starts slowly on an emulated processor
-STALE = 300                                 # a note of this age is not of a step that is under way
+STALE = 300                                 # seconds; the step of an older note has ended
 
 
 class Unable(Exception):
-    """This system has nothing that could do the step."""
+    """This system has no program that can perform the step."""
 
 
 class NoInterface(Exception):
-    """The suite names an interface that is not there."""
+    """The suite names an interface that does not exist."""
 
 
 class NotUnderWay(Exception):
-    """No process holds the step that is to end."""
+    """No process performs the step that is to end."""
 
 
 def note(dev, what):
-    """The file that names the process of a step; each network namespace has its own."""
+    """Returns the path of the note of a step: a file with the process id. Each network namespace has its own notes."""
     space = os.stat("/proc/self/ns/net").st_ino
     return os.path.join(tempfile.gettempdir(), f"conform-hook-{os.getuid()}-{space}-{dev}-{what}")
 
 
 def remove_stale_notes():
-    """Hooks that were killed have left their notes, in network namespaces that may be gone."""
+    """Removes old notes, which hooks that were killed have left. Their network namespaces may not exist any more."""
     for entry in os.scandir(tempfile.gettempdir()):
         if not entry.name.startswith(f"conform-hook-{os.getuid()}-") or not entry.is_file(follow_symlinks=False):
             continue
@@ -64,11 +65,11 @@ def remove_stale_notes():
             if entry.stat(follow_symlinks=False).st_mtime < time.time() - STALE:
                 os.unlink(entry)
         except FileNotFoundError:
-            pass                            # another hook was faster
+            pass                            # another hook has removed it
 
 
 def began(pid):
-    """When a process began, in clock ticks since the machine started (proc(5), field 22 of stat); None: there is none."""
+    """Returns the start time of a process in clock ticks since the machine started (proc(5), field 22 of stat); None if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return int(f.read().rpartition(")")[2].split()[19])     # the name, field 2, may have blanks and parentheses
@@ -88,7 +89,7 @@ def hold(dev, what, seconds=HOLD):
     finally:
         try:
             with open(name) as f:
-                own = f.read() == text      # not that of a later hook
+                own = f.read() == text      # the note may be that of a later hook
             if own:
                 os.unlink(name)
         except FileNotFoundError:
@@ -96,7 +97,7 @@ def hold(dev, what, seconds=HOLD):
 
 
 def release(dev, what):
-    """End a step that is held; returns its process id. A note may be older than a process that has its process id now."""
+    """Ends a step that hold() performs. Returns its process id. A note may be older than the process that has this id now."""
     try:
         with open(note(dev, what)) as f:
             text = f.read()
@@ -111,7 +112,7 @@ def release(dev, what):
 
 
 def link(dev):
-    """Link type, address and broadcast address of the interface, as "infiniband" and octets."""
+    """Returns link type (such as "infiniband"), address and broadcast address of the interface; the addresses are octets."""
     d = json.loads(subprocess.run(["ip", "-j", "link", "show", "dev", dev], check=True, stdout=subprocess.PIPE).stdout)[0]
     return d["link_type"], *(bytes.fromhex(d[k].replace(":", "")) for k in ("address", "broadcast"))
 
@@ -145,8 +146,8 @@ def send(dev, group):
 
 
 def router(dev):
-    """The kernel routes multicasts of a socket's virtual interfaces as long as the socket is there (linux/mroute.h)."""
-    init, add = 200, 202                    # MRT_INIT, MRT_ADD_VIF, and their like of IPv6
+    """Makes the kernel route multicasts of the interface, which it does as long as this socket is open (linux/mroute.h)."""
+    init, add = 200, 202                    # MRT_INIT, MRT_ADD_VIF; the options for IPv6 have the same numbers
     index = socket.if_nametoindex(dev)
     try:
         s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP)
@@ -165,7 +166,7 @@ def router(dev):
 # --- RARP
 
 def rarp(dev):
-    """A request for the interface's own IP address, by the interface's own hardware type (RFC 903)."""
+    """Sends a request for the interface's own IP address, with the interface's hardware type (RFC 903)."""
     kind, own, everybody = link(dev)
     size, index = len(own), socket.if_nametoindex(dev)
     head = struct.pack("!HHBBH", 32 if kind == "infiniband" else 1, 0x0800, size, 4, 3)
@@ -195,7 +196,7 @@ def udhcpc(dev, program, _):
 
 
 def networkd(dev, program, folder):
-    """Without udevd, networkd waits for nothing if /sys is read-only."""
+    """Starts networkd. Without udevd /sys is made read-only, because networkd then does not wait for udevd."""
     if os.path.isdir("/run/systemd/system"):
         raise Unable("systemd-networkd is this machine's own; let another hook set DHCP=ipv4")
     os.makedirs("/run/systemd/network", exist_ok=True)
@@ -212,7 +213,7 @@ def networkd(dev, program, folder):
 
 
 def dhcp_client(dev, folder):
-    """The commands that start and end a client; None: a signal ends it."""
+    """Returns the commands that start and end a client; the second is None if a signal ends the client."""
     if link(dev)[0] == "infiniband":
         clients = ((networkd, "/lib/systemd/systemd-networkd"),)
     else:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Print the path to an IP address, by libuipoib-path and ctypes:
+"""Prints the path to an IP address, by libuipoib-path and ctypes:
 
     uipoib exec h1 examples/path_get.py 10.4.0.2
 
-The variable LIBUIPOIB_PATH names the library where the linker does not find it.
+The variable LIBUIPOIB_PATH names the library if the dynamic linker does not find it.
 """
 import ctypes
 import ipaddress
@@ -14,7 +14,7 @@ import sys
 
 
 class PathInfo(ctypes.Structure):
-    """struct ipoib_path_info: numbers in network byte order but for the family"""
+    """struct ipoib_path_info. All numbers except the address family are in network byte order."""
 
     class Numbers(ctypes.BigEndianStructure):
         _fields_ = [

@@ -5,10 +5,11 @@
     examples/udp_peer.py --listen 127.0.0.1:6001 --peer 127.0.0.1:5001 \\
         --guid 0x00ace0000000c099 --address 10.4.0.99/24 [--ping 10.4.0.1 --count 3]
 
-It answers the subnet manager, joins the IPoIB broadcast group, answers ARP and ping on its IPv4
-address, and can ping. It is a second implementation, made from the specification, for those who
-make a third. Read from the bottom: peer/wire.py (packets, CRCs), link.py, sma.py, port.py, ipoib.py.
-Exit status: 0 done, 1 a ping or a test failed, 2 usage, 3 cannot listen, 4 not joined in time.
+The program answers the subnet manager, joins the IPoIB broadcast group, answers ARP and ping on its
+IPv4 address, and can ping. It was written from the specification as an example for authors of other
+implementations. Read its files in this order: peer/wire.py (packets, CRCs), link.py, sma.py, port.py,
+ipoib.py. The exit status is 1 if a ping or a test failed, 2 if an argument is wrong, 3 if the program
+cannot listen, 4 if it could not join the group in time, and otherwise 0.
 """
 import argparse
 import ipaddress

@@ -9,7 +9,8 @@ out=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$work" -xzf "$tarball"
-# Files have the time of the commit, and packages take it over, so the same commit gives the same packages.
+# The files of the archive have the time of the commit. The packages get this time, too, so the same commit gives the same
+# packages.
 SOURCE_DATE_EPOCH=$(stat -c %Y "$work"/*/Makefile)
 export SOURCE_DATE_EPOCH
 (cd "$work"/*/ && dpkg-buildpackage -b -us -uc) >"$out/build.log" 2>&1 || {

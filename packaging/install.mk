@@ -4,7 +4,7 @@
 #
 #	make install prefix=/usr libdir=/usr/lib/x86_64-linux-gnu DESTDIR=/tmp/root
 #
-# Programs look for their parts in ../lib/uipoib beside bindir, so $(pkglibdir) follows bindir.
+# Programs look for their parts in ../lib/uipoib beside bindir, so $(pkglibdir) is derived from bindir.
 
 DESTDIR		?=
 PREFIX		?= /usr/local
@@ -17,7 +17,7 @@ datarootdir	?= $(prefix)/share
 mandir		?= $(datarootdir)/man
 sysconfdir	?= $(prefix)/etc
 pkgconfigdir	?= $(libdir)/pkgconfig
-# bash-completion and systemd have no variables in the standards; these are their own.
+# The standards have no variables for bash-completion and systemd, so these are the variables of the two projects.
 completionsdir	?= $(datarootdir)/bash-completion/completions
 systemdsystemunitdir ?= $(exec_prefix)/lib/systemd/system
 pkglibdir	= $(dir $(bindir:/=))lib/uipoib
@@ -26,7 +26,8 @@ INSTALL		?= install
 INSTALL_PROGRAM	?= $(INSTALL) -m 755
 INSTALL_DATA	?= $(INSTALL) -m 644
 
-# Every file that is installed, as TARGET_FOLDER:SOURCE, programs and data apart. The modules are those that `make kmod` has built.
+# Every file that is installed, as TARGET_FOLDER:SOURCE, in separate lists for programs and data. The modules are those that `make kmod` has
+# built.
 installed_programs = $(bindir):$(O)/uipoib $(pkglibdir):$(O)/uipoib-vm-init
 installed_data = \
 	$(pkglibdir):$(O)/libuipoib-umad.so \
@@ -41,7 +42,7 @@ in_folder = $(firstword $(subst :, ,$(1)))
 in_source = $(lastword $(subst :, ,$(1)))
 in_place = $(DESTDIR)$(call in_folder,$(1))/$(notdir $(call in_source,$(1)))
 
-# Files that name folders
+# Files that contain names of folders
 $(O)/libuipoib-path.pc: src/path/libuipoib-path.pc.in
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' $< >$@
@@ -69,13 +70,13 @@ install: all $(O)/completion/uipoib $(installed_made)
 install-strip:
 	$(MAKE) INSTALL_PROGRAM='$(INSTALL_PROGRAM) -s' install
 
-# Removes what `make install` with the same variables installs, and the folders of ours that are empty then
+# Remove the files that `make install` with the same variables installs, and our own folders if they are then empty
 uninstall:
 	$(Q)rm -f $(foreach i,$(installed_programs) $(installed_data),$(call in_place,$(i))) $(DESTDIR)$(libdir)/libuipoib-path.so
 	$(Q)for d in $(DESTDIR)$(pkglibdir)/* $(DESTDIR)$(pkglibdir) $(DESTDIR)$(includedir)/uipoib; do \
 		[ ! -d "$$d" ] || rmdir --ignore-fail-on-non-empty "$$d"; done
 
-# The source of this commit as an archive. The same commit gives the same octets, whoever runs this, since `git archive` sorts the
+# The source of this commit as an archive. The same commit gives the same octets on every machine, because `git archive` sorts the
 # files and takes their time from the commit, and gzip is told to store neither name nor time.
 dist_name = uipoib-$(VERSION)
 dist:
@@ -83,7 +84,8 @@ dist:
 	@mkdir -p $(O)
 	git -c core.autocrlf=false archive --format=tar --prefix=$(dist_name)/ HEAD | gzip -9n >$(O)/$(dist_name).tar.gz
 
-# The Debian packages, in build/deb. dpkg-buildpackage works in an unpacked copy of `make dist`, so what is not committed is not in them.
+# The Debian packages, in build/deb. dpkg-buildpackage works in an unpacked copy of the archive of `make dist`, so changes that are not
+# committed are not in the packages.
 deb: dist
 	@bash tests/deps.sh deb
 	@bash packaging/deb.sh $(O)/$(dist_name).tar.gz $(abspath $(O))/deb

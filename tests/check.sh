@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The tests, as `make check`, `make check-all` and CI run them. Ends with "N passed, N failed, N skipped".
+# Runs the tests for `make check`, `make check-all` and CI. The last line is "N passed, N failed, N skipped".
 #
 #	check.sh [STEP ...]	check: build quick			(the default: no VM, some minutes; quick is system, lint and unit in one)
-#				check-all: slow fuzz		(what check leaves out; slow is system-all, linux, lint-all and build-all in one)
-#				third-party		(not in check-all, but for the scripts marked `all`)
+#				check-all: slow fuzz		(the tests that check leaves out; slow is system-all, linux, lint-all and build-all in one)
+#				third-party		(not in check-all, except for the scripts marked `all`)
 #				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
 #
-# Every step prints TAP lines, which are counted here; whatever a failing test printed is shown. What each program printed is
-# kept in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
-# SYSTEM_JOBS is how many scripts run at a time, SCRIPT_TIMEOUT how many seconds one may take.
+# Every step prints TAP lines, which are counted here; the output of a test that fails is shown. The output of each program is
+# stored in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
+# SYSTEM_JOBS is the number of scripts that run at a time, SCRIPT_TIMEOUT the number of seconds that a script may take.
 set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
@@ -60,7 +60,7 @@ record() {
 	printf '%-50s %4d passed %d failed %d skipped, %d s, %d s of CPU\n' "$name" "$p" "$f" "$s" "$4" "$5"
 }
 
-# one_log NAME LOGFILE CMD...: a step that is a single check
+# one_log NAME LOGFILE CMD...: run CMD as a single check, and print its TAP line
 one_log() {
 	local name=$1 log=$2
 	shift 2
@@ -74,11 +74,11 @@ tap_log() {
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 60 "${TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1
 }
 
-# unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU, because on a busy machine
-# the time on the clock says nothing. Half an hour on the clock ends a test that waits for ever.
+# unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU time, because on a busy machine
+# the time on the clock depends on other programs. A test that waits for ever ends after half an hour on the clock.
 unit_log() { (ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"); }
 
-# one, tap NAME CMD...: run a step (now) and record it; returns the status of CMD
+# one, tap NAME CMD...: run a step and record it; return the status of CMD. Both use now().
 now() {
 	local how=$1 name=$2 start=$SECONDS status before
 	shift 2
@@ -93,8 +93,8 @@ now() {
 one() { now one_log "$@"; }
 tap() { now tap_log "$@"; }
 
-# pool one_log|tap_log|unit_log NAME CMD...: run programs that need no machine to themselves, $pool_size at a time, and
-# record each when it has ended. pool_end waits for all.
+# pool one_log|tap_log|unit_log NAME CMD...: run programs that other programs do not disturb, $pool_size at a time, and
+# record each of them when it has ended. pool_end waits for all.
 pooled=() pool_size=$jobs
 pool() {
 	local how=$1 name=$2 log="$work/pool.${#pooled[@]}"
@@ -137,7 +137,7 @@ end_pool() {
 	done
 	wait
 } 2>/dev/null
-# programs PID: the descendants of a shell of this script that are no shells of this script
+# programs PID: print the descendants of a shell of this script, without those that are shells of this script themselves
 programs() {
 	local c
 	for c in $(cat "/proc/$1/task/$1/children"); do
@@ -210,7 +210,7 @@ unit_tests() {
 	done
 }
 
-# has SCRIPT WORD: the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
+# has SCRIPT WORD: succeeds if the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
 has() { sed -n '1,12s/^[#/]\** check\.sh: *//p' "$1" | grep -qw -- "$2"; }
 
 # scripts check|all long|waits|rest|alone: print the scripts of a command that start in this phase
@@ -288,16 +288,16 @@ run_guests() {
 	run_lanes
 }
 
-# run_lanes: run what is in the queues of these lanes, each in the order of its queue:
-#	idle	compilers and lints, one after another. They run under SCHED_IDLE, so they get only the time that nobody else wants.
-#	unit	unit and simulation tests, when the lane idle has built them, under SCHED_IDLE, too
+# run_lanes: run the programs in the queues of these lanes, each lane in the order of its queue:
+#	idle	compilers and lints, one after another. They run under SCHED_IDLE, so they get only CPU time that no other program needs.
+#	unit	unit and simulation tests, after the lane idle has built them, under SCHED_IDLE, too
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
 #	waits	scripts with virtual machines that wait most of the time, one at a time
-# Virtual machines begin when the lane system is empty. The reason is that the kernel of a machine that gets a fifth of a
-# processor loses the packets of a test by its own time-outs, and that the hooks of the conformance suite run into their time-outs
-# beside virtual machines. When the queue of the lane busy is empty, that lane takes from the queue of the lane waits.
+# Virtual machines begin when the lane system is empty, because the kernel of a virtual machine that gets a fifth of a processor
+# loses packets of a test by its own time-outs, and because the hooks of the conformance suite run into their time-outs while
+# virtual machines run. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
 declare -A queue lane_of
 run_lanes() {
 	local lane
@@ -312,20 +312,20 @@ run_lanes() {
 	done
 	pool_end
 }
-lane_running() { # LANE: print how many of its scripts run
+lane_running() { # LANE: print the number of its scripts that run
 	local p n=0
 	for p in $(jobs -rp); do
 		[ "${lane_of[$p]:-}" != "$1" ] || n=$((n + 1))
 	done
 	echo $n
 }
-queued() { [[ ${queue[$1]:-} = *[![:space:]]* ]]; } # LANE: its queue is not empty
-lane_queue() { # LANE: set $from to the lane from whose queue it takes; fails if that queue is empty
+queued() { [[ ${queue[$1]:-} = *[![:space:]]* ]]; } # LANE: succeeds if its queue is not empty
+lane_queue() { # LANE: set $from to the lane from whose queue LANE takes its next script; fails if that queue is empty
 	from=$1
 	queued "$1" || [ "$1" != busy ] || from=waits
 	queued "$from"
 }
-lane_free() { # LANE: a script can start now
+lane_free() { # LANE: succeeds if a script of the lane can start now
 	local from places=1
 	lane_queue "$1" || return
 	case $1 in
@@ -338,11 +338,11 @@ lane_free() { # LANE: a script can start now
 	esac
 	[ "$(lane_running "$1")" -lt "$places" ]
 }
-unit_built() { # if the tests could not be built, their queue is emptied
+unit_built() { # empty the queue of the unit tests if they could not be built
 	[[ " ${failures[*]} " != *" build-san "* ]] || queue[unit]=
 	queued unit
 }
-lane_start() { # LANE: start the first one of its queue
+lane_start() { # LANE: start the first program of its queue
 	local from next rest
 	lane_queue "$1"
 	read -r -d '' next rest <<<"${queue[$from]}"
@@ -372,7 +372,7 @@ guests() {
 	done
 }
 
-# third_party [WORD]: print the scripts with programs of others; with WORD, those that have it
+# third_party [WORD]: print the scripts with programs of others; with WORD, only scripts that has() finds it in
 third_party() {
 	local t
 	for t in tests/third-party/*.sh; do
@@ -420,7 +420,8 @@ step_volume() {
 	done
 }
 
-# Three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet machine.
+# Run three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet
+# machine.
 step_hostile() {
 	local t
 	say "attacks on the ASan build, ${HOSTILE_SECONDS:=600} s each"
@@ -459,7 +460,7 @@ step_load() {
 
 step_fuzz() {
 	say "fuzz: ${FUZZ_SECONDS:-5} s each"
-	one build-fuzz "${make_fuzz[@]}" || return # after step slow there is nothing left to build
+	one build-fuzz "${make_fuzz[@]}" || return # step slow has built them already, if it ran before
 	for t in build/fuzz/fuzz/fuzz_*; do
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}

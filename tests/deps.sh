@@ -8,16 +8,15 @@
 #	bench	make bench	check-night	make check-night
 #	deb	make deb	third-party	make check-third-party
 #
-# As root, it installs the missing packages. Otherwise it prints the command that would install them, and ends with
-# exit status 3. It knows the package names of Debian 12 and 13. On any other distribution it only prints them, and
-# ends with exit status 3. OS_RELEASE is the file that contains the name of the distribution, by default
-# /etc/os-release.
+# As root, the script installs the missing packages. Otherwise it prints the command that would install them, and ends with
+# exit status 3. It knows the package names of Debian 12 and 13. On any other distribution it only prints these names, and
+# ends with exit status 3. OS_RELEASE is the file that contains the name of the distribution (default: /etc/os-release).
 set -eu
 purpose=${1:-}
 
 os_release=${OS_RELEASE:-/etc/os-release}
 
-# distribution: print "debian 12" or the like, from the file os-release
+# distribution: print name and version of the distribution, such as "debian 12", from the file os-release
 distribution() {
 	ID='' VERSION_ID=''
 	[ ! -r "$os_release" ] || . "$os_release"
@@ -59,7 +58,7 @@ check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash
 # tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" debootstrap podman crun prometheus python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
-# The programs that are tried are not installed here, but in a root file system that debootstrap makes.
+# The programs that tests/third-party tries are not installed on this machine, but in a root file system that debootstrap makes.
 third_party_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" debootstrap)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
 
@@ -107,7 +106,7 @@ if [ "$(id -u)" != 0 ]; then
 	exit 3
 fi
 # These services are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
-# administered otherwise, or answer requests of others, so each is masked before it is installed. Maintainer scripts pass over a
+# administered otherwise, or answer requests of other machines, so each is masked before it is installed. Maintainer scripts pass over a
 # masked unit. An init other than systemd has no masks, so a policy forbids to start the services while packages are installed, unless
 # this machine has a policy of its own.
 declare -A unit=([network-manager]=NetworkManager [frr]=frr [kea-dhcp4-server]=kea-dhcp4-server [kea-dhcp6-server]=kea-dhcp6-server)

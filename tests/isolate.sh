@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # isolate.sh CMD [ARG...]: as root, run CMD in its own network and mount namespaces, with its own /run. The shell
-# replaces itself by the command, so that its pid, signals and exit status are those of the command.
+# executes the command in its own process, so that pid, signals and exit status of the script are those of the command.
 #
 # Sockets, names of instances, /run/netns and ports of 127.0.0.1 then belong to this command alone, so that several
 # system tests can run at the same time. tests/system/lib.sh starts each script by isolate.sh, even if the script was

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernels.sh [SERIES...]: the kernel modules compile and link without a warning (W=1, and sparse where it is installed) for Debian's kernels of
-# each SERIES, 6.1 and 6.12 by default. Headers that are not installed are fetched with `apt-get download` into build/kernels, and are not
-# installed there, because a second installed kernel would be the one that `uipoib vm` boots. One TAP line for each series.
+# kernels.sh [SERIES...]: check that the kernel modules compile and link without a warning (W=1, and sparse if it is installed) for Debian's
+# kernels of each SERIES, by default 6.1 and 6.12. Headers that are not installed are fetched with `apt-get download` into build/kernels. They
+# are not installed, because `uipoib vm` would then boot the other kernel. The script prints one TAP line for each series.
 #
-# KERNELS is the folder in place of build/kernels. make's jobs: JOBS, by default one for each processor.
+# KERNELS is the folder in place of build/kernels. JOBS is the number of jobs of make, by default one for each processor.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 folder=$(realpath -m "${KERNELS:-build/kernels}")
@@ -22,8 +22,8 @@ newest() {
 	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
 }
 
-# fetch RELEASE: get its headers, and the files that build modules with them, into $folder/RELEASE. Their makefiles
-# contain paths in /usr/src, which are changed.
+# fetch RELEASE: get the headers of this release, and the files that build modules with them, into $folder/RELEASE. Their
+# makefiles contain paths in /usr/src, which are changed.
 fetch() {
 	local dir=$folder/$1 new=$folder/$1.new deb
 	[ ! -d "$dir" ] || return 0

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a port has sent, in a capture of `uipoib capture start` or of the key `capture`. Programs in the folders beside import it:
+"""The packets that a port has sent, from a capture of `uipoib capture start` or of the key `capture`. Programs in other folders of
+tests import this file:
 
-    sys.path.insert(0, sys.path[0] + "/..")     # where this file is
+    sys.path.insert(0, sys.path[0] + "/..")     # the folder of this file
     from sent import packets, sent
 """
 import os
@@ -24,7 +25,7 @@ def packets(path):
 
 
 def opcode(raw):
-    """The octet behind LRH and GRH: 0x64 is UD, SEND only."""
+    """Returns the opcode, which is the octet after LRH and GRH. 0x64 means UD, SEND only."""
     return raw[48 if raw[1] & 3 == 3 else 8]
 
 

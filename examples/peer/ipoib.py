@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IPoIB, datagram mode (RFC 4391), with ARP and ping and nothing else of IPv4."""
+"""IPoIB in datagram mode (RFC 4391). Of IPv4 it has only ARP and ping."""
 import collections
 import ipaddress
 import random
@@ -25,7 +25,7 @@ class Ipoib:
         self.group, self.active, self.neighbours, self.on_reply = None, 0, {}, None
 
     def port_changed(self, active):
-        """What the SM said last may be wrong now: join again, resolve again."""
+        """Join again and resolve all neighbours again, because the SM may have changed groups and LIDs."""
         self.neighbours.clear()
         self.group = None
         self.active += 1                                # answers to earlier requests no longer count
@@ -33,7 +33,7 @@ class Ipoib:
             self.join(self.active)
 
     def join(self, active, delay=1):
-        """§5: FullMember of the broadcast group, whose parameters are the link's."""
+        """Join the broadcast group as FullMember. Its parameters are those of the link (RFC 4391 §5)."""
         def joined(status, r):
             if active != self.active:
                 return
@@ -84,7 +84,7 @@ class Ipoib:
         self.hca.send(Packet(0, sl, dlid, 0, grh, self.own_pkey(), qpn, self.group[0], self.hca.qpn,
                              pack(">HH", kind, 0) + data))
 
-    # §9.1: hardware type 32, addresses of 20 octets: flags, QPN, GID
+    # RFC 4391 §9.1: hardware type 32, and addresses of 20 octets, which consist of flags, QPN and GID
 
     def arp(self, operation, address, target):
         own = pack(">I", self.hca.qpn) + self.hca.gid
@@ -112,7 +112,7 @@ class Ipoib:
             if len(self.neighbours) >= 1024:
                 raise Drop("neighbours")
             self.neighbours[ip] = Neighbour()
-            self.hca.timers.enter(60, 0, self.neighbours.pop, (ip, None))    # forgotten after a minute, because LIDs and QPNs change
+            self.hca.timers.enter(60, 0, self.neighbours.pop, (ip, None))    # removed after a minute, because LIDs and QPNs change
         return self.neighbours[ip]
 
     def send_to(self, ip, kind, data):
@@ -126,7 +126,7 @@ class Ipoib:
             self.resolve(ip, n)
 
     def resolve(self, ip, n):
-        """IP to GID and QPN by ARP, GID to LID and SL by PathRecord; then what was held goes."""
+        """Resolve IP to GID and QPN by ARP, then GID to LID and SL by a PathRecord, and then send the packets that were held back."""
         if n.path or n.busy:
             return
         n.busy = True
@@ -139,7 +139,7 @@ class Ipoib:
 
     def ask_arp(self, ip, n, tries):
         if n.gid or self.neighbours.get(ip) is not n:
-            return                                      # it was answered, or a new request replaced it
+            return                                      # the request was answered, or a new one has replaced it
         if tries == 0:
             n.busy = False
             n.held.clear()
@@ -150,7 +150,7 @@ class Ipoib:
 
     def resolved(self, n, gid, status, r):
         if n.gid != gid:
-            return                                      # it has another LID by now
+            return                                      # the neighbour has another address by now
         n.busy = False
         if status == 0 and self.group:
             n.path = unpack_from(">H", r, 40)[0], r[53] & 15
@@ -160,7 +160,7 @@ class Ipoib:
 
     def receive_ip(self, data):
         if len(data) < 28 or data[0] != 0x45 or checksum(data[:20]):
-            raise Drop("ip")                            # options are not for us
+            raise Drop("ip")                            # this program does not support options
         length, fragment, protocol, source, target = unpack_from(">2xH2xH1xB2x4s4s", data)
         icmp = data[20:length]
         if target != self.address.ip.packed or protocol != 1 or fragment & 0x3FFF:
@@ -191,7 +191,7 @@ def checksum(data):
 
 
 class Pinger:
-    """--ping: COUNT echo requests when the group is joined."""
+    """For --ping: sends COUNT echo requests when the group is joined."""
 
     def __init__(self, hca, target, count, interval, patience):
         self.hca, self.target, self.count, self.interval = hca, target, count, interval

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A link over UDP: doc/udp-link.md. One datagram is one packet, an empty one a keepalive."""
+"""A link over UDP (doc/udp-link.md). One datagram is one packet, and an empty datagram is a keepalive."""
 import collections
 import sched
 import time
@@ -16,13 +16,13 @@ class Timers(sched.scheduler):
         super().__init__(time.monotonic)
 
     def stop(self, event):
-        """Unless it is over."""
+        """Cancel the event unless it has happened."""
         if event and event in self.queue:
             self.cancel(event)
 
 
 class Link:
-    """Silent (and deaf), polling (speaks, has not heard) or up. One datagram is one packet."""
+    """The link is silent (it sends and receives nothing), polling (it sends, and has received nothing yet) or up."""
     SILENCE, TIMEOUT, KEEPALIVE = 4.0, 3.0, 1.0
 
     def __init__(self, timers, sock, peer, count, changed):
@@ -39,7 +39,7 @@ class Link:
             self.changed(state == "up")
 
     def go_silent(self, seconds=SILENCE):
-        """At start, told Down or Polling, or lost: the other end must see the link drop, too."""
+        """Send nothing for some time, so that the other end sees the link drop, too: at the start, after a Set to Down or Polling, after a loss."""
         self.timers.stop(self.silence)
         self.timers.stop(self.watch)
         for queue in self.queues:
@@ -54,14 +54,14 @@ class Link:
         self.keepalive()
 
     def keepalive(self):
-        """Every second, until a silence, which is longer."""
+        """Send a keepalive every second, unless the link is silent."""
         if self.state != "silent":
             if self.peer:
                 self.transmit(b"")
             self.timers.enter(self.KEEPALIVE, 0, self.keepalive)
 
     def listen(self):
-        """Up while something was heard in the last three seconds."""
+        """Go silent if no valid datagram has arrived in the last three seconds."""
         left = self.heard + self.TIMEOUT - time.monotonic()
         if left > 0:
             self.watch = self.timers.enter(left, 0, self.listen)
@@ -89,7 +89,7 @@ class Link:
         return True
 
     def receive(self):
-        """The packets that have arrived."""
+        """Yield the packets that have arrived."""
         for _ in range(64):             # a bound, because timers must run, too
             try:
                 data, sender = self.sock.recvfrom(65536)
@@ -102,7 +102,7 @@ class Link:
                 self.count[f"link-{drop}"] += 1
 
     def take(self, data, sender):
-        """True: a packet. Only what is valid counts as heard, and makes a sender the peer."""
+        """Tell whether the datagram is a packet. Only a valid datagram keeps the link up and makes its sender the peer."""
         if self.state == "silent":
             raise Drop("silent")
         if self.peer and sender[:2] != self.peer[:2]:

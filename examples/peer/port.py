@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The port: what it checks, QP0, QP1 and one UD QP. IBTA volume 1, 9.6, 13.5, 14.2.2, 15.2."""
+"""The port with its checks, QP0, QP1 and one UD QP (IBTA volume 1, 9.6, 13.5, 14.2.2, 15.2)."""
 import collections
 import itertools
 import random
@@ -33,7 +33,7 @@ class Hca:
             self.ipoib.port_changed(False)
 
     def send(self, p):
-        """VL by SL, own LID; VL15 passes in any state but Down, the rest when Active."""
+        """Send a packet with the VL of its SL and the port's LID. VL15 may be sent in any state but Down, other VLs only in Active."""
         if p.vl != 15:
             p = p._replace(vl=self.sma.vl(p.sl), slid=self.sma.lid)
             if self.sma.state != ACTIVE or p.vl == 15:
@@ -83,21 +83,21 @@ class Hca:
                 raise Drop("response")
             if 0 < pointer == hops < 64 and dr_dlid == LID_PERMISSIVE:
                 mad[192 + hops] = 1                     # ReturnPath leads by our only port
-                dlid = slid = LID_PERMISSIVE            # the hop pointer goes up by one here, and down again for the answer
+                dlid = slid = LID_PERMISSIVE            # the hop pointer stays: it grows by one here, and shrinks by one for the answer
             elif pointer != hops + 1 or dr_dlid == LID_PERMISSIVE:
-                raise Drop("route")                     # else: the last part is by LID, both ways
+                raise Drop("route")                     # otherwise the last part of the route is by LID, also for the answer
         if p.dlid != LID_PERMISSIVE if slid == LID_PERMISSIVE else not self.is_own(p.dlid):
             raise Drop("dlid")
         asked, old = bytes(mad), (self.sma.lid, self.sma.sm_lid, self.sma.state)
         self.sma.answer(mad)
         if directed:
-            mad[4] |= 0x80                              # direction bit: a returning SMP
+            mad[4] |= 0x80                              # the direction bit marks a returning SMP
         self.send(Packet(15, 0, dlid, slid, None, 0xFFFF, 0, 0, 0, bytes(mad)))
         if asked[3] == SET and asked[16:18] == b"\0\x15" and not mad[5]:
             self.port_set(asked[64:128], old)
 
     def port_set(self, wanted, old):
-        """After the answer: what a Set(PortInfo) that was taken means to others."""
+        """Do what must follow a Set(PortInfo), after its answer was sent."""
         reregister, self.sma.info[51] = self.sma.info[51] & 0x80, self.sma.info[51] & 0x7F
         if wanted[32] & 15 == DOWN or wanted[33] >> 4:
             self.link.flush()                           # send the answer first
@@ -123,7 +123,7 @@ class Hca:
 
 
 class SaClient:
-    """Get and Set of one record at the subnet administrator (15.2); a try a second."""
+    """Sends Get and Set of one record to the subnet administrator (15.2), and repeats a request each second."""
 
     def __init__(self, hca):
         self.hca, self.open = hca, {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be tested without a link: CRCs against their definition, packets, the SMA. Prints TAP."""
+"""Tests without a link: CRCs are compared with their definition, and packets and the SMA are tested. Prints TAP."""
 import random
 from struct import pack, unpack_from
 
@@ -14,7 +14,7 @@ SAMPLE_CRCS = bytes.fromhex("9625b75a45fa")
 
 
 def bitwise(data, bits, polynomial):
-    """As 7.8.1 draws it: a shift register, fed in the order of the wire (low bit first)."""
+    """Computes a CRC by the shift register of IBTA 7.8.1, which takes the bits in the order of the wire (low bit first)."""
     top, ones = 1 << bits - 1, (1 << bits) - 1
     register = ones
     for octet in data:
@@ -26,7 +26,7 @@ def bitwise(data, bits, polynomial):
 
 
 def bitwise_crcs(packet):
-    """ICRC and VCRC of LRH .. pad."""
+    """Returns ICRC and VCRC of a packet, given from LRH to pad."""
     first = bitwise(masked(packet), 32, 0x04C11DB7)
     return first + bitwise(bytes(packet) + first, 16, 0x100B)
 
@@ -84,7 +84,7 @@ def test_pkeys():
 
 
 def smp(a, method, attribute, modifier=0, data=b"", key=0):
-    """Status and data of the answer."""
+    """Returns the status and the data of the SMA's answer to a request."""
     mad = bytearray(pack(">BBBBHHQHHIQ", 1, 1, 1, method, 0, 0, 1, attribute, 0, modifier, key))
     mad = mad.ljust(64, b"\0") + bytearray(data.ljust(192, b"\0"))
     a.answer(mad)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the subnet manager reads and writes. IBTA volume 1, 14.2.5: attributes are octets here."""
+"""The subnet management agent, with the attributes that the subnet manager reads and writes (IBTA volume 1, 14.2.5)."""
 from struct import pack, unpack, unpack_from
 
 from peer.link import say
@@ -13,7 +13,7 @@ BAD_METHOD, BAD_ATTRIBUTE, BAD_VALUE = 0x08, 0x0C, 0x1C
 
 
 class Sma:
-    """The SM's view of the port. Attributes are the octets of the SMP (14.2.5)."""
+    """The attributes of the port, as octets in the layout of the SMP (14.2.5)."""
 
     def __init__(self, timers, guid, description):
         self.timers, self.lease = timers, None
@@ -57,7 +57,7 @@ class Sma:
         return self.sl2vl[sl // 2] >> (0 if sl & 1 else 4) & 15
 
     def answer(self, mad):
-        """The response in place; Drop where there is none."""
+        """Turns the request into its response, in place. Raises Drop if there is no response."""
         method, attribute, modifier = mad[3], *unpack_from(">HxxI", mad, 16)
         get, put = self.attributes.get(attribute, (None, None))
         self.check_mkey(method, mad[24:32])
@@ -74,11 +74,11 @@ class Sma:
             except ValueError:
                 status = BAD_VALUE
         if attribute == 0x15 and self.info[34] >> 6 == 1 and mad[24:32] != self.info[0:8]:
-            mad[64:72] = bytes(8)                       # the M_Key is not shown to everybody
+            mad[64:72] = bytes(8)                       # requests without the M_Key do not get it
         mad[3], mad[4:6] = GET | RESPONSE, pack(">H", status)
 
     def check_mkey(self, method, key):
-        """14.2.4: no answer to a wrong key; the lease ends the protection of a lost SM."""
+        """Checks the M_Key (14.2.4). A wrong key gets no answer. When the SM is lost, the lease ends the protection."""
         if not any(self.info[0:8]) or key == self.info[0:8]:
             self.timers.stop(self.lease)
             self.lease = None
@@ -101,7 +101,7 @@ class Sma:
         return data
 
     def get_port_info(self, modifier):
-        if modifier & 0x7FFFFFFF > 1:                   # bit 31 says that the SM knows extended speeds
+        if modifier & 0x7FFFFFFF > 1:                   # bit 31 means that the SM supports extended speeds
             raise ValueError
         return bytes(self.info)
 
@@ -121,7 +121,7 @@ class Sma:
         i[36] = (mtu or i[36] >> 4) << 4 | d[36] & 15
         i[38] = d[38]
         i[43] = (d[43] >> 4 or i[43] >> 4) << 4
-        i[44:50] = d[44:50]                             # violations
+        i[44:50] = d[44:50]                             # counters of violations
         i[51], i[53] = d[51], d[53]                     # the answer echoes ClientReregister; Hca clears it afterwards
         if state in (ARMED, ACTIVE):
             self.set_state(state)

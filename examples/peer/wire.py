@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets, from LRH to VCRC, and their CRCs. IBTA volume 1, chapters 7 and 9."""
+"""Packets from LRH to VCRC, and their CRCs (IBTA volume 1, chapters 7 and 9)."""
 import collections
 from struct import pack, unpack_from
 
@@ -8,7 +8,7 @@ QPN_MULTICAST, QP1_QKEY = 0xFFFFFF, 0x80010000
 
 
 class Drop(Exception):
-    """A packet ends here; the argument is the reason, under which it is counted."""
+    """Raised to drop a packet. The argument is the reason under which the drop is counted."""
 
 
 # --- CRCs (IBTA volume 1, 7.8)
@@ -31,15 +31,15 @@ def crc(table, ones, data):
 
 
 def masked(packet):
-    """LRH .. pad as the ICRC sees them: what switches and routers may change is all ones."""
+    """Returns the octets from LRH to pad for the ICRC, with ones in place of the fields that switches and routers may change."""
     p = bytearray(packet)
     bth = 8
-    if p[1] & 3 == 3:                                   # with a GRH: all of the LRH, TClass,
-        p[0:8], p[9:12], p[15] = b"\xff" * 8, b"\xff" * 3, 0xFF     # FlowLabel, HopLmt
+    if p[1] & 3 == 3:                                   # with a GRH these are all of the LRH, TClass,
+        p[0:8], p[9:12], p[15] = b"\xff" * 8, b"\xff" * 3, 0xFF     # FlowLabel and HopLmt
         p[8] |= 0x0F
         bth = 48
     else:
-        p[0] |= 0xF0                                    # without a GRH: the VL
+        p[0] |= 0xF0                                    # without a GRH only the VL
     p[bth + 4] = 0xFF                                   # BTH.Resv8a
     return p
 
@@ -74,7 +74,7 @@ def encode(p, psn=0):
 
 
 def check_link(data):
-    """What the receiving end of a link checks of any packet."""
+    """Makes the checks of the receiving end of a link."""
     if not 14 <= len(data) <= 4222:
         raise Drop("length")
     if data[0] & 15:
@@ -86,7 +86,7 @@ def check_link(data):
 
 
 def decode(data):
-    """What an end port checks, and the packet's fields."""
+    """Makes the checks of an end port, and returns the fields of the packet."""
     lnh, grh, at = data[1] & 3, None, 8
     if lnh not in (2, 3) or len(data) < (34 if lnh == 2 else 74):
         raise Drop("transport")
@@ -108,5 +108,5 @@ def decode(data):
 
 
 def pkey_match(a, b):
-    """10.9.3: the same partition, and not two limited members."""
+    """Tells whether two P_Keys match (10.9.3): they are of the same partition, and not both of limited members."""
     return (a ^ b) & 0x7FFF == 0 and a & 0x7FFF != 0 and (a | b) & 0x8000 != 0

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-A small program to be tested: rtnetlink with interfaces of IP over InfiniBand.
+A small program that test.sh tests. It uses rtnetlink with interfaces of IP over InfiniBand.
 
-    ipoib_link.py show IF               type, address, kind, P_Key
-    ipoib_link.py add PARENT NAME PKEY  a child interface, as `ip link add link PARENT name NAME type ipoib pkey PKEY`
+    ipoib_link.py show IF               print type, address, kind and P_Key
+    ipoib_link.py add PARENT NAME PKEY  add a child interface, as `ip link add link PARENT name NAME type ipoib pkey PKEY` does
 """
 import os
 import socket
@@ -31,7 +31,7 @@ def attrs(data):
 
 
 def ask(kind, flags, ifindex, body):
-    """One request, one answer: its ifinfomsg and attributes, or nothing if it is an acknowledgement."""
+    """Sends a request. Returns ifinfomsg and attributes of the answer, or None if the answer is an acknowledgement."""
     payload = struct.pack("=BxHiII", socket.AF_UNSPEC, 0, ifindex, 0, 0) + body
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as s:
         s.send(struct.pack("=IHHII", 16 + len(payload), kind, flags | NLM_F_REQUEST, 1, 0) + payload)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Three cables of one machine, with a stock kernel: ib0 and ib1 lead to two switches of fabric A and are a bond, ib2 leads to
-# fabric B and is a second rail. Calls itself in a VM; what follows the name of the script is run there at the end, with the bond up.
+# One machine with a stock kernel has three cables. ib0 and ib1 lead to two switches of fabric A and form a bond, and ib2 leads
+# to fabric B as a second rail. The script runs itself in a VM. If a command follows its name, it runs this command in the VM at
+# the end, with the bond up.
 #
-#	sh examples/vm/rails.sh				exit status 0 if all is well
-#	sh examples/vm/rails.sh bash			a shell to look around
+#	sh examples/vm/rails.sh				the exit status is 0 if the bond and the rail work
+#	sh examples/vm/rails.sh bash			gives a shell in the VM
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then
@@ -13,7 +14,8 @@ if [ ! -e /sys/class/net/ib0 ]; then
 		--port fabric:B/Switch1/2 --address ib2=10.5.0.100/16 -- sh ./rails.sh "$@"
 fi
 
-# IPoIB's addresses belong to the ports, so the bond has the address of its active member (fail_over_mac). A member is down when it enters.
+# IPoIB's addresses belong to the ports, so the bond has the address of its active member (fail_over_mac). A member must be down when it
+# becomes part of the bond.
 ip link add bond0 type bond mode active-backup miimon 100 fail_over_mac active
 for member in ib0 ib1; do
 	ip link set "$member" down
@@ -23,7 +25,7 @@ ip link set bond0 up
 ip addr add 10.4.0.100/16 dev bond0
 echo ib0 >/sys/class/net/bond0/bonding/primary
 
-reaches() { # IF ADDRESS: within half a minute, because the members join their groups again
+reaches() { # IF ADDRESS: waits up to half a minute for an answer, because the members join their groups again
 	for i in $(seq 30); do
 		! ping -q -c 1 -W 1 -I "$1" "$2" >/dev/null 2>&1 || { echo "ok: $2 is reached over $1"; return; }
 	done

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests ipoib_link.py, a netlink program, with a stock kernel's own ib0: calls itself in a VM.
-# Exit status 0 if all is well; `uipoib vm` passes it on.
+# Tests ipoib_link.py, a netlink program, with a stock kernel's own ib0. The script runs itself in a VM. The exit status
+# is 0 if the test passes; `uipoib vm` passes it on.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then
@@ -21,7 +21,7 @@ echo "ok: h1 is reached"
 $link add ib0 ib0.8001 0x8001
 ip addr add 10.5.0.100/24 dev ib0.8001
 ip link set ib0.8001 up
-for i in $(seq 300); do # it joins its broadcast group
+for i in $(seq 300); do # wait until the interface has joined its broadcast group
 	[ "$(cat /sys/class/net/ib0.8001/carrier)" = 0 ] || break
 	sleep 0.1
 done

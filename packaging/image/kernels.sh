@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree DIR, and install its headers,
-# with which `make kmod` builds. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run as root in a system that is
-# thrown away, as the build stage of Containerfile is.
+# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree DIR, and install its
+# headers, with which `make kmod` builds. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run the script as
+# root in a system that is not needed afterwards, such as the build stage of Containerfile.
 set -eu
 tree=$1
 shift
@@ -17,7 +17,7 @@ for name; do
 	apt-get install -y --no-install-recommends "linux-headers-$release"
 	got=$(mktemp -d)
 	(cd "$got" && apt-get download "linux-image-$release" && dpkg-deb -x ./*.deb tree)
-	modules=$got/tree/lib/modules/$release # since Debian 13 below /usr
+	modules=$got/tree/lib/modules/$release # since Debian 13 they are below /usr
 	[ -d "$modules" ] || modules=$got/tree/usr/lib/modules/$release
 	for d in $unneeded; do
 		rm -rf "$modules/kernel/$d"

@@ -46,7 +46,7 @@ static inline void ef_check(bool ok)
 		abort();
 }
 
-/* Octets of the link header */
+/* Return the length of the link header. */
 static inline size_t ef_head(void)
 {
 	return ef.shape == ETH_SHAPE_INFINIBAND ? 44 : 14;
@@ -201,7 +201,7 @@ static inline enum eth_shape ef_shape(uint8_t first)
 	return first & 0x20 ? ETH_SHAPE_INFINIBAND : ETH_SHAPE_ETHERNET;
 }
 
-/* @down: leave the device down */
+/* Make the interface, with the link up. @down: leave the device down */
 static inline void ef_begin(const struct ipoib_profile *profile, enum eth_shape shape, bool down)
 {
 	struct eth_if_cfg cfg = {

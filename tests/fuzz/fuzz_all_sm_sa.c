@@ -214,7 +214,7 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/* A GetMulti request has an RMPP header; this one is a message of a single segment. */
+	/* A GetMulti request has an RMPP header, here that of a message of a single segment. */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));

@@ -10,8 +10,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * The first octet of the input chooses the address family and the interface index, the second one
- * how the text is cut into pieces. The groups that are found must not depend on the cut.
+ * The first octet of the input chooses the address family and the interface index. The second one
+ * chooses the size of the pieces into which the text is cut. The groups that are found must not
+ * depend on this size.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -19,7 +19,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Decode @h again after it was encoded: the result must be the same header. */
+/* Check that @h is the same header after it was encoded and decoded again. */
 static void hdr_again(const struct ib_ud_hdr *h, int hlen)
 {
 	uint8_t a[68], b[68];

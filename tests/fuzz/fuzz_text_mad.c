@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every decoder of management formats, and print_mad(). A decoded MAD is encoded and decoded again:
- * the result must be the same MAD, and a second round must change nothing.
+ * Input for every decoder of management formats, and for print_mad(). A decoded MAD is encoded and
+ * decoded again. The result must be the same MAD, and a second round must change nothing.
  */
 
 #include <stdlib.h>

@@ -63,7 +63,7 @@ static void check(const struct udp_link *l)
 	assert(l->stats.ups - l->stats.downs == carrier_up);
 }
 
-/* Deliver one datagram. Returns how many octets of @data were used. */
+/* Deliver one datagram. Returns the number of octets of @data that were used. */
 static size_t datagram(struct udp_link *l, uint8_t who, const uint8_t *data, size_t size, ns_t now)
 {
 	struct ip_endpoint from = somebody(who);

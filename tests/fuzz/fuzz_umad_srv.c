@@ -6,10 +6,10 @@
 #include "wire/sa.h"
 
 /*
- * Four programs use the umad server of a CA with two ports. A step of the input: event and program
- * (1 octet), number of octets that follow (2), these octets, from which a message of the program is
- * made. Packets that the CA sends are delivered to it again, so that requests are answered, also by
- * the other programs.
+ * Four programs use the umad server of a CA with two ports. A step of the input consists of the
+ * event and the program (1 octet), the number of the octets that follow (2), and these octets, from
+ * which a message of the program is made. Packets that the CA sends are delivered to it again, so
+ * that requests are answered, also by the other programs.
  */
 
 #define CONNS 4

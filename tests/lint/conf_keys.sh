@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Each key of the configuration's tables (src/conf/conf_*.c) has an entry in man/uipoib.conf.5 and a case in the unit
-# test of the parser.
+# Check that each key of the configuration's tables (src/conf/conf_*.c) has an entry in man/uipoib.conf.5 and a case in the
+# unit test of the parser.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0 n=0
 for key in $(sed -n '/^static const struct conf_key keys/,/^};/s/^\t{ "\([^"]*\)".*/\1/p' src/conf/conf_*.c | sort -u); do

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# conformance.sh: every function that CONFORMANCE.md names exists, and every test that it names is run: a case in a
-# table that cmocka gets, or a line that a script prints with `check`.
+# conformance.sh: check that every function that CONFORMANCE.md names exists, and that every test that it names is run. Such a
+# test is a case in a table that cmocka gets, or a line that a script prints with `check`.
 #
-# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS: every test of the steps of
+# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS, check that every test of the steps of
 # this run has run and passed, according to its TAP line.
 #
-# A row:  | R46 | statement | `src/wire/ipoib_hdr.c:ipoib_lladdr_encode` | `tests/unit/test_x.c:test_case` |
-# Several entries are separated by blanks. A script's test is its TAP line as printed:  `tests/system/file.sh:it renews`
+# A row looks like this:  | R46 | statement | `src/wire/ipoib_hdr.c:ipoib_lladdr_encode` | `tests/unit/test_x.c:test_case` |
+# Several entries are separated by blanks. The test of a script is its TAP line:  `tests/system/file.sh:it renews`
 set -u
 cd "$(dirname "$0")/../.."
 logs=${1:-} fail=0 rows=0 proved=0 absent=0
@@ -17,9 +17,9 @@ bad() {
 	fail=1
 }
 
-# --- without LOGS: the tests as they are written
+# --- without LOGS: search the sources for the tests
 
-# cases: "FILE:CASE" of every entry of a table of cmocka's
+# cases: print "FILE:CASE" for every entry of a table that cmocka gets
 cases() {
 	awk 'FNR == 1 { inside = 0 }
 		/struct CMUnitTest .*\[\] = \{/ { inside = 1 }
@@ -40,8 +40,8 @@ cases() {
 declare -A is_case=()
 while read -r c; do is_case[$c]=1; done < <(cases)
 
-# prints LINE FILE...: one of the scripts has a check that prints this line; a shell variable in the check matches any
-# text
+# prints LINE FILE...: succeeds if one of the scripts has a check that prints this line. A shell variable in the check matches
+# any text
 prints() {
 	local line=$1
 	shift
@@ -63,9 +63,9 @@ written() { # ID FILE NAME
 	esac
 }
 
-# --- with LOGS: the tests as they ran
+# --- with LOGS: search the logs for the tests
 
-# step_of FILE: the step of check.sh that runs it
+# step_of FILE: print the step of check.sh that runs the test
 step_of() {
 	case $1 in
 	*.c) echo unit ;;
@@ -79,7 +79,7 @@ ran() { # ID FILE NAME
 	grep -qxF "$(step_of "$2")" "$logs/steps" || { absent=$((absent + 1)); return; }
 	case $2 in
 	*/test_*.c) log=${log/%.c.log/.log} ;;
-	*.c) log="$logs/unit/*.log" ;; # shared cases, which several programs run
+	*.c) log="$logs/unit/*.log" ;; # a file of shared cases, which several programs run
 	esac
 	# shellcheck disable=SC2086
 	if sed -nE 's/^ok ([0-9]+ )?- //p' $log 2>/dev/null | grep -qxF -- "$3"; then
@@ -113,7 +113,7 @@ done <CONFORMANCE.md
 [ "$rows" -gt 0 ] || bad - "no rows"
 [ -z "$logs" ] || echo "$proved tests ran, $absent are of other steps"
 
-# Every function test_* is in a table of cmocka's, since main() may have forgotten one.
+# Check that every function test_* is in a table that cmocka gets, because it may be missing in main().
 [ -n "$logs" ] || while IFS=: read -r file name; do
 	[ -n "${is_case["$file:$name"]:-}" ] || { echo "$file: $name is never run"; fail=1; }
 done < <(grep -oHE '^static void test_[A-Za-z0-9_]*\(void \*\*' tests/unit/test_*.c tests/sim/test_*.c | sed -E 's/static void (test_[A-Za-z0-9_]*).*/\1/')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every file to which a page links, or which it names in `code`, exists, and the picture is up to date with its
-# source.
+# Check that every file to which a page links, or which it names in `code`, exists, and that the picture is up to date with
+# its source.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -15,8 +15,8 @@ for page in $(git ls-files '*.md'); do
 		case $link in *://* | '') continue ;; esac
 		[ -e "$dir/$link" ] || bad "$page" "links to $link, which is not there"
 	done
-	# Names like `src/eth/tx.c`, `tests/unit/x.c:test_y`, and `eth/tx.c`, which is short for the first; words in
-	# capitals match any name
+	# A name is one like `src/eth/tx.c`, `tests/unit/x.c:test_y`, or `eth/tx.c`, which is short for the first. A name with
+	# a word in capitals is a pattern, and is not checked.
 	for file in $(grep -o '`[a-z_]*/[A-Za-z0-9_/.-]*\.\([ch]\|sh\|py\|md\)[:`]' "$page" | tr -d '`:'); do
 		[[ $file =~ [A-Z]{4} ]] || [ -e "$file" ] || [ -e "src/$file" ] || [ -e "$dir/$file" ] || bad "$page" "names $file, which is not there"
 	done

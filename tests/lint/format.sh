@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All C files are formatted as clang-format formats them. Debian 12 has version 14 and Debian 13 version 19, and the
-# code is written so that both agree; where both are installed, both are run.
+# Check that all C files have the format that clang-format gives them. Debian 12 has version 14 and Debian 13 version 19, and
+# the code is written so that both agree. If both are installed, both are run.
 set -u
 cd "$(dirname "$0")/../.."
 failed=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# headers.sh [all]: each header compiles alone, with gcc; "all": with clang too
+# headers.sh [all]: check that each header compiles alone, with gcc; with "all", also with clang
 set -u
 cd "$(dirname "$0")/../.."
 fail=0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check src/layers: no room may use a room above it, #include lines and archives use only rooms that the file allows,
-# and the table in ARCHITECTURE.md is the same.
+# Check that no room of src/layers uses a room above it, that #include lines and archives use only rooms that src/layers
+# allows, and that the table in ARCHITECTURE.md is that of src/layers.
 #
 #	layers.sh		check
 #	layers.sh closure	print each room with all rooms with which it is linked, for the Makefile
@@ -80,7 +80,7 @@ allowed() {	# room, file, include
 	return 1
 }
 
-# One process reads all files, because several for each file took 19 s of CPU.
+# One process reads all files, because several processes for each file took 19 s of CPU time.
 while read -r f nth inc; do
 	room=${f#src/}
 	room=${room%%/*}
@@ -110,7 +110,7 @@ for d in src/*/; do
 done
 for f in $(awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }' src/*/*.[ch]); do bad "$f" "has no SPDX line"; done
 
-# A folder above 6000 lines is too large to understand as one and must be split.
+# A folder with more than 6000 lines is too large to be understood as one unit, and must be split.
 for r in "${rooms[@]}"; do
 	lines=$(cat "src/$r"/*.[ch] | wc -l)
 	[ "$lines" -le 6000 ] || bad "src/$r" "$lines lines, expected at most 6000"

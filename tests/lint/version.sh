@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The version of the program (UIPOIB_VERSION in src/cli/cli.h) equals the versions of the Debian
-# packages and of the kernel modules' DKMS package, and CHANGELOG.md has an entry for it.
+# Check that the version of the program (UIPOIB_VERSION in src/cli/cli.h) equals the versions of the Debian packages and of
+# the kernel modules' DKMS package, and that CHANGELOG.md has an entry for it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 version=$(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"$/\1/p' src/cli/cli.h)
 failed=0
 
-# same WHERE VALUE
+# same WHERE VALUE: check that the version at the place WHERE is that of the program
 same() {
 	[ "$2" = "$version" ] && return
 	echo "$1 has '$2', src/cli/cli.h has '$version'"

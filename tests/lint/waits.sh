@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A wait of the scripts in tests must look anew each time. In `eventually 5 equal 0 "$(count)"` and `eventually 5 grep -q x <(show)` the shell
-# runs count and show once, before the wait begins. Put the comparison into a function.
+# Check that each wait of the scripts in tests reads its values again in each attempt. In `eventually 5 equal 0 "$(count)"` and
+# `eventually 5 grep -q x <(show)` the shell runs count and show only once, before the wait begins. Such a comparison must be in a
+# function.
 set -u
 cd "$(dirname "$0")/../.."
 # shellcheck disable=SC2016

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Do the unit tests and simulations notice when a line of the code is wrong?
+"""Measures how many wrong lines of code the unit tests and simulations notice.
 
     mutants.py [--count 60] [--seed SEED] [--least 90] [--jobs N] [--rooms wire,mad,...] [--one-seed] [--list]
 
-Changes one line of src/ROOM/*.c at a time (another comparison, another constant, a statement that is gone, ...), builds what
-links it with ASan and UBSan, and runs tests until one fails. The lines are drawn with SEED, the hash of the last commit unless
-given, so that a run can be repeated. A change that does not compile is drawn again. A change counts as equivalent only if the
-object code (gcc -O2) is the same, and is drawn again too.
+A mutant is the code with a change of one line of src/ROOM/*.c (another comparison, another constant, a removed statement, ...).
+The program builds the tests that link this line with ASan and UBSan, and runs them until one fails. The lines are drawn with
+SEED, by default the hash of the last commit, so that a run can be repeated. If a change does not compile, or is equivalent,
+another change is drawn. A change is equivalent only if the object code (gcc -O2) is the same.
 
-Three passes: the mutants are drawn and compiled; all tests run once on the unchanged code, with coverage counters in the files
-that have a mutant; then each mutant is linked with the tests that run its line, and with no others, because no other test
+There are three passes. First the mutants are drawn and compiled. Then all tests run once on the unchanged code, with coverage
+counters in the files that have a mutant. Last, each mutant is linked with the tests that run its line, because no other test
 can notice it. The tests of the room come first.
 
-Prints one TAP line, and before it each mutant: killed by which test, or survived. Exit status 1 if less than LEAST percent are
-killed. The work is done in copies of the last commit, below TMPDIR.
+The program prints a line for each mutant, which names the test that failed or says that the mutant survived, and then one TAP
+line. The exit status is 1 if tests fail for less than LEAST percent of the mutants. The work is done in copies of the last commit,
+in TMPDIR.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +32,7 @@ import time
 
 ROOMS = 'wire,crc,train,text,mad,cm,node,hca,topo,fabric,udp,partition,subnet,sm,sa,sac,sidr,ipoib,eth,ifc'
 ASAN = 'hard_rss_limit_mb=3000:detect_leaks=1'
-# Simulations that take as long as all other tests together run with one seed first.
+# These simulations take as long as all other tests together, so they run with one seed first.
 ONE_SEED = {'test_all_lab': {'LAB_SEED': '1'}, 'test_all_soak': {'SOAK_SEED': '1'}}
 
 # Each operator: a pattern for a line whose comments and strings are blanked, and the replacement of the match.
@@ -57,7 +58,7 @@ OPERATORS = [(re.compile(p), r) for p, r in OPERATORS]
 
 
 def code_lines(text):
-    """(number, line, line with comments and string literals blanked) of lines inside functions."""
+    """Yield (number, line, line with comments and string literals blanked) for each line inside functions."""
     blank = lambda m: re.sub(r'[^\n]', ' ', m[0])  # noqa: E731
     bare = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
     for n, (line, code) in enumerate(zip(text.split('\n'), bare.split('\n'))):
@@ -104,7 +105,7 @@ def sh(tree, cmd, timeout=1200, **kw):
 
 
 def make(tree, *args, timeout=1200):
-    """Run make for the build with ASan. Return what it printed if it failed, else None."""
+    """Run make for the build with ASan. Return its output if it failed, otherwise None."""
     r = sh(tree, ['make', '-s', 'SAN=1', *args], timeout=timeout)
     return r.stdout if r.returncode else None
 
@@ -118,7 +119,7 @@ def test_name(test):
 
 
 def run_test(tree, test, timeout, all_seeds=False, **more_env):
-    """Run a test program. Return None if it passed, else the reason of its failure."""
+    """Run a test program. Return None if it passed, otherwise the reason of its failure."""
     env = dict(os.environ, ASAN_OPTIONS=ASAN, CMOCKA_MESSAGE_OUTPUT='TAP', **more_env)
     if not all_seeds:
         env.update(ONE_SEED.get(os.path.basename(test), {}))
@@ -168,7 +169,7 @@ class Mutant:
 
 
 def plain_object(tree, path):
-    """The object code of a file without sanitizers, or None if it does not compile."""
+    """Return the object code of a file without sanitizers, or None if it does not compile."""
     flags = '-std=gnu11 -O2 -fno-strict-aliasing -D_GNU_SOURCE -Isrc -w -g0'.split()
     if path.startswith('src/crc/'):
         flags += '-msse4.1 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq'.split()
@@ -180,7 +181,7 @@ def plain_object(tree, path):
 
 
 class Tests:
-    """The test programs: the time that each takes on the unchanged code, and which lines of the mutants' files it runs."""
+    """The test programs, with the time that each takes on the unchanged code, and the lines of the mutants' files that it runs."""
 
     def __init__(self, tree, paths, pool):
         self.tree, self.paths = tree, sorted(paths)
@@ -199,7 +200,7 @@ class Tests:
             self.seconds[t], self.files[t] = seconds, files
 
     def links(self, test, path):
-        """Whether the test program links the room of PATH."""
+        """Tell whether the test program links the room of PATH."""
         of, room = os.path.basename(test).split('_')[1], path.split('/')[1]
         return room in self.uses.get(of, [room])
 
@@ -214,7 +215,7 @@ class Tests:
             sys.exit(bad[-3000:] + '\nmutants: the tests do not build')
 
     def measure(self, test):
-        """Run a test on the unchanged code. Return its name, its seconds, and {path: what gcov says of it}."""
+        """Run a test on the unchanged code. Return its name, its seconds, and {path: gcov's report of the file}."""
         folder = os.path.join(self.tree, 'coverage', os.path.basename(test))
         for p in self.paths:
             notes = object_of(p)[:-2] + '.gcno'
@@ -237,7 +238,7 @@ class Tests:
         return test, seconds, files
 
     def runs(self, test, path, n):
-        """Whether TEST runs line N of PATH. Where the compiler counts no such line, as within a statement of several lines, whether it runs the function; in a table outside functions, whether it runs anything of a room that may use PATH."""
+        """Tell whether TEST runs line N of PATH. If the compiler does not count the line, because it is within a statement of several lines, tell whether TEST runs the function. If the line is in a table outside functions, tell whether TEST runs any code of a room that may use PATH."""
         if test not in self.files or path not in self.files[test]:
             # If the test does not need a member of an archive, the member is not linked and has no counts. A table
             # without code has none either.
@@ -250,8 +251,8 @@ class Tests:
         return any(inside) if inside else True
 
     def turns(self, path, n):
-        """The test programs that run line N of PATH, in groups that run one after another: those named after its room and its
-        file, after one of them, after neither. Within a group the quickest come first."""
+        """Return the test programs that run line N of PATH, in groups that run one after another: first those that are named after the
+        room and the file, then after one of the two, then all others. Within a group the quickest tests come first."""
         _, room, name = path.split('/')
         words, turns = set(name[:-2].split('_')), ([], [], [])
         for t in sorted(self.seconds, key=self.seconds.get):
@@ -278,7 +279,7 @@ def kill(tree, mutant, tests, all_seeds):
                 if bad:
                     sys.exit(bad + '\nmutants: %s does not link' % mutant)
                 for t in turn[i:i + 4]:
-                    # The counters of the other files are of no use here.
+                    # The coverage counters of the other files are not needed.
                     why = run_test(tree, t, 30 + 20 * tests.seconds[t], GCOV_PREFIX='/dev/null')
                     if why:
                         return '%s: %s' % (test_name(t), why)
@@ -324,7 +325,7 @@ def main():
 
 
 def each_in_a_tree(pool, trees, fn, items):
-    """fn(tree, item) for all items, in order, each with a tree for itself."""
+    """Yield fn(tree, item) for all items, in order. No other call uses the tree at the same time."""
     free = queue.Queue()
     for t in trees:
         free.put(t)
@@ -339,7 +340,7 @@ def each_in_a_tree(pool, trees, fn, items):
 
 
 def copies(first, jobs):
-    """JOBS trees, the first of which is there; what was built in it is copied with its times."""
+    """Return JOBS trees. The first one exists, and the others are copies of it, with the times of its built files."""
     trees = [first] + [os.path.join(os.path.dirname(first), str(j)) for j in range(1, jobs)]
     for t in trees[1:]:
         shutil.rmtree(t, ignore_errors=True)
@@ -348,7 +349,7 @@ def copies(first, jobs):
 
 
 def pick(drawn, first, pool, a):
-    """Compile mutants until COUNT of them count. Mutants that do not are replaced by the next ones, whatever JOBS is."""
+    """Compile mutants until COUNT of them are neither stillborn nor equivalent. The result does not depend on JOBS."""
     trees, mutants, again = copies(first, a.jobs), [], {'equivalent': 0, 'stillborn': 0}
     number = 0
     while len(mutants) < a.count:

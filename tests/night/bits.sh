@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bits.sh [MACHINE...]: unit and simulation tests of the layers without I/O, built for i386 (32 bits, with ASan and UBSan) and for
-# s390x (big-endian, run by qemu-user, where ASan does not work). One TAP line for each machine and test program.
+# bits.sh [MACHINE...]: run unit and simulation tests of the layers without I/O, built for i386 (32 bits, with ASan and UBSan) and for
+# s390x (big-endian, run by qemu-user, where ASan does not work). The script prints one TAP line for each machine and test program.
 #
-# i386 is built by a cross compiler too, because Debian's gcc-multilib (gcc -m32) conflicts with all cross compilers.
+# A cross compiler builds the tests for i386, too, because Debian's gcc-multilib (gcc -m32) conflicts with all cross compilers.
 # cmocka for a machine is extracted from Debian's packages, which are not installed, because an installation would add
 # an architecture to this system. The tests of the kernel module's files are omitted on i386, because the module
 # refuses to be built for 32 bits.
 #
-# BITS (build/bits) is the folder for the builds and for cmocka; a later run reuses the existing files.
+# BITS (default: build/bits) is the folder for the builds and for cmocka. A later run uses the files that exist there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 bits=${BITS:-build/bits}
@@ -19,7 +19,7 @@ mkdir -p "$bits" && bits=$(realpath "$bits") || exit 1
 # The layers without I/O, and util, which all of them use
 rooms=$(awk '!/^#/ && NF && ($2 != "io" || $1 == "util") { print $1 }' src/layers)
 others=$(awk '!/^#/ && NF && $2 == "io" && $1 != "util" { printf "%s%s", sep, $1; sep = "|" }' src/layers)
-# ibsim's protocol is C structures in the byte order of the host, and these tests have octets that were recorded on x86-64.
+# ibsim's protocol consists of C structures in the byte order of the host, and these tests have octets that were recorded on x86-64.
 recorded="unit/test_ibsim_proto unit/test_ibsim_ctl"
 
 # tests_of ROOM...: print the test programs of these rooms, such as unit/test_wire_ib_hdr, except those that include a
@@ -53,7 +53,8 @@ cmocka() {
 	for p in "$d"/*.deb; do dpkg-deb -x "$p" "$d" || return 1; done
 }
 
-# run TEST: one TAP line; called by xargs with $machine, $out and $under, the command that runs programs of $machine
+# run TEST: run a test and print one TAP line. xargs calls this function with $machine, $out and $under, which is the command
+# that runs programs of $machine
 run() {
 	local start=$SECONDS log=$out/$1.log status
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout 2h $under "$out/$1" >"$log" 2>&1

@@ -6,10 +6,10 @@
 # ca-certificates in addition to debootstrap's packages. After make vm, the next command of README is run, too. The
 # script prints one TAP line for each command.
 #
-# Needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, http://deb.debian.org/debian). The systems are
-# below a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR and are reused.
-# COMMANDS are the targets of make, "demo check vm deb"; after make deb, packages.sh installs and removes the packages
-# there.
+# The script needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, by default http://deb.debian.org/debian). The
+# systems are in a folder that is removed at the end, unless KEEP is set; with KEEP=DIR the systems are in DIR, and a later run
+# uses them again. COMMANDS are the targets of make, by default "demo check vm deb". After make deb, packages.sh installs and
+# removes the packages in the system.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
@@ -51,9 +51,9 @@ system() {
 	git -c safe.directory='*' clone -q --no-local "$tree" "$root/root/uipoib"
 }
 
-# inside COMMAND: run it in that system, whose root is the root of a mount namespace, since a chroot may not make user
-# namespaces. Mounts and processes end with the namespace, whose first process is bash. If make were the first
-# process, it would ignore the signal by which it ends itself, and repeat this for ever.
+# inside COMMAND: run COMMAND in that system. The system's root is the root of a mount namespace, because a process in a
+# chroot may not make user namespaces. Mounts and processes end with the namespace, whose first process is bash. If make were
+# the first process, it would ignore the signal by which it ends itself, and send it again and again.
 inside() {
 	unshare --mount --pid --fork --kill-child --propagation private bash -c '
 		cd "$1" && mount --bind . . && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&
@@ -68,7 +68,7 @@ exit \$?"' - "$root" "$1" </dev/null &
 	return "$1"
 }
 
-# typed COMMAND: run in that system a command that a user would type
+# typed COMMAND: run a command in that system as a user would type it
 typed() {
 	case $1 in
 	vm) inside 'make vm && build/uipoib vm -- ip -d link show ib0' ;;

@@ -1,25 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A host's table of neighbours is full of senders that do not exist, and the host sends 250 frames a second to MACs of
-# no neighbour, while its kernel has 150,000 entries. Other hosts must not be affected, and the memory must be
-# bounded.
+# The table of neighbours of host h1 is full of senders that do not exist, and h1 sends 250 frames a second to MACs of no
+# neighbour, while its kernel has 150,000 entries. Other hosts must not be affected, and the memory must be bounded.
 #
 #	h1 -- Hca1 --+
 #	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
 #	h3 -- Hca3 --+
 #
-# There are more forged senders than the 8192 neighbours that a link has, so later senders replace the first ones.
-# After ten minutes (IPOIB_NEIGH_IDLE) the remaining senders expire, all within seconds; the attack is a minute
-# longer, if HOSTILE_SECONDS is
-# 600. tests/night/watch.sh lists the checks.
+# There are more forged senders than the 8192 neighbours for which a link has room, so later senders replace the first ones.
+# After ten minutes (IPOIB_NEIGH_IDLE) the remaining senders expire, all within seconds. With HOSTILE_SECONDS=600 the attack
+# lasts a minute longer than that. tests/night/watch.sh makes the checks.
 . "$(dirname "$0")/../interop/lib.sh"
 : "${HOSTILE_SECONDS:=600}"
 . tests/night/watch.sh
 need python3 ping ip
 watch_seconds=$((watch_seconds + 60))
-# The kernel limits the neighbour entries of all namespaces together. If forged senders used all of them, h2 would get
-# none.
+# The kernel limits the neighbour entries of all namespaces together. If forged senders used all entries, h2 would get none.
 neigh_limits_raise 100 || echo "# the kernel's limits of neighbours cannot be raised; there are $(neigh_limits | tr '\n' ' ')"
 
 read -r here there < <(free_udp_ports 2)

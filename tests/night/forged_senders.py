@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The HCA of examples/udp_peer.py, which then asks one host for its address in the name of ever new senders.
+"""The HCA of examples/udp_peer.py, which also sends ARP requests to one host, each from a new forged sender.
 
     forged_senders.py LID QPN COUNT RATE OPTIONS...      (the options of udp_peer.py)
 
-As soon as it has joined it sends COUNT ARP requests to QP QPN of LID, RATE a second, each with another IPv4 address and another
-QPN as its sender's. The last 8192, as many as a link has neighbours, have the GID of this HCA; every second one before them has a
-GID that nobody has. Prints "sent COUNT".
+As soon as the HCA has joined the broadcast group, the program sends COUNT ARP requests to QP QPN of LID, RATE a second, each with
+another IPv4 address and another QPN of the sender. The last 8192 requests, as many as a link has neighbours, have the GID of this
+HCA. Of the requests before them, every second one has a GID that no port has. The program prints "sent COUNT".
 """
 import ipaddress
 import random

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# image.sh: action.yml's steps, with podman as the engine and Debian 12 from debootstrap as the base: they build the
-# image of packaging/image, and run commands in virtual machines from a container that only has podman's default
-# privileges. Needs root.
+# image.sh: run the steps of action.yml, with podman as the engine and Debian 12 from debootstrap as the base. They build the
+# image of packaging/image, and run commands in virtual machines from a container that only has podman's default privileges.
+# The script needs root.
 #
-# With KEEP=DIR the base and podman's storage are in DIR (3 GB) and are reused.
+# With KEEP=DIR the base and podman's storage are in DIR (3 GB), and a later run uses them again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD
@@ -33,7 +33,7 @@ trap 'exit 130' INT TERM
 podman=(podman --storage-driver=vfs --root "$base/store" --runroot "$base/run")
 printf '[containers]\ndefault_ulimits = []\ncgroups = "disabled"\npids_limit = 0\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n' >"$CONTAINERS_CONF"
 # The action calls this program in place of docker. The container that builds the image may use the network of this
-# machine; the container that runs the commands has the options of the action.
+# machine, and the container that runs the commands gets the options of the action.
 cat >"$ENGINE" <<END
 #!/bin/sh
 verb=\$1

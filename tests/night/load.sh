@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# load.sh [RUNS] [AT_A_TIME]: the system and interop scripts of `make check` and `make check-all`, RUNS times (10),
-# AT_A_TIME (5) whole runs at the same time, so that each run is a load for the others: no test may fail because the
-# machine is busy. One TAP line for each run; for a run that failed, it also names the scripts that failed, and the
-# place of their output (build/load, or KEEP).
+# load.sh [RUNS] [AT_A_TIME]: run the system and interop scripts of `make check` and `make check-all` RUNS times (10), AT_A_TIME
+# (5) whole runs at the same time, so that each run is a load for the others. The results show whether a test fails because the
+# machine is busy. The script prints one TAP line for each run. For a run that failed, the line names the scripts that failed,
+# and the place of their output (build/load, or KEEP).
 #
-# The last commit is tested, not the working tree. It is built once and copied below a folder in TMPDIR, which is removed at the end.
+# The last commit is tested, not the working tree. It is built once and copied to a folder in TMPDIR, which is removed at the end.
 # SYSTEM_JOBS is the number of scripts that each run starts at a time, STEPS the steps of tests/check.sh ("system system-all").
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -69,8 +69,8 @@ load() {
 	while sleep 20; do cut -d' ' -f1 /proc/loadavg >>"$base/load"; done
 }
 
-# The kernel has one limit of neighbour entries for all namespaces, so raise it to the need of so many labs at the
-# same time. The scripts restore the limits that they found.
+# The kernel has one limit of neighbour entries for all namespaces, so raise it to the number that all these labs need at the
+# same time. Scripts restore the limits that they have found.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null
@@ -86,7 +86,7 @@ load &
 load_pid=$!
 pids=($load_pid)
 for ((i = 1; i <= runs; i++)); do
-	while [ "$(jobs -rp | wc -l)" -gt "$at_a_time" ]; do # load() is one of them
+	while [ "$(jobs -rp | wc -l)" -gt "$at_a_time" ]; do # load() is one of the jobs
 		wait -n
 		report
 	done

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# packages.sh: the packages of `make deb` (build/deb) are installed, used, upgraded, removed and purged; the kernel
-# modules are built by DKMS for two kernels; a virtual machine with nothing else of uipoib runs a lab as a service, and
-# is restarted. The script runs as root in a Debian system that tests/night/debian.sh makes and removes afterwards:
+# packages.sh: install, use, upgrade, remove and purge the packages of `make deb` (build/deb). DKMS builds the kernel modules
+# for two kernels. A virtual machine that has uipoib only from these packages runs a lab as a service, and is restarted. The
+# script runs as root in a Debian system that tests/night/debian.sh makes and removes afterwards:
 #
 #	COMMANDS=deb bash tests/night/debian.sh bookworm
 set -u
@@ -31,7 +31,7 @@ install_() { apt-get install -y --no-install-recommends "$@"; }
 # Print the files of the system, except those that packages may leave: logs and lists of dpkg and apt, and files that
 # other programs generate again
 files() { find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /root -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache \) -prune -o -print | sort; }
-newer() { # FILE: the package again, as version + 1
+newer() { # FILE: make the package again with a higher version
 	local dir
 	dir=$(mktemp -d)
 	dpkg-deb -R "$1" "$dir/p" && sed -i "s/^Version: .*/Version: $version+1/; s/(= $version)/(= $version+1)/" "$dir/p/DEBIAN/control" &&
@@ -39,7 +39,7 @@ newer() { # FILE: the package again, as version + 1
 }
 
 check "apt-get update" apt-get update
-# The packages on which ours depend are installed before, so that the lists of files differ by our packages only.
+# The packages on which ours depend are installed first, so that the lists of files differ only by our packages.
 check "their dependencies" install_ bash-completion man-db procps iputils-ping $(dpkg-deb -f "$debs/uipoib_${version}_amd64.deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
 files >/tmp/before
 
@@ -75,9 +75,9 @@ for k in $kernels; do
 		check "$m.ko for $k" sh -c "/sbin/modinfo -k $k $m | grep -q '^vermagic: *$k '"
 	done
 done
-# --- a machine with these packages and Debian's only. The virtual machine has the files of this system, a kernel with the module
-# that DKMS built, and systemd as its first process. It starts twice, as a machine that is restarted; of what its first life wrote,
-# /etc/systemd/system stays, where `systemctl enable` writes.
+# --- a virtual machine with these packages and Debian's only. It has the files of this system, a kernel with the module that DKMS
+# built, and systemd as its first process. It starts twice, like a machine that is restarted. Of the files that it writes at the first
+# start, only those in /etc/systemd/system stay, where `systemctl enable` writes.
 check "a kernel, QEMU and systemd" install_ linux-image-amd64 qemu-system-x86 systemd systemd-sysv udev kmod libmicrohttpd12 curl
 check "the program and its examples again" install_ "$debs/uipoib_${version}_amd64.deb" "$debs/uipoib-doc_${version}_all.deb"
 check "uipoib vm -- ip link show ib0" sh -c 'uipoib vm -- ip -d link show ib0 | grep -q "link/infiniband 80:"'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A real Prometheus (Debian's) scrapes `uipoib web` once a second for a minute, while h1 sends to h2. Afterwards the
-# values that it has stored must agree with those of the instance, and it must accept each query of the dashboard
+# Debian's Prometheus scrapes `uipoib web` once a second for a minute, while h1 sends to h2. Afterwards the values that
+# Prometheus has stored must agree with those of the instance, and Prometheus must accept each query of the dashboard
 # examples/grafana/fabric.json.
 #
 #	prometheus 127.0.0.1:9090 --- 127.0.0.1:8480 uipoib web --- h1 --- Switch1 --- Switch2 --- h2

@@ -3,7 +3,8 @@
 #
 # seeds.sh [COUNT]: run the simulations of a whole fabric under ASan with many seeds: tests/sim/test_all_lab.c with COUNT, 2000 by
 # default, and tests/sim/test_all_soak.c (200 interfaces of all profiles) and tests/sim/test_all_partial.c (partial sweeps)
-# with half as many. The first seed is made from the last commit's hash. One TAP line for each; for a failing seed, the command that repeats it.
+# with half as many. The first seed is made from the last commit's hash. The script prints one TAP line for each simulation, and for a
+# seed that fails the command that repeats it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 count=${1:-2000}

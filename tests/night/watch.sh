@@ -2,19 +2,20 @@
 # shellcheck shell=bash
 #
 # Functions of the scripts that attack a lab for $HOSTILE_SECONDS. `check.sh hostile` runs these scripts on the ASan build, for ten
-# minutes each. Each script passes if four things are true:
+# minutes each. A script passes under four conditions:
 #
-#	- no report of AddressSanitizer or UBSan, and no other end of a process;
+#	- AddressSanitizer and UBSan report nothing, and no process ends;
 #	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first
-#	tenth is ignored;
+#	  tenth is ignored;
 #	- a ping between two hosts that are not attacked loses no packet, or on an overloaded machine (a load of 80 on
 #	  two processors made labs without an attack lose 2 %) at most twice what a ping in a second lab loses at
 #	  the same time;
-#	- its longest round trip is at most five times the longest of three pings that saw no attack. These are the same ping
-#	  before the attack, and a ping in a second lab before and during the attack, which shows how busy the machine is.
+#	- the longest round trip of this ping is at most five times the longest one of three pings without an attack. These are
+#	  the same ping before the attack, and a ping in a second lab before and during the attack, which shows how busy the
+#	  machine is.
 #
 #	. tests/night/watch.sh		# before lab_up
-#	watch_before h2 10.4.0.3	# after it
+#	watch_before h2 10.4.0.3	# after lab_up
 #	...				# the attack begins
 #	watch_during h2 10.4.0.3 [CMD...]	# CMD is run again and again until the time is over
 #	...				# the attack ends
@@ -26,10 +27,10 @@ export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 watch_seconds=${HOSTILE_SECONDS:-20}
 watch_interval=0.05
 watch_times=5
-watch_rtt_floor=20 # a round trip below so many ms is good whatever the others are
+watch_rtt_floor=20 # in ms; a shorter round trip is good, even if it is longer than five times the others
 calm_pid=''
 
-watch_rss() { # KiB of all processes of the lab
+watch_rss() { # print the memory of all processes of the lab in KiB
 	local p
 	for p in $(descendants "$lab_pid"); do
 		awk '/^VmRSS/ { print $2 }' "/proc/$p/status"
@@ -41,7 +42,7 @@ watch_ping() {
 	UIPOIB_NAME=$3 background "$UIPOIB" exec "$4" ping -n -i $watch_interval \
 		-c "$(awk -v s="$2" -v i=$watch_interval 'BEGIN { print int(s / i) }')" "$5" >"$1"
 }
-watch_longest() { sed -n 's|^rtt .* = [^/]*/[^/]*/\([^/]*\)/.*|\1|p' "$1"; } # ms
+watch_longest() { sed -n 's|^rtt .* = [^/]*/[^/]*/\([^/]*\)/.*|\1|p' "$1"; } # FILE: print the longest round trip in ms
 
 # Start the second lab: two hosts on one switch
 calm_start() {
@@ -67,7 +68,7 @@ watch_before() {
 	watch_cpu_begin=$(watch_cpu)
 }
 
-watch_cpu() { # seconds of CPU that the lab has used
+watch_cpu() { # print the CPU time that the lab has used, in seconds
 	local p
 	for p in $(descendants "$lab_pid"); do
 		cat "/proc/$p/task/"*/schedstat

@@ -744,8 +744,7 @@ static void t_gone(void)
 	EXPECT_ERR(open(UMAD, O_RDWR), ENODEV);
 	EXPECT_ERR(access("/sys/class/infiniband", F_OK), ENOENT);
 	EXPECT(terms == 0);
-	for (int i = 0; i < 40;
-	     i++) /* the library ends a program that ignores 32 errors in a row */
+	for (int i = 0; i < 40; i++) /* a program that ignores 32 errors in a row gets SIGTERM */
 		EXPECT_ERR(read(fd, &m, sizeof(m)), EIO);
 	EXPECT(terms == 1);
 }
