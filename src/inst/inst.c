@@ -424,29 +424,6 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 	return status;
 }
 
-/*
- * Returns the usual reason for which a link waits for its port if the subnet's SM is not part of
- * the instance: the SM is missing, or has not finished. "" if the cause is another one.
- */
-static const char *sm_hint(const struct inst_iface *i, enum ipoib_link_state state)
-{
-	const struct inst_port *p = i->port;
-	struct ca_port_attr a;
-
-	if (state != IPOIB_LINK_WAIT_PORT || (p->fab && !list_empty(&p->fab->sms)) ||
-	    ca_port_query(p->ifc.ca, &a))
-		return "";
-	switch (a.state) {
-	case IB_PORT_INIT:
-		return p->fab ? ", waiting for a subnet manager (sm = external)"
-			      : ", waiting for a subnet manager";
-	case IB_PORT_ARMED:
-		return ", waiting for the subnet manager to go on";
-	default:
-		return "";
-	}
-}
-
 bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX])
 {
 	struct ipoib_link_info info;
@@ -455,9 +432,8 @@ bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX])
 		return true;
 	ipoib_link_info(i->ifc.ipoib, &info);
 	if (why)
-		snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s%s", i->name, i->host->name,
-			 ipoib_link_state_name(info.state), iface_reason(i, &info),
-			 sm_hint(i, info.state));
+		snprintf(why, INST_ERR_MAX, "%s@%s: %s: %s", i->name, i->host->name,
+			 ipoib_link_state_name(info.state), iface_reason(i, &info));
 	return false;
 }
 

@@ -158,7 +158,7 @@ conf_hosts 3 'sm = external' "ibsim = $inst-sim" >"$work/lab.conf"
 lab_start
 check "exec: what libumad2sim.so needs, too" equal "IBSIM_SOCKNAME=$inst-sim SIM_HOST=Hca2" \
 	"$(x h2 env | grep -E '^(SIM_HOST|IBSIM)' | sort | paste -sd' ')"
-check "without a manager a wait says so" eventually 10 refuse 4 'waiting for a subnet manager \(sm = external\)' u wait --timeout 1
+check "without a manager a wait says so" eventually 10 refuse 4 'WAIT_PORT: the port is Init. Start a subnet manager' u wait --timeout 1
 managers_are() { equal "$1" "$(u -j fabric show | jq -c '.fabric[0].sm.is_sm')"; }
 check "and so does the fabric" managers_are '[]'
 port_is() { equal "$2" "$(state "$1")"; }
