@@ -134,6 +134,22 @@ int conf_key_given(struct conf_parser *p, const char *name, const char *value)
 	return unknown_key(p, name);
 }
 
+/* Keeps the text of a key, from which conf_diff() tells what a new file changes. */
+static int keep(struct conf_parser *p, const char *name, const char *value)
+{
+	struct conf_setting *s = conf_grow(p->c.setting, p->c.nsettings, sizeof(*s));
+
+	if (!s)
+		return conf_fail_nomem(p);
+	p->c.setting = s;
+	s += p->c.nsettings++;
+	s->section = p->section_line;
+	s->line = p->line;
+	s->key = strdup(name);
+	s->value = strdup(value);
+	return s->key && s->value ? 0 : conf_fail_nomem(p);
+}
+
 /* Callback of inih for each key. Return: 1 to let inih continue, 0 to stop it */
 static int on_ini(void *user, const char *section, const char *name, const char *value)
 {
@@ -144,7 +160,7 @@ static int on_ini(void *user, const char *section, const char *name, const char 
 		return 0;
 	if (!p->kind)
 		return conf_fail(p, "%s: a key before the first [section]", name) == 0;
-	return conf_key_given(p, name, value) == 0;
+	return conf_key_given(p, name, value) == 0 && keep(p, name, value) == 0;
 }
 
 static int section_end(struct conf_parser *p)
@@ -212,6 +228,7 @@ static int on_section(struct conf_parser *p, const char *line, size_t len)
 		*name++ = '\0';
 		name += strspn(name, " \t");
 	}
+	p->section_line = p->line;
 	for (size_t i = 0; name && i < ARRAY_SIZE(sections); i++) {
 		if (strcmp(body, sections[i]->word))
 			continue;
@@ -350,6 +367,11 @@ void conf_free(struct conf *c)
 	}
 	for (size_t i = 0; i < c->nifaces; i++)
 		free(c->iface[i].netns);
+	for (size_t i = 0; i < c->nsettings; i++) {
+		free(c->setting[i].key);
+		free(c->setting[i].value);
+	}
+	free(c->setting);
 	free(c->fabric);
 	free(c->iface);
 	free(c->udp);

@@ -192,6 +192,13 @@ struct conf_iface {
 	unsigned int line;
 };
 
+/* A key of a section, as it is in the file. Settings of the command line are not among them. */
+struct conf_setting {
+	unsigned int section; /* line of the section's beginning, as in the section's struct */
+	unsigned int line;
+	char *key, *value;
+};
+
 struct conf {
 	/* path of the file, for messages; NULL if the configuration was not read from a file */
 	char *file;
@@ -201,6 +208,8 @@ struct conf {
 	size_t nifaces;
 	struct conf_udp_link *udp;
 	size_t nudps;
+	struct conf_setting *setting; /* in the order of the file */
+	size_t nsettings;
 };
 
 /**

@@ -17,6 +17,7 @@ struct conf_parser {
 	const char *file;
 	const char *pos, *end;
 	unsigned int line;
+	unsigned int section_line; /* line in which the section that is being read begins */
 	unsigned int nsections;
 	/* kind of the section that is being read; NULL before the first section */
 	const struct conf_section *kind;
