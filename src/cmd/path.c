@@ -241,7 +241,7 @@ static void getter_free(struct getter *g)
 	sac_path_cancel(&g->wait);
 	timer_cancel(&in->loop.timers, &g->look);
 	if (g->using)
-		netdev_cancel(in->helper, g);
+		netdev_cancel(g->iface->host->helper, g);
 	free(g);
 }
 
@@ -294,7 +294,7 @@ static int ask(struct getter *g, struct ctl_req *r)
 static void go_on(struct getter *g, ns_t now)
 {
 	if (g->using)
-		netdev_cancel(g->iface->inst->helper, g);
+		netdev_cancel(g->iface->host->helper, g);
 	g->using = false;
 	g->hold.req.now = now;
 	if (ask(g, &g->hold.req) != -EINPROGRESS)
@@ -364,7 +364,7 @@ static void on_used(void *ctx, const struct netdev_answer *a)
 static int resolve(struct getter *g, struct ctl_req *r)
 {
 	struct inst_iface *i = g->iface;
-	int err = netdev_post_neigh_use(i->inst->helper, i->host->ns, i->ifindex, &g->hop, on_used,
+	int err = netdev_post_neigh_use(i->host->helper, i->host->ns, i->ifindex, &g->hop, on_used,
 					g);
 
 	if (err) {

@@ -94,14 +94,15 @@ static int take_response(struct netdev_helper *h, uint32_t seq, struct helper_rs
 	}
 }
 
-static int exchange(struct netdev_helper *h, struct helper_req *req, struct helper_rsp *rsp,
+/* Send a request, with the descriptor @fd unless it is -1, and wait for the response. */
+static int exchange(struct netdev_helper *h, struct helper_req *req, int fd, struct helper_rsp *rsp,
 		    int ret_fds[HELPER_FDS_MAX])
 {
 	int err;
 
 	req->seq = ++h->seq;
 	do
-		err = fdpass_send(h->sock, req, sizeof(*req), NULL, 0);
+		err = fdpass_send(h->sock, req, sizeof(*req), &fd, fd >= 0);
 	while (err == -EAGAIN && !(err = await(h, POLLOUT)));
 	return err ? err : take_response(h, req->seq, rsp, ret_fds);
 }
@@ -116,12 +117,12 @@ static int wait_let_go(struct netdev_helper *h)
 	int fds[HELPER_FDS_MAX];
 	struct helper_rsp rsp;
 
-	return exchange(h, &req, &rsp, fds);
+	return exchange(h, &req, -1, &rsp, fds);
 }
 
 /* Send one request and wait for its response. Sets @ret_fds in every case. */
-static int call(struct netdev_helper *h, struct helper_req *req, struct helper_rsp *rsp,
-		int ret_fds[HELPER_FDS_MAX])
+static int call_fd(struct netdev_helper *h, struct helper_req *req, int fd, struct helper_rsp *rsp,
+		   int ret_fds[HELPER_FDS_MAX])
 {
 	int err;
 
@@ -129,7 +130,7 @@ static int call(struct netdev_helper *h, struct helper_req *req, struct helper_r
 		ret_fds[i] = -1;
 	h->refused = NETDEV_REFUSED_NONE;
 	h->err[0] = 0;
-	err = exchange(h, req, rsp, ret_fds);
+	err = exchange(h, req, fd, rsp, ret_fds);
 	if (!err && rsp->fds)
 		err = wait_let_go(h);
 	if (err) {
@@ -142,6 +143,12 @@ static int call(struct netdev_helper *h, struct helper_req *req, struct helper_r
 		memcpy(h->err, rsp->text, sizeof(h->err));
 	}
 	return rsp->err;
+}
+
+static int call(struct netdev_helper *h, struct helper_req *req, struct helper_rsp *rsp,
+		int ret_fds[HELPER_FDS_MAX])
+{
+	return call_fd(h, req, -1, rsp, ret_fds);
 }
 
 /* A call whose response brings no descriptors. Returns the response's value, or -errno. */
@@ -191,8 +198,8 @@ int netdev_helper_seal(struct netdev_helper *h)
 	return call_value(h, &req);
 }
 
-int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
-			    struct netdev_helper **ret)
+static int start(uint32_t flags, const struct netdev_helper_end *end, int user_fd,
+		 struct netdev_helper **ret)
 {
 	struct netdev_helper *h = calloc(1, sizeof(*h));
 	pid_t parent = getpid();
@@ -210,7 +217,7 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 	h->pid = fork();
 	if (!h->pid) {
 		close(sock[0]);
-		helper_srv_run(sock[1], parent, flags, end);
+		helper_srv_run(sock[1], parent, flags, end, user_fd);
 	}
 	err = h->pid < 0 ? -errno : 0;
 	h->sock = sock[0];
@@ -230,25 +237,64 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 	return 0;
 }
 
-void netdev_helper_stop(struct netdev_helper *h)
+int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
+			    struct netdev_helper **ret)
 {
-	struct pollfd p;
+	return start(flags, end, -1, ret);
+}
+
+int netdev_helper_start_in(int user_fd, struct netdev_helper **ret)
+{
+	return start(0, NULL, user_fd, ret);
+}
+
+int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid)
+{
+	int sock = h->sock;
+
+	*ret_pid = h->pid;
+	helper_jobs_fini(h);
+	if (h->pidfd >= 0)
+		close(h->pidfd);
+	free(h);
+	return sock;
+}
+
+int netdev_helper_attach(int sock, struct netdev_helper **ret)
+{
+	struct netdev_helper *h = calloc(1, sizeof(*h));
 
 	if (!h)
-		return;
-	helper_jobs_fini(h);
-	close(h->sock);
-	/*
-	 * The helper ends by itself when the socket is closed, unless a system call in the kernel
-	 * takes long.
-	 */
-	p = (struct pollfd){ .fd = h->pidfd, .events = POLLIN };
+		return -ENOMEM;
+	h->sock = sock;
+	h->pidfd = -1;
+	helper_jobs_init(h);
+	*ret = h;
+	return 0;
+}
+
+/* Waits until the helper has ended; kills it if a system call takes too long. */
+static void reap(struct netdev_helper *h)
+{
+	struct pollfd p = { .fd = h->pidfd, .events = POLLIN };
+
 	if (h->pidfd >= 0 && !poll(&p, 1, TIMEOUT_MS))
 		pidfd_send_signal(h->pidfd, SIGKILL, NULL, 0);
 	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (h->pidfd >= 0)
 		close(h->pidfd);
+}
+
+void netdev_helper_stop(struct netdev_helper *h)
+{
+	if (!h)
+		return;
+	helper_jobs_fini(h);
+	/* The helper ends by itself when the socket is closed. */
+	close(h->sock);
+	if (h->pid > 0)
+		reap(h);
 	free(h);
 }
 
@@ -303,6 +349,18 @@ int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns)
 	struct helper_rsp rsp;
 
 	err = call(h, &req, &rsp, fds);
+	if (!err)
+		*ret_ns = rsp.ns;
+	return err;
+}
+
+int netdev_ns_adopt(struct netdev_helper *h, int fd, uint32_t *ret_ns)
+{
+	struct helper_req req = { .op = HELPER_NS_ADOPT };
+	int fds[HELPER_FDS_MAX], err;
+	struct helper_rsp rsp;
+
+	err = call_fd(h, &req, fd, &rsp, fds);
 	if (!err)
 		*ret_ns = rsp.ns;
 	return err;
@@ -396,24 +454,36 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 	return 0;
 }
 
-int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
-		     bool stable, int *ret_fd, uint32_t *ret_number)
+static int make_spare(struct netdev_helper *h, enum helper_op op, uint32_t ns, enum tap_kind kind,
+		      const char *name, bool stable, int *ret_fd, uint32_t *ret_number)
 {
 	struct helper_req req = {
-		.op = HELPER_TAP_SPARE,
+		.op = op,
 		.ns = ns,
 		.tap = { .kind = kind, .stable = stable },
 	};
 	int fds[HELPER_FDS_MAX], err;
 	struct helper_rsp rsp;
 
-	snprintf(req.tap.ifname, sizeof(req.tap.ifname), "%s", prefix);
+	snprintf(req.tap.ifname, sizeof(req.tap.ifname), "%s", name);
 	err = call(h, &req, &rsp, fds);
 	if (err)
 		return err;
 	*ret_fd = fds[0];
 	*ret_number = (uint32_t)rsp.value;
 	return 0;
+}
+
+int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
+		     bool stable, int *ret_fd, uint32_t *ret_number)
+{
+	return make_spare(h, HELPER_TAP_SPARE, ns, kind, prefix, stable, ret_fd, ret_number);
+}
+
+int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *name,
+		     bool stable, int *ret_fd, uint32_t *ret_number)
+{
+	return make_spare(h, HELPER_TAP_NAMED, ns, kind, name, stable, ret_fd, ret_number);
 }
 
 int netdev_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex)

@@ -43,6 +43,7 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "netdev/rtnl.h"
 #include "netdev/tap.h"
@@ -119,6 +120,27 @@ void netdev_helper_clean(const char *record);
 int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 			    struct netdev_helper **ret);
 
+/*
+ * netdev_helper_start_in() - Start a helper for the namespaces of a running instance, whose own helper is sealed
+ * @user_fd:	user namespace of the instance's helper (netdev_ns_fds()), which the new helper enters; -1: it has none
+ *
+ * The caller makes everything by calls, seals the helper, and hands it over to the main process by
+ * netdev_helper_detach() and netdev_helper_attach(). Return: as netdev_helper_start()
+ */
+int netdev_helper_start_in(int user_fd, struct netdev_helper **ret);
+
+/*
+ * netdev_helper_detach() - Free the handle of a helper, which goes on. Return: its socket, which the caller passes on
+ * and closes. The caller has to live as long as the helper, and to wait for the process @ret_pid
+ */
+int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid);
+
+/*
+ * netdev_helper_attach() - Make a handle for a helper that another process has detached. Takes @sock on success.
+ * Return: 0 or -ENOMEM
+ */
+int netdev_helper_attach(int sock, struct netdev_helper **ret);
+
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
@@ -188,6 +210,13 @@ int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 
 /* netdev_ns_create() - Make an anonymous namespace and get a handle for it. 0 or -errno */
 int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
+
+/*
+ * netdev_ns_adopt() - Get a handle for the namespace of the descriptor @fd, which the caller still has to close
+ *
+ * The helper does not follow such a namespace. Return: 0; -EINVAL: @fd is no network namespace; -errno
+ */
+int netdev_ns_adopt(struct netdev_helper *h, int fd, uint32_t *ret_ns);
 
 /*
  * netdev_ns_close() - Release a handle. When the handle was released as often as it was returned, the helper closes
@@ -276,6 +305,10 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
  * Return: as netdev_tap_create()
  */
 int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
+		     bool stable, int *ret_fd, uint32_t *ret_number);
+
+/* netdev_tap_named() - netdev_tap_spare() for a TAP that may only be given the name @name */
+int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *name,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 
 /*

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -233,6 +236,24 @@ int srv_ns_create(struct srv *s, struct srv_ns *unused, const struct helper_req 
 
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "making a namespace");
+	return answer_fd(s, fd, &what, r);
+}
+
+static bool is_netns(int fd)
+{
+	return ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET;
+}
+
+int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *req,
+		 struct srv_reply *r)
+{
+	struct srv_ns what = { .created = false };
+	int fd = s->given;
+
+	if (fd < 0 || !is_netns(fd))
+		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
+				  "the descriptor of a network namespace");
+	s->given = -1;
 	return answer_fd(s, fd, &what, r);
 }
 

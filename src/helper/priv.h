@@ -28,6 +28,7 @@ struct helper_queue {
 
 struct netdev_helper {
 	int sock;
+	/* process, which this process has to wait for; -1 and 0: it is a child of another process */
 	int pidfd;
 	pid_t pid;
 	uint32_t seq; /* tag of the last request */

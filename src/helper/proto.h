@@ -19,6 +19,7 @@ enum helper_op {
 	HELPER_HELLO, /* answered once the helper is ready */
 	HELPER_NS_OPEN,
 	HELPER_NS_CREATE,
+	HELPER_NS_ADOPT, /* use the namespace whose descriptor comes with the request */
 	HELPER_NS_CLOSE,
 	/*
 	 * Find out whether the file of HELPER_NS_OPEN still names this namespace. If it does not, leave the
@@ -30,6 +31,7 @@ enum helper_op {
 	HELPER_NS_SOCKET,
 	HELPER_TAP_CREATE,
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
+	HELPER_TAP_NAMED, /* the same, for a TAP that may only get one name */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
 	HELPER_TAP_PARK, /* move a spare TAP out of the namespace again */
 	HELPER_TAP_RETURN, /* move a TAP into its namespace, which was deleted and made again */
@@ -73,7 +75,7 @@ struct helper_req {
 		int32_t socket_type; /* NS_SOCKET */
 		/* NS_FOLLOW: number of the namespace that the caller knows; 0: it knows none */
 		uint32_t gen;
-		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE uses .ifname (beginning of the names) and .stable */
+		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE and TAP_NAMED use .ifname (beginning of the names, or the name) and .stable */
 		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
@@ -89,7 +91,7 @@ struct helper_rsp {
 	uint32_t refused; /* enum netdev_refusal */
 	uint32_t ns;
 	/*
-	 * TAP_CREATE, TAP_PLACE and TAP_RETURN: ifindex; TAP_SPARE: number of the TAP; NEIGH_DEL:
+	 * TAP_CREATE, TAP_PLACE and TAP_RETURN: ifindex; TAP_SPARE, TAP_NAMED: number of the TAP; NEIGH_DEL:
 	 * number of neighbours deleted; NS_FOLLOW: struct srv_ns.gen, or 0 if the namespace is
 	 * gone; HELLO: 1 in a user namespace
 	 */

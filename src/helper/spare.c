@@ -15,6 +15,9 @@
  * Requests to a sealed helper may come from an attacker who controls the main process. So the requests that this file
  * serves apply to spare TAPs only, only to the namespace for which a TAP was made, and only to names with the prefix
  * that the configuration gave at the start.
+ *
+ * The interfaces that a reload adds have spare TAPs, too, of a helper of their own (src/reload), each for one name.
+ * So the main process can first remove an interface and then give its name to the next one.
  */
 
 /* Finds TAPs that are not spare, too, so that a request for such a TAP is refused with the right reason. */
@@ -29,17 +32,22 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 
 #define DIGITS_MAX 4 /* digits of the number at the end of a name; a P_Key has no more */
 
-static bool prefix_ok(const struct netdev_tap_conf *c)
+static bool prefix_ok(const struct netdev_tap_conf *c, bool named)
 {
-	return srv_tap_conf_ok(c) && strlen(c->ifname) + DIGITS_MAX < sizeof(c->ifname);
+	return srv_tap_conf_ok(c) && (named || strlen(c->ifname) + DIGITS_MAX < sizeof(c->ifname));
 }
 
-/* True if a name is the prefix and a number in the one spelling that is allowed: lower case, no leading zero */
+/*
+ * True if a name is the prefix and a number in the one spelling that is allowed: lower case, no leading zero. A TAP
+ * of HELPER_TAP_NAMED may have only the name itself
+ */
 static bool name_allowed(const struct srv_tap *t, const char *name)
 {
 	const char *digits = name + strlen(t->prefix);
 	size_t n;
 
+	if (t->named)
+		return !strcmp(name, t->prefix);
 	if (strncmp(name, t->prefix, strlen(t->prefix)) != 0)
 		return false;
 	n = strspn(digits, "0123456789abcdef");
@@ -49,11 +57,15 @@ static bool name_allowed(const struct srv_tap *t, const char *name)
 int srv_tap_spare(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r)
 {
-	struct srv_tap t = { .kind = req->tap.kind, .stable = req->tap.stable };
+	struct srv_tap t = {
+		.kind = req->tap.kind,
+		.stable = req->tap.stable,
+		.named = req->op == HELPER_TAP_NAMED,
+	};
 	const char *what = NULL;
 	int fd, err;
 
-	if (!prefix_ok(&req->tap))
+	if (!prefix_ok(&req->tap, t.named))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "prefix of a TAP's names");
 	if (s->ntaps >= NETDEV_TAP_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");

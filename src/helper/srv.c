@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static const struct {
 	[HELPER_HELLO] = { srv_hello, false, true },
 	[HELPER_NS_OPEN] = { srv_ns_open },
 	[HELPER_NS_CREATE] = { srv_ns_create },
+	[HELPER_NS_ADOPT] = { srv_ns_adopt },
 	[HELPER_NS_CLOSE] = { srv_ns_close, true, true, true },
 	[HELPER_NS_FOLLOW] = { srv_ns_follow, true, true, true },
 	[HELPER_NS_FDS] = { srv_ns_fds, true },
@@ -96,6 +98,7 @@ static const struct {
 	[HELPER_NS_SOCKET] = { srv_ns_socket, true, true },
 	[HELPER_TAP_CREATE] = { srv_tap_create, true },
 	[HELPER_TAP_SPARE] = { srv_tap_spare, true },
+	[HELPER_TAP_NAMED] = { srv_tap_spare, true },
 	[HELPER_TAP_PLACE] = { srv_tap_place, true, true },
 	[HELPER_TAP_PARK] = { srv_tap_park, true, true, true },
 	[HELPER_TAP_RETURN] = { srv_tap_return, true, true },
@@ -165,34 +168,41 @@ static int serve(struct srv *s, int start_err)
 		return 0;
 	if (err)
 		return err;
-	fdpass_close(fds, n);
+	/* A sealed helper takes no descriptors. */
+	s->given = n && !s->sealed ? fds[0] : -1;
+	fdpass_close(fds + (s->given >= 0), n - (s->given >= 0));
 	r.rsp.seq = req.seq;
 	if (start_err)
 		r.rsp.err =
 			srv_refuse(&r, NETDEV_REFUSED_NETNS, start_err, "making a user namespace");
 	else
 		r.rsp.err = dispatch(s, &req, &r);
+	fdpass_close(&s->given, 1);
+	s->given = -1;
 	return r.rsp.err == SRV_LATER ? 0 : srv_answer(s, &r);
 }
 
 /* ----- the process */
 
 /*
- * Close all descriptors but the socket and standard error, to which libraries may write. Returns the
- * new number of the socket.
+ * Close all descriptors but the socket, the user namespace (-1: none) and standard error, to which libraries may
+ * write. The two get new numbers.
  */
-static int keep_only(int sock)
+static void keep_only(int *sock, int *user_fd)
 {
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR), high = 5, s, u;
 
 	if (null >= 0) {
 		dup2(null, 0);
 		dup2(null, 1);
 	}
-	if (sock != 3)
-		dup2(sock, 3);
-	fd_close_from(4);
-	return 3;
+	/* The copies keep either descriptor while the other one gets its new number. */
+	s = fcntl(*sock, F_DUPFD, high);
+	u = *user_fd < 0 ? -1 : fcntl(*user_fd, F_DUPFD, high);
+	*sock = dup2(s, 3);
+	if (u >= 0)
+		*user_fd = dup2(u, 4);
+	fd_close_from(u >= 0 ? 5 : 4);
 }
 
 /* Make a descriptor that becomes readable when the parent dies. */
@@ -227,6 +237,15 @@ static bool may_administer(void)
 	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
+/*
+ * Enter the user namespace of another helper. A network namespace that belongs to it is needed, too, because the
+ * process may not return to one that does not.
+ */
+static int enter_userns(int user_fd)
+{
+	return setns(user_fd, CLONE_NEWUSER) || unshare(CLONE_NEWNET) ? -errno : 0;
+}
+
 static int become(struct srv *s, uint32_t flags)
 {
 	int err;
@@ -234,6 +253,8 @@ static int become(struct srv *s, uint32_t flags)
 	s->home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (s->home < 0)
 		return -errno;
+	if (s->user_fd >= 0)
+		return enter_userns(s->user_fd);
 	if (!(flags & NETDEV_HELPER_USERNS) &&
 	    ((flags & NETDEV_HELPER_NO_USERNS) || may_administer()))
 		return privs_helper_caps();
@@ -244,19 +265,23 @@ static int become(struct srv *s, uint32_t flags)
 	return s->user_fd < 0 ? -errno : 0;
 }
 
-void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end)
+void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end,
+		    int user_fd)
 {
 	struct srv s = {
-		.sock = keep_only(sock),
-		.user_fd = -1,
+		.sock = sock,
+		.user_fd = user_fd,
+		.given = -1,
 		.record = end ? end->record : NULL,
 		.park = { .fd = -1, .nl.fd = -1 },
 		.rdma.fd = -1,
 		.writer = -1,
 	};
-	struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN } };
+	struct pollfd p[2] = { { .events = POLLIN } };
 	int start_err;
 
+	keep_only(&s.sock, &s.user_fd);
+	p[0].fd = s.sock;
 	prctl(PR_SET_NAME, "uipoib-helper");
 	/*
 	 * watch_parent() comes second, because new credentials may clear the signal of the parent's

@@ -24,6 +24,7 @@ struct srv_tap {
 	char name[IFNAMSIZ];
 	/* beginning of the names that a spare TAP may have; "" for all other TAPs */
 	char prefix[IFNAMSIZ];
+	bool named; /* true if .prefix is the only name that the spare TAP may have */
 	/* true if the kernel may get a secret for the TAP's interface identifiers: stable.c */
 	bool stable;
 	/* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
@@ -80,7 +81,9 @@ struct srv_rdma {
 struct srv {
 	int sock;
 	int home; /* descriptor of the namespace in which the main process started */
-	int user_fd; /* user namespace that the helper made; -1 if none */
+	/* user namespace that the helper made, or that it was told to enter; -1 if none */
+	int user_fd;
+	int given; /* descriptor that came with the request that is served; -1: none */
 	/* File with the list of named namespaces, helper/record.h; NULL: there is no such file */
 	const char *record;
 	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
@@ -111,10 +114,10 @@ typedef int (*srv_handler)(struct srv *s, struct srv_ns *ns, const struct helper
 
 /*
  * helper_srv_run() - Run as the helper; never returns. @flags and @end as in
- * netdev_helper_start_end()
+ * netdev_helper_start_end(), @user_fd as in netdev_helper_start_in()
  */
-void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end)
-	__attribute__((noreturn));
+void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_helper_end *end,
+		    int user_fd) __attribute__((noreturn));
 
 /* srv_refuse() - Note the refused step in the response, and return @err */
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what);
@@ -275,6 +278,8 @@ int srv_ns_open(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		struct srv_reply *r);
 int srv_ns_create(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		  struct srv_reply *r);
+int srv_ns_adopt(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
+		 struct srv_reply *r);
 int srv_ns_close(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r);
 int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req,

@@ -12,6 +12,7 @@
 #include "inst/host_follow.h"
 #include "inst/iface.h"
 #include "inst/port.h"
+#include "os/fdpass.h"
 
 struct event_ctx {
 	struct inst_host *host;
@@ -100,7 +101,7 @@ int host_use_files(struct inst_host *h, const struct netdev_ns_files *files)
 
 static int open_ns(struct inst_host *h, const char *netns)
 {
-	struct netdev_helper *helper = h->inst->helper;
+	struct netdev_helper *helper = h->helper;
 	struct netdev_ns_info info = { .follows = false };
 	struct netdev_ns_files files;
 	int err;
@@ -135,6 +136,55 @@ static int host_open(struct inst_host *h, const char *netns, char err[INST_ERR_M
 	return 0;
 }
 
+/* Makes a host that is in no list and has no namespace. Return: NULL if out of memory */
+static struct inst_host *host_alloc(struct inst *in, const struct conf_iface *c)
+{
+	struct inst_host *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	list_init(&h->link);
+	list_init(&h->ifaces);
+	h->inst = in;
+	h->helper = in->helper;
+	h->ns = HOST_NO_NS;
+	h->net_fd = h->user_fd = h->igmp = h->igmp6 = -1;
+	h->events.fd = h->rtnl.fd = h->dump.fd = -1;
+	snprintf(h->name, sizeof(h->name), "%s", c->host);
+	snprintf(h->netns, sizeof(h->netns), "%s", c->netns ? c->netns : "");
+	return h;
+}
+
+int host_adopt(struct inst *in, const struct conf_iface *c, struct netdev_helper *helper,
+	       uint32_t ns, bool follows, int net_fd, int user_fd,
+	       const struct netdev_ns_files *files, struct inst_host **ret)
+{
+	struct inst_host *h = host_alloc(in, c);
+	int err;
+
+	if (!h) {
+		fdpass_close((const int[]){ net_fd, user_fd, files->rtnl, files->events,
+					    files->igmp, files->igmp6, files->dump },
+			     7);
+		return -ENOMEM;
+	}
+	h->helper = helper;
+	h->ns = ns;
+	h->net_fd = net_fd;
+	h->user_fd = user_fd;
+	h->anonymous = !c->netns && *h->name;
+	if (follows)
+		host_follow(h, c->netns);
+	err = host_use_files(h, files);
+	if (err) {
+		host_close(h);
+		return err;
+	}
+	list_add_tail(&in->hosts, &h->link);
+	*ret = h;
+	return 0;
+}
+
 int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret,
 	     char err[INST_ERR_MAX])
 {
@@ -154,19 +204,11 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 		*ret = h;
 		return 0;
 	}
-	h = calloc(1, sizeof(*h));
+	h = host_alloc(in, c);
 	if (!h) {
 		snprintf(err, INST_ERR_MAX, "host %s: out of memory", c->host);
 		return -ENOMEM;
 	}
-	list_init(&h->link);
-	list_init(&h->ifaces);
-	h->inst = in;
-	h->ns = HOST_NO_NS;
-	h->net_fd = h->user_fd = h->igmp = h->igmp6 = -1;
-	h->events.fd = h->rtnl.fd = h->dump.fd = -1;
-	snprintf(h->name, sizeof(h->name), "%s", c->host);
-	snprintf(h->netns, sizeof(h->netns), "%s", c->netns ? c->netns : "");
 	status = host_open(h, c->netns, err);
 	if (status) {
 		host_close(h);
@@ -220,6 +262,6 @@ void host_close(struct inst_host *h)
 	host_close_files(h);
 	close_fd(&h->user_fd);
 	if (h->ns != HOST_NO_NS)
-		netdev_ns_close(h->inst->helper, h->ns);
+		netdev_ns_close(h->helper, h->ns);
 	free(h);
 }

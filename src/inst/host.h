@@ -4,7 +4,7 @@
 
 /* A host is a network namespace and the kernel's events about the interfaces in it. */
 
-#include "inst/follow.h"
+#include "helper/follow_ask.h"
 #include "inst/inst.h"
 #include "netdev/rtnl.h"
 
@@ -24,6 +24,8 @@ struct inst_host {
 	 * is open
 	 */
 	uint32_t ns;
+	/* helper process that serves requests about the namespace: inst.helper, or one of inst.more_helpers */
+	struct netdev_helper *helper;
 	bool anonymous;
 	/* true if the last question about the namespace was refused and this was logged */
 	bool follow_refused;
@@ -84,6 +86,16 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
  * HOST_CAS_MAX: the host has too many CAs
  */
 unsigned int host_ca(struct inst_host *h, struct inst_port *p);
+
+/*
+ * host_adopt() - Make a host whose namespace, with handle @ns of @helper, another process has opened
+ * @net_fd, @user_fd, @files:	descriptors of the namespace, which the host takes, also on failure
+ *
+ * There may be a host of the same name already, for the same namespace and another helper. Return: 0 or -errno
+ */
+int host_adopt(struct inst *in, const struct conf_iface *c, struct netdev_helper *helper,
+	       uint32_t ns, bool follows, int net_fd, int user_fd,
+	       const struct netdev_ns_files *files, struct inst_host **ret);
 
 /* host_close() - Close a host that has no interfaces any more */
 void host_close(struct inst_host *h);

@@ -76,7 +76,7 @@ static void ask(struct timer *t, ns_t now)
 {
 	struct inst_host *h = container_of(t, struct inst_host, follow_timer);
 	uint32_t gen = follow_asked(&h->follow);
-	int err = netdev_post_ns_follow(h->inst->helper, h->ns, gen, on_answer, h);
+	int err = netdev_post_ns_follow(h->helper, h->ns, gen, on_answer, h);
 
 	if (!err)
 		return;
@@ -121,13 +121,14 @@ void host_follow(struct inst_host *h, const char *spec)
 {
 	int err = watch_names(h->inst, spec);
 
-	if (err) {
-		log_to(&h->inst->cfg.log, LOG_LVL_WARN,
-		       "host %s: the namespace %s is not watched, so its removal is not noticed: "
-		       "%s",
-		       h->name, spec, strerror(-err));
-		return;
-	}
+	/*
+	 * A host that a reload adds has no watch, because the daemon has an empty root directory by then. The helper
+	 * process is asked about its namespace at intervals.
+	 */
+	if (err)
+		log_to(&h->inst->cfg.log, LOG_LVL_DEBUG,
+		       "host %s: the namespace %s is asked about at intervals: %s", h->name, spec,
+		       strerror(-err));
 	h->follows = true;
 	timer_init(&h->follow_timer, ask);
 	follow_init(&h->follow, h->inst->loop.now);
@@ -139,7 +140,7 @@ void host_unfollow(struct inst_host *h)
 		return;
 	h->follows = false;
 	timer_cancel(&h->inst->loop.timers, &h->follow_timer);
-	netdev_cancel(h->inst->helper, h);
+	netdev_cancel(h->helper, h);
 }
 
 void host_watch_close(struct inst *in)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "inst/by_pkey.h"
 #include "inst/fab.h"
@@ -66,7 +67,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	struct tap_vnet vnet;
 
 	/* Packets that arrive before the network device is up in the host are dropped. */
-	if (i->spare && !i->kernel_up) {
+	if (i->number && !i->kernel_up) {
 		eth_frame_free(f);
 		return;
 	}
@@ -349,7 +350,7 @@ static int make_tap(struct inst_iface *i, char err[INST_ERR_MAX])
 	struct netdev_tap_conf tc = iface_tap_conf(i);
 	int fd, status;
 
-	status = netdev_tap_create(i->inst->helper, i->host->ns, &tc, &fd, &i->ifindex);
+	status = netdev_tap_create(i->host->helper, i->host->ns, &tc, &fd, &i->ifindex);
 	if (!status)
 		status = tap_attach(&i->tap, i->kind, fd, TAP_OFFLOAD_DEFAULT);
 	if (status)
@@ -373,7 +374,7 @@ static int set_addresses(struct inst_iface *i, char err[INST_ERR_MAX])
 		struct rtnl_ip ip = iface_addr(i, k);
 		int status;
 
-		status = netdev_addr_add(i->inst->helper, i->host->ns, i->ifindex, &ip,
+		status = netdev_addr_add(i->host->helper, i->host->ns, i->ifindex, &ip,
 					 i->addr[k].prefix_len);
 		if (status && status != -EEXIST)
 			return refused(i, status, err);
@@ -400,7 +401,7 @@ static int bring_up(struct inst_iface *i, const struct conf_iface *c, char err[I
 	status = set_addresses(i, err);
 	if (status)
 		return status;
-	status = netdev_link_up(in->helper, i->host->ns, i->ifindex, true);
+	status = netdev_link_up(i->host->helper, i->host->ns, i->ifindex, true);
 	if (status)
 		return refused(i, status, err);
 	iface_link_event(i, true, in->loop.now);
@@ -500,6 +501,49 @@ int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX
 	return 0;
 }
 
+static int start_with_tap(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX])
+{
+	int status = iface_iid_init(i, c, err);
+
+	if (status)
+		return status;
+	if (i->kind == TAP_INFINIBAND)
+		put_first_lladdr(i);
+	status = make_link(i, c);
+	if (!status)
+		status = loop_watch(&i->inst->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET,
+				    tap_readable);
+	if (status)
+		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", i->name, i->host->name,
+			 strerror(-status));
+	return status;
+}
+
+int iface_add_tap(struct inst_port *port, struct inst_host *host, const struct conf_iface *c,
+		  const struct iface_tap *t, struct inst_iface **ret, char err[INST_ERR_MAX])
+{
+	struct inst_iface *i = iface_alloc(host->inst, port, host, c);
+	int status;
+
+	if (!i) {
+		snprintf(err, INST_ERR_MAX, "interface %s@%s: out of memory", c->name, c->host);
+		close(t->tap.fd);
+		return -ENOMEM;
+	}
+	i->tap = t->tap;
+	i->number = t->number;
+	i->device = i->net.away = true;
+	status = start_with_tap(i, c, err);
+	if (status) {
+		iface_destroy(i);
+		return status;
+	}
+	add_to_lists(i);
+	iface_net_came(i);
+	*ret = i;
+	return 0;
+}
+
 int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret)
 {
 	struct inst_iface *i = iface_alloc(b->inst, b->port, b->host, c);
@@ -529,6 +573,7 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 	int err;
 
 	i->spare = t;
+	i->number = t->number;
 	i->tap = t->tap;
 	err = loop_watch(&in->loop, &i->tap_fd, i->tap.fd, EPOLLIN | EPOLLET, tap_readable);
 	if (err)
@@ -568,7 +613,9 @@ void iface_destroy(struct inst_iface *i)
 		by_pkey_release(i->spare, &i->tap);
 	} else if (i->tap.fd >= 0) {
 		tap_close(&i->tap);
-		netdev_tap_forget(in->helper, i->host->ns, i->ifindex);
+		/* A TAP that was never placed has no index by which the helper knows it. */
+		if (i->ifindex)
+			netdev_tap_forget(i->host->helper, i->host->ns, i->ifindex);
 	}
 	free(i);
 }

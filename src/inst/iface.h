@@ -47,6 +47,11 @@ struct inst_iface {
 	 * interface has none yet
 	 */
 	struct by_pkey_tap *spare;
+	/*
+	 * number of the TAP in requests to the helper process, if the TAP is placed by its number; 0: the TAP was
+	 * made in its host
+	 */
+	uint32_t number;
 	/* true if the log has a line that .by_pkey has no TAP left for this interface */
 	bool no_tap_said;
 	/*
@@ -85,6 +90,21 @@ struct inst_iface {
  * with a message in @err
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
+
+/* A TAP that another process has made for an interface, and that is not in its host yet */
+struct iface_tap {
+	struct tap tap;
+	uint32_t number; /* its number, for netdev_post_tap_place() */
+};
+
+/**
+ * iface_add_tap() - Make an interface while the instance runs; the helper process of @host places its TAP
+ * @t:		the TAP, which the interface takes, also on failure
+ *
+ * Return: 0; -ENOMEM; -errno, with a message in @err
+ */
+int iface_add_tap(struct inst_port *port, struct inst_host *host, const struct conf_iface *c,
+		  const struct iface_tap *t, struct inst_iface **ret, char err[INST_ERR_MAX]);
 
 /* iface_place() - Find, or make, the port and the host of a section. Return: as iface_add() */
 int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **ret_port,

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inst/by_pkey.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 
@@ -155,7 +154,7 @@ static int post_link(struct inst_iface *i, unsigned int what)
 	if (what & IFACE_NET_MTU)
 		c.set |= RTNL_SET_MTU;
 	memcpy(c.mac, i->ifc.mac, sizeof(c.mac));
-	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+	return netdev_post_link(i->host->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
 /*
@@ -167,7 +166,7 @@ static int post_linklocal(struct inst_iface *i, bool add)
 	struct rtnl_ip ip = { .family = RTNL_V6 };
 
 	memcpy(ip.addr, i->net.linklocal, sizeof(i->net.linklocal));
-	return (add ? netdev_post_addr : netdev_post_addr_del)(i->inst->helper, i->host->ns,
+	return (add ? netdev_post_addr : netdev_post_addr_del)(i->host->helper, i->host->ns,
 							       i->ifindex, &ip, 64, on_done, i);
 }
 
@@ -185,7 +184,7 @@ static int post_token(struct inst_iface *i)
 	struct rtnl_link_conf c = { .set = RTNL_SET_TOKEN };
 
 	iface_iid_own(i, c.token);
-	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+	return netdev_post_link(i->host->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
 static int post_gone(struct inst_iface *i)
@@ -195,10 +194,10 @@ static int post_gone(struct inst_iface *i)
 	int err;
 
 	if (i->net.gone_all)
-		err = netdev_post_neigh_del_all(i->inst->helper, i->host->ns, i->ifindex, on_done,
+		err = netdev_post_neigh_del_all(i->host->helper, i->host->ns, i->ifindex, on_done,
 						i);
 	else
-		err = netdev_post_neigh_del(i->inst->helper, i->host->ns, i->ifindex,
+		err = netdev_post_neigh_del(i->host->helper, i->host->ns, i->ifindex,
 					    (const uint8_t(*)[RTNL_HW_MAX]) & i->net.gone[left], n,
 					    on_done, i);
 	if (!err) {
@@ -212,17 +211,17 @@ static int post_tap(struct inst_iface *i)
 {
 	struct netdev_tap_conf c = iface_tap_conf(i);
 
-	if (i->spare)
-		return netdev_post_tap_place(i->inst->helper, i->host->ns, i->spare->number, &c,
-					     on_done, i);
-	return netdev_post_tap_return(i->inst->helper, i->host->ns, &c, on_done, i);
+	if (i->number)
+		return netdev_post_tap_place(i->host->helper, i->host->ns, i->number, &c, on_done,
+					     i);
+	return netdev_post_tap_return(i->host->helper, i->host->ns, &c, on_done, i);
 }
 
 static int post_address(struct inst_iface *i)
 {
 	const struct conf_addr *a = &i->addr[i->net.naddrs];
 	struct rtnl_ip ip = iface_addr(i, i->net.naddrs);
-	int err = netdev_post_addr(i->inst->helper, i->host->ns, i->ifindex, &ip, a->prefix_len,
+	int err = netdev_post_addr(i->host->helper, i->host->ns, i->ifindex, &ip, a->prefix_len,
 				   on_done, i);
 
 	if (!err)
@@ -234,7 +233,7 @@ static int post_up(struct inst_iface *i)
 {
 	struct rtnl_link_conf c = { .set = RTNL_SET_UP };
 
-	return netdev_post_link(i->inst->helper, i->host->ns, i->ifindex, &c, on_done, i);
+	return netdev_post_link(i->host->helper, i->host->ns, i->ifindex, &c, on_done, i);
 }
 
 /*
@@ -363,7 +362,7 @@ void iface_net_fini(struct inst_iface *i)
 {
 	timer_cancel(&i->inst->loop.timers, &i->net.pace);
 	timer_cancel(&i->inst->loop.timers, &i->net.again);
-	netdev_cancel(i->inst->helper, i);
+	netdev_cancel(i->host->helper, i);
 }
 
 static void want(struct inst_iface *i, unsigned int what)

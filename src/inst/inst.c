@@ -149,6 +149,13 @@ bool inst_work(void *ctx, ns_t now)
 
 /* --- making and ending an instance */
 
+static void helper_ended(struct inst *in)
+{
+	log_to(&in->cfg.log, LOG_LVL_ERR, "the helper process has ended; stopping");
+	in->broken = true;
+	loop_stop(&in->loop);
+}
+
 static void on_helper(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct inst *in = container_of(fd, struct inst, helper_fd);
@@ -156,10 +163,62 @@ static void on_helper(struct loop_fd *fd, uint32_t events, ns_t now)
 	(void)now;
 	if (!netdev_helper_dispatch(in->helper) && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	log_to(&in->cfg.log, LOG_LVL_ERR, "the helper process has ended; stopping");
 	loop_unwatch(&in->loop, fd);
-	in->broken = true;
-	loop_stop(&in->loop);
+	helper_ended(in);
+}
+
+static void helper_readable(struct loop_fd *fd, uint32_t events, ns_t now)
+{
+	struct inst_helper *m = container_of(fd, struct inst_helper, fd);
+	struct inst *in = m->inst;
+
+	(void)now;
+	if (!netdev_helper_dispatch(m->helper) && !(events & (EPOLLHUP | EPOLLERR)))
+		return;
+	loop_unwatch(&in->loop, fd);
+	helper_ended(in);
+}
+
+int inst_helper_add(struct inst *in, struct netdev_helper *helper)
+{
+	struct inst_helper *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->inst = in;
+	m->helper = helper;
+	err = loop_watch(&in->loop, &m->fd, netdev_helper_fd(helper), EPOLLIN, helper_readable);
+	if (err) {
+		free(m);
+		return err;
+	}
+	list_add_tail(&in->more_helpers, &m->link);
+	return 0;
+}
+
+static bool has_host(const struct inst_helper *m)
+{
+	struct inst_host *h;
+
+	list_for_each (h, &m->inst->hosts, link)
+		if (h->helper == m->helper)
+			return true;
+	return false;
+}
+
+void inst_helper_trim(struct inst *in)
+{
+	struct inst_helper *m, *tmp;
+
+	list_for_each_safe (m, tmp, &in->more_helpers, link) {
+		if (has_host(m))
+			continue;
+		loop_unwatch(&in->loop, &m->fd);
+		netdev_helper_stop(m->helper);
+		list_del(&m->link);
+		free(m);
+	}
 }
 
 static bool is_environment(enum netdev_refusal refused, int err)
@@ -250,6 +309,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg)
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
 	list_init(&in->by_pkeys);
+	list_init(&in->more_helpers);
 	list_init(&in->watches);
 	neigh_dumps_init(&in->neigh_dumps);
 }
@@ -336,6 +396,7 @@ void inst_destroy(struct inst *in)
 	in->nfabs = 0;
 	list_for_each_safe (h, htmp, &in->hosts, link)
 		host_close(h);
+	inst_helper_trim(in);
 	host_watch_close(in);
 	if (in->rdma_folder >= 0)
 		close(in->rdma_folder);

@@ -92,6 +92,8 @@ struct inst {
 	struct pkt_pool *pool;
 	struct tap_rx tap_rx;
 	struct netdev_helper *helper;
+	/* struct inst_helper.link: helpers of the hosts that a reload has added */
+	struct list more_helpers;
 	struct inst_fabric **fab;
 	unsigned int nfabs;
 	/* state that the interfaces (struct ifc) of .ifaces and the ports of .ports share */
@@ -144,6 +146,19 @@ void inst_leave(struct inst *in);
 
 /* inst_destroy() - Remove everything; NULL is accepted */
 void inst_destroy(struct inst *in);
+
+/* A sealed helper process that the supervisor has started for the interfaces that a reload added */
+struct inst_helper {
+	struct list link;
+	struct inst *inst;
+	struct netdev_helper *helper;
+	struct loop_fd fd;
+};
+
+/* inst_helper_add() - Serve the jobs of a helper. Takes @helper on success. Return: 0 or -errno */
+int inst_helper_add(struct inst *in, struct netdev_helper *helper);
+/* inst_helper_trim() - End those helpers of inst_helper_add() to which no host belongs any more */
+void inst_helper_trim(struct inst *in);
 
 /*
  * inst_refused() - Report that the helper process refused a request for @what

@@ -41,7 +41,7 @@ static int setup(void **state)
 	r->helper.pidfd = -1;
 	r->served = s[1];
 	helper_jobs_init(&r->helper);
-	r->in.helper = &r->helper;
+	r->in.helper = r->host.helper = &r->helper;
 	r->host.inst = r->iface.inst = &r->in;
 	r->host.ns = 1;
 	r->iface.host = &r->host;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inst/follow.h"
+#include "helper/follow_ask.h"
 
 /* least time between an answer of the helper process and the next question to it */
 #define GAP NS_MSEC(50)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inst/follow.h"
+#include "helper/follow_ask.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef INST_FOLLOW_H
-#define INST_FOLLOW_H
+#ifndef HELPER_FOLLOW_ASK_H
+#define HELPER_FOLLOW_ASK_H
 
 /*
  * Decides when the helper process is asked whether the name of a host's namespace still names the
