@@ -28,6 +28,7 @@ int cli_path_get(int argc, char **argv);
 int cli_monitor(int argc, char **argv);
 int cli_wait(int argc, char **argv);
 int cli_exec(int argc, char **argv);
+int cli_reload(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_check(int argc, char **argv);

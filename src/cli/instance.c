@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-/* Commands about an instance as a whole: `instance`, `host`, `wait`, `stop`. */
+/* Commands about an instance as a whole: `instance`, `host`, `wait`, `reload`, `stop`. */
 
 #define NAMES_MAX 64
 
@@ -131,6 +131,29 @@ int cli_wait(int argc, char **argv)
 	if (ms >= 0)
 		json_object_set_new(args, "timeout_ms", json_integer(ms));
 	return cli_call("wait", args, NULL, NULL);
+}
+
+static void print_changes(void *ctx, json_t *row)
+{
+	(void)ctx;
+	if (cli_opts.json)
+		cli_print_json(json_pack("{s:i, s:O}", "schema", PROTO_SCHEMA, "changes",
+					 json_object_get(row, "changes")));
+	else
+		cli_print(stdout, "%s\n", json_string_value(json_object_get(row, "changes")));
+}
+
+int cli_reload(int argc, char **argv)
+{
+	if (cli_opts.help) {
+		puts("uipoib reload\n        have an instance read its configuration again, and "
+		     "say what "
+		     "has changed; uipoib(8) says what can change");
+		return PROTO_EXIT_OK;
+	}
+	if (argc > 1)
+		return cli_error(PROTO_EXIT_USAGE, "'%s': unexpected", argv[1]);
+	return cli_call("reload", json_object(), print_changes, NULL);
 }
 
 /*

@@ -15,6 +15,7 @@ const struct cli_cmd cli_objects[] = {
 	{ "wait", cli_wait, "[--timeout S]", "until all interfaces are up",
 	  .options = cli_timeout_options },
 	{ "exec", cli_exec, "HOST [CMD]", "run a command in a host", .own_options = true },
+	{ "reload", cli_reload, "", "read the configuration of an instance again" },
 	{ "stop", cli_stop, "[--timeout S]", "end an instance", .options = cli_timeout_options },
 	{ "instance", NULL, "show", "instances that run", .verbs = cli_instance_verbs },
 	{ "host", NULL, "show", "hosts and their namespaces", .verbs = cli_host_verbs },

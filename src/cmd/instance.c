@@ -18,13 +18,20 @@
 
 /* Commands about the instance itself: show it, wait until it is up, enter its hosts, stop it. */
 
+/* A host has several structs after a reload that added interfaces to it. The first stands for all. */
+static bool is_first(const struct inst_host *h)
+{
+	return inst_host_find(h->inst, h->name) == h;
+}
+
 static json_t *host_names(const struct inst *in)
 {
 	json_t *v = json_array();
 	struct inst_host *h;
 
 	list_for_each (h, &in->hosts, link)
-		json_array_append_new(v, ctl_str(h->name));
+		if (is_first(h))
+			json_array_append_new(v, ctl_str(h->name));
 	return v;
 }
 
@@ -58,6 +65,17 @@ static void instance_show(struct ctl_req *r)
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
+static json_t *iface_on_host(const struct inst_iface *i)
+{
+	json_t *one = json_object(), *addrs = json_array();
+
+	cmd_set_str(one, "ifname", i->name);
+	for (unsigned int k = 0; k < i->naddrs; k++)
+		json_array_append_new(addrs, cmd_ip(i->addr[k].octets, i->addr[k].family));
+	cmd_set(one, "addresses", addrs);
+	return one;
+}
+
 static json_t *host_row(const struct inst_host *h)
 {
 	json_t *row = json_pack("{s:o, s:o, s:b}", "host", ctl_str(h->name), "netns",
@@ -65,15 +83,9 @@ static json_t *host_row(const struct inst_host *h)
 	json_t *ifaces = json_array();
 	struct inst_iface *i;
 
-	list_for_each (i, &h->ifaces, on_host) {
-		json_t *one = json_object(), *addrs = json_array();
-
-		cmd_set_str(one, "ifname", i->name);
-		for (unsigned int k = 0; k < i->naddrs; k++)
-			json_array_append_new(addrs, cmd_ip(i->addr[k].octets, i->addr[k].family));
-		cmd_set(one, "addresses", addrs);
-		json_array_append_new(ifaces, one);
-	}
+	list_for_each (i, &h->inst->ifaces, link)
+		if (!strcmp(i->host->name, h->name))
+			json_array_append_new(ifaces, iface_on_host(i));
 	cmd_set(row, "interfaces", ifaces);
 	return row;
 }
@@ -83,7 +95,8 @@ static void host_show(struct ctl_req *r)
 	struct inst_host *h;
 
 	list_for_each (h, &r->in->hosts, link)
-		ctl_row(r, host_row(h));
+		if (is_first(h))
+			ctl_row(r, host_row(h));
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
@@ -169,7 +182,8 @@ static void no_such_host(struct ctl_req *r, const char *name)
 	struct inst_host *h;
 
 	list_for_each (h, &r->in->hosts, link)
-		text_add_item(&t, ", ", *h->name ? h->name : "''");
+		if (is_first(h))
+			text_add_item(&t, ", ", *h->name ? h->name : "''");
 	ctl_end(r, PROTO_EXIT_USAGE, "host '%s': no such host or node, expected one of %s%s", name,
 		*list ? list : "(no hosts)", r->in->nfabs ? ", or a node of a fabric" : "");
 }

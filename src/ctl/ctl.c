@@ -158,6 +158,7 @@ void ctl_init(struct ctl *ctl, struct inst *in, const struct ctl_cmd *const *tab
 	door_init(ctl, &ctl->control);
 	door_init(ctl, &ctl->reader);
 	list_init(&ctl->clients);
+	list_init(&ctl->reload.waiters);
 	timer_init(&ctl->reaper, reap);
 }
 

@@ -38,6 +38,15 @@ struct ctl_door {
 	char path[108];
 };
 
+/* Clients that wait for a reload, and the supervisor that makes it: cmd/reload.c */
+struct ctl_reload {
+	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
+	bool kept; /* .keeper is such a request */
+	bool running; /* the supervisor was told that a client waits, and has not asked again since */
+	bool again; /* a client has come meanwhile */
+	struct list waiters;
+};
+
 struct ctl {
 	struct inst *in;
 	const struct ctl_cmd *const *tables; /* of all commands; the last is NULL */
@@ -48,6 +57,7 @@ struct ctl {
 	struct ctl_door control, reader;
 	struct list clients; /* those of both sockets */
 	struct ctl_stats stats;
+	struct ctl_reload reload;
 	/*
 	 * timer that frees dropped clients outside the callbacks of the loop, because a callback may still use them
 	 */

@@ -132,6 +132,8 @@ void host_follow(struct inst_host *h, const char *spec)
 	h->follows = true;
 	timer_init(&h->follow_timer, ask);
 	follow_init(&h->follow, h->inst->loop.now);
+	if (err)
+		plan(h);
 }
 
 void host_unfollow(struct inst_host *h)

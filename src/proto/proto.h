@@ -35,6 +35,9 @@
  * content of a file as a memory file that file_seal() made, because the instance opens no path for a client;
  * its "file" is a name for messages.
  *
+ * "reload" answers when the supervisor has read the configuration again, and everything is changed or refused. The
+ * requests "reload await", "reload apply" and "reload done" are the supervisor's (cmd/reload.c).
+ *
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.
  *

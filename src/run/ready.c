@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/escape.h"
@@ -120,6 +121,25 @@ void ready_waits(const struct ready *r, const char *why)
 
 	text_add(&t, "STATUS=");
 	text_add_escaped(&t, why);
+	notify(r, line);
+}
+
+void ready_reloads(const struct ready *r, const char *outcome)
+{
+	char line[512];
+	struct text t = TEXT_IN(line);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!outcome) {
+		/* The manager compares the time with that of its own request (Type=notify-reload). */
+		text_add(&t, "RELOADING=1\nMONOTONIC_USEC=%llu",
+			 (unsigned long long)now.tv_sec * 1000000 +
+				 (unsigned long long)now.tv_nsec / 1000);
+	} else {
+		text_add(&t, "READY=1\nSTATUS=");
+		text_add_escaped(&t, outcome);
+	}
 	notify(r, line);
 }
 

@@ -16,71 +16,33 @@
 #include "cmdline/cmdline.h"
 #include "conf/conf.h"
 #include "daemon/main.h"
+#include "run/reload.h"
 
 /*
  * DOC: `run`
  *
  * `run` is the supervisor of an instance. After it has started the daemon, it reads signals from a signalfd:
  *
- *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it
+ *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it; but
+ *			without a terminal, whose end would be the reason, SIGHUP has the configuration read again
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
  *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
 
 struct run {
 	struct run_job job;
-	const char *file;
 	struct conf_overrides over; /* -o */
+	struct reload reload; /* used when .reloads is set */
+	bool reloads; /* the configuration can be read again, from now on */
+	bool hup_reloads; /* SIGHUP has the configuration read again */
+	bool hup_waits; /* SIGHUP came before .reloads was set */
 	char name_buf[PROTO_NAME_MAX];
 	struct serve serve;
 	int sigfd;
 	sigset_t old_mask;
 };
 
-static int usage(int status)
-{
-	fputs("uipoib run -c FILE [-n NAME] [-o SETTING] [--timeout S] [--ready-fd N] [-v] [-- CMD "
-	      "[ARG ...]]\n"
-	      "        bring up what FILE describes, in the foreground; with CMD: wait until all "
-	      "links\n"
-	      "        are up (at most S seconds, 30), run it, tear down, end with its exit "
-	      "status; SETTING is SECTION[:NAME].KEY=VALUE and wins over FILE\n",
-	      status ? stderr : stdout);
-	return status;
-}
-
 /* --- the command line */
-
-/* lab.conf -> lab */
-static const char *name_from_file(const char *file, char buf[PROTO_NAME_MAX])
-{
-	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-	const char *dot = strrchr(base, '.');
-	size_t len = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-
-	if (len >= PROTO_NAME_MAX)
-		return NULL;
-	memcpy(buf, base, len);
-	buf[len] = '\0';
-	return proto_name_ok(buf) ? buf : NULL;
-}
-
-int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
-{
-	if (!*name)
-		*name = cli_opts.instance;
-	if (*name && !proto_name_ok(*name))
-		return cli_error(
-			PROTO_EXIT_USAGE,
-			"instance '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
-			*name, PROTO_NAME_MAX - 1);
-	if (!*name)
-		*name = name_from_file(file, buf);
-	if (!*name)
-		return cli_error(PROTO_EXIT_USAGE,
-				 "the name of %s cannot be an instance's, expected -n NAME", file);
-	return 0;
-}
 
 const struct option run_options[] = {
 	{ "config", required_argument, NULL, 'c' }, { "name", required_argument, NULL, 'n' },
@@ -98,7 +60,7 @@ static int parse(struct run *r, int *ready_fd, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", run_options, NULL)) != -1) {
 		switch (c) {
 		case 'c':
-			r->file = optarg;
+			r->job.file = optarg;
 			break;
 		case 'n':
 			r->job.name = optarg;
@@ -126,14 +88,14 @@ static int parse(struct run *r, int *ready_fd, int argc, char **argv)
 			cli_opts.help = true;
 			return 0;
 		default:
-			return usage(PROTO_EXIT_USAGE);
+			return run_usage(PROTO_EXIT_USAGE);
 		}
 	}
 	if (argv[optind])
 		r->job.cmd = argv + optind;
-	if (!r->file)
+	if (!r->job.file)
 		return cli_error(PROTO_EXIT_USAGE, "run: -c FILE: missing");
-	return run_name(&r->job.name, r->file, r->name_buf);
+	return run_name(&r->job.name, r->job.file, r->name_buf);
 }
 
 /* --- signals */
@@ -168,25 +130,52 @@ static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 }
 
 /*
+ * Reads all signals that have arrived. Returns one that asks the program to end; 0: there is none. However many times
+ * SIGHUP has come since, the configuration is read once.
+ */
+static int signals(struct run *r)
+{
+	struct signalfd_siginfo si;
+	bool hup = false;
+	int sig;
+
+	while ((sig = next_signal(r, &si))) {
+		if (sig == SIGHUP && r->hup_reloads)
+			hup = true;
+		else if (sig != SIGCHLD)
+			return sig;
+	}
+	if (r->reloads)
+		reload_reap(&r->reload);
+	if (hup && r->reloads)
+		reload_now(&r->reload);
+	else
+		r->hup_waits |= hup;
+	return 0;
+}
+
+/*
  * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: no limit). Returns 0, or a signal that
  * asks the program to end.
  */
 static int await_for(struct run *r, int fd, int ms)
 {
-	struct pollfd p[2] = { { .fd = r->sigfd, .events = POLLIN },
-			       { .fd = fd, .events = POLLIN } };
-	struct signalfd_siginfo si;
+	struct pollfd p[3] = { { .fd = r->sigfd, .events = POLLIN },
+			       { .fd = fd, .events = POLLIN },
+			       { .events = POLLIN } };
 
 	for (;;) {
-		int sig, n = poll(p, 2, ms);
+		int sig, n;
 
+		p[2].fd = r->reloads ? reload_fd(&r->reload) : -1;
+		n = poll(p, 3, ms);
 		if (!n || (n < 0 && errno != EINTR))
 			return 0;
-		while ((sig = next_signal(r, &si)))
-			if (sig != SIGCHLD)
-				return sig;
-		if (p[1].revents || daemon_ended(r))
-			return 0;
+		sig = signals(r);
+		if (sig || p[1].revents || daemon_ended(r))
+			return sig;
+		if (n > 0 && p[2].revents)
+			reload_serve(&r->reload);
 	}
 }
 
@@ -366,15 +355,18 @@ static void forward(pid_t pid, const struct signalfd_siginfo *si, unsigned int n
 
 static int supervise(struct run *r, pid_t pid)
 {
-	struct pollfd p = { .fd = r->sigfd, .events = POLLIN };
+	struct pollfd p[2] = { { .fd = r->sigfd, .events = POLLIN }, { .events = POLLIN } };
 	struct signalfd_siginfo si;
 	unsigned int asked = 0;
 	bool lost = false;
 	int status, sig;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+		p[1].fd = r->reloads ? reload_fd(&r->reload) : -1;
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			break;
+		if (r->reloads && p[1].revents)
+			reload_serve(&r->reload);
 		while ((sig = next_signal(r, &si)))
 			if (sig != SIGCHLD)
 				forward(pid, &si, ++asked);
@@ -452,8 +444,10 @@ int run_job(const struct run_job *job)
 {
 	struct run all = { .job = *job }, *r = &all;
 	char err[CONF_ERR_MAX * 2] = "";
-	int status = start(r), sig;
+	int status, sig;
 
+	r->hup_reloads = job->file && !job->cmd && !job->fn && !run_has_terminal();
+	status = start(r);
 	if (status)
 		return status;
 	sig = await(r, r->serve.ready_fd);
@@ -466,7 +460,13 @@ int run_job(const struct run_job *job)
 		stop(r);
 		return cli_error(status, "%s", err);
 	}
-	return r->job.cmd || r->job.fn ? with_cmd(r) : in_foreground(r);
+	r->reloads = run_reload_begin(&r->reload, &r->job);
+	if (r->hup_waits)
+		reload_now(&r->reload);
+	status = r->job.cmd || r->job.fn ? with_cmd(r) : in_foreground(r);
+	if (r->reloads)
+		reload_close(&r->reload);
+	return status;
 }
 
 int run_command(int argc, char **argv)
@@ -478,16 +478,17 @@ int run_command(int argc, char **argv)
 	int ready_fd = -1, status = parse(&r, &ready_fd, argc, argv);
 
 	if (cli_opts.help)
-		return usage(PROTO_EXIT_OK);
+		return run_usage(PROTO_EXIT_OK);
 	if (!status)
 		status = ready_init(&ready, ready_fd);
 	if (status)
 		return status;
-	if (conf_load_with(&conf, r.file, &r.over, err)) {
+	if (conf_load_with(&conf, r.job.file, &r.over, err)) {
 		ready_close(&ready);
 		return cli_error(PROTO_EXIT_USAGE, "%s", err);
 	}
 	r.job.conf = &conf;
+	r.job.over = &r.over;
 	r.job.ready = &ready;
 	status = run_job(&r.job);
 	ready_close(&ready);

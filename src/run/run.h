@@ -15,6 +15,9 @@
 struct run_job {
 	const char *name; /* name of the instance */
 	const struct conf *conf;
+	/* file that is read again on SIGHUP or `reload`, and its settings of the command line; NULL: there is none */
+	const char *file;
+	const struct conf_overrides *over;
 	const struct topo *topo; /* as serve_cfg.topo */
 	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
@@ -25,6 +28,9 @@ struct run_job {
 	int (*fn)(void *arg); /* returns the exit status of the child */
 	void *arg;
 };
+
+/* run_usage() - Print the usage of `run`, as an error unless @status is 0. Return: @status */
+int run_usage(int status);
 
 /**
  * run_name() - Find the name of the instance that @file describes

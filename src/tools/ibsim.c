@@ -241,8 +241,11 @@ static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 			continue;
 		if (comes)
 			ask_for_spares(p);
-		else
+		else if (h->gone || !p->own)
 			close_sockets(p);
+		/* A host that goes although its namespace is there was removed by a reload. */
+		if (!comes && !h->gone)
+			p->host = NULL;
 	}
 }
 

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "reload/make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "helper/helper.h"
+#include "inst/iface.h"
+#include "netdev/netns.h"
+#include "os/fdpass.h"
+#include "os/file.h"
+#include "proto/proto.h"
+#include "reload/msg.h"
+
+/* A host of an interface that is added */
+struct host {
+	const struct conf_iface *like; /* the first of its interfaces */
+	struct netdev_ns_info info;
+	uint32_t ns;
+};
+
+struct make {
+	const struct reload_job *job;
+	struct netdev_helper *helper; /* NULL: no interface is added */
+	struct host *host;
+	unsigned int nhosts;
+	int sock; /* to the main process */
+	char *err;
+	size_t err_len;
+};
+
+static int fail(struct make *m, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int fail(struct make *m, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(m->err, m->err_len, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+static bool comes(const struct conf_diff_row *r)
+{
+	return r->fate == CONF_ADDED || r->fate == CONF_REPLACED;
+}
+
+static bool goes(const struct conf_diff_row *r)
+{
+	return r->fate == CONF_REMOVED || r->fate == CONF_REPLACED;
+}
+
+/* --- namespaces of the running instance */
+
+static bool runs(const struct make *m, const char *host)
+{
+	const struct conf *c = m->job->was;
+
+	for (size_t i = 0; i < c->nifaces; i++)
+		if (!strcmp(c->iface[i].host, host))
+			return true;
+	return false;
+}
+
+/*
+ * Asks the main process for the descriptors of a host that it has. It has descriptors of namespaces of its hosts only,
+ * so even a main process that lies cannot name a namespace that the configuration does not.
+ */
+static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_user)
+{
+	json_t *args = json_pack("{s:s}", "host", host);
+	struct proto_client c;
+	int status = proto_connect(&c, m->job->name);
+
+	if (!status)
+		status = proto_call(&c, "exec", args, NULL, NULL, m->err, m->err_len, NULL);
+	else
+		status = fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	json_decref(args);
+	if (!status && c.fds[0] < 0)
+		status = fail(m, PROTO_EXIT_FAILED, "host '%s': the instance gave no namespace",
+			      host);
+	if (!status) {
+		*ret_net = c.fds[0];
+		*ret_user = c.fds[1];
+		c.fds[0] = c.fds[1] = -1;
+	}
+	proto_close(&c);
+	return status;
+}
+
+/* Starts the helper in the user namespace of the instance's own helper, if that has one. */
+static int start_helper(struct make *m)
+{
+	int net = -1, user = -1, status = 0;
+
+	if (m->job->was->nifaces)
+		status = ask_host(m, m->job->was->iface[0].host, &net, &user);
+	if (status)
+		return status;
+	status = netdev_helper_start_in(user, &m->helper);
+	fdpass_close((const int[]){ net, user }, 2);
+	return status ? fail(m, PROTO_EXIT_ENV, "starting a helper: %s", strerror(-status)) : 0;
+}
+
+static int refused(struct make *m, const struct conf_iface *c, int status)
+{
+	const char *why = netdev_helper_error(m->helper);
+
+	return fail(m, PROTO_EXIT_ENV, "interface %s@%s: %s", c->name, c->host,
+		    *why ? why : strerror(-status));
+}
+
+/* True if there is a file of the name or path, so that opening it does not make a namespace. */
+static bool is_there(const char *netns)
+{
+	struct netns_spec s;
+
+	return !netns_spec_parse(&s, netns) && s.kind != NETNS_PID &&
+	       strncmp(s.path, "/proc/", 6) != 0 && !access(s.path, F_OK);
+}
+
+static int adopt(struct make *m, struct host *h)
+{
+	int net, user, status = ask_host(m, h->like->host, &net, &user);
+
+	if (status)
+		return status;
+	status = netdev_ns_adopt(m->helper, net, &h->ns);
+	fdpass_close((const int[]){ net, user }, 2);
+	return status ? refused(m, h->like, status) : 0;
+}
+
+/*
+ * Opens the namespace of a host. One with a name may be deleted and made again, so it is opened by its name, as at the
+ * start. That of a process may not, because its number may be another process's by now.
+ */
+static int open_host(struct make *m, struct host *h)
+{
+	const char *netns = h->like->netns;
+	int status;
+
+	if (netns ? is_there(netns) : !*h->like->host)
+		status = netdev_ns_open(m->helper, netns, &h->ns, &h->info);
+	else if (runs(m, h->like->host))
+		return adopt(m, h);
+	else if (!netns)
+		status = netdev_ns_create(m->helper, &h->ns);
+	else if (!strncmp(netns, "pid:", 4) || *netns == '/')
+		status = netdev_ns_open(m->helper, netns, &h->ns, &h->info);
+	else
+		return fail(m, PROTO_EXIT_USAGE,
+			    "interface %s@%s: netns: '%s' does not exist, expected the name of a "
+			    "network "
+			    "namespace, because a reload makes none that has a name",
+			    h->like->name, h->like->host, netns);
+	return status ? refused(m, h->like, status) : 0;
+}
+
+/* --- messages to the main process */
+
+static int send_msg(struct make *m, const struct reload_msg *msg, const int *fds, unsigned int n)
+{
+	int status = fdpass_send(m->sock, msg, sizeof(*msg), fds, n);
+
+	return status ? fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status)) : 0;
+}
+
+static int send_host(struct make *m, const struct host *h)
+{
+	struct reload_msg msg = { .kind = RELOAD_HOST };
+	int fd[RELOAD_FDS] = { -1, -1, -1, -1, -1, -1, -1 }, packed[RELOAD_FDS];
+	struct netdev_ns_files f;
+	unsigned int n = 0;
+	int status = netdev_ns_fds(m->helper, h->ns, &fd[RELOAD_FD_NET], &fd[RELOAD_FD_USER]);
+
+	if (!status)
+		status = netdev_ns_files(m->helper, h->ns,
+					 NETDEV_FILE_RTNL | NETDEV_FILE_EVENTS |
+						 NETDEV_FILE_GROUPS | NETDEV_FILE_DUMP,
+					 &f);
+	if (!status) {
+		fd[RELOAD_FD_RTNL] = f.rtnl;
+		fd[RELOAD_FD_EVENTS] = f.events;
+		fd[RELOAD_FD_IGMP] = f.igmp;
+		fd[RELOAD_FD_IGMP6] = f.igmp6;
+		fd[RELOAD_FD_DUMP] = f.dump;
+	}
+	msg.host.ns = h->ns;
+	msg.host.follows = h->info.follows;
+	snprintf(msg.host.name, sizeof(msg.host.name), "%s", h->like->host);
+	snprintf(msg.host.netns, sizeof(msg.host.netns), "%s",
+		 h->like->netns ? h->like->netns : "");
+	for (unsigned int k = 0; k < RELOAD_FDS; k++) {
+		if (fd[k] < 0)
+			continue;
+		msg.host.fds |= 1u << k;
+		packed[n++] = fd[k];
+	}
+	status = status ? refused(m, h->like, status) : send_msg(m, &msg, packed, n);
+	fdpass_close(fd, RELOAD_FDS);
+	return status;
+}
+
+static int send_add(struct make *m, unsigned int host, const struct conf_iface *c)
+{
+	struct reload_msg msg = { .kind = RELOAD_ADD };
+	uint8_t secret[CONF_SECRET_LEN] = { 0 };
+	char why[INST_ERR_MAX];
+	int fd, status = iface_iid_secret(c, secret, why);
+
+	if (status)
+		return fail(m, PROTO_EXIT_USAGE, "%s", why);
+	msg.add.conf = *c;
+	msg.add.conf.netns = NULL;
+	msg.add.conf.profile = NULL;
+	/* The main process cannot read the machine's identifier, from which the secret may come. */
+	memcpy(msg.add.conf.secret, secret, sizeof(secret));
+	msg.add.conf.secret_given = true;
+	snprintf(msg.add.profile, sizeof(msg.add.profile), "%s", c->profile->name);
+	msg.add.host = host;
+	status = netdev_tap_named(m->helper, m->host[host].ns, iface_kind(c), c->name,
+				  c->iid == CONF_IID_STABLE, &fd, &msg.add.number);
+	if (status)
+		return refused(m, c, status);
+	status = send_msg(m, &msg, &fd, 1);
+	close(fd);
+	return status;
+}
+
+static int send_remove(struct make *m, const struct conf_iface *c)
+{
+	struct reload_msg msg = { .kind = RELOAD_REMOVE };
+
+	memcpy(msg.remove.name, c->name, sizeof(msg.remove.name));
+	memcpy(msg.remove.host, c->host, sizeof(msg.remove.host));
+	return send_msg(m, &msg, NULL, 0);
+}
+
+static int send_partitions(struct make *m, const struct reload_text *t)
+{
+	struct reload_msg msg = { .kind = RELOAD_PARTITIONS };
+	int fd = file_seal(t->text, t->len), status;
+
+	if (fd < 0)
+		return fail(m, PROTO_EXIT_FAILED, "partitions %s: %s", t->file, strerror(-fd));
+	memcpy(msg.partitions.fabric, t->fabric, sizeof(msg.partitions.fabric));
+	snprintf(msg.partitions.file, sizeof(msg.partitions.file), "%s", t->file);
+	status = send_msg(m, &msg, &fd, 1);
+	close(fd);
+	return status;
+}
+
+/* The sealed helper goes over to the main process, with the last message but the end. */
+static int send_helper(struct make *m, pid_t *ret_helper)
+{
+	struct reload_msg msg = { .kind = RELOAD_HELPER };
+	int sock, status = netdev_helper_seal(m->helper);
+
+	if (status)
+		return fail(m, PROTO_EXIT_ENV, "sealing the helper: %s", strerror(-status));
+	sock = netdev_helper_detach(m->helper, ret_helper);
+	m->helper = NULL;
+	status = send_msg(m, &msg, &sock, 1);
+	close(sock);
+	return status;
+}
+
+/* --- the whole */
+
+static unsigned int host_of(struct make *m, const struct conf_iface *c)
+{
+	unsigned int k = 0;
+
+	while (k < m->nhosts && strcmp(m->host[k].like->host, c->host) != 0)
+		k++;
+	return k;
+}
+
+static int add_hosts(struct make *m)
+{
+	const struct conf_diff *d = m->job->diff;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < d->nrows; i++) {
+		struct host *h = &m->host[m->nhosts];
+
+		if (!comes(&d->row[i]) || host_of(m, d->row[i].is) < m->nhosts)
+			continue;
+		h->like = d->row[i].is;
+		status = open_host(m, h);
+		if (!status)
+			status = send_host(m, h);
+		m->nhosts++;
+	}
+	return status;
+}
+
+static int send_all(struct make *m, pid_t *ret_helper)
+{
+	const struct conf_diff *d = m->job->diff;
+	struct reload_msg end = { .kind = RELOAD_END };
+	int status = 0;
+
+	if (d->n[CONF_ADDED] + d->n[CONF_REPLACED])
+		status = start_helper(m);
+	if (!status)
+		status = add_hosts(m);
+	for (size_t i = 0; !status && i < m->job->ntexts; i++)
+		status = send_partitions(m, &m->job->texts[i]);
+	for (size_t i = 0; !status && i < d->nrows; i++) {
+		if (goes(&d->row[i]))
+			status = send_remove(m, d->row[i].was);
+		if (!status && comes(&d->row[i]))
+			status = send_add(m, host_of(m, d->row[i].is), d->row[i].is);
+	}
+	if (!status && m->helper)
+		status = send_helper(m, ret_helper);
+	return status ? status : send_msg(m, &end, NULL, 0);
+}
+
+/* The answer tells whether the instance has changed everything. */
+static int answer(struct make *m, struct proto_client *c)
+{
+	json_t *msg = NULL;
+	const json_t *end;
+	const char *why;
+	int status = proto_recv(c, -1, &msg);
+
+	if (status)
+		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	end = json_object_get(msg, "end");
+	status = (int)json_integer_value(json_object_get(end, "status"));
+	why = json_string_value(json_object_get(end, "error"));
+	if (status)
+		fail(m, status, "%s", why ? why : "");
+	json_decref(msg);
+	return status;
+}
+
+static int hand_over(struct make *m, pid_t *ret_helper)
+{
+	struct proto_client c;
+	int pair[2], status = proto_connect(&c, m->job->name);
+
+	if (!status && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		status = -errno;
+		proto_close(&c);
+	}
+	if (status)
+		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	fcntl(pair[1], F_SETFL, O_NONBLOCK);
+	status = proto_send_fd(&c, "reload apply", NULL, pair[1]);
+	close(pair[1]);
+	m->sock = pair[0];
+	if (status)
+		fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	else
+		status = send_all(m, ret_helper);
+	/* An answer that came early says why the main process takes no more messages. */
+	close(pair[0]);
+	if (!status || status == PROTO_EXIT_FAILED)
+		status = answer(m, &c);
+	proto_close(&c);
+	return status;
+}
+
+int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size_t err_len)
+{
+	struct make m = {
+		.job = job,
+		.host = calloc(job->diff->nrows + 1, sizeof(*m.host)),
+		.err = err,
+		.err_len = err_len,
+	};
+	int status;
+
+	*ret_helper = 0;
+	if (!m.host)
+		return fail(&m, PROTO_EXIT_FAILED, "out of memory");
+	status = hand_over(&m, ret_helper);
+	if (m.helper)
+		netdev_helper_stop(m.helper);
+	free(m.host);
+	return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELOAD_MAKE_H
+#define RELOAD_MAKE_H
+
+/*
+ * DOC: The supervisor's part of a reload
+ *
+ * The helper of a running instance is sealed, and makes no namespace and no TAP. So the supervisor, which has read the
+ * configuration itself, starts another helper, has it open the namespaces and make the TAPs that the new configuration
+ * names, and seals it. Only then the main process gets its socket. So the main process never talks to a helper that is
+ * not sealed, and has no say in what the helper makes.
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "conf/diff.h"
+
+/* The text of a fabric's file of partitions */
+struct reload_text {
+	char fabric[CONF_NAME_MAX];
+	const char *file; /* path, for messages */
+	char *text;
+	size_t len;
+};
+
+struct reload_job {
+	const char *name; /* name of the instance */
+	const struct conf *was;
+	const struct conf_diff *diff;
+	const struct reload_text *texts; /* of all fabrics that have partitions */
+	size_t ntexts;
+};
+
+/**
+ * reload_make() - Make what @job adds, and have the running instance apply all of it
+ * @ret_helper:	process of the new helper, for waitpid(); 0: none was started
+ *
+ * Return: 0, or an exit status (PROTO_EXIT_*) with a message in @err
+ */
+int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size_t err_len);
+
+#endif

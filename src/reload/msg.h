@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELOAD_MSG_H
+#define RELOAD_MSG_H
+
+/*
+ * Messages by which the supervisor hands the main process what a reload needs. They are of fixed size, on a
+ * SOCK_SEQPACKET socket. Both sides are the same binary, so messages carry no version.
+ *
+ *	HELPER		one descriptor: the socket of a sealed helper	at most once
+ *	HOST		a namespace of that helper, and its files	for each host of an ADD
+ *	PARTITIONS	a memory file					for each fabric that has partitions
+ *	REMOVE		an interface
+ *	ADD		an interface, and its TAP
+ *	END		nothing follows
+ */
+
+#include "conf/conf.h"
+
+enum reload_kind {
+	RELOAD_HELPER,
+	RELOAD_HOST,
+	RELOAD_PARTITIONS,
+	RELOAD_REMOVE,
+	RELOAD_ADD,
+	RELOAD_END,
+};
+
+/* descriptors of RELOAD_HOST, in this order; bit k of .fds is set if the message has descriptor k */
+enum reload_host_fd {
+	RELOAD_FD_NET,
+	RELOAD_FD_USER,
+	RELOAD_FD_RTNL,
+	RELOAD_FD_EVENTS,
+	RELOAD_FD_IGMP,
+	RELOAD_FD_IGMP6,
+	RELOAD_FD_DUMP,
+	RELOAD_FDS,
+};
+
+struct reload_host_msg {
+	uint32_t ns; /* handle of the namespace */
+	uint32_t fds;
+	bool follows; /* as in struct netdev_ns_info */
+	char name[CONF_NAME_MAX], netns[256];
+};
+
+struct reload_add_msg {
+	struct conf_iface conf; /* without its pointers */
+	char profile[32];
+	uint32_t host; /* number of the RELOAD_HOST, from 0 */
+	uint32_t number; /* number of the TAP, of which the descriptor comes with the message */
+};
+
+struct reload_msg {
+	uint32_t kind; /* enum reload_kind */
+	union {
+		struct reload_host_msg host;
+		struct reload_add_msg add;
+		struct {
+			char name[IFNAMSIZ], host[CONF_NAME_MAX];
+		} remove;
+		struct {
+			char fabric[CONF_NAME_MAX], file[256];
+		} partitions;
+	};
+};
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELOAD_SET_H
+#define RELOAD_SET_H
+
+/* What a reload changes, as the main process has received it from the supervisor. Nothing is changed before the end. */
+
+#include "inst/inst.h"
+#include "netdev/tap.h"
+#include "reload/msg.h"
+
+struct reload_host {
+	struct reload_host_msg m;
+	int fd[RELOAD_FDS];
+	struct inst_host *made; /* set while the changes are made */
+};
+
+struct reload_partitions {
+	char fabric[CONF_NAME_MAX], file[256];
+	int fd;
+};
+
+struct reload_add {
+	struct conf_iface conf;
+	uint32_t host, number;
+	int fd;
+	struct inst_port *port; /* set while the changes are made */
+};
+
+struct reload_remove {
+	char name[IFNAMSIZ], host[CONF_NAME_MAX];
+	struct inst_iface *iface; /* set while the changes are made */
+};
+
+struct reload_set {
+	int helper; /* socket of the helper of all .host; -1: there is none */
+	struct reload_host *host;
+	struct reload_partitions *parts;
+	struct reload_remove *gone;
+	struct reload_add *add;
+	unsigned int nhosts, nparts, ngone, nadds;
+};
+
+void reload_set_init(struct reload_set *s);
+/* reload_set_free() - Free @s, and close the descriptors that nobody has taken */
+void reload_set_free(struct reload_set *s);
+
+/**
+ * reload_set_take() - Receive a message
+ *
+ * Return: 0; 1: it was the last; -EAGAIN: there is none yet; -EPIPE: the other end is closed; -EPROTO: it makes no
+ * sense; -errno
+ */
+int reload_set_take(struct reload_set *s, int sock);
+
+/**
+ * reload_apply() - Make the changes
+ *
+ * Return: 0; -errno, with a message in @err. Then nothing has changed, unless memory or the descriptors ran out after the
+ * first interface was removed, which the message says.
+ */
+int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RELOAD_SUPERVISE_H
+#define RELOAD_SUPERVISE_H
+
+/*
+ * Reads the configuration again, for SIGHUP and for the command `reload`. The supervisor waits for this command with
+ * the request "reload await" on a connection of its own.
+ */
+
+#include "conf/conf.h"
+#include "proto/proto.h"
+
+#define RELOAD_TEXT_MAX 1024
+
+struct reload {
+	const char *name; /* name of the instance */
+	const char *file;
+	const struct conf_overrides *over;
+	/* Called when a reload begins, and with its outcome when it has ended; may be NULL */
+	void (*said)(void *ctx, const char *outcome);
+	void *ctx;
+
+	const struct conf *conf; /* configuration of the running instance */
+	struct conf own; /* .conf after the first reload */
+	struct proto_client awaits; /* connection with the request "reload await" */
+	pid_t *helper; /* helpers that were started and not yet waited for */
+	unsigned int nhelpers;
+};
+
+/* reload_open() - Begin to wait for the command; .name, .file, .over and .conf are set. The instance is ready */
+void reload_open(struct reload *r);
+/* reload_fd() - Return the descriptor that becomes readable when a client asks; -1: there is none */
+int reload_fd(const struct reload *r);
+/* reload_serve() - Read the configuration again because reload_fd() is readable */
+void reload_serve(struct reload *r);
+/* reload_now() - Read the configuration again because of a signal. A message goes to the log of the instance */
+void reload_now(struct reload *r);
+/* reload_reap() - Wait for helpers that have ended */
+void reload_reap(struct reload *r);
+void reload_close(struct reload *r);
+
+#endif
