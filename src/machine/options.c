@@ -49,7 +49,7 @@ int options_usage(int status)
 	      "  --systemd[=UNIT]     boot systemd to UNIT (basic.target) before CMD\n"
 	      "  --timeout S          end it after S seconds, exit status 4\n"
 	      "  --cpus N             (2)\n"
-	      "  --mem M              MB (512)\n"
+	      "  --memory M           MB (512)\n"
 	      "  --kernel VMLINUZ     an image, or a release (the newest of /boot that has a "
 	      "uib.ko)\n"
 	      "  --module UIB.KO      (`make kmod` builds it for the kernels whose headers are "
@@ -83,7 +83,7 @@ static int parse_mem(struct vm_opts *o, char *text)
 	if (conf_parse_uint(&o->mem_mb, digits, 1, 1048576) ||
 	    (o->mem_mb *= giga ? 1024 : 1) < MEM_MIN || o->mem_mb > 1048576)
 		return cli_error(PROTO_EXIT_USAGE,
-				 "vm: --mem '%s': expected megabytes, at least %d, as 512 or 1G",
+				 "vm: --memory '%s': expected megabytes, at least %d, as 512 or 1G",
 				 text, MEM_MIN);
 	return 0;
 }
@@ -235,7 +235,7 @@ const struct option machine_vm_options[] = {
 	{ "kernel", required_argument, NULL, KERNEL },
 	{ "module", required_argument, NULL, MODULE },
 	{ "cpus", required_argument, NULL, CPUS },
-	{ "mem", required_argument, NULL, MEM },
+	{ "memory", required_argument, NULL, MEM },
 	{ "share", required_argument, NULL, SHARE },
 	{ "port", required_argument, NULL, PORT },
 	{ "ports", required_argument, NULL, PORTS },

@@ -13,7 +13,7 @@ vm() { timeout $patience "$UIPOIB" vm "$@"; }
 # --- wrong arguments are refused before a VM boots
 
 check "a number of processors that is none" refuse 2 "--cpus 'two': expected 1 to 64" vm --cpus two -- true
-check "megabytes that are none" refuse 2 "--mem 'much'" vm --mem much -- true
+check "megabytes that are none" refuse 2 "--memory 'much'" vm --mem much -- true
 check "a time that is none" refuse 2 "--timeout 'soon': expected seconds" vm --timeout soon -- true
 check "an option without its value" refuse 2 "requires an argument" vm --mem
 check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
