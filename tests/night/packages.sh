@@ -50,6 +50,19 @@ check "uipoib demo" uipoib demo
 check "manual pages" man -w 8 uipoib 5 uipoib.conf 7 libuipoib-umad
 completed() { bash -c '. /usr/share/bash-completion/completions/uipoib; COMP_LINE="uipoib fab" COMP_POINT=10; _uipoib; echo "${COMPREPLY[*]}"'; }
 check "completion" equal fabric "$(completed)"
+# links_lead: the pages are there under their names, and so is each page, picture or example to which they link. The manual pages, the
+# sources and the tests are elsewhere, or in no package.
+links_lead() {
+	local page link bad=0
+	while read -r page; do
+		for link in $(grep -oE '\]\([^)#: ]+' "$page" | sed 's/^](//'); do
+			case $link in *man/* | *src/* | *kmod/* | *tests/* | *packaging/* | *bench/* | action.yml) continue ;; esac
+			[ -e "$(dirname "$page")/$link" ] || [ -e "$(dirname "$page")/$link.gz" ] || { echo "$page: $link"; bad=1; }
+		done
+	done < <(find /usr/share/doc/uipoib -name '*.md')
+	[ -e /usr/share/doc/uipoib/doc/tutorial/1-bring-up.md ] && return $bad
+}
+check "the links of the installed pages lead to files" links_lead
 check "the unit is not enabled" test -z "$(find /etc/systemd -name 'uipoib@*' 2>/dev/null)" -a -f /lib/systemd/system/uipoib@.service
 printf '[fabric lab]\ntopology = /usr/share/doc/uipoib/examples/lab.topo\n[interface uib0@h1]\nport = fabric:lab/Hca1/1\naddress = 10.4.0.1/24\n' >/etc/uipoib/lab.conf
 check "a configuration in /etc/uipoib" uipoib run -c /etc/uipoib/lab.conf -- uipoib exec h1 ping -c 1 10.4.0.1
