@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/capture_decode.h"
 #include "cli/cli.h"
 #include "os/writer.h"
 #include "util/list.h"
@@ -296,5 +297,6 @@ const struct cli_cmd cli_capture_verbs[] = {
 	  "interface (pcapng); "
 	  "FILE - is standard output, until Ctrl-C" },
 	{ "stop", stop, "ID", "end a capture" },
+	{ "decode", capture_decode, "FILE", "the packets of a file in words; - is standard input" },
 	{ NULL },
 };

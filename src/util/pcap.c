@@ -6,7 +6,6 @@
 #include "util/be.h"
 
 #define MAGIC_NS 0xa1b23c4d /* times of records are in nanoseconds */
-#define ERF_TYPE_INFINIBAND 21
 #define ERF_FLAG_VARYING 0x04 /* flag for records of varying length */
 
 size_t pcap_header(uint8_t *buf)

@@ -16,6 +16,7 @@
 #define PCAP_LINKTYPE_ERF 197
 #define PCAP_HDR_LEN 24 /* octets of the file header */
 #define PCAP_REC_LEN 16 /* length of the header of a pcap record, which an ERF record follows */
+#define ERF_TYPE_INFINIBAND 21
 #define ERF_HDR_LEN 16 /* a packet from LRH to VCRC follows */
 
 /* Write the header of a file. Return: number of octets */

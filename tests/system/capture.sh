@@ -40,13 +40,30 @@ right() { # FILE
 		"$work/seen"
 }
 
+# in_words FILE: `capture decode` prints each packet of the file, with its CRCs, and knows what is in it
+in_words() {
+	u capture decode "$1" >"$work/words" || return 1
+	equal "$(jq -s '.[-1].packets' "$work/seen")" "$(grep -c '^#' "$work/words")" &&
+		equal "$(grep -c '^#' "$work/words")" "$(u -j capture decode - <"$1" | jq -s 'map(.packet.number) | max')" &&
+		not grep -E 'ICRC .* wrong|VCRC .* wrong' "$work/words" &&
+		grep -q 'ICMP echo request' "$work/words" && grep -q 'SubnGetResp NodeInfo' "$work/words" && grep -q 'SubnAdmGetResp PathRecord' "$work/words"
+}
+no_capture() { refuse 2 'capture decode: .*unknown file format' u capture decode "$work/lab.conf"; }
+cut_capture() {
+	head -c 1000 "$work/lazy.pcap" >"$work/cut.pcap"
+	refuse 1 'capture decode: .*truncated' u capture decode "$work/cut.pcap"
+}
+
 for crc in lazy full icrc; do
 	conf_hosts 4 "crc = $crc" "capture = $crc.pcap" >"$work/lab.conf"
 	lab_up
 	check "crc = $crc: traffic of all kinds" traffic
 	lab_down
 	check "crc = $crc: every captured packet is right, ICRC and VCRC" right "$work/$crc.pcap"
+	check "crc = $crc: the same packets in words" in_words "$work/$crc.pcap"
 done
+check "a file that is no capture has no packets" no_capture
+check "a capture that was cut ends with a message" cut_capture
 
 # --- captures that start and end while the lab runs
 
