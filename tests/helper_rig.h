@@ -114,6 +114,15 @@ static inline int set_link(struct host *t, const struct rtnl_link_conf *c)
 	return d.err;
 }
 
+static inline int tap_forget(struct host *t)
+{
+	struct done d = { 0 };
+
+	assert_int_equal(netdev_post_tap_forget(t->h, t->ns, t->ifindex, on_done, &d), 0);
+	await_answers(t->h, &d, 1);
+	return d.err;
+}
+
 static inline int neigh_del(struct host *t, const uint8_t (*mac)[RTNL_HW_MAX], unsigned int n)
 {
 	struct done d = { 0 };

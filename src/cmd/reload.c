@@ -23,6 +23,9 @@
  * only, because they bring descriptors that this process trusts.
  */
 
+/* Clients that may wait for a reload, so that the supervisor's own connections find room */
+#define WAITERS_MAX 16
+
 struct waiter {
 	struct ctl_hold hold;
 	struct list link; /* in ctl_reload.waiters */
@@ -166,12 +169,19 @@ struct applying {
 	struct inst *in;
 	struct reload_set set;
 	struct loop_fd fd;
+	/*
+	 * The changes free objects whose descriptors the loop watches, so a timer makes them, and not the function that handles
+	 * one of the events that the loop has read.
+	 */
+	struct timer end;
+	int sock, status;
 };
 
 static void applying_free(struct applying *a)
 {
-	int sock = a->fd.fd;
+	int sock = a->sock;
 
+	timer_cancel(&a->in->loop.timers, &a->end);
 	loop_unwatch(&a->in->loop, &a->fd);
 	close(sock);
 	reload_set_free(&a->set);
@@ -186,7 +196,6 @@ static void applying_gone(struct ctl_hold *h)
 static void on_message(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct applying *a = container_of(fd, struct applying, fd);
-	char err[INST_ERR_MAX] = "";
 	int status;
 
 	(void)events;
@@ -195,6 +204,17 @@ static void on_message(struct loop_fd *fd, uint32_t events, ns_t now)
 	while (!status);
 	if (status == -EAGAIN)
 		return;
+	a->status = status;
+	loop_unwatch(&a->in->loop, fd);
+	timer_arm(&a->in->loop.timers, &a->end, now);
+}
+
+static void all_came(struct timer *t, ns_t now)
+{
+	struct applying *a = container_of(t, struct applying, end);
+	char err[INST_ERR_MAX] = "";
+	int status = a->status;
+
 	a->hold.req.now = now;
 	if (status == 1)
 		status = reload_apply(&a->set, a->in, now, err);
@@ -227,12 +247,14 @@ static void apply(struct ctl_req *r)
 		return;
 	}
 	a->in = r->in;
+	a->sock = sock;
+	timer_init(&a->end, all_came);
 	reload_set_init(&a->set);
 	ctl_hold(r, &a->hold, applying_gone);
 }
 
 const struct ctl_cmd cmd_reload[] = {
-	{ "reload", CTL_CHANGES, reload, NULL },
+	{ "reload", CTL_CHANGES, reload, NULL, .at_most = WAITERS_MAX },
 	{ "reload await", CTL_CHANGES, await, NULL },
 	{ "reload apply", CTL_CHANGES, apply, NULL },
 	{ "reload done", CTL_CHANGES, done,

@@ -269,7 +269,8 @@ static bool port_in_use(const struct conf *was, const struct conf_port *p)
 		const struct conf_port *o = &was->iface[i].port;
 
 		if (!strcmp(o->fabric, p->fabric) && !strcmp(o->node, p->node) &&
-		    o->port == p->port && o->guid == p->guid)
+		    o->port == p->port && o->guid == p->guid &&
+		    ip_endpoint_equal(&o->listen, &p->listen))
 			return true;
 	}
 	return false;

@@ -486,13 +486,6 @@ int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, c
 	return make_spare(h, HELPER_TAP_NAMED, ns, kind, name, stable, ret_fd, ret_number);
 }
 
-int netdev_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex)
-{
-	struct helper_req req = { .op = HELPER_TAP_FORGET, .ns = ns, .ifindex = ifindex };
-
-	return call_value(h, &req);
-}
-
 int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up)
 {
 	struct helper_req req = {

@@ -31,7 +31,7 @@
  *	netdev_helper_dispatch(h);			whenever netdev_helper_fd() is readable
  *	groups_reader_next(&reader, files.igmp, groups, &n);
  *	tap_close(&tap);				deletes the interface, which takes 16 ms
- *	netdev_tap_forget(h, ns, ifindex);
+ *	netdev_post_tap_forget(h, ns, ifindex, NULL, NULL);
  *	netdev_helper_stop(h);				removes the named namespaces that it made
  *
  * Calls wait for their answer, so they are for the start and the end, when no loop runs. Each
@@ -311,13 +311,6 @@ int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, c
 int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *name,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 
-/*
- * netdev_tap_forget() - Have the helper stop managing a TAP
- *
- * For a TAP that was closed, or that the administrator has moved to another namespace. 0; -ENODEV
- */
-int netdev_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex);
-
 int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
 
 /* netdev_addr_add() - 0; -EEXIST; -errno */
@@ -365,6 +358,14 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
  * ended; -EINVAL
  */
 
+/* As netdev_ns_close(), without an answer */
+int netdev_post_ns_close(struct netdev_helper *h, uint32_t ns);
+/*
+ * Has the helper stop managing a TAP that was closed, or that the administrator has moved to another namespace. The answer is -ENODEV if
+ * the helper does not manage it.
+ */
+int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
+			   void *ctx);
 /*
  * Changes a link as rtnl_link_set() does. The answer is -EINVAL for an IPv6 interface identifier (RTNL_SET_TOKEN) while
  * forwarding is on or accept_ra is off; the caller may try again later.

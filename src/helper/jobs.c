@@ -228,6 +228,21 @@ static int post(struct netdev_helper *h, const struct helper_req *req, size_t le
 #define LEN_WITH(member) \
 	(offsetof(struct helper_req, member) + sizeof(((struct helper_req *)0)->member))
 
+int netdev_post_ns_close(struct netdev_helper *h, uint32_t ns)
+{
+	struct helper_req req = { .op = HELPER_NS_CLOSE, .ns = ns };
+
+	return post(h, &req, LEN_WITH(ns), NULL, NULL);
+}
+
+int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
+			   void *ctx)
+{
+	struct helper_req req = { .op = HELPER_TAP_FORGET, .ns = ns, .ifindex = ifindex };
+
+	return post(h, &req, LEN_WITH(ifindex), done, ctx);
+}
+
 int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx)
 {

@@ -250,7 +250,8 @@ int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *
 	struct srv_ns what = { .created = false };
 	int fd = s->given;
 
-	if (fd < 0 || !is_netns(fd))
+	/* The machine's own namespace is never one of a host that has a name, whoever gave the descriptor. */
+	if (fd < 0 || !is_netns(fd) || netns_same(fd, s->home))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
 				  "the descriptor of a network namespace");
 	s->given = -1;

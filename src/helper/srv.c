@@ -4,12 +4,14 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -243,6 +245,11 @@ static bool may_administer(void)
  */
 static int enter_userns(int user_fd)
 {
+	uid_t owner;
+
+	/* The daemon gives the descriptor, and must not lead root into the namespace of another user. */
+	if (ioctl(user_fd, NS_GET_OWNER_UID, &owner) || owner != geteuid())
+		return -EPERM;
 	return setns(user_fd, CLONE_NEWUSER) || unshare(CLONE_NEWNET) ? -errno : 0;
 }
 

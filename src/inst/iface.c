@@ -615,7 +615,8 @@ void iface_destroy(struct inst_iface *i)
 		tap_close(&i->tap);
 		/* A TAP that was never placed has no index by which the helper knows it. */
 		if (i->ifindex)
-			netdev_tap_forget(i->host->helper, i->host->ns, i->ifindex);
+			netdev_post_tap_forget(i->host->helper, i->host->ns, i->ifindex, NULL,
+					       NULL);
 	}
 	free(i);
 }

@@ -90,7 +90,22 @@ static int make_hosts(struct reload_set *s, struct inst *in, char err[INST_ERR_M
 	return status;
 }
 
-/* One fabric after the other; the supervisor has parsed all files, so a refusal is one of the first. */
+/* The supervisor has parsed all files, so a fabric refuses its partitions only if its subnet manager was stopped. */
+static int check_managers(const struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
+{
+	for (unsigned int k = 0; k < s->nparts; k++) {
+		struct inst_fabric *f = inst_fabric_find(in, s->parts[k].fabric);
+
+		if (!f || !list_empty(&f->sms))
+			continue;
+		snprintf(err, INST_ERR_MAX,
+			 "partitions of fabric %s: its subnet manager is external, or stopped",
+			 f->name);
+		return -ENOENT;
+	}
+	return 0;
+}
+
 static int set_partitions(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX])
 {
 	int status = 0;
@@ -105,6 +120,27 @@ static int set_partitions(struct reload_set *s, struct inst *in, ns_t now, char 
 	return status;
 }
 
+static bool same_space(const struct inst_host *a, const struct inst_host *b)
+{
+	return !strcmp(a->netns, b->netns) && (*a->netns || !strcmp(a->name, b->name));
+}
+
+/*
+ * The first helper made the named namespaces of the start, and removes a name when the host is closed. So the host stays as long as
+ * interfaces of another helper are in the same namespace.
+ */
+static bool name_in_use(const struct inst_host *h)
+{
+	const struct inst_host *o;
+
+	if (h->helper != h->inst->helper)
+		return false;
+	list_for_each (o, &h->inst->hosts, link)
+		if (o->helper != h->helper && !list_empty(&o->ifaces) && same_space(o, h))
+			return true;
+	return false;
+}
+
 static bool in_use(const struct inst_host *h)
 {
 	struct by_pkey *b;
@@ -112,7 +148,7 @@ static bool in_use(const struct inst_host *h)
 	list_for_each (b, &h->inst->by_pkeys, link)
 		if (b->host == h)
 			return true;
-	return !list_empty(&h->ifaces);
+	return !list_empty(&h->ifaces) || name_in_use(h);
 }
 
 /* Closes the hosts that have no interface any more, and ends the helpers that have no host any more. */
@@ -123,6 +159,7 @@ static void close_hosts(struct inst *in)
 	list_for_each_safe (h, tmp, &in->hosts, link) {
 		if (in_use(h))
 			continue;
+		h->gone = false; /* so that the watchers let go of the host */
 		inst_host_event(h, false);
 		host_close(h);
 	}
@@ -186,6 +223,8 @@ int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_
 {
 	int status = find_all(s, in, err);
 
+	if (!status)
+		status = check_managers(s, in, err);
 	if (!status)
 		status = open_ports(s, in, err);
 	if (!status)

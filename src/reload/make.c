@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "helper/helper.h"
@@ -17,6 +18,9 @@
 #include "os/file.h"
 #include "proto/proto.h"
 #include "reload/msg.h"
+
+/* Time after which the supervisor no longer waits for an instance that does not answer, because signals wait meanwhile */
+#define PATIENCE_MS 20000
 
 /* A host of an interface that is added */
 struct host {
@@ -60,12 +64,19 @@ static bool goes(const struct conf_diff_row *r)
 
 /* --- namespaces of the running instance */
 
-static bool runs(const struct make *m, const char *host)
+static const char *netns_of(const struct conf_iface *f)
+{
+	return f->netns ? f->netns : "";
+}
+
+/* True if the instance has the host of @f, in the namespace that @f names */
+static bool runs(const struct make *m, const struct conf_iface *f)
 {
 	const struct conf *c = m->job->was;
 
 	for (size_t i = 0; i < c->nifaces; i++)
-		if (!strcmp(c->iface[i].host, host))
+		if (!strcmp(c->iface[i].host, f->host) &&
+		    !strcmp(netns_of(&c->iface[i]), netns_of(f)))
 			return true;
 	return false;
 }
@@ -80,6 +91,7 @@ static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_use
 	struct proto_client c;
 	int status = proto_connect(&c, m->job->name);
 
+	c.timeout_ms = PATIENCE_MS;
 	if (!status)
 		status = proto_call(&c, "exec", args, NULL, NULL, m->err, m->err_len, NULL);
 	else
@@ -102,8 +114,9 @@ static int start_helper(struct make *m)
 {
 	int net = -1, user = -1, status = 0;
 
-	if (m->job->was->nifaces)
-		status = ask_host(m, m->job->was->iface[0].host, &net, &user);
+	/* A host whose namespace was deleted has no descriptor. Such a host, which has a name, is in no user namespace. */
+	for (size_t i = 0; i < m->job->was->nifaces && net < 0; i++)
+		status = ask_host(m, m->job->was->iface[i].host, &net, &user);
 	if (status)
 		return status;
 	status = netdev_helper_start_in(user, &m->helper);
@@ -150,7 +163,7 @@ static int open_host(struct make *m, struct host *h)
 
 	if (netns ? is_there(netns) : !*h->like->host)
 		status = netdev_ns_open(m->helper, netns, &h->ns, &h->info);
-	else if (runs(m, h->like->host))
+	else if (runs(m, h->like))
 		return adopt(m, h);
 	else if (!netns)
 		status = netdev_ns_create(m->helper, &h->ns);
@@ -333,7 +346,7 @@ static int answer(struct make *m, struct proto_client *c)
 	json_t *msg = NULL;
 	const json_t *end;
 	const char *why;
-	int status = proto_recv(c, -1, &msg);
+	int status = proto_recv(c, PATIENCE_MS, &msg);
 
 	if (status)
 		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
@@ -348,6 +361,7 @@ static int answer(struct make *m, struct proto_client *c)
 
 static int hand_over(struct make *m, pid_t *ret_helper)
 {
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 	struct proto_client c;
 	int pair[2], status = proto_connect(&c, m->job->name);
 
@@ -358,6 +372,7 @@ static int hand_over(struct make *m, pid_t *ret_helper)
 	if (status)
 		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
 	fcntl(pair[1], F_SETFL, O_NONBLOCK);
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	status = proto_send_fd(&c, "reload apply", NULL, pair[1]);
 	close(pair[1]);
 	m->sock = pair[0];

@@ -106,6 +106,7 @@ static void newline(int fd)
 
 void ready_up(struct ready *r)
 {
+	r->up = true;
 	notify(r, "READY=1\nSTATUS=all interfaces are up");
 	if (r->fd < 0)
 		return;
@@ -130,6 +131,9 @@ void ready_reloads(const struct ready *r, const char *outcome)
 	struct text t = TEXT_IN(line);
 	struct timespec now;
 
+	/* READY=1 would say that the interfaces are up. */
+	if (!r->up)
+		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!outcome) {
 		/* The manager compares the time with that of its own request (Type=notify-reload). */

@@ -20,6 +20,7 @@
 struct ready {
 	/* descriptor of --ready-fd; -1 if the option was not given, or after the newline was written */
 	int fd;
+	bool up; /* ready_up() was called */
 	int sock; /* socket to the service manager; -1: there is no manager */
 	struct sockaddr_un to;
 	socklen_t to_len;

@@ -367,6 +367,8 @@ static int supervise(struct run *r, pid_t pid)
 			break;
 		if (r->reloads && p[1].revents)
 			reload_serve(&r->reload);
+		if (r->reloads)
+			reload_reap(&r->reload);
 		while ((sig = next_signal(r, &si)))
 			if (sig != SIGCHLD)
 				forward(pid, &si, ++asked);

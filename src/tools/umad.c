@@ -228,21 +228,35 @@ static int view_of_node(struct inst *in, const char *name, struct umad_view *ret
 
 static struct inst_host *only_host(struct inst *in)
 {
-	if (list_empty(&in->hosts) || in->hosts.next->next != &in->hosts)
+	struct inst_host *first, *h;
+
+	if (list_empty(&in->hosts))
 		return NULL;
-	return list_first(&in->hosts, struct inst_host, link);
+	first = list_first(&in->hosts, struct inst_host, link);
+	list_for_each (h, &in->hosts, link)
+		if (strcmp(h->name, first->name) != 0)
+			return NULL;
+	return first;
 }
 
-static int view_of_host(struct inst *in, const char *name, struct umad_view *ret)
+static void view_cas(struct umad_view *ret, const struct inst_host *h)
 {
-	struct inst_host *h = *name ? inst_host_find(in, name) : only_host(in);
-
-	if (!h)
-		return -ENOENT;
 	for (unsigned int k = 0; k < h->ncas; k++)
 		/* skip a real CA, because the kernel itself has devices for its ports */
 		if (h->ca[k]->node)
 			view_add(ret, fabric_node_node(h->ca[k]->node));
+}
+
+static int view_of_host(struct inst *in, const char *name, struct umad_view *ret)
+{
+	struct inst_host *first = *name ? inst_host_find(in, name) : only_host(in), *h;
+
+	if (!first)
+		return -ENOENT;
+	/* A reload adds the interfaces of a host that runs under another struct inst_host of the same name. */
+	list_for_each (h, &in->hosts, link)
+		if (!strcmp(h->name, first->name))
+			view_cas(ret, h);
 	return ret->n ? 0 : -ENOENT;
 }
 

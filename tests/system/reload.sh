@@ -171,6 +171,28 @@ lab_remember
 check "the lab ends" lab_down
 check "it leaves nothing behind" lab_gone
 
+# --- a namespace that the instance made
+own=uipoib-own-$$
+{
+	conf_hosts 1
+	with_netns() { printf '%s\n' '[interface uib0@h2]' 'port = fabric:lab/Hca2/1' "$@"; }
+	with_netns "netns = $own" 'address = 10.4.0.2/16'
+} >"$work/lab.conf"
+lab_up
+check "the instance makes the namespace" ip netns exec "$own" ip link show uib0
+sed -i "s/^netns = $own/&\nmtu = 1500/" "$work/lab.conf"
+check "its only interface is replaced" says "replaced uib0@h2 (mtu); kept 1"
+check "the namespace has its name still" ip netns exec "$own" ip link show uib0
+check "the interface works" ping_to h1 10.4.0.2
+sed -i "/^netns = $own/d" "$work/lab.conf"
+check "it goes to an anonymous namespace" says "replaced uib0@h2 (netns); kept 1"
+check "it works there" ping_to h1 10.4.0.2
+moved() { x h2 ip link show uib0 && ! ip netns exec "$own" ip link show uib0; }
+check "and is no longer in the named one" moved
+lab_remember
+check "the lab ends" lab_down
+check "it leaves nothing behind" lab_gone
+
 # --- an instance without a file, and one with CMD
 background "$UIPOIB" demo --hosts 2 -n "$inst" --keep >"$work/demo.log" 2>&1
 lab_pid=$!

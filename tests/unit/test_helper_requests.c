@@ -38,8 +38,8 @@ static void test_helper_touches_only_its_own(void **state)
 	assert_int_equal(netdev_link_up(t.h, 0, t.ifindex, true), -EBADF);
 	assert_int_equal(netdev_link_up(t.h, 99, t.ifindex, true), -EBADF);
 
-	assert_int_equal(netdev_tap_forget(t.h, t.ns, t.ifindex), 0);
-	assert_int_equal(netdev_tap_forget(t.h, t.ns, t.ifindex), -ENODEV);
+	assert_int_equal(tap_forget(&t), 0);
+	assert_int_equal(tap_forget(&t), -ENODEV);
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), -ENODEV);
 	host_free(&t);
 }
