@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/advice.h"
 
+#include <stdio.h>
+
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
@@ -11,32 +13,69 @@
  * A state and a reason say what is wrong with an interface. This file says what helps. doc/troubleshooting.md has the same as a table.
  */
 
+/* " fabric NAME", which commands need where there are several */
+static void add_fabric(struct text *t, const struct inst_iface *i)
+{
+	if (i->inst->nfabs > 1)
+		text_add(t, " fabric %s", i->port->fab->name);
+}
+
+/* The host of an interface without a name is this machine itself */
+static void add_exec(struct text *t, const struct inst_host *h)
+{
+	if (*h->name)
+		text_add(t, "uipoib exec %s ", h->name);
+}
+
+/* Only a subnet manager of the instance takes commands of uipoib */
+static bool sm_is_ours(const struct inst_iface *i)
+{
+	return i->port->fab && !list_empty(&i->port->fab->sms);
+}
+
 static void of_port_down(const struct inst_iface *i, struct text *t)
 {
-	if (i->port->fab)
-		text_add(t,
-			 "If the cable was pulled, type: uipoib fabric link set %s up. Otherwise "
-			 "'uipoib fabric port show %s' says what is at its other end.",
-			 i->port->name, i->port->name);
-	else
-		text_add(t, "Plug in the cable of %s; 'ibstat' shows its state.", i->port->name);
+	if (!i->port->fab) {
+		text_add(
+			t,
+			"If the device is there ('ibstat'), plug in its cable. If it failed or was "
+			"removed, the log says so.");
+		return;
+	}
+	text_add(t, "If the cable was pulled, type: uipoib fabric link set %s up", i->port->name);
+	add_fabric(t, i);
+	text_add(t, ". Otherwise 'uipoib fabric port show %s' says what is at its other end.",
+		 i->port->name);
 }
 
 static void of_port_init(const struct inst_iface *i, struct text *t)
 {
-	if (!i->port->fab)
+	if (!i->port->fab) {
 		text_add(t, "Start a subnet manager on the fabric of %s.", i->port->name);
-	else if (list_empty(&i->port->fab->sms))
-		text_add(t,
-			 "Start a subnet manager: uipoib fabric sm start %s, or: uipoib exec %s "
-			 "opensm. "
-			 "Without 'sm = external' in the configuration, the instance starts one "
-			 "itself.",
-			 i->port->name, i->host->name);
-	else
+	} else if (sm_is_ours(i)) {
 		text_add(t,
 			 "'uipoib fabric sm' shows whether the subnet manager is master, and its "
 			 "log says what it waits for.");
+	} else {
+		text_add(t, "Start a subnet manager: uipoib fabric sm start %s", i->port->name);
+		add_fabric(t, i);
+		text_add(t,
+			 ", or: uipoib exec %s opensm. Without 'sm = external' in the "
+			 "configuration, the instance starts one itself.",
+			 i->port->ca_name);
+	}
+}
+
+static void of_no_lid(const struct inst_iface *i, struct text *t)
+{
+	if (sm_is_ours(i)) {
+		text_add(t,
+			 "The subnet manager assigns a LID in its next sweep: uipoib fabric sweep");
+		add_fabric(t, i);
+		text_add(t, ".");
+	} else {
+		text_add(t, "The subnet manager has to assign a LID to %s.", i->port->name);
+	}
 }
 
 static void of_port(const struct inst_iface *i, const struct ipoib_link_info *info, struct text *t)
@@ -49,43 +88,72 @@ static void of_port(const struct inst_iface *i, const struct ipoib_link_info *in
 		text_add(t, "The log of the subnet manager says why it does not go on.");
 		break;
 	case IB_PORT_ACTIVE:
-		text_add(
-			t,
-			"The subnet manager assigns a LID in its next sweep: uipoib fabric sweep.");
+		of_no_lid(i, t);
 		break;
 	default:
 		of_port_down(i, t);
 	}
 }
 
+/* @what: what has to be done in the partitions of the subnet manager */
+static void of_partitions(const struct inst_iface *i, const char *what, struct text *t)
+{
+	text_add(t, "%s in the ", what);
+	if (sm_is_ours(i)) {
+		text_add(t, "file of 'partitions =', and type: uipoib fabric partitions FILE");
+		add_fabric(t, i);
+	} else {
+		text_add(t, "partitions of its subnet manager (partitions.conf of OpenSM)");
+	}
+	text_add(t, ".");
+}
+
+static void of_pkey(const struct inst_iface *i, struct text *t)
+{
+	char what[FABRIC_NAME_MAX + 64];
+
+	snprintf(what, sizeof(what), "Make %s a member of this partition", i->port->name);
+	of_partitions(i, what, t);
+}
+
 static void of_join(const struct inst_iface *i, const struct ipoib_link_info *info, struct text *t)
 {
-	if (ib_gid_is_zero(&info->mgid))
+	char what[64];
+
+	if (ib_gid_is_zero(&info->mgid)) {
 		text_add(t, "A server of this profile must answer; see 'sidr-server' in "
 			    "uipoib.conf(5).");
-	else if (info->no_group)
-		text_add(t,
-			 "Add the word 'ipoib' to partition 0x%04x in the file of 'partitions =', "
-			 "and type: "
-			 "uipoib fabric partitions FILE.",
+	} else if (info->no_group) {
+		snprintf(what, sizeof(what), "Add the word 'ipoib' to partition 0x%04x",
 			 info->pkey);
-	else
-		text_add(
-			t,
-			"'uipoib exec %s uipoib check uipoib0/1' compares the port with the group.",
-			i->host->name);
+		of_partitions(i, what, t);
+	} else if (i->port->fab) {
+		text_add(t,
+			 "'uipoib exec %s uipoib check uipoib0/%u pkey 0x%04x' compares the port "
+			 "with the group.",
+			 i->port->ca_name, i->port->num, info->pkey);
+	} else {
+		text_add(t, "'uipoib check PORT pkey 0x%04x' compares the port with the group.",
+			 info->pkey);
+	}
 }
 
 /* Without a network device the state of the link says nothing */
 static bool of_netdev(const struct inst_iface *i, struct text *t)
 {
-	if (i->host->gone)
-		text_add(t, "Make the network namespace again: ip netns add %s.", i->host->name);
-	else if (!i->by_pkey && !i->ifindex)
-		text_add(t, "Look for a device with the name %s in %s: uipoib exec %s ip link.",
-			 i->name, i->host->name, i->host->name);
-	else
+	if (i->host->gone && *i->host->netns == '/') {
+		text_add(t, "Make the network namespace %s again.", i->host->netns);
+	} else if (i->host->gone) {
+		text_add(t, "Make the network namespace again: ip netns add %s.", i->host->netns);
+	} else if (i->by_pkey && !i->spare) {
+		text_add(t, "Raise 'devices' of this section, or take a P_Key from the port.");
+	} else if (!i->by_pkey && !i->ifindex) {
+		text_add(t, "Look for another device with the name %s: ", i->name);
+		add_exec(t, i->host);
+		text_add(t, "ip link.");
+	} else {
 		return false;
+	}
 	return true;
 }
 
@@ -100,17 +168,15 @@ void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX])
 	ipoib_link_info(i->ifc.ipoib, &info);
 	switch (info.state) {
 	case IPOIB_LINK_DOWN:
-		text_add(&t, "Type: uipoib exec %s ip link set %s up.", i->host->name, i->name);
+		text_add(&t, "Type: ");
+		add_exec(&t, i->host);
+		text_add(&t, "ip link set %s up.", i->name);
 		break;
 	case IPOIB_LINK_WAIT_PORT:
 		of_port(i, &info, &t);
 		break;
 	case IPOIB_LINK_WAIT_PKEY:
-		text_add(&t,
-			 "Make %s a member of this partition in the file of 'partitions =', and "
-			 "type: "
-			 "uipoib fabric partitions FILE.",
-			 i->port->name);
+		of_pkey(i, &t);
 		break;
 	case IPOIB_LINK_WAIT_QP:
 		text_add(&t, "If this lasts, the log says why the port gives no queue pair.");
@@ -126,14 +192,19 @@ void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX])
 	}
 }
 
-void advice_all(const struct inst *in, char ret[ADVICE_MAX])
+static void first_of(const struct inst *in, bool by_pkey, char ret[ADVICE_MAX])
 {
 	const struct inst_iface *i;
 
+	list_for_each (i, &in->ifaces, link)
+		if (!*ret && !i->by_pkey == !by_pkey)
+			advice_iface(i, ret);
+}
+
+/* In the order of inst_up() */
+void advice_all(const struct inst *in, char ret[ADVICE_MAX])
+{
 	ret[0] = '\0';
-	list_for_each (i, &in->ifaces, link) {
-		advice_iface(i, ret);
-		if (*ret)
-			return;
-	}
+	first_of(in, false, ret);
+	first_of(in, true, ret);
 }

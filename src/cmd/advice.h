@@ -4,7 +4,7 @@
 
 #include "inst/inst.h"
 
-#define ADVICE_MAX 320
+#define ADVICE_MAX 448
 
 /*
  * advice_iface() - What a user can do so that an interface comes up: whole sentences with the commands to type; "" if the interface

@@ -93,14 +93,14 @@ static bool l4_csum_ok(const struct cand *c, const struct pkt *p)
 	uint8_t proto = c->udp ? PROTO_UDP : PROTO_TCP;
 	uint32_t sum;
 
-	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
-		return true;
 	/*
 	 * A UDP packet without a checksum is not coalesced, because the kernel would add checksums
 	 * when it cuts the super-frame.
 	 */
 	if (c->udp && !be16_at(c->h + c->l4 + 6))
 		return false;
+	if (frame_info_const(p)->csum == FRAME_CSUM_OK)
+		return true;
 	sum = c->ipv6 ? inet_pseudo6(ip + 8, ip + 24, proto, l4_len)
 		      : inet_pseudo4(ip + 12, ip + 16, proto, l4_len);
 	return inet_fold(inet_sum_pkt(sum, p, c->l4)) == 0;

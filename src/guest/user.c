@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ void user_become(void)
 	/* The user opens /dev/stdout and /dev/tty again, so terminal or pipes have to be the user's own. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		fchown(fd, user.uid, user.gid[0]);
-	if (setgroups(user.n, user.gid) < 0 || setgid(user.gid[0]) < 0 || setuid(user.uid) < 0)
+	if (setgroups(user.n, user.gid) < 0 || setgid(user.gid[0]) < 0 || setuid(user.uid) < 0) {
+		fprintf(stderr, "uipoib vm: user %u: %m\n", (unsigned int)user.uid);
 		_exit(126);
+	}
 }

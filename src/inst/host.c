@@ -31,8 +31,9 @@ static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
 	if (above && mtu != i->mtu_warned)
 		log_to(&i->log, LOG_LVL_WARN,
 		       "%s@%s: its MTU is %u now, but the link carries %u octets and drops longer "
-		       "packets. Type: uipoib exec %s ip link set %s mtu %u",
-		       i->name, i->host->name, mtu, ours, i->host->name, i->name, ours);
+		       "packets. Type: %s%s%sip link set %s mtu %u",
+		       i->name, i->host->name, mtu, ours, *i->host->name ? "uipoib exec " : "",
+		       i->host->name, *i->host->name ? " " : "", i->name, ours);
 	i->mtu_warned = above ? mtu : 0;
 }
 
@@ -262,6 +263,6 @@ void host_close(struct inst_host *h)
 	host_close_files(h);
 	close_fd(&h->user_fd);
 	if (h->ns != HOST_NO_NS)
-		netdev_ns_close(h->helper, h->ns);
+		netdev_post_ns_close(h->helper, h->ns);
 	free(h);
 }
