@@ -12,6 +12,7 @@ earlier packet.
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -25,32 +26,27 @@ ETH_P_IP = 0x0800
 GRH, IPOIB = 40, 28     # octets of a GRH; where the encapsulation header begins without one
 
 
-class Done(Exception):
-    pass
-
-
-def stop(*_):
-    raise Done
-
-
 def datagrams(device, port):
     """Yields the UDP payloads that leave by DEVICE, until SIGTERM has come and all packets that were captured before it have been read."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))   # ETH_P_ALL, which sees what is sent
     s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
     s.bind((device, 3))
-    signal.signal(signal.SIGTERM, stop)
+    # A handler that raised an exception could lose the packet that recvfrom() has just returned, so SIGTERM only wakes select().
+    r, w = os.pipe()
+    os.set_blocking(w, False)
+    signal.set_wakeup_fd(w)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    s.setblocking(False)
     print("ready", flush=True)
     frames = []
-    try:
-        while True:
-            frames.append(s.recvfrom(1 << 17))
-    except Done:
-        s.setblocking(False)
-    try:
-        while True:
-            frames.append(s.recvfrom(1 << 17))
-    except BlockingIOError:
-        pass
+    ended = False
+    while not ended:
+        ended = r in select.select([s, r], [], [])[0]
+        try:
+            while True:
+                frames.append(s.recvfrom(1 << 17))
+        except BlockingIOError:
+            pass
     udp = b""
     for frame, address in frames:
         ip = frame[14:]
