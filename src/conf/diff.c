@@ -319,9 +319,11 @@ static int check_row(const struct conf_diff_row *r, const struct conf *was, cons
 		     char err[CONF_ERR_MAX])
 {
 	const struct conf_iface *f = r->is ? r->is : r->was;
-	struct part p = iface_part(r->is ? is : was, f);
+	struct part p;
 	int status;
 
+	assert(f);
+	p = iface_part(r->is ? is : was, f);
 	if (f->profile->ifname || (r->was && r->was->profile->ifname))
 		return refuse(
 			err, &p, p.line,
