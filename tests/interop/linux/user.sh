@@ -34,8 +34,9 @@ try() {
 	"$@" >/dev/null 2>&1
 	echo "$name $?"
 }
-try ping ping -c 1 -W 10 10.4.0.1
-try ping6 ping -c 1 -W 10 ff02::1%ib0
+# With -w, ping repeats until the first answer.
+try ping ping -c 1 -w 10 10.4.0.1
+try ping6 ping -c 1 -w 10 ff02::1%ib0
 try link ip -d link show ib0
 try counters cat /sys/class/infiniband/uib0/ports/1/counters/port_xmit_packets
 try ibstat ibstat
