@@ -33,15 +33,17 @@ static void heap_extend(size_t octets)
 
 void heap_expect(size_t octets)
 {
-	uintptr_t start = (uintptr_t)sbrk(0), end;
+	char *start = sbrk(0), *end;
 
 	if (octets < EXPECT_MIN)
 		return;
 	heap_extend(octets < EXPECT_MAX ? octets : EXPECT_MAX);
-	start = (start + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	end = (uintptr_t)sbrk(0) & ~(HUGE_PAGE - 1);
+	end = sbrk(0);
+	/* up to the next border, and down to the last one */
+	start += -(uintptr_t)start % HUGE_PAGE;
+	end -= (uintptr_t)end % HUGE_PAGE;
 	if (start < end)
-		madvise((void *)start, end - start, MADV_HUGEPAGE);
+		madvise(start, (size_t)(end - start), MADV_HUGEPAGE);
 }
 
 #else
