@@ -11,6 +11,7 @@
 #include "helper/helper.h"
 #include "netdev/tap.h"
 #include "netdev_env.h"
+#include "unit/helper_answer.h"
 
 static const uint8_t peer_mac[RTNL_HW_MAX] = { 6, 1, 2, 3, 4, 5 };
 
@@ -78,58 +79,29 @@ static inline void host_free(struct host *t)
 	netdev_helper_stop(t->h);
 }
 
-struct done {
-	unsigned int n; /* number of answers so far */
-	int err, value, fd;
-	struct netdev_ns_files files;
-	char text[NETDEV_ERR_MAX];
-};
-
-static inline void on_done(void *ctx, const struct netdev_answer *a)
-{
-	struct done *d = ctx;
-
-	d->n++;
-	d->err = a->err;
-	d->value = a->value;
-	d->fd = a->fd;
-	d->files = a->files;
-	snprintf(d->text, sizeof(d->text), "%s", a->text);
-}
-
-static inline void await_answers(struct netdev_helper *h, const struct done *d, unsigned int n)
-{
-	while (d->n < n) {
-		env_wait(netdev_helper_fd(h), POLLIN);
-		assert_int_equal(netdev_helper_dispatch(h), 0);
-	}
-}
-
 static inline int set_link(struct host *t, const struct rtnl_link_conf *c)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_link(t->h, t->ns, t->ifindex, c, on_done, &d), 0);
-	await_answers(t->h, &d, 1);
-	return d.err;
+	assert_int_equal(netdev_post_link(t->h, t->ns, t->ifindex, c, helper_answered, &d), 0);
+	return helper_await(t->h, &d);
 }
 
 static inline int tap_forget(struct host *t)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_tap_forget(t->h, t->ns, t->ifindex, on_done, &d), 0);
-	await_answers(t->h, &d, 1);
-	return d.err;
+	assert_int_equal(netdev_post_tap_forget(t->h, t->ns, t->ifindex, helper_answered, &d), 0);
+	return helper_await(t->h, &d);
 }
 
 static inline int neigh_del(struct host *t, const uint8_t (*mac)[RTNL_HW_MAX], unsigned int n)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_neigh_del(t->h, t->ns, t->ifindex, mac, n, on_done, &d), 0);
-	await_answers(t->h, &d, 1);
-	return d.err ? d.err : d.value;
+	assert_int_equal(
+		netdev_post_neigh_del(t->h, t->ns, t->ifindex, mac, n, helper_answered, &d), 0);
+	return helper_await(t->h, &d);
 }
 
 /* Skip the test if no named network namespace can be made here */

@@ -9,15 +9,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "netdev/netns.h"
+#include "netdev/tap.h"
 
 #define ENV_PATIENCE_MS 10000
 
@@ -90,6 +94,23 @@ static inline void env_enter_new(void)
 	assert_int_equal(netns_create(&fd), 0);
 	env_enter(fd);
 	close(fd);
+}
+
+/* Open a TAP with the name uib0, or rename it, in the namespace of the caller. For netns_call() */
+static inline int env_open_uib0(void *arg)
+{
+	return tap_open("uib0", arg, NULL);
+}
+
+static inline int env_rename_uib0(void *arg)
+{
+	struct ifreq ifr = { .ifr_name = "uib0", .ifr_newname = "other" };
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = ioctl(s, SIOCSIFNAME, &ifr) ? -errno : 0;
+
+	(void)arg;
+	close(s);
+	return err;
 }
 
 #endif

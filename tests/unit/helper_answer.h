@@ -14,8 +14,10 @@
 #include "netdev_env.h"
 
 struct helper_answer {
-	unsigned int n;
-	int err, value;
+	unsigned int n; /* number of answers so far */
+	int err, value, fd;
+	struct netdev_ns_files files;
+	char text[NETDEV_ERR_MAX];
 };
 
 static inline void helper_answered(void *ctx, const struct netdev_answer *a)
@@ -25,15 +27,25 @@ static inline void helper_answered(void *ctx, const struct netdev_answer *a)
 	d->n++;
 	d->err = a->err;
 	d->value = a->value;
+	d->fd = a->fd;
+	d->files = a->files;
+	snprintf(d->text, sizeof(d->text), "%s", a->text);
+}
+
+/* Wait until @n answers have come */
+static inline void helper_await_answers(struct netdev_helper *h, const struct helper_answer *d,
+					unsigned int n)
+{
+	while (d->n < n) {
+		env_wait(netdev_helper_fd(h), POLLIN);
+		assert_int_equal(netdev_helper_dispatch(h), 0);
+	}
 }
 
 /* Wait for the answer @d. Returns the error of the answer, or the value if there is no error. */
 static inline int helper_await(struct netdev_helper *h, struct helper_answer *d)
 {
-	while (!d->n) {
-		env_wait(netdev_helper_fd(h), POLLIN);
-		assert_int_equal(netdev_helper_dispatch(h), 0);
-	}
+	helper_await_answers(h, d, 1);
 	return d->err ? d->err : d->value;
 }
 

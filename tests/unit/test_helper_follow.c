@@ -15,21 +15,6 @@
 
 /* The TAP of an interface whose named namespace is deleted and created again after netdev_helper_seal() */
 
-static int open_uib0(void *arg)
-{
-	return tap_open("uib0", arg, NULL);
-}
-
-static int rename_uib0(void *arg)
-{
-	struct ifreq ifr = { .ifr_name = "uib0", .ifr_newname = "other" };
-	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int err = ioctl(s, SIOCSIFNAME, &ifr) ? -errno : 0;
-
-	close(s);
-	return err;
-}
-
 struct follow {
 	struct netdev_helper *h;
 	struct netns_spec spec;
@@ -68,18 +53,18 @@ static void follow_free(struct follow *t)
 	netdev_helper_stop(t->h);
 }
 
-static bool no_files(const struct done *d)
+static bool no_files(const struct helper_answer *d)
 {
 	return d->fd < 0 && d->files.rtnl < 0 && d->files.events < 0 && d->files.igmp < 0 &&
 	       d->files.igmp6 < 0 && d->files.dump < 0;
 }
 
-static struct done follow_ask(struct follow *t)
+static struct helper_answer follow_ask(struct follow *t)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_ns_follow(t->h, t->ns, t->gen, on_done, &d), 0);
-	await_answers(t->h, &d, 1);
+	assert_int_equal(netdev_post_ns_follow(t->h, t->ns, t->gen, helper_answered, &d), 0);
+	helper_await_answers(t->h, &d, 1);
 	return d;
 }
 
@@ -87,9 +72,9 @@ static struct done follow_ask(struct follow *t)
  * Ask as a daemon does that knows that the namespace is gone: first close its files, then ask for
  * those of the new namespace.
  */
-static struct done follow_ask_new(struct follow *t)
+static struct helper_answer follow_ask_new(struct follow *t)
 {
-	struct done d = follow_ask(t);
+	struct helper_answer d = follow_ask(t);
 
 	assert_int_equal(d.err, 0);
 	assert_int_equal(d.value, 0);
@@ -98,12 +83,12 @@ static struct done follow_ask_new(struct follow *t)
 	return follow_ask(t);
 }
 
-static struct done tap_return(struct follow *t)
+static struct helper_answer tap_return(struct follow *t)
 {
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 
-	assert_int_equal(netdev_post_tap_return(t->h, t->ns, &follow_conf, on_done, &d), 0);
-	await_answers(t->h, &d, 1);
+	assert_int_equal(netdev_post_tap_return(t->h, t->ns, &follow_conf, helper_answered, &d), 0);
+	helper_await_answers(t->h, &d, 1);
 	return d;
 }
 
@@ -129,7 +114,7 @@ static int make_again(const struct follow *t)
 	return fd;
 }
 
-static void close_files(const struct done *d)
+static void close_files(const struct helper_answer *d)
 {
 	fdpass_close((int[]){ d->fd, d->files.rtnl, d->files.events, d->files.igmp, d->files.igmp6,
 			      d->files.dump },
@@ -140,7 +125,7 @@ static void close_files(const struct done *d)
  * Check that the TAP is in the namespace @d->fd with the name and the index that were requested,
  * and that the helper can change it there.
  */
-static void check_returned(struct follow *t, const struct done *d)
+static void check_returned(struct follow *t, const struct helper_answer *d)
 {
 	struct rtnl_ip ip = v4("10.4.0.1");
 	struct rtnl_link l;
@@ -166,7 +151,7 @@ static void test_helper_namespace_that_is_made_again_is_opened_by_its_name(void 
 	follow_make(&t);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	for (int k = 0; k < 2; k++) {
-		struct done d = follow_ask(&t);
+		struct helper_answer d = follow_ask(&t);
 		int fd;
 
 		assert_int_equal(d.value, t.gen);
@@ -199,7 +184,7 @@ static void test_helper_namespace_that_is_made_again_is_opened_by_its_name(void 
 
 static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **state)
 {
-	struct done d;
+	struct helper_answer d;
 	struct follow t;
 	int fd;
 
@@ -257,7 +242,7 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 {
 	char name[40], path[64];
 	struct netdev_ns_info info;
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct follow t;
 	uint32_t ns;
 	int fd;
@@ -276,8 +261,8 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 	assert_false(info.follows);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	remove_name(&t);
-	assert_int_equal(netdev_post_ns_follow(t.h, t.ns, 1, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_ns_follow(t.h, t.ns, 1, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, -EINVAL);
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), 0);
 	assert_int_equal(unlink(name), 0);
@@ -288,7 +273,7 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 static void test_helper_lets_go_of_nothing_when_it_cannot_look(void **state)
 {
 	struct follow t;
-	struct done d;
+	struct helper_answer d;
 
 	(void)state;
 	follow_make(&t);
@@ -336,7 +321,7 @@ static int count_strangers(void *arg)
 /* Replace the namespace by another one; @ret_fd gets a descriptor of the new namespace */
 static void replace(struct follow *t, int *ret_fd)
 {
-	struct done d;
+	struct helper_answer d;
 
 	*ret_fd = make_again(t);
 	d = follow_ask_new(t);
@@ -349,7 +334,7 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 {
 	struct stranger o[3] = { { .name = "tap4" }, { .name = "tap5" }, { .name = "tap6" } };
 	struct netdev_tap_conf conf = { .ifname = "uib1" };
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct follow t;
 	int first, second, fd, ifindex;
 
@@ -363,8 +348,8 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	 */
 	tap_close(&t.tap);
 	replace(&t, &first);
-	assert_int_equal(netdev_post_tap_return(t.h, t.ns, &conf, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_tap_return(t.h, t.ns, &conf, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, 0);
 	for (unsigned int k = 0; k < 3; k++)
 		assert_int_equal(netns_call(first, stranger_open, &o[k]), 0);
@@ -456,7 +441,7 @@ static int set_mac_of_uib0(void *arg)
  */
 static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
 {
-	int (*const change[])(void *arg) = { rename_uib0, set_mac_of_uib0 };
+	int (*const change[])(void *arg) = { env_rename_uib0, set_mac_of_uib0 };
 
 	(void)state;
 	for (unsigned int k = 0; k < 2; k++) {
@@ -489,7 +474,7 @@ static void test_helper_takes_no_link_that_has_the_name_of_a_tap(void **state)
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	tap_close(&t.tap);
 	assert_int_equal(netns_open(&t.spec, &ns), 0);
-	assert_int_equal(netns_call(ns, open_uib0, &other), 0);
+	assert_int_equal(netns_call(ns, env_open_uib0, &other), 0);
 	assert_int_equal(tap_return(&t).err, -ENODEV);
 	for (int k = 1; k < 10; k++)
 		assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex + k, &ip, 24), -ENODEV);
@@ -500,7 +485,7 @@ static void test_helper_takes_no_link_that_has_the_name_of_a_tap(void **state)
 
 static void test_helper_parks_a_tap_that_was_renamed(void **state)
 {
-	struct done d;
+	struct helper_answer d;
 	struct follow t;
 	int ns, fd;
 
@@ -508,7 +493,7 @@ static void test_helper_parks_a_tap_that_was_renamed(void **state)
 	follow_make(&t);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	assert_int_equal(netns_open(&t.spec, &ns), 0);
-	assert_int_equal(netns_call(ns, rename_uib0, NULL), 0);
+	assert_int_equal(netns_call(ns, env_rename_uib0, NULL), 0);
 	fd = make_again(&t);
 	d = follow_ask_new(&t);
 	t.ifindex = tap_return(&t).value;
@@ -522,7 +507,7 @@ static void test_helper_parks_a_tap_that_was_renamed(void **state)
 
 static void test_helper_tap_whose_name_is_taken_returns_later(void **state)
 {
-	struct done d, back;
+	struct helper_answer d, back;
 	struct follow t;
 	int fd, other;
 
@@ -530,7 +515,7 @@ static void test_helper_tap_whose_name_is_taken_returns_later(void **state)
 	follow_make(&t);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	fd = make_again(&t);
-	assert_int_equal(netns_call(fd, open_uib0, &other), 0);
+	assert_int_equal(netns_call(fd, env_open_uib0, &other), 0);
 	d = follow_ask_new(&t);
 	back = tap_return(&t);
 	assert_int_equal(back.err, -EBUSY);
@@ -560,7 +545,7 @@ static void test_helper_files_that_find_no_room_are_asked_for_again(void **state
 {
 	struct rlimit saved, low;
 	struct follow t;
-	struct done d;
+	struct helper_answer d;
 	int fd;
 
 	(void)state;
@@ -591,7 +576,7 @@ static void test_helper_files_that_find_no_room_are_asked_for_again(void **state
 static void test_helper_sealed_follows_only_what_was_named_before(void **state)
 {
 	uint32_t anonymous, own, got;
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct follow t;
 	char pid[24];
 
@@ -602,15 +587,15 @@ static void test_helper_sealed_follows_only_what_was_named_before(void **state)
 	assert_int_equal(netdev_ns_open(t.h, pid, &own, NULL), 0);
 	assert_int_equal(netdev_ns_open(t.h, NULL, &own, NULL), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
-	assert_int_equal(netdev_post_ns_follow(t.h, anonymous, 7, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_ns_follow(t.h, anonymous, 7, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, -EINVAL);
 	assert_true(no_files(&d));
-	assert_int_equal(netdev_post_ns_follow(t.h, own, 7, on_done, &d), 0);
-	await_answers(t.h, &d, 2);
+	assert_int_equal(netdev_post_ns_follow(t.h, own, 7, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 2);
 	assert_int_equal(d.err, -EINVAL);
-	assert_int_equal(netdev_post_ns_follow(t.h, 99, 7, on_done, &d), 0);
-	await_answers(t.h, &d, 3);
+	assert_int_equal(netdev_post_ns_follow(t.h, 99, 7, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 3);
 	assert_int_equal(d.err, -EBADF);
 	assert_int_equal(netdev_ns_open(t.h, t.name, &got, NULL), -EPERM);
 	assert_int_equal(netdev_ns_open(t.h, pid, &got, NULL), -EPERM);

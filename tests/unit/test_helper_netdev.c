@@ -167,7 +167,7 @@ static int set_forwarding(void *arg)
 static void test_helper_token_waits_for_router_advertisements(void **state)
 {
 	struct rtnl_link_conf c = { .set = RTNL_SET_TOKEN, .token = { 0, 2, 0xc9, 3, 0, 1, 0, 2 } };
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct host t;
 	int ns;
 
@@ -175,8 +175,8 @@ static void test_helper_token_waits_for_router_advertisements(void **state)
 	host_make(&t);
 	assert_int_equal(netdev_ns_fds(t.h, t.ns, &ns, NULL), 0);
 	assert_int_equal(netns_call(ns, set_forwarding, (char[]){ "1" }), 0);
-	assert_int_equal(netdev_post_link(t.h, t.ns, t.ifindex, &c, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_link(t.h, t.ns, t.ifindex, &c, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, -EINVAL);
 	assert_non_null(strstr(d.text, "IPv6 token"));
 	assert_int_equal(netns_call(ns, set_forwarding, (char[]){ "0" }), 0);
@@ -212,11 +212,11 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 	assert_int_equal(neigh_del(&t, mac, 2), 3);
 	assert_int_equal(neigh_del(&t, mac, 2), 0);
 	assert_int_equal(neigh_del(&t, &stays, 1), 1);
-	assert_int_equal(netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, 0, on_done, NULL),
+	assert_int_equal(netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, 0, helper_answered, NULL),
 			 -EINVAL);
-	assert_int_equal(
-		netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, NETDEV_HWS_MAX + 1, on_done, NULL),
-		-EINVAL);
+	assert_int_equal(netdev_post_neigh_del(t.h, t.ns, t.ifindex, mac, NETDEV_HWS_MAX + 1,
+					       helper_answered, NULL),
+			 -EINVAL);
 	host_free(&t);
 }
 
@@ -227,7 +227,7 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
 {
 	struct rtnl_ip a = v4("10.4.0.2"), b = v4("10.4.0.3"), c = v6("fd00::3");
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct host t;
 
 	(void)state;
@@ -236,8 +236,8 @@ static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
 	assert_int_equal(kernel_neigh_add(&t.nl, t.ifindex, &a, peer_mac), 0);
 	assert_int_equal(kernel_neigh_add(&t.nl, t.ifindex, &c, peer_mac), 0);
 	assert_int_equal(kernel_neigh_put(&t.nl, t.ifindex, &b, peer_mac, NUD_PERMANENT), 0);
-	assert_int_equal(netdev_post_neigh_del_all(t.h, t.ns, t.ifindex, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_neigh_del_all(t.h, t.ns, t.ifindex, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, 0);
 	assert_int_equal(d.value, 2);
 	assert_int_equal(neigh_del(&t, &peer_mac, 1), 0);
@@ -271,7 +271,7 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 }
 
 struct order {
-	struct done *log;
+	struct helper_answer *log;
 	unsigned int at; /* number of answers that had arrived before the answer to this job */
 	int err;
 };
@@ -287,7 +287,7 @@ static void on_ordered(void *ctx, const struct netdev_answer *a)
 static void test_helper_jobs_are_done_in_order_within_a_namespace(void **state)
 {
 	struct rtnl_link_conf c = { .set = RTNL_SET_MTU };
-	struct done log = { 0 };
+	struct helper_answer log = { 0 };
 	struct order o[100];
 	struct rtnl_link l;
 	struct host t;
@@ -305,7 +305,7 @@ static void test_helper_jobs_are_done_in_order_within_a_namespace(void **state)
 			assert_int_equal(
 				netdev_post_link(t.h, t.ns, t.ifindex, &c, on_ordered, &o[k]), 0);
 	}
-	await_answers(t.h, &log, 100);
+	helper_await_answers(t.h, &log, 100);
 	for (unsigned int k = 0; k < 100; k++) {
 		assert_int_equal(o[k].at, k);
 		assert_int_equal(o[k].err, 0);
@@ -318,7 +318,7 @@ static void test_helper_jobs_are_done_in_order_within_a_namespace(void **state)
 static void test_helper_that_does_not_answer_holds_up_nobody(void **state)
 {
 	struct rtnl_link_conf c = { .set = RTNL_SET_MTU, .mtu = 1400 };
-	struct done d = { 0 }, never = { 0 };
+	struct helper_answer d = { 0 }, never = { 0 };
 	struct host t;
 	pid_t pid = 0;
 	unsigned int n = 0;
@@ -332,14 +332,14 @@ static void test_helper_that_does_not_answer_holds_up_nobody(void **state)
 	assert_true(f && fscanf(f, "%d", &pid) == 1);
 	fclose(f);
 	assert_int_equal(kill(pid, SIGSTOP), 0);
-	while (!netdev_post_link(t.h, t.ns, t.ifindex, &c, on_done, n % 2 ? &d : &never))
+	while (!netdev_post_link(t.h, t.ns, t.ifindex, &c, helper_answered, n % 2 ? &d : &never))
 		n++;
 	assert_int_equal(n, NETDEV_JOBS_MAX);
-	assert_int_equal(netdev_post_link(t.h, t.ns, t.ifindex, &c, on_done, &d), -ENOBUFS);
+	assert_int_equal(netdev_post_link(t.h, t.ns, t.ifindex, &c, helper_answered, &d), -ENOBUFS);
 	assert_int_equal(netdev_helper_dispatch(t.h), 0);
 	netdev_cancel(t.h, &never);
 	assert_int_equal(kill(pid, SIGCONT), 0);
-	await_answers(t.h, &d, n / 2);
+	helper_await_answers(t.h, &d, n / 2);
 	assert_int_equal(never.n, 0);
 	host_free(&t);
 }

@@ -17,7 +17,7 @@
 static void test_helper_touches_only_its_own(void **state)
 {
 	struct rtnl_ip ip = v4("10.4.0.1");
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	struct host t;
 	uint32_t own;
 
@@ -32,8 +32,8 @@ static void test_helper_touches_only_its_own(void **state)
 	assert_int_equal(netdev_ns_open(t.h, NULL, &own, NULL), 0);
 	assert_int_not_equal(own, t.ns);
 	assert_int_equal(netdev_addr_add(t.h, own, t.ifindex, &ip, 24), -ENODEV);
-	assert_int_equal(netdev_post_neigh_del(t.h, own, 1, &peer_mac, 1, on_done, &d), 0);
-	await_answers(t.h, &d, 1);
+	assert_int_equal(netdev_post_neigh_del(t.h, own, 1, &peer_mac, 1, helper_answered, &d), 0);
+	helper_await_answers(t.h, &d, 1);
 	assert_int_equal(d.err, -ENODEV);
 	assert_int_equal(netdev_link_up(t.h, 0, t.ifindex, true), -EBADF);
 	assert_int_equal(netdev_link_up(t.h, 99, t.ifindex, true), -EBADF);
@@ -331,7 +331,7 @@ static void test_helper_gone_is_an_error_not_a_signal(void **state)
 {
 	struct netdev_helper *h;
 	struct pollfd p = { .events = POLLIN };
-	struct done d = { 0 };
+	struct helper_answer d = { 0 };
 	uint32_t ns;
 
 	(void)state;
@@ -346,7 +346,7 @@ static void test_helper_gone_is_an_error_not_a_signal(void **state)
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
 	/* A job that was refused must not stay in the queue, so the queue does not become full. */
 	for (int k = 0; k < 2 * NETDEV_JOBS_MAX; k++)
-		assert_int_equal(netdev_post_ns_follow(h, 1, 1, on_done, &d), -EPIPE);
+		assert_int_equal(netdev_post_ns_follow(h, 1, 1, helper_answered, &d), -EPIPE);
 	assert_int_equal(d.n, 0);
 	netdev_helper_stop(h);
 	netdev_helper_stop(NULL);

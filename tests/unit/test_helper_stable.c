@@ -136,22 +136,6 @@ static int open_mine(void *arg)
 	return tap_open("mine", arg, NULL);
 }
 
-static int open_uib0(void *arg)
-{
-	return tap_open("uib0", arg, NULL);
-}
-
-static int rename_uib0(void *arg)
-{
-	struct ifreq ifr = { .ifr_name = "uib0", .ifr_newname = "other" };
-	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int err = ioctl(s, SIOCSIFNAME, &ifr) ? -errno : 0;
-
-	(void)arg;
-	close(s);
-	return err;
-}
-
 /* ----- processes */
 
 static pid_t parent_of(const char *pid, char ret_name[32])
@@ -269,8 +253,8 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	fd[1] = create(&r, "uib0", true);
 	assert_int_equal(netdev_helper_seal(r.h), 0);
 	assert_int_equal(netns_call(r.net_fd, open_mine, &strange[0]), 0);
-	assert_int_equal(netns_call(r.net_fd, rename_uib0, NULL), 0);
-	assert_int_equal(netns_call(r.net_fd, open_uib0, &strange[1]), 0);
+	assert_int_equal(netns_call(r.net_fd, env_rename_uib0, NULL), 0);
+	assert_int_equal(netns_call(r.net_fd, env_open_uib0, &strange[1]), 0);
 	assert_true(place_at_last(&r, number, "ib0_1_14") > 0);
 	assert_true(place(&r, number, "mine", true) < 0);
 	/*
