@@ -41,16 +41,6 @@ static size_t packet_in(const uint8_t *rec, size_t len)
 	return at;
 }
 
-static void print_lines(const char *text)
-{
-	for (const char *end; *text; text = end + 1) {
-		end = strchr(text, '\n');
-		if (!end)
-			end = text + strlen(text) - 1;
-		cli_print(stdout, "  %.*s\n", (int)(end - text), text);
-	}
-}
-
 static void print_record(unsigned long long n, const struct pcap_pkthdr *h, const uint8_t *rec)
 {
 	size_t at = packet_in(rec, h->caplen);
@@ -68,7 +58,7 @@ static void print_record(unsigned long long n, const struct pcap_pkthdr *h, cons
 	}
 	printf("#%-4llu %lld.%09lld  %zu octets\n", n, (long long)h->ts.tv_sec,
 	       (long long)h->ts.tv_usec, at ? h->caplen - at : 0);
-	print_lines(text);
+	cli_print_lines(2, text);
 	putchar('\n');
 }
 

@@ -6,17 +6,6 @@
 #include "cli/cli.h"
 #include "cli/trace.h"
 
-/* Print the headers of a packet, each on a line. */
-static void print_headers(const char *text)
-{
-	while (*text) {
-		size_t n = strcspn(text, "\n");
-
-		cli_print(stdout, "       %.*s\n", (int)n, text);
-		text += n + (text[n] != '\0');
-	}
-}
-
 /* Prints "in by port 2, ", but nothing for a packet that the switch itself sends from port 0. */
 static void print_in(const json_t *row)
 {
@@ -155,7 +144,7 @@ void trace_print_row(const json_t *row, const struct trace_probe *probe, int por
 	} else if (!strcmp(event, "packet")) {
 		printf("\n#%-4u %lld octets\n", number,
 		       (long long)json_integer_value(json_object_get(row, "octets")));
-		print_headers(json_string_value(json_object_get(row, "text")));
+		cli_print_lines(7, json_string_value(json_object_get(row, "text")));
 	} else {
 		print_hop(row, event);
 	}

@@ -129,6 +129,8 @@ int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, js
 
 /* cli_print() - As fprintf(), but escapes control characters except line ends (util/escape.h), which names of nodes may contain */
 void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* cli_print_lines() - Print a text of several lines on standard output, each behind @indent blanks, as cli_print() */
+void cli_print_lines(int indent, const char *text);
 /* cli_flush() - Flush standard output. Return: @status; if output was lost, not 0, after a message */
 int cli_flush(int status);
 /* cli_print_json() - Print a document as one line; takes @doc */

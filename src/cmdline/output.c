@@ -28,6 +28,16 @@ void cli_print(FILE *f, const char *fmt, ...)
 	va_end(ap);
 }
 
+void cli_print_lines(int indent, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		cli_print(stdout, "%*s%.*s\n", indent, "", (int)n, text);
+		text += n + (text[n] != '\0');
+	}
+}
+
 int cli_flush(int status)
 {
 	int err = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;

@@ -192,6 +192,12 @@ struct conf_iface {
 	unsigned int line;
 };
 
+/* conf_netns() - Return the value of the key netns of an interface; "" if the key is missing */
+static inline const char *conf_netns(const struct conf_iface *f)
+{
+	return f->netns ? f->netns : "";
+}
+
 /* A key of a section, as it is in the file. Settings of the command line are not among them. */
 struct conf_setting {
 	unsigned int section; /* line of the section's beginning, as in the section's struct */

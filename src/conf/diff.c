@@ -58,10 +58,12 @@ static unsigned int index_among(const struct part *p, const struct conf_setting 
 }
 
 /*
- * Finds the first setting of @a that section @b does not have with the same value. Returns it, and in *@ret_other the
+ * Finds the first setting of @a that @b does not have with the same value. Returns it, and in *@ret_other the
  * setting of @b with another value, or NULL. Returns NULL if there is none
+ * @free_key:	a key that may have another value, but must be in both sections or in none; NULL: there is none
  */
 static const struct conf_setting *differs(const struct part *a, const struct part *b,
+					  const char *free_key,
 					  const struct conf_setting **ret_other)
 {
 	for (size_t i = 0; i < a->c->nsettings; i++) {
@@ -71,8 +73,9 @@ static const struct conf_setting *differs(const struct part *a, const struct par
 			continue;
 		o = setting(b, s->key, index_among(a, s));
 		*ret_other = o;
-		if (!o || strcmp(o->value, s->value) != 0)
-			return s;
+		if (o && (!strcmp(o->value, s->value) || (free_key && !strcmp(s->key, free_key))))
+			continue;
+		return s;
 	}
 	return NULL;
 }
@@ -109,37 +112,37 @@ static int refuse_value(const struct part *is, const struct conf_setting *s,
 		      s->key, s->value, was->value);
 }
 
-/* @free_key: a key that may have another value, but must be in both or in none; NULL: there is none */
+static int refuse_missing(const struct part *is, const struct conf_setting *was,
+			  char err[CONF_ERR_MAX])
+{
+	if (is_secret(was->key))
+		return refuse(err, is, is->line,
+			      "%s: missing, expected as when the instance was started, because a "
+			      "reload cannot change it",
+			      was->key);
+	return refuse(err, is, is->line,
+		      "%s: missing, expected '%s', as when the instance was started, because a "
+		      "reload cannot change it",
+		      was->key, was->value);
+}
+
+/* @free_key: as in differs() */
 static int same_section(const struct part *was, const struct part *is, const char *free_key,
 			char err[CONF_ERR_MAX])
 {
-	for (size_t i = 0; i < is->c->nsettings; i++) {
-		const struct conf_setting *s = &is->c->setting[i], *o;
+	const struct conf_setting *other, *s = differs(is, was, free_key, &other);
 
-		if (s->section != is->line)
-			continue;
-		o = setting(was, s->key, index_among(is, s));
-		if (o && (!strcmp(o->value, s->value) || (free_key && !strcmp(s->key, free_key))))
-			continue;
-		return refuse_value(is, s, o, err);
-	}
-	for (size_t i = 0; i < was->c->nsettings; i++) {
-		const struct conf_setting *s = &was->c->setting[i];
+	if (s)
+		return refuse_value(is, s, other, err);
+	s = differs(was, is, free_key, &other);
+	return s ? refuse_missing(is, s, err) : 0;
+}
 
-		if (s->section != was->line || setting(is, s->key, index_among(was, s)))
-			continue;
-		if (is_secret(s->key))
-			return refuse(err, is, is->line,
-				      "%s: missing, expected as when the instance "
-				      "was started, because a reload cannot "
-				      "change it",
-				      s->key);
-		return refuse(err, is, is->line,
-			      "%s: missing, expected '%s', as when the instance was started, "
-			      "because a reload cannot change it",
-			      s->key, s->value);
-	}
-	return 0;
+static int refuse_added(const struct part *is, char err[CONF_ERR_MAX])
+{
+	return refuse(err, is, is->line,
+		      "expected no such section, as when the instance was started, because a "
+		      "reload cannot add it");
 }
 
 static int is_missing(const struct part *was, const struct conf *is, char err[CONF_ERR_MAX])
@@ -176,10 +179,7 @@ static int fabrics(const struct conf *was, const struct conf *is, char err[CONF_
 		struct part new = fabric_part(is, &is->fabric[i]);
 		struct part old = f ? fabric_part(was, f) : new;
 
-		status = f ? same_section(&old, &new, "partitions", err)
-			   : refuse(err, &new, new.line,
-				    "expected no such section, as when the instance was started, "
-				    "because a reload cannot add it");
+		status = f ? same_section(&old, &new, "partitions", err) : refuse_added(&new, err);
 	}
 	for (size_t i = 0; !status && i < was->nfabrics; i++) {
 		struct part old = fabric_part(was, &was->fabric[i]);
@@ -215,10 +215,7 @@ static int udp_links(const struct conf *was, const struct conf *is, char err[CON
 		struct part new = udp_part(is, &is->udp[i]);
 		struct part old = u ? udp_part(was, u) : new;
 
-		status = u ? same_section(&old, &new, NULL, err)
-			   : refuse(err, &new, new.line,
-				    "expected no such section, as when the instance was started, "
-				    "because a reload cannot add it");
+		status = u ? same_section(&old, &new, NULL, err) : refuse_added(&new, err);
 	}
 	for (size_t i = 0; !status && i < was->nudps; i++) {
 		struct part old = udp_part(was, &was->udp[i]);
@@ -256,9 +253,9 @@ static void compare(struct conf_diff_row *r, const struct conf *was, const struc
 	assert(r->was && r->is);
 	old = iface_part(was, r->was);
 	new = iface_part(is, r->is);
-	s = differs(&new, &old, &o);
+	s = differs(&new, &old, NULL, &o);
 	if (!s)
-		s = differs(&old, &new, &o);
+		s = differs(&old, &new, NULL, &o);
 	r->fate = s ? CONF_REPLACED : CONF_KEPT;
 	r->key = s ? s->key : NULL;
 }
@@ -292,11 +289,6 @@ static int check_port(const struct conf_diff_row *r, const struct conf *was, con
 		      s ? s->value : "");
 }
 
-static const char *netns_of(const struct conf_iface *f)
-{
-	return f->netns ? f->netns : "";
-}
-
 /* All interfaces of a host have to be in one namespace. */
 static int check_netns(const struct conf_diff_row *r, const struct conf *is, char err[CONF_ERR_MAX])
 {
@@ -305,11 +297,11 @@ static int check_netns(const struct conf_diff_row *r, const struct conf *is, cha
 	for (size_t i = 0; i < is->nifaces; i++) {
 		const struct conf_iface *o = &is->iface[i];
 
-		if (!strcmp(o->host, r->is->host) && strcmp(netns_of(o), netns_of(r->is)) != 0)
+		if (!strcmp(o->host, r->is->host) && strcmp(conf_netns(o), conf_netns(r->is)) != 0)
 			return refuse(err, &p, p.line,
 				      "netns: '%s', expected '%s', as line %u has it for the same "
 				      "host",
-				      netns_of(r->is), netns_of(o), o->line);
+				      conf_netns(r->is), conf_netns(o), o->line);
 	}
 	return 0;
 }

@@ -126,19 +126,25 @@ int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_E
 	return status;
 }
 
+int fab_check_managers(const struct inst_fabric *f, char err[INST_ERR_MAX])
+{
+	if (!list_empty(&f->sms))
+		return 0;
+	snprintf(err, INST_ERR_MAX, "fabric %s: its subnet manager is external, or stopped",
+		 f->name);
+	return -EINVAL;
+}
+
 int fab_set_partitions(struct inst_fabric *f, const char *name, int fd, ns_t now,
 		       char err[INST_ERR_MAX])
 {
 	struct inst_sm *m;
 	char *text;
 	size_t len;
-	int status;
+	int status = fab_check_managers(f, err);
 
-	if (list_empty(&f->sms)) {
-		snprintf(err, INST_ERR_MAX, "fabric %s: its subnet manager is external, or stopped",
-			 f->name);
-		return -EINVAL;
-	}
+	if (status)
+		return status;
 	status = file_read_sealed(fd, &text, &len);
 	if (status) {
 		snprintf(err, INST_ERR_MAX, "partitions %s: %s", name,

@@ -64,6 +64,9 @@ int fab_sm_restart(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX]);
  */
 int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_ERR_MAX]);
 
+/* fab_check_managers() - Tell whether the fabric has a manager of ours. 0; -EINVAL with a message in @err */
+int fab_check_managers(const struct inst_fabric *f, char err[INST_ERR_MAX]);
+
 /*
  * fab_set_partitions() - Replace the partitions of every manager, including managers that will be
  * started later

@@ -152,7 +152,7 @@ static struct inst_host *host_alloc(struct inst *in, const struct conf_iface *c)
 	h->net_fd = h->user_fd = h->igmp = h->igmp6 = -1;
 	h->events.fd = h->rtnl.fd = h->dump.fd = -1;
 	snprintf(h->name, sizeof(h->name), "%s", c->host);
-	snprintf(h->netns, sizeof(h->netns), "%s", c->netns ? c->netns : "");
+	snprintf(h->netns, sizeof(h->netns), "%s", conf_netns(c));
 	return h;
 }
 
@@ -195,11 +195,11 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 	list_for_each (h, &in->hosts, link) {
 		if (strcmp(h->name, c->host))
 			continue;
-		if (strcmp(h->netns, c->netns ? c->netns : "")) {
+		if (strcmp(h->netns, conf_netns(c))) {
 			snprintf(err, INST_ERR_MAX,
 				 "interface %s@%s: netns '%s', but another interface of the host "
 				 "has '%s'",
-				 c->name, c->host, c->netns ? c->netns : "", h->netns);
+				 c->name, c->host, conf_netns(c), h->netns);
 			return -EINVAL;
 		}
 		*ret = h;

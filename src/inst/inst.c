@@ -149,9 +149,13 @@ bool inst_work(void *ctx, ns_t now)
 
 /* --- making and ending an instance */
 
-static void helper_ended(struct inst *in)
+static void serve_helper(struct inst *in, struct netdev_helper *helper, struct loop_fd *fd,
+			 uint32_t events)
 {
+	if (!netdev_helper_dispatch(helper) && !(events & (EPOLLHUP | EPOLLERR)))
+		return;
 	log_to(&in->cfg.log, LOG_LVL_ERR, "the helper process has ended; stopping");
+	loop_unwatch(&in->loop, fd);
 	in->broken = true;
 	loop_stop(&in->loop);
 }
@@ -161,22 +165,15 @@ static void on_helper(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct inst *in = container_of(fd, struct inst, helper_fd);
 
 	(void)now;
-	if (!netdev_helper_dispatch(in->helper) && !(events & (EPOLLHUP | EPOLLERR)))
-		return;
-	loop_unwatch(&in->loop, fd);
-	helper_ended(in);
+	serve_helper(in, in->helper, fd, events);
 }
 
-static void helper_readable(struct loop_fd *fd, uint32_t events, ns_t now)
+static void on_more_helper(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct inst_helper *m = container_of(fd, struct inst_helper, fd);
-	struct inst *in = m->inst;
 
 	(void)now;
-	if (!netdev_helper_dispatch(m->helper) && !(events & (EPOLLHUP | EPOLLERR)))
-		return;
-	loop_unwatch(&in->loop, fd);
-	helper_ended(in);
+	serve_helper(m->inst, m->helper, fd, events);
 }
 
 int inst_helper_add(struct inst *in, struct netdev_helper *helper)
@@ -188,7 +185,7 @@ int inst_helper_add(struct inst *in, struct netdev_helper *helper)
 		return -ENOMEM;
 	m->inst = in;
 	m->helper = helper;
-	err = loop_watch(&in->loop, &m->fd, netdev_helper_fd(helper), EPOLLIN, helper_readable);
+	err = loop_watch(&in->loop, &m->fd, netdev_helper_fd(helper), EPOLLIN, on_more_helper);
 	if (err) {
 		free(m);
 		return err;

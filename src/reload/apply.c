@@ -93,17 +93,15 @@ static int make_hosts(struct reload_set *s, struct inst *in, char err[INST_ERR_M
 /* The supervisor has parsed all files, so a fabric refuses its partitions only if its subnet manager was stopped. */
 static int check_managers(const struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
 {
-	for (unsigned int k = 0; k < s->nparts; k++) {
+	int status = 0;
+
+	for (unsigned int k = 0; !status && k < s->nparts; k++) {
 		struct inst_fabric *f = inst_fabric_find(in, s->parts[k].fabric);
 
-		if (!f || !list_empty(&f->sms))
-			continue;
-		snprintf(err, INST_ERR_MAX,
-			 "partitions of fabric %s: its subnet manager is external, or stopped",
-			 f->name);
-		return -ENOENT;
+		if (f)
+			status = fab_check_managers(f, err);
 	}
-	return 0;
+	return status;
 }
 
 static int set_partitions(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX])

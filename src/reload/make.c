@@ -64,11 +64,6 @@ static bool goes(const struct conf_diff_row *r)
 
 /* --- namespaces of the running instance */
 
-static const char *netns_of(const struct conf_iface *f)
-{
-	return f->netns ? f->netns : "";
-}
-
 /* True if the instance has the host of @f, in the namespace that @f names */
 static bool runs(const struct make *m, const struct conf_iface *f)
 {
@@ -76,7 +71,7 @@ static bool runs(const struct make *m, const struct conf_iface *f)
 
 	for (size_t i = 0; i < c->nifaces; i++)
 		if (!strcmp(c->iface[i].host, f->host) &&
-		    !strcmp(netns_of(&c->iface[i]), netns_of(f)))
+		    !strcmp(conf_netns(&c->iface[i]), conf_netns(f)))
 			return true;
 	return false;
 }
@@ -210,8 +205,7 @@ static int send_host(struct make *m, const struct host *h)
 	msg.host.ns = h->ns;
 	msg.host.follows = h->info.follows;
 	snprintf(msg.host.name, sizeof(msg.host.name), "%s", h->like->host);
-	snprintf(msg.host.netns, sizeof(msg.host.netns), "%s",
-		 h->like->netns ? h->like->netns : "");
+	snprintf(msg.host.netns, sizeof(msg.host.netns), "%s", conf_netns(h->like));
 	for (unsigned int k = 0; k < RELOAD_FDS; k++) {
 		if (fd[k] < 0)
 			continue;
