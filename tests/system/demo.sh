@@ -48,6 +48,7 @@ check "a topology that is not there" refuse 2 'nope.topo: No such file' u demo -
 # --- ways in which the demo ends
 
 start_demo() {
+	: >"$work/out" # what the last one printed is not taken for this one's
 	setsid env --default-signal=INT "$UIPOIB" demo -n "$inst" "$@" >"$work/out" 2>&1 &
 	lab_pid=$!
 }
@@ -70,9 +71,12 @@ ended() { # STATUS
 interrupted() {
 	local status
 	start_demo
-	eventually 30 grep -q "$1" "$work/out" || return 1
+	# Neither pauses between looks nor remember() must let the demo end first on a busy machine, so it stands still meanwhile.
+	grep -q "$1" < <(tail -n +1 -f --pid="$lab_pid" "$work/out") || return 1
+	kill -STOP -- "-$lab_pid"
 	remember
 	kill -INT -- "-$lab_pid"
+	kill -CONT -- "-$lab_pid"
 	wait "$lab_pid"
 	status=$?
 	lab_pid=''
