@@ -134,7 +134,7 @@ static void park(struct by_pkey_tap *t)
 {
 	struct by_pkey *b = t->of;
 
-	t->asked = !netdev_post_tap_park(b->inst->helper, b->host->ns, t->number, on_parked, t);
+	t->asked = !netdev_post_tap_park(b->host->helper, b->host->ns, t->number, on_parked, t);
 	if (!t->asked)
 		timer_arm(&b->inst->loop.timers, &b->again, b->inst->loop.now + AGAIN);
 }
@@ -209,7 +209,7 @@ static int make_tap(struct by_pkey *b, struct by_pkey_tap *t, char err[INST_ERR_
 
 	t->of = b;
 	b->conf.profile->ifname(prefix, b->ca, b->port->num, 0);
-	status = netdev_tap_spare(b->inst->helper, b->host->ns, iface_kind(&b->conf), prefix,
+	status = netdev_tap_spare(b->host->helper, b->host->ns, iface_kind(&b->conf), prefix,
 				  b->conf.iid == CONF_IID_STABLE, &fd, &t->number);
 	if (!status)
 		status = tap_attach(&t->tap, iface_kind(&b->conf), fd, TAP_OFFLOAD_DEFAULT);
@@ -295,7 +295,7 @@ void by_pkey_destroy(struct by_pkey *b)
 	timer_cancel(&b->inst->loop.timers, &b->again);
 	timer_cancel(&b->inst->loop.timers, &b->drain);
 	for (unsigned int k = 0; b->tap && k < b->conf.devices; k++) {
-		netdev_cancel(b->inst->helper, &b->tap[k]);
+		netdev_cancel(b->host->helper, &b->tap[k]);
 		tap_close(&b->tap[k].tap);
 	}
 	list_del(&b->link);

@@ -56,13 +56,33 @@ check "Ctrl-C ends it with status 0" lab_down
 check "nothing is left behind" all_gone
 forget
 
-for signal in TERM HUP; do
-	lab_up
-	kill -$signal "$lab_pid"
-	check "SIG$signal ends it with status 0" wait "$lab_pid"
-	check "nothing is left behind" all_gone
-	forget
-done
+lab_up
+kill -TERM "$lab_pid"
+check "SIGTERM ends it with status 0" wait "$lab_pid"
+check "nothing is left behind" all_gone
+forget
+
+# terminal_up: start the lab in a terminal of its own, whose other end is held by script(1), the process $terminal. With a terminal, SIGHUP
+# ends the instance; reload.sh has the instance without one.
+terminal_up() {
+	script -qefc "exec '$UIPOIB' run -n '$inst' -c '$work/lab.conf'" /dev/null </dev/null >>"$work/lab.log" 2>&1 &
+	terminal=$!
+	eventually 20 u wait --timeout "$patience" || return 1
+	lab_pid=$(tr -d ' ' <"/proc/$terminal/task/$terminal/children")
+	lab_remember
+	lab_pid=''
+}
+check "an instance starts in a terminal" terminal_up
+read -r first _ <<<"$lab_procs"
+kill -HUP "${first%:*}"
+check "SIGHUP ends it with status 0" wait "$terminal"
+check "nothing is left behind" all_gone
+forget
+check "an instance starts in a terminal" terminal_up
+kill -KILL "$terminal"
+check "a terminal that goes away ends it" eventually 20 all_gone
+wait "$terminal" 2>/dev/null
+forget
 
 lab_up
 kill -STOP "$(daemon)"

@@ -354,7 +354,7 @@ static void test_helper_groups_are_those_of_the_namespace(void **state)
 {
 	struct netdev_group g[16];
 	struct ip_mreqn m = { .imr_multiaddr.s_addr = htonl(0xefc80102) };
-	size_t before, n;
+	size_t before = 0, n;
 	struct host t;
 	int s, ns;
 

@@ -99,6 +99,7 @@ static int setup(void **state)
 	helper_jobs_init(&r->helper);
 	r->in.helper = &r->helper;
 	r->host.inst = &r->in;
+	r->host.helper = &r->helper;
 	r->host.ns = 1;
 	r->host.igmp = r->host.igmp6 = -1;
 	snprintf(r->host.name, sizeof(r->host.name), "h1");

@@ -95,23 +95,26 @@ hear_all() { # TEXT N PLACE...: these places have heard N of them
 	local p
 	for p in "${@:3}"; do equal "$2" "$(heard "$p" "$1")" || return 1; done
 }
+# Each call has a group of its own, because a member of the last call's group may still be about to leave it.
+mcast_calls=0
 mcast_from() { # SENDER MEMBERS OTHERS
-	local sender=$1 members=$2 not_members=$3 p pids=''
+	local sender=$1 members=$2 not_members=$3 p pids='' group
+	group=239.17.4.$((++mcast_calls))
 	for p in $members; do
-		start_at "$p" "$work/mcast.$p" "$mcast" recv uib0 239.17.4.1 17041
+		start_at "$p" "$work/mcast.$p" "$mcast" recv uib0 $group 17041
 		pids+=" $p:$started"
 	done
 	for p in $not_members; do
-		start_at "$p" "$work/mcast.$p" "$mcast" sniff uib0 239.17.4.1 17041
+		start_at "$p" "$work/mcast.$p" "$mcast" sniff uib0 $group 17041
 		pids+=" $p:$started"
 	done
 	for p in $members $not_members; do eventually 30 grep -q ready "$work/mcast.$p" || return 1; done
 	probe() { # the SM programs the switches some time after the join
-		at "$sender" "$mcast" send uib0 239.17.4.1 17041 1 probe
+		at "$sender" "$mcast" send uib0 $group 17041 1 probe
 		for p in $members; do within 1 grep -q probe "$work/mcast.$p" || return 1; done
 	}
 	eventually 30 probe || return 1
-	at "$sender" "$mcast" send uib0 239.17.4.1 17041 3 data && eventually 20 hear_all data 3 $members || return 1
+	at "$sender" "$mcast" send uib0 $group 17041 3 data && eventually 20 hear_all data 3 $members || return 1
 	for p in $not_members; do reach "$sender" "${ip4[$p]}" || return 1; done # a datagram to all of them would have arrived before
 	hear_all data 3 $members && hear_all data 0 $not_members && hear_all probe 0 $not_members || return 1
 	for p in $pids; do end_at "${p%:*}" "${p#*:}"; done
