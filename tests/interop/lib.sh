@@ -145,11 +145,13 @@ sim_env() {
 # --- OpenSM
 
 # osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim, or with `exec` through our
-# preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, which is a new folder each time.
+# preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, which is a new folder each time. If there is a file $work/guid2lid, OpenSM
+# assigns the LIDs in it.
 osm_start() {
 	local where=$1 node=$2
 	shift 2
 	osm_dir=$(mktemp -d "$work/osm.XXXXXX")
+	[ ! -e "$work/guid2lid" ] || cp "$work/guid2lid" "$osm_dir"
 	case $where in
 	exec) sim_env=("$UIPOIB" exec "$node") ;;
 	*) sim_env "$where" "$node" ;;

@@ -40,34 +40,14 @@ vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 
 # --- the groups of which the VM is a full member in the records of the SA
 
-memberships() {
-	x h2 saquery --smkey 1 MCMR | python3 -c '
-import ipaddress, re, sys
-vm, mgid, gid = ipaddress.ip_address(sys.argv[1]), None, None
-for line in sys.stdin:
-    name, _, value = line.strip().partition(".")
-    value = value.lstrip(".")
-    if name == "MGID":
-        mgid = value
-    elif name == "PortGid":
-        gid = ipaddress.ip_address(value.split()[0])
-    elif name == "JoinState" and gid == vm and re.search("0x1|FullMember", value):
-        print(mgid)' "$vm_gid" | sort
-}
-knows_all() {
-	memberships >"$work/known"
-	comm -23 "$work/wanted" "$work/known" >"$work/missing"
-	[ ! -s "$work/missing" ] || { echo "the SA does not know the VM in:"; cat "$work/missing"; return 1; }
-}
 six_at_least() { memberships >"$work/wanted" && test "$(wc -l <"$work/wanted")" -ge 6; }
 check "the SA knows the VM's memberships" eventually 20 six_at_least
 echo "# $(wc -l <"$work/wanted") memberships"
 
 sm_is() { # NODE/PORT: succeeds if our manager at this port is the master, and the VM's port has its LID as SM LID
 	u -j fabric sm show | jq -e --arg p "$1" '.sm[] | select(.port == $p and .state == "master")' &&
-		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(vm_port sm_lid)"
+		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(port_attr sm_lid)"
 } >/dev/null
-vm_port() { printf '%d\n' "$(g a cat "/sys/class/infiniband/uib0/ports/1/$1")"; }
 
 # --- managers
 
@@ -81,15 +61,15 @@ moved() { sm_is Switch2/0 && knows_all; }
 check "a better SM comes" fault "handover to a better SM" 46m 4 moved u fabric sm start Switch2/0 priority 5
 moved() { sm_is Switch1/0 && knows_all; }
 check "it is killed" fault "SM killed, the standby takes over" 46m 9 moved u fabric sm stop Switch2/0
-sm_lid=$(vm_port sm_lid)
-moved() { equal 400 "$(vm_port sm_lid)" && knows_all; }
+sm_lid=$(port_attr sm_lid)
+moved() { equal 400 "$(port_attr sm_lid)" && knows_all; }
 check "the SM's LID changes" fault "SM LID $sm_lid becomes 400" 46m 4 moved u fabric lid set Switch1/0 400
 saquery_in_vm() { says "$(head -1 "$work/wanted")" g a saquery -g; }
 check "Linux's own tools see the groups" eventually 20 saquery_in_vm
 
 # --- LIDs
 
-moved() { equal 500 "$(vm_port lid)"; }
+moved() { equal 500 "$(port_attr lid)"; }
 check "the VM's LID changes" fault "LID of the Linux end changed" 46m 4 moved u fabric lid set $guid 500
 moved() { equal 501 "$(u -j link show dev uib0@h1 | jq '.link[0].lid')"; }
 check "the host's LID changes" fault "LID of the uipoib end changed" 46m 4 moved u fabric lid set Hca1/1 501
@@ -98,7 +78,6 @@ check "all memberships are known" eventually 10 knows_all
 # --- P_Keys
 
 child() { g a "cat /sys/class/net/ib0.8001/carrier"; }
-vm_pkeys() { g a "cat /sys/class/infiniband/uib0/ports/1/pkeys/*"; }
 load() { cp "$work/$1.parts" "$work/lab.parts" && u fabric partitions "$work/lab.parts"; }
 down() {
 	equal 0 "$(child)" && u -j link show dev uib1@h1 | jq -e '.link[0] | .state != "UP" and (.reason | test("P_Key"))'
@@ -117,19 +96,14 @@ check "all memberships are known" eventually 10 knows_all
 
 # --- OpenSM, also with other LMCs
 
-cat >"$work/osm.conf" <<-'END'
-	sminfo_polling_timeout 1000
-	polling_retry_number 3
-	transaction_timeout 1000
-END
 osm() { osm_start exec h2 -p 8 -F "$work/osm.conf" -P "$work/lab.parts" "$@" && osm_wait_up; }
-opensm() { equal "$(u -j link show dev uib0@h2 | jq '.link[0].lid')" "$(vm_port sm_lid)" && knows_all; }
+opensm() { equal "$(u -j link show dev uib0@h2 | jq '.link[0].lid')" "$(port_attr sm_lid)" && knows_all; }
 check "OpenSM takes over" fault "handover to OpenSM" 46m 4 opensm osm
 ours() { sm_is Switch1/0 && knows_all; }
 check "OpenSM is killed" fault "OpenSM killed, ours takes over" 46m 9 ours osm_stop KILL
-lmc() { equal 1 "$(vm_port lid_mask_count)" && opensm; }
+lmc() { equal 1 "$(port_attr lid_mask_count)" && opensm; }
 check "OpenSM takes over and wants an LMC of 1" fault "handover to OpenSM, LMC 0 becomes 1" 46m 4 lmc osm -l 1
-lmc() { equal 0 "$(vm_port lid_mask_count)" && ours; }
+lmc() { equal 0 "$(port_attr lid_mask_count)" && ours; }
 check "ours takes over again" fault "OpenSM killed, LMC 1 becomes 0" 46m 9 lmc osm_stop KILL
 check "the other partition works, too" eventually 10 flows 7791 46m
 

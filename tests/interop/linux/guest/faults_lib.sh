@@ -101,6 +101,39 @@ restartable_lab() {
 	check "with the far host, too" eventually 60 flows 7791 46m
 }
 
+# memberships: print the groups of which the port with the GID $vm_gid is a full member in the records of the SA. knows_all: succeeds if
+# these are at least the groups in the file "wanted"
+memberships() {
+	x h2 saquery --smkey 1 MCMR | python3 -c '
+import ipaddress, re, sys
+vm, mgid, gid = ipaddress.ip_address(sys.argv[1]), None, None
+for line in sys.stdin:
+    name, _, value = line.strip().partition(".")
+    value = value.lstrip(".")
+    if name == "MGID":
+        mgid = value
+    elif name == "PortGid":
+        gid = ipaddress.ip_address(value.split()[0])
+    elif name == "JoinState" and gid == vm and re.search("0x1|FullMember", value):
+        print(mgid)' "$vm_gid" | sort
+}
+knows_all() {
+	memberships >"$work/known"
+	comm -23 "$work/wanted" "$work/known" >"$work/missing"
+	[ ! -s "$work/missing" ] || { echo "the SA does not know the VM in:"; cat "$work/missing"; return 1; }
+}
+
+# port_attr ATTRIBUTE: print an attribute of the VM's port as a decimal number. vm_pkeys: print its P_Key table
+port_attr() { printf '%d\n' "$(g a cat "/sys/class/infiniband/uib0/ports/1/$1")"; }
+vm_pkeys() { g a "cat /sys/class/infiniband/uib0/ports/1/pkeys/*"; }
+
+# An OpenSM with this file takes over from a manager that has ended within the time P of doc/fidelity.md.
+cat >"$work/osm.conf" <<-'END'
+	sminfo_polling_timeout 1000
+	polling_retry_number 3
+	transaction_timeout 1000
+END
+
 vm_is() { g a "grep -q $1 /sys/class/infiniband/uib0/ports/1/state"; }
 active() { vm_is ACTIVE; }
 lladdr() { g a cat /sys/class/net/ib0/address; }
