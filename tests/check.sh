@@ -414,8 +414,8 @@ step_volume() {
 	local t
 	say "virtual machines: what CI does for seconds, for minutes"
 	build_linux || return
-	for t in hostile ibtap ibtap_profiles kmod verbs ca_verbs; do
-		FUZZ_SECONDS=300 FAULT_SECONDS=300 MEGABYTES=100 RANDOM_SECONDS=60 KILLS=100 CA_SUITE=1 TEST_TIMEOUT=1h \
+	for t in hostile ibtap ibtap_profiles kmod verbs; do
+		FUZZ_SECONDS=300 FAULT_SECONDS=300 MEGABYTES=100 RANDOM_SECONDS=60 KILLS=100 TEST_TIMEOUT=1h \
 			tap "volume-$t" bash "tests/interop/linux/$t.sh"
 	done
 }

@@ -5,9 +5,10 @@
     uipoib exec HOST python3 smp_patch.py ROUTE ATTRIBUTE MODIFIER OFFSET=VALUE...
 
 ROUTE is a directed route such as 0,1,3. The attribute is read by a Get, and written by a Set with these octets changed. The MADs go through
-the first umad device that the program sees.
+the first umad device that the program sees, or through that of the device in the variable IBDEV.
 """
 import ctypes
+import glob
 import os
 import select
 import struct
@@ -23,13 +24,23 @@ def ioctl(fd, request, arg):
         raise OSError(ctypes.get_errno(), "ioctl")
 
 
+def umad_of(device):
+    """The umad device of a device that the kernel has, such as uib1."""
+    for folder in glob.glob("/sys/class/infiniband_mad/umad*"):
+        with open(folder + "/ibdev") as f:
+            if f.read().strip() == device:
+                return os.path.basename(folder)
+    sys.exit(f"{device}: no umad device")
+
+
 def main():
     route = [int(x) for x in sys.argv[1].split(",")]
     attribute, modifier = int(sys.argv[2], 0), int(sys.argv[3], 0)
     libc.open.restype = ctypes.c_int
-    fd = libc.open(b"/dev/infiniband/umad0", os.O_RDWR)
+    umad = umad_of(os.environ["IBDEV"]) if "IBDEV" in os.environ else "umad0"
+    fd = libc.open(f"/dev/infiniband/{umad}".encode(), os.O_RDWR)
     if fd < 0:
-        sys.exit("no umad0")
+        sys.exit(f"no {umad}")
     ioctl(fd, ENABLE_PKEY, None)
     agent = ctypes.create_string_buffer(28)
     # id, method_mask[4], qpn, mgmt_class, mgmt_class_version, oui[3], rmpp_version

@@ -3,13 +3,14 @@
 /*
  * The conformance suite of ca.h over src/verbs. It runs over the imitation of libibverbs in
  * verbs_fake.h, which has two simulated HCAs. If the command line names two devices, it runs over
- * the libibverbs and the kernel of this machine instead (tests/interop/linux/ca_verbs.sh).
+ * the libibverbs and the kernel of this machine instead (tests/interop/linux/verbs_suite.sh).
  */
 
 #include "verbs/verbs.h"
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "unit/verbs_rig.h"
@@ -39,6 +40,9 @@ static const struct ca_suite_backend fake_backend = {
 
 static struct {
 	char device[2][32];
+	/* the program that changes link and P_Keys, see main() */
+	const char *hook;
+	bool changed; /* true after such a change */
 	struct timers timers;
 	struct log_sink log;
 } real;
@@ -59,6 +63,32 @@ static ns_t clock_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec;
+}
+
+/* Run the hook with @args; it returns when the change has taken effect. */
+static void run_hook(const char *args)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "%s %s", real.hook, args);
+	if (system(cmd))
+		fail_msg("%s has failed", cmd);
+}
+
+static void real_link_down(struct ca_suite_env *env)
+{
+	real.changed = true;
+	run_hook("link_down");
+}
+
+static void real_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index,
+			  uint16_t pkey)
+{
+	char args[64];
+
+	real.changed = true;
+	snprintf(args, sizeof(args), "set_pkey %s %u 0x%04x", real.device[side], index, pkey);
+	run_hook(args);
 }
 
 static int real_open(struct ca_suite_env *env, const struct ca_notify *notify, void *const ctx[2])
@@ -94,6 +124,9 @@ static void real_close(struct ca_suite_env *env)
 	assert_int_equal(pkt_pool_bufs_used(env->pool), 0);
 	timers_fini(&real.timers);
 	pkt_pool_destroy(env->pool);
+	if (real.changed)
+		run_hook("restore");
+	real.changed = false;
 }
 
 static void real_run(struct ca_suite_env *env)
@@ -111,7 +144,7 @@ static void real_run(struct ca_suite_env *env)
 	} while (n > 0);
 }
 
-static const struct ca_suite_backend real_backend = {
+static struct ca_suite_backend real_backend = {
 	.name = "verbs, on this machine",
 	.open = real_open,
 	.close = real_close,
@@ -119,14 +152,25 @@ static const struct ca_suite_backend real_backend = {
 };
 
 /*
- * test_verbs_suite [DEVICE DEVICE]: run the suite over port 1 of each of these two devices, which
- * an SM must have configured as the suite expects.
+ * test_verbs_suite [DEVICE DEVICE [HOOK]]: run the suite over port 1 of each of these two devices,
+ * which an SM must have configured as the suite expects. HOOK is a command that changes the link
+ * between them. Without HOOK the cases that need such a change are skipped. It is called with one
+ * of these:
+ *
+ *	link_down			take the link down
+ *	set_pkey DEVICE INDEX PKEY	set an entry of the P_Key table of DEVICE, as an SM does
+ *	restore				undo all changes, and wait until both ports are Active
  */
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc < 3)
 		return ca_suite_run(&fake_backend);
 	for (unsigned int i = 0; i < 2; i++)
 		snprintf(real.device[i], sizeof(real.device[i]), "%s", argv[1 + i]);
+	if (argc > 3) {
+		real.hook = argv[3];
+		real_backend.link_down = real_link_down;
+		real_backend.set_pkey = real_set_pkey;
+	}
 	return ca_suite_run(&real_backend);
 }

@@ -2,31 +2,68 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs in a VM. Two devices of uib.ko with a cable between them, which OpenSM manages, replace uib0, and the tests of the
-# interface src/ca/ca.h (SUITE) run over them.
+# interface src/ca/ca.h (SUITE) run over them. SUITE calls this script for changes of the cable and of P_Keys. The cable is a UDP link over lo, so it is
+# pulled when lo goes down. OpenSM is stopped from a change of P_Keys to the end of the case, because it would write them again.
 #
 #	ca_verbs.sh SUITE
+#	ca_verbs.sh link_down | set_pkey DEVICE INDEX PKEY | restore
 set -e
 params=/sys/module/uib/parameters
+patch=$(dirname "$0")/../../smp_patch.py
+is() { grep -q "$2" "/sys/class/infiniband/$1/ports/1/$3"; }
+ready() {
+	local n
+	for n in 1 2; do is uib$n ACTIVE state && is uib$n 0x8005 pkeys/1 && is uib$n 0x0000 pkeys/3 || return 1; done
+}
+both_down() { is uib1 DOWN state && is uib2 DOWN state; }
+has_pkey() { is "$1" "$3" "pkeys/$2"; }
+# await CMD...: wait until CMD succeeds
+await() {
+	local i
+	for ((i = 0; i < 600; i++)); do ! "$@" || return 0; sleep 0.1; done
+	tail -20 /tmp/opensm.log
+	cat /sys/class/infiniband/uib*/ports/1/{state,pkeys/1,pkeys/3}
+	return 1
+}
+# write_pkey DEVICE INDEX PKEY: set an entry from the other end of the cable
+write_pkey() { IBDEV=uib$((3 - ${1#uib})) python3 -B "$patch" 0,1 0x16 0 "$((2 * $2))=$(($3 >> 8))" "$((2 * $2 + 1))=$(($3 & 255))"; }
+
+case $1 in
+link_down)
+	ip link set lo down
+	await both_down
+	exit
+	;;
+set_pkey)
+	kill -STOP "$(cat /tmp/opensm.pid)"
+	write_pkey "${@:2}"
+	await has_pkey "${@:2}"
+	exit
+	;;
+restore)
+	ip link set lo up
+	if ! both_down; then
+		for n in 1 2; do
+			write_pkey uib$n 1 0x8005
+			write_pkey uib$n 3 0
+		done
+	fi
+	kill -CONT "$(cat /tmp/opensm.pid)"
+	await ready
+	exit
+	;;
+esac
+
 [ ! -e /sys/class/infiniband/uib0 ] || echo uib0 >$params/remove
 ip link set lo up
 for n in 1 2; do echo "uib$n listen=127.0.0.1:501$n peer=127.0.0.1:501$((3 - n)) guid=0x0002c9030000050$n" >$params/add; done
 printf '%s\n' 'Default=0x7fff, ipoib: ALL=full;' 'Suite=0x0005: ALL=full;' >/tmp/partitions.conf
 opensm -g 0x0002c90300000501 -P /tmp/partitions.conf -f /tmp/opensm.log >/dev/null 2>&1 &
 opensm=$!
-ready() {
-	local n
-	for n in 1 2; do
-		grep -q ACTIVE /sys/class/infiniband/uib$n/ports/1/state && [ "$(cat /sys/class/infiniband/uib$n/ports/1/pkeys/1)" = 0x8005 ] || return 1
-	done
-}
+echo $opensm >/tmp/opensm.pid
 # The link goes down when the VM gets no CPU time for 3 s, and then no packets arrive. So there are three attempts,
 # each with ports that are Active.
-attempt() {
-	local i
-	for ((i = 0; i < 600; i++)); do ! ready || break; sleep 0.1; done
-	ready || { tail -20 /tmp/opensm.log; cat /sys/class/infiniband/uib*/ports/1/{state,pkeys/1}; return 1; }
-	"$1" uib1 uib2
-}
+attempt() { await ready && "$1" uib1 uib2 "bash $0"; }
 status=0
 attempt "$1" >/tmp/suite 2>&1 || attempt "$1" >/tmp/suite 2>&1 || attempt "$1" >/tmp/suite 2>&1 || status=$?
 cat /tmp/suite
