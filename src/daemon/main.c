@@ -13,54 +13,12 @@
 
 #include "cmd/cmd.h"
 #include "ctl/ctl.h"
-#include "daemon/logq.h"
+#include "daemon/log.h"
 #include "inst/inst.h"
 #include "inst/port.h"
 #include "os/privs.h"
 #include "proto/proto.h"
 #include "tools/tools.h"
-#include "util/escape.h"
-
-#define LOG_PATIENCE_MS 1000 /* time for the last lines of the log when the daemon ends */
-
-struct log_out {
-	struct logq q;
-	ns_t t0; /* time of the start, from which the times in the log are measured */
-	/* loop that calls on_log_room() when the socket has room for more; NULL while the loop is not running */
-	struct loop *loop;
-	struct loop_fd room;
-};
-
-static void on_log_room(struct loop_fd *fd, uint32_t events, ns_t now)
-{
-	struct log_out *o = container_of(fd, struct log_out, room);
-
-	(void)events;
-	(void)now;
-	if (!logq_send(&o->q))
-		loop_unwatch(o->loop, fd);
-}
-
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
-
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
-{
-	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
-	struct log_out *o = ctx;
-	char msg[1024], line[2048];
-	struct text out = { .buf = line, .size = sizeof(line) - 1 };
-	ns_t t = loop_clock() - o->t0;
-
-	vsnprintf(msg, sizeof(msg), fmt, ap);
-	text_add(&out, "%llu.%06llu %s", (unsigned long long)(t / NS_SEC(1)),
-		 (unsigned long long)(t % NS_SEC(1) / 1000), prefix[lvl]);
-	text_add_escaped(&out, msg);
-	line[out.len++] = '\n';
-	logq_add(&o->q, line, out.len);
-	if (logq_send(&o->q) && o->loop)
-		loop_watch(o->loop, &o->room, o->q.sock, EPOLLOUT, on_log_room);
-}
 
 /* The instance and the servers that run on its loop, in the order in which they are created */
 struct daemon {
@@ -225,19 +183,6 @@ static void report(int fd, int status, const char *err)
 	close(fd);
 }
 
-static void log_follow(struct log_out *o, struct inst *in)
-{
-	if (o->q.sock >= 0)
-		o->loop = &in->loop;
-}
-
-static void log_unfollow(struct log_out *o)
-{
-	if (o->loop)
-		loop_unwatch(o->loop, &o->room);
-	o->loop = NULL;
-}
-
 static void destroy(struct daemon *d)
 {
 	int signals = d->signals.fd;
@@ -255,26 +200,22 @@ static void destroy(struct daemon *d)
 
 int daemon_main(const struct serve_cfg *cfg, int ready_fd)
 {
-	static struct log_out out;
-	struct log_sink log = { .ctx = &out, .max = cfg->verbosity };
+	struct log_sink log = log_open(cfg);
 	char err[INST_ERR_MAX] = "";
 	struct daemon d = { .signals.fd = -1 };
 	int status;
 
-	out = (struct log_out){ .q.sock = cfg->log_fd, .t0 = loop_clock(), .room.fd = -1 };
-	if (cfg->log_fd >= 0)
-		log.emit = emit;
 	status = build(&d, cfg, &log, err);
 	if (!status)
 		status = drop_privileges(d.in, err);
 	report(ready_fd, status, err);
 	if (!status) {
-		log_follow(&out, d.in);
+		log_follow(&d.in->loop);
 		if (loop_run(&d.in->loop) || d.in->broken)
 			status = PROTO_EXIT_FAILED;
-		log_unfollow(&out);
+		log_unfollow();
 	}
 	destroy(&d);
-	logq_finish(&out.q, LOG_PATIENCE_MS);
+	log_finish();
 	return status;
 }

@@ -38,7 +38,7 @@ static struct by_pkey_tap *tap_in(const struct by_pkey *b, enum by_pkey_tap_stat
 
 static void say_full(struct by_pkey *b, const struct inst_iface *i)
 {
-	log_to(&b->inst->cfg.log, LOG_LVL_WARN,
+	log_to(&i->log, LOG_LVL_WARN,
 	       "%s@%s: no network device is left for P_Key 0x%04x: all of [interface %s%s%s] are "
 	       "in use or lost "
 	       "(devices = %u)",
@@ -76,7 +76,7 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 
 	t->state = BY_PKEY_TAP_LOST;
 	tap_close(&t->tap);
-	log_to(&b->inst->cfg.log, LOG_LVL_WARN,
+	log_to(&b->host->log, LOG_LVL_WARN,
 	       "[interface %s%s%s]: %s; there is a network device less", b->conf.name,
 	       *b->conf.host ? "@" : "", b->conf.host, text);
 }
@@ -173,12 +173,12 @@ static int on_came(void *ctx, uint16_t pkey, ns_t now)
 			c.addr[c.naddrs++] = b->conf.addr[k];
 	err = iface_add_pkey(b, &c, &i);
 	if (err) {
-		log_to(&b->inst->cfg.log, LOG_LVL_ERR, "%s@%s: %s; trying again later", c.name,
+		log_to(&b->host->log, LOG_LVL_ERR, "%s@%s: %s; trying again later", c.name,
 		       b->host->name, strerror(-err));
 		return err;
 	}
-	log_to(&b->inst->cfg.log, LOG_LVL_INFO, "%s@%s: P_Key 0x%04x came into the port's table",
-	       i->name, b->host->name, pkey);
+	log_to(&i->log, LOG_LVL_INFO, "%s@%s: P_Key 0x%04x came into the port's table", i->name,
+	       b->host->name, pkey);
 	inst_iface_event(i, true, now);
 	share_out(b);
 	return 0;
@@ -191,8 +191,8 @@ static void on_gone(void *ctx, uint16_t pkey, ns_t now)
 
 	if (!i)
 		return;
-	log_to(&b->inst->cfg.log, LOG_LVL_INFO, "%s@%s: P_Key 0x%04x left the port's table",
-	       i->name, b->host->name, pkey);
+	log_to(&i->log, LOG_LVL_INFO, "%s@%s: P_Key 0x%04x left the port's table", i->name,
+	       b->host->name, pkey);
 	inst_iface_event(i, false, now);
 	iface_shutdown(i, now);
 	iface_destroy(i);

@@ -473,7 +473,7 @@ void capfile_follow(struct inst_fabric *f)
 
 	list_for_each (c, &f->inst->captures, link)
 		if (c->fab == f && c->cap && !*c->what && tap(c, err))
-			log_to(&f->inst->cfg.log, LOG_LVL_WARN, "%s", err);
+			log_to(&f->log, LOG_LVL_WARN, "%s", err);
 }
 
 void capfile_flush_all(struct inst *in)

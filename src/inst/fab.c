@@ -165,7 +165,7 @@ static int build(struct inst_fabric *f, const struct conf_fabric *cfg, const str
 	struct fabric_cfg fc = {
 		.timers = &in->loop.timers,
 		.pool = in->pool,
-		.log = &in->cfg.log,
+		.log = &f->log,
 		.crc = crc_of[cfg->crc],
 		.trains = true,
 		.seed = 1,
@@ -201,6 +201,8 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 		return -ENOMEM;
 	}
 	f->inst = in;
+	f->log = in->cfg.log;
+	f->log.about.fabric = f->name;
 	f->conf = *cfg;
 	/* The file names in @cfg belong to the caller, so they are not kept. */
 	f->conf.topology = f->conf.partitions = f->conf.capture = NULL;

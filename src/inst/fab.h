@@ -23,6 +23,7 @@ struct inst_partitions {
 struct inst_fabric {
 	struct inst *inst;
 	char name[CONF_NAME_MAX];
+	struct log_sink log; /* log of the instance, with the name of this fabric */
 	struct fabric *fabric;
 	/* software HCAs, indexed by the node's number in the fabric; NULL for a switch */
 	struct ca_soft_hca **soft;

@@ -48,7 +48,7 @@ static void sm_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 		return;
 	if (!f->up_at)
 		f->up_at = now;
-	log_to(&f->inst->cfg.log, LOG_LVL_INFO,
+	log_to(&f->log, LOG_LVL_INFO,
 	       "fabric %s: SUBNET UP, sweep %llu: %u switches, %u end ports, %u links in %.1f ms",
 	       f->name, (unsigned long long)sw->number, sw->switches, sw->end_ports, sw->links,
 	       (double)(now - sw->started) / 1e6);
@@ -221,8 +221,7 @@ static int create(struct inst_sm *m, uint8_t priority)
 		sc.mkey_protect = f->conf.mkey.protect;
 		sc.mkey_lease = f->conf.mkey.lease;
 	}
-	status = sm_create(&m->sm, node->port[port].ep, &sc, &f->inst->loop.timers,
-			   &f->inst->cfg.log);
+	status = sm_create(&m->sm, node->port[port].ep, &sc, &f->inst->loop.timers, &f->log);
 	if (!status)
 		status = sa_create(&m->sa, m->sm);
 	if (!status && f->conf.sidr_server)

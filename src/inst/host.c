@@ -67,7 +67,7 @@ static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 	(void)events;
 	if (n >= 0)
 		return;
-	log_to(&h->inst->cfg.log, LOG_LVL_ERR, "host %s: netlink: %s", h->name, strerror(-n));
+	log_to(&h->log, LOG_LVL_ERR, "host %s: netlink: %s", h->name, strerror(-n));
 	loop_unwatch(&h->inst->loop, fd);
 	timer_arm(&h->inst->loop.timers, &h->events_timer, now + EVENTS_AGAIN);
 }
@@ -147,6 +147,8 @@ static struct inst_host *host_alloc(struct inst *in, const struct conf_iface *c)
 	list_init(&h->link);
 	list_init(&h->ifaces);
 	h->inst = in;
+	h->log = in->cfg.log;
+	h->log.about.host = h->name;
 	h->helper = in->helper;
 	h->ns = HOST_NO_NS;
 	h->net_fd = h->user_fd = h->igmp = h->igmp6 = -1;

@@ -18,6 +18,7 @@ struct inst_host {
 	struct inst *inst;
 	/* Name of the host; "" for the namespace of the user who started the instance */
 	char name[CONF_NAME_MAX];
+	struct log_sink log; /* log of the instance, with the name of this host */
 	char netns[256]; /* namespace as given in the configuration; "" if none is given */
 	/*
 	 * number of the namespace in requests to the helper process; HOST_NO_NS until the namespace
@@ -41,18 +42,10 @@ struct inst_host {
 	bool gone;
 	struct follow follow;
 	struct timer follow_timer; /* next question to the helper process */
-	int net_fd,
-		/*
-		 * namespaces for the command `exec`; .user_fd is -1 if the helper process has no
-		 * user namespace of its own
-		 */
-		user_fd;
-	int igmp,
-		/*
-		 * open files /proc/net/igmp and /proc/net/igmp6 of the namespace, which list the
-		 * kernel's groups
-		 */
-		igmp6;
+	/* namespaces for the command `exec`; .user_fd is -1 if the helper process has no user namespace of its own */
+	int net_fd, user_fd;
+	/* open files /proc/net/igmp and /proc/net/igmp6 of the namespace, which list the kernel's groups */
+	int igmp, igmp6;
 	struct rtnl_events events;
 	struct loop_fd events_fd;
 	/* timer that runs after an error of .events, until the events are read again */

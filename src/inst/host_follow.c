@@ -13,7 +13,7 @@ static void lost(struct inst_host *h, ns_t now)
 {
 	struct inst_iface *i;
 
-	log_to(&h->inst->cfg.log, LOG_LVL_WARN,
+	log_to(&h->log, LOG_LVL_WARN,
 	       "host %s: the network namespace %s is gone; its interfaces are down until there is "
 	       "one of that name",
 	       h->name, h->netns);
@@ -31,12 +31,11 @@ static void came(struct inst_host *h, const struct netdev_answer *a)
 
 	h->net_fd = a->fd;
 	h->gone = false;
-	log_to(&h->inst->cfg.log, LOG_LVL_INFO, "host %s: the network namespace %s is back",
-	       h->name, h->netns);
+	log_to(&h->log, LOG_LVL_INFO, "host %s: the network namespace %s is back", h->name,
+	       h->netns);
 	err = host_use_files(h, &a->files);
 	if (err)
-		log_to(&h->inst->cfg.log, LOG_LVL_ERR, "host %s: netlink: %s", h->name,
-		       strerror(-err));
+		log_to(&h->log, LOG_LVL_ERR, "host %s: netlink: %s", h->name, strerror(-err));
 	list_for_each (i, &h->ifaces, on_host)
 		if (i->device)
 			iface_net_came(i);
@@ -55,7 +54,7 @@ static void on_answer(void *ctx, const struct netdev_answer *a)
 	enum follow_change change = follow_answered(&h->follow, a->err ? a->err : a->value, now);
 
 	if (a->err == -EINVAL) {
-		log_to(&h->inst->cfg.log, LOG_LVL_WARN,
+		log_to(&h->log, LOG_LVL_WARN,
 		       "host %s: the removal of the network namespace %s is not noticed, because "
 		       "another host names the same namespace in another way",
 		       h->name, h->netns);
@@ -63,7 +62,7 @@ static void on_answer(void *ctx, const struct netdev_answer *a)
 		return;
 	}
 	if (a->err && !h->follow_refused)
-		log_to(&h->inst->cfg.log, LOG_LVL_WARN, "host %s: %s", h->name, a->text);
+		log_to(&h->log, LOG_LVL_WARN, "host %s: %s", h->name, a->text);
 	h->follow_refused = a->err;
 	if (change == FOLLOW_LOST)
 		lost(h, now);
@@ -126,7 +125,7 @@ void host_follow(struct inst_host *h, const char *spec)
 	 * process is asked about its namespace at intervals.
 	 */
 	if (err)
-		log_to(&h->inst->cfg.log, LOG_LVL_DEBUG,
+		log_to(&h->log, LOG_LVL_DEBUG,
 		       "host %s: the namespace %s is asked about at intervals: %s", h->name, spec,
 		       strerror(-err));
 	h->follows = true;

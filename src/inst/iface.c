@@ -458,6 +458,7 @@ static struct inst_iface *iface_alloc(struct inst *in, struct inst_port *port,
 	i->mtu = c->mtu;
 	i->router = c->router;
 	i->log = in->cfg.log;
+	i->log.about = (struct log_about){ .iface = i->name, .host = host->name };
 	if (c->debug != CONF_DEBUG_DEFAULT)
 		i->log.max = (enum log_level)c->debug;
 	i->params = params_of(c);

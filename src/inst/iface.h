@@ -33,7 +33,7 @@ struct inst_iface {
 	unsigned int naddrs;
 	unsigned int mtu; /* MTU in the configuration; 0: the interface has the MTU of the link */
 	struct ifc ifc; /* the IPoIB link, the interface before it (eth/), and the queue pairs */
-	/* log of the instance, with the level of detail that this interface has */
+	/* log of the instance, with the names and the level of detail of this interface */
 	struct log_sink log;
 	struct iface_params params;
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
+#include "os/journal.h"
 #include "proto/proto.h"
 
 /*
@@ -126,6 +127,7 @@ static void become_daemon(const struct serve_cfg *cfg, int log_sock, int ready_f
 {
 	struct serve_cfg mine = *cfg;
 
+	mine.journal = journal_open(cfg->log_fd);
 	mine.log_fd = log_sock;
 	/*
 	 * child() sees afterwards that the parent still runs, so the pid cannot have been that of

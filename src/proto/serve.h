@@ -45,6 +45,8 @@ struct serve_cfg {
 	 * writing may have to wait.
 	 */
 	int log_fd;
+	/* In .run: socket to systemd's journal (os/journal.h), if .log_fd is a stream to the journal; otherwise -1 */
+	int journal;
 	/* In .run: a pidfd of the supervisor, which is the last of the processes to end; -1 if the kernel has none */
 	int supervisor;
 };

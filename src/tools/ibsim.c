@@ -56,7 +56,7 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 	if (a->fd >= 0 && p->ctl.fd < 0) {
 		err = ctl_listen(p, a->fd);
 		if (err)
-			log_to(&p->net->f->inst->cfg.log, LOG_LVL_WARN,
+			log_to(&p->net->f->log, LOG_LVL_WARN,
 			       "ibsim: the control socket of host %s: %s", p->host->name,
 			       strerror(-err));
 		else
@@ -70,7 +70,7 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 		}
 	if (a->fd >= 0)
 		close(a->fd);
-	log_to(&p->net->f->inst->cfg.log, LOG_LVL_WARN, "ibsim: a socket for clients: %s", a->text);
+	log_to(&p->net->f->log, LOG_LVL_WARN, "ibsim: a socket for clients: %s", a->text);
 }
 
 /* Ask the helper process for new sockets in place of the spare sockets that clients took. */
@@ -166,8 +166,8 @@ static bool ctl_one(struct ibsim_place *p, ns_t now)
 	/* Sending fails if the client does not read, or if its socket has no name. The answer is then lost. */
 	if (n && sendto(p->ctl.fd, answer, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&from.un,
 			m.msg_namelen) < 0)
-		log_to(&p->net->f->inst->cfg.log, LOG_LVL_DEBUG, "ibsim: pid %u: answer: %s",
-		       peer.pid, strerror(errno));
+		log_to(&p->net->f->log, LOG_LVL_DEBUG, "ibsim: pid %u: answer: %s", peer.pid,
+		       strerror(errno));
 	return true;
 }
 
@@ -326,7 +326,7 @@ int ibsim_open(struct ibsim_net **ret, struct inst_fabric *f, const char *name,
 		list_init(&n->places);
 		timer_init(&n->probe, ibsim_probe_all);
 		snprintf(n->name, sizeof(n->name), "%s", name);
-		n->srv = ibsim_srv_create(&ibsim_client_ops, n, &in->loop.timers, &in->cfg.log);
+		n->srv = ibsim_srv_create(&ibsim_client_ops, n, &in->loop.timers, &f->log);
 	}
 	if (!n || !n->srv) {
 		free(n);

@@ -8,6 +8,6 @@ void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)
 	if (!s || !s->emit || lvl > s->max)
 		return;
 	va_start(ap, fmt);
-	s->emit(s->ctx, lvl, fmt, ap);
+	s->emit(s, lvl, fmt, ap);
 	va_end(ap);
 }

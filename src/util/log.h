@@ -16,12 +16,18 @@ enum log_level {
 	LOG_LVL_DEBUG,
 };
 
+/* Names of the objects that all lines of a sink are about, which the owner of the sink keeps; NULL: of no such object */
+struct log_about {
+	const char *iface, *host, *fabric;
+};
+
 struct log_sink {
-	void (*emit)(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+	void (*emit)(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;
 	/* most detailed level; lines of more detailed levels are not formatted */
 	enum log_level max;
+	struct log_about about;
 };
 
 void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)

@@ -21,9 +21,9 @@ struct rig {
 	unsigned int errors;
 };
 
-static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void on_log(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
-	struct rig *r = ctx;
+	struct rig *r = sink->ctx;
 
 	r->errors += lvl == LOG_LVL_ERR;
 	if (!getenv("SM_TEST_LOG"))

@@ -30,11 +30,11 @@ static struct fix {
 	char last_err[256];
 } f;
 
-static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void on_log(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	char line[256];
 
-	(void)ctx;
+	(void)sink;
 	vsnprintf(line, sizeof(line), fmt, ap);
 	if (getenv("SM_TEST_LOG"))
 		fprintf(stderr, "%9.3f ms %s\n", (double)f.now / 1e6, line);

@@ -482,10 +482,11 @@ static void test_invalid_pkeys_are_refused(void **state)
 static unsigned int logged;
 static char log_last[512];
 
-static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
+static void count_warnings(const struct log_sink *sink, enum log_level lvl, const char *fmt,
+			   va_list ap) __attribute__((format(printf, 3, 0)));
 
-static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_warnings(const struct log_sink *sink, enum log_level lvl, const char *fmt,
+			   va_list ap)
 {
 	if (lvl > LOG_LVL_WARN)
 		return;
@@ -582,7 +583,7 @@ static void test_no_sa_at_the_start_is_said_and_outlived(void **state)
 	rig_fini(&r);
 }
 
-static void count_qkey(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_qkey(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	logged += strstr(fmt, "controlled") != NULL;
 }

@@ -153,7 +153,7 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 static unsigned int lines;
 static bool left_out; /* a log line gives the number of lines that were left out */
 
-static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_line(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	char text[256];
 

@@ -192,12 +192,12 @@ static unsigned int hca_queued(void *ctx, uint8_t port)
 
 static const struct ca_soft_queues queues = { .queued = hca_queued };
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
-	struct lab *l = ctx;
+	struct lab *l = sink->ctx;
 
 	fprintf(stderr, "%12.6f ", (double)l->now / 1e9);
 	vfprintf(stderr, fmt, ap);

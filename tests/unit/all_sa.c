@@ -7,9 +7,9 @@
 
 #include "check.h"
 
-static void rig_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void rig_log(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
-	struct sa_rig *r = ctx;
+	struct sa_rig *r = sink->ctx;
 	char line[256];
 
 	vsnprintf(line, sizeof(line), fmt, ap);

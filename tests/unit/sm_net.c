@@ -20,9 +20,9 @@ struct flight {
 	uint8_t mad[MAD_LEN];
 };
 
-static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void on_log(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
-	struct net *net = ctx;
+	struct net *net = sink->ctx;
 	char line[512];
 
 	vsnprintf(line, sizeof(line), fmt, ap);

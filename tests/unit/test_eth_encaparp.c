@@ -611,7 +611,7 @@ static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **
 static char logged[256];
 static unsigned int lines;
 
-static void on_log(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void on_log(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	vsnprintf(logged, sizeof(logged), fmt, ap);
 	lines++;

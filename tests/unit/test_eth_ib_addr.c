@@ -366,10 +366,10 @@ static void test_R50_only_a_solicited_advertisement_asks_for_the_path(void **sta
 
 static unsigned int lines;
 
-static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_line(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-static void count_line(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_line(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	lines += strstr(fmt, "router advertisement with MTU") != NULL;
 }

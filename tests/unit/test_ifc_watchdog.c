@@ -25,10 +25,10 @@ static unsigned int fake_flush(struct ca *ca, ns_t now)
 	return n;
 }
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	assert_int_equal(lvl, LOG_LVL_WARN);
 	vsnprintf(last_line, sizeof(last_line), fmt, ap);

@@ -119,7 +119,8 @@ static void test_R35_2044_octets_pass_and_2045_do_not(void **state)
 
 static unsigned int too_small;
 
-static void count_too_small(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_too_small(const struct log_sink *sink, enum log_level lvl, const char *fmt,
+			    va_list ap)
 {
 	if (lvl == LOG_LVL_WARN && strstr(fmt, "too small for IPv6"))
 		too_small++;

@@ -163,7 +163,8 @@ static void test_I22_join_state_bits_come_and_go_one_by_one(void **state)
 
 static int warnings;
 
-static void count_warnings(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void count_warnings(const struct log_sink *sink, enum log_level lvl, const char *fmt,
+			   va_list ap)
 {
 	warnings += lvl <= LOG_LVL_WARN;
 }

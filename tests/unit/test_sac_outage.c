@@ -23,12 +23,12 @@ static struct sac_rig r;
 static unsigned int warnings, infos;
 static char last[512];
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
-	(void)ctx;
+	(void)sink;
 	warnings += lvl <= LOG_LVL_WARN;
 	infos += lvl == LOG_LVL_INFO;
 	vsnprintf(last, sizeof(last), fmt, ap);

@@ -47,10 +47,10 @@ static struct {
 	struct log_sink log;
 } real;
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-static void emit(void *ctx, enum log_level lvl, const char *fmt, va_list ap)
+static void emit(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
 	fprintf(stderr, "# ");
 	vfprintf(stderr, fmt, ap);

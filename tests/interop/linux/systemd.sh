@@ -45,6 +45,11 @@ cat >"$work/lab/inside" <<-END
 	check "a lab as a service" systemctl start uipoib@lab
 	all_up() { \$u -j link show | jq -e '.link | length == 2 and all(.state == "UP")'; }
 	check "the service is up when its interfaces are" all_up
+	# fields MATCH...: print some fields of the entries that have the fields of MATCH
+	fields() { journalctl --no-pager -o json "\$@" | jq -r '[.UIPOIB_INSTANCE, .UIPOIB_HOST, .PRIORITY, .SYSLOG_IDENTIFIER, ._SYSTEMD_UNIT, .MESSAGE] | join("|")'; }
+	came_up() { fields UIPOIB_INTERFACE=uib0 UIPOIB_HOST=h2 | grep -qxF "lab|h2|6|uipoib|uipoib@lab.service|uib0@h2: up"; }
+	check "the journal has the lines about an interface by its name" soon came_up
+	check "and those of the subnet manager, which are about no interface" soon eval 'fields UIPOIB_COMPONENT=sm UIPOIB_FABRIC=lab | grep -q "SUBNET UP"'
 	check "its hosts reach each other" soon \$u exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2
 	kill -9 "\$(systemctl show -P MainPID uipoib@lab)"
 	check "a killed instance comes back" soon \$u wait --timeout 1
@@ -80,6 +85,6 @@ vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
 check "the status of the command is the VM's" equal 9 $?
 cat "$work/out"
 grep -q '^not ok' "$work/out" && failed=1
-check "every check inside was made" equal 22 "$(grep -cE '^(not )?ok - ' "$work/out")"
+check "every check inside was made" equal 24 "$(grep -cE '^(not )?ok - ' "$work/out")"
 check "nothing was said besides" equal "" "$(cat "$work/err")"
 finish

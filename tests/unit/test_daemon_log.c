@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines of the daemon's log, with a supervisor and with a journal that takes entries or is full. */
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "os/journal.h"
+
+static int supervisor, journal; /* the ends that read */
+static int log_end, journal_end; /* the ends that the daemon has */
+static struct log_sink sink;
+static char fields[2 * JOURNAL_ENTRY_MAX];
+
+static void open_log(bool has_journal)
+{
+	struct serve_cfg cfg = { .name = "lab", .verbosity = LOG_LVL_INFO };
+
+	cfg.log_fd = log_end;
+	cfg.journal = has_journal ? journal_end : -1;
+	sink = log_open(&cfg);
+}
+
+static int setup(void **state)
+{
+	int s[2], j[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) || socketpair(AF_UNIX, SOCK_DGRAM, 0, j))
+		return -1;
+	log_end = s[0];
+	supervisor = s[1];
+	journal_end = j[0];
+	journal = j[1];
+	open_log(true);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(log_end);
+	close(supervisor);
+	close(journal_end);
+	if (journal >= 0)
+		close(journal);
+	return 0;
+}
+
+/* Return the next entry as lines NAME=VALUE, in which a line end of a value is a '$'; "" if there is no entry */
+static const char *entry(void)
+{
+	unsigned char buf[JOURNAL_ENTRY_MAX], *p = buf, *end;
+	ssize_t got = recv(journal, buf, sizeof(buf), MSG_DONTWAIT);
+	char *out = fields;
+
+	for (end = buf + (got > 0 ? got : 0); p < end;) {
+		unsigned char *name_end = memchr(p, '\n', (size_t)(end - p));
+		size_t n;
+
+		assert_non_null(name_end);
+		assert_true(name_end + 9 < end);
+		n = name_end[1] | (size_t)name_end[2] << 8;
+		assert_true(name_end + 9 + n < end);
+		assert_int_equal(name_end[9 + n], '\n');
+		out += sprintf(out, "%.*s=", (int)(name_end - p), (char *)p);
+		for (size_t k = 0; k < n; k++)
+			*out++ = (char)(name_end[9 + k] == '\n' ? '$' : name_end[9 + k]);
+		*out++ = '\n';
+		p = name_end + 10 + n;
+	}
+	*out = '\0';
+	return fields;
+}
+
+/* Return the lines that the supervisor has got, without their times */
+static const char *line(void)
+{
+	static char buf[65536];
+	ssize_t n = recv(supervisor, buf, sizeof(buf) - 1, MSG_DONTWAIT);
+	const char *blank;
+
+	buf[n > 0 ? n : 0] = '\0';
+	blank = strchr(buf, ' ');
+	return blank ? blank + 1 : buf;
+}
+
+static void test_an_entry_has_its_level_and_what_the_line_is_about(void **state)
+{
+	sink.about = (struct log_about){ .iface = "uib0", .host = "h1" };
+	log_to(&sink, LOG_LVL_WARN, "sa: trap %u", 64);
+	assert_string_equal(entry(), "PRIORITY=4\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_INTERFACE=uib0\nUIPOIB_HOST=h1\n"
+				     "UIPOIB_COMPONENT=sa\nMESSAGE=sa: trap 64\n");
+	sink.about = (struct log_about){ .fabric = "lab" };
+	log_to(&sink, LOG_LVL_INFO, "fabric %s: up", "lab");
+	assert_string_equal(entry(), "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_FABRIC=lab\nMESSAGE=fabric lab: up\n");
+	log_to(&sink, LOG_LVL_ERR, "stopping");
+	assert_non_null(strstr(entry(), "PRIORITY=3\n"));
+	log_to(&sink, LOG_LVL_DEBUG, "too detailed");
+	assert_string_equal(entry(), "");
+	assert_string_equal(line(), "");
+}
+
+static void test_a_name_from_the_wire_forges_neither_a_field_nor_a_component(void **state)
+{
+	log_to(&sink, LOG_LVL_INFO, "%s says", "sm: x\nPRIORITY=0\nUIPOIB_HOST\n\033[2J");
+	assert_string_equal(entry(),
+			    "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+			    "MESSAGE=sm: x\\x0aPRIORITY=0\\x0aUIPOIB_HOST\\x0a\\x1b[2J says\n");
+}
+
+static void test_without_a_journal_the_supervisor_gets_every_line(void **state)
+{
+	open_log(false);
+	log_to(&sink, LOG_LVL_WARN, "sm: %s", "nobody answers");
+	assert_string_equal(line(), "warning: sm: nobody answers\n");
+	assert_string_equal(entry(), "");
+}
+
+static void test_a_full_journal_makes_nobody_wait_and_loses_nothing(void **state)
+{
+	unsigned int taken = 0, kept = 0;
+
+	/* The journal takes as many as the socket holds, and then the supervisor gets the others. */
+	while (!*line() && taken < 100000)
+		log_to(&sink, LOG_LVL_INFO, "line %u", taken++);
+	assert_true(taken > 1 && taken < 100000);
+	log_to(&sink, LOG_LVL_INFO, "one more");
+	assert_string_equal(line(), "one more\n");
+	while (*entry())
+		kept++;
+	assert_int_equal(kept, taken - 1);
+	log_to(&sink, LOG_LVL_INFO, "room again");
+	assert_non_null(strstr(entry(), "MESSAGE=the journal had no room for 2 lines, written to "
+					"standard error instead\n"));
+	assert_non_null(strstr(fields, "PRIORITY=4\n"));
+	assert_non_null(strstr(entry(), "MESSAGE=room again\n"));
+	assert_string_equal(entry(), "");
+	assert_string_equal(line(), "");
+}
+
+static void test_the_supervisor_gets_the_lines_of_a_journal_that_has_gone(void **state)
+{
+	close(journal);
+	journal = -1;
+	log_to(&sink, LOG_LVL_ERR, "stopping");
+	assert_string_equal(line(), "error: stopping\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_has_its_level_and_what_the_line_is_about, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_name_from_the_wire_forges_neither_a_field_nor_a_component, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_without_a_journal_the_supervisor_gets_every_line, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_full_journal_makes_nobody_wait_and_loses_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_the_supervisor_gets_the_lines_of_a_journal_that_has_gone, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
