@@ -257,6 +257,13 @@ bench:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
 	@bash bench/run.sh
 
+# A picture of the ratios in reports of the benchmark:  make bench-plot REPORTS="before.json build/bench/net.json"
+REPORTS ?= $(O)/bench/net.json
+bench-plot:
+	@mkdir -p $(O)/bench
+	@python3 bench/plot.py -o $(O)/bench/plot.svg $(REPORTS)
+	@echo $(O)/bench/plot.svg
+
 # uib.ko and ibtap.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
 kmod:
 	@[ -n "$(KVERS)" ] || { echo "no kernel headers: the package linux-headers-amd64 has them" >&2; exit 3; }
@@ -295,6 +302,6 @@ doc/overview.svg: doc/overview.dot
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench kmod check-linux check-third-party deps-vm vm clean
+.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
 -include $(shell [ -d $(O) ] && find $(O) -name '*.d')

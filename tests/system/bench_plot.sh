@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# bench/plot.py draws two recorded reports of the benchmark, of which one has bounds and the other has too few rounds for
+# them. The lengths in the picture are those of the numbers in the reports.
+. "$(dirname "$0")/lib.sh"
+need python3
+reports=(tests/system/plot/before.json tests/system/plot/after.json)
+plot() { python3 bench/plot.py "$@"; }
+judge() { python3 -B tests/system/plot/judge.py "$work/plot.svg" "$@"; }
+
+check "two reports" plot -o "$work/plot.svg" "${reports[@]}"
+check "every ratio has a bar, a spread and a text that agree with its numbers" judge "${reports[@]}"
+check "one figure, and ratios to one row" plot -o "$work/plot.svg" --figure tcp --to veth "${reports[@]}"
+check "are drawn, and no others" judge --figure tcp --to veth "${reports[@]}"
+check "without -o the same picture is printed" eval 'plot --figure tcp --to veth "${reports[@]}" | cmp - "$work/plot.svg"'
+check "a title is text" eval 'plot --title "<b> & \"c\"" "${reports[@]}" | python3 -c "import sys, xml.etree.ElementTree as e; assert e.fromstring(sys.stdin.read()).get(\"aria-label\") == \"<b> & \\\"c\\\"\""'
+check "reports without a ratio" refuse 1 "no ratio to draw" plot --to nothing "${reports[@]}"
+check "a file that is no report" refuse 1 "lib.sh: not a report of the benchmark" plot tests/system/lib.sh
+check "a file that is not there" refuse 1 "none.json: not a report of the benchmark: .*No such file" plot "$work/none.json"
+
+# values of three rounds, from which net_report.py makes the report
+for round in 0 1 2; do
+	for row in "whole 2" "lazy 1"; do
+		echo "{\"row\": \"${row% *}\", \"mtu\": 2044, \"round\": $round, \"figure\": \"tcp\", \"value\": ${row#* }}"
+	done
+done >"$work/values"
+check "a report as the benchmark makes it" python3 bench/net_report.py "$work/values" "$work/half.json" load_at_start=0 load_at_end=0
+check "make bench-plot" make -s bench-plot O="$work" REPORTS="$work/half.json"
+mv "$work/bench/plot.svg" "$work/plot.svg"
+check "draws it" judge "$work/half.json"
+check "and its ratio is 0.5" grep -q '>0.50</text>' "$work/plot.svg"
+finish
