@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/kmod.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak (kernel.config). The first run builds
-# the kernel from Debian's sources, which takes 6 minutes. `make check-night` runs this script.
+# Runs guest/kmod.sh, guest/verbs_programs.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak
+# (kernel.config). The first run builds the kernel from Debian's sources, which takes 6 minutes, and so does the first run after a change of
+# kernel.config. `make check-night` runs this script.
 #
 #	run.sh [FOLDER]		FOLDER has the kernel (default: build/kernel-debug)
 #
-# PARTS is "kmod verbs ibtap", or some of these words. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
+# PARTS is "kmod programs verbs ibtap", or some of these words. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
 # RANDOM_SECONDS (600) is the time for which verbs gets random commands, and KILLS (200) the number of programs that
 # are killed. ONLY is a regular expression that selects checks of ibtap. UIB is the folder for the modules (default
 # FOLDER/uib), to be set if several runs at the same time use one kernel.
@@ -20,11 +21,12 @@ folder=$(realpath -m "${1:-build/kernel-debug}")
 image=$folder/obj/arch/x86/boot/bzImage
 
 mkdir -p "$folder"
-if [ ! -e "$image" ]; then
+if [ ! -e "$image" ] || ! cmp -s "$here/kernel.config" "$folder/kernel.config"; then
 	tar -C "$folder" -xf "$source"
 	build=(make -s -C "$folder/$(basename "$source" .tar.xz)" "O=$folder/obj")
 	"${build[@]}" KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
 	"${build[@]}" -j"$(nproc)" bzImage modules
+	cp "$here/kernel.config" "$folder/"
 fi
 modules=$(realpath -m "${UIB:-$folder/uib}")
 make -s -C kmod KDIR="$folder/obj" BUILD="$modules" >/dev/null
@@ -55,9 +57,9 @@ lab=$!
 trap 'kill $lab; rm -rf "$work"' EXIT
 
 mkdir "$work/vm"
-make -s build/unit/test_netdev_ibtap
-cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/test_netdev_ibtap "$work/vm/"
-parts=${PARTS:-kmod verbs ibtap}
+make -s build/unit/test_netdev_ibtap build/unit/test_verbs_suite
+cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/{test_netdev_ibtap,test_verbs_suite} "$work/vm/"
+parts=${PARTS:-kmod programs verbs ibtap}
 part() { [[ " $parts " == *" $1 "* ]]; }
 # The commands that make the device of the parts kmod and verbs, with an address from which h1 is reached
 insert="insmod /run/work/uib.ko 'add=\"uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001\"'
@@ -69,6 +71,11 @@ until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done"
 	! part kmod || cat <<GUEST
 $insert
 bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60} || status=1
+rmmod uib
+GUEST
+	! part programs || cat <<GUEST
+insmod /run/work/uib.ko
+bash $PWD/tests/interop/linux/guest/verbs_programs.sh /run/work/test_verbs_suite || status=1
 rmmod uib
 GUEST
 	! part verbs || cat <<GUEST
@@ -85,7 +92,7 @@ grep 'debug_locks: *1' /proc/lockdep_stats || status=1
 exit \$status
 GUEST
 } >"$work/vm/guest"
-limit=$((4000 + 2 * ${FUZZ_SECONDS:-60}))
+limit=$((6000 + 2 * ${FUZZ_SECONDS:-60}))
 ! part verbs || limit=$((limit + 2 * ${RANDOM_SECONDS:-600} + 20 * ${KILLS:-200}))
 "$here/boot.sh" -i "$image" -m 1500 -t $limit "$work/vm" bash /run/work/guest || true
 cat "$work/vm/out" "$work/vm/err"

@@ -1,20 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM. Two devices of uib.ko with a cable between them, which OpenSM manages, replace uib0, and the tests of the
-# interface src/ca/ca.h (SUITE) run over them. SUITE calls this script for changes of the cable and of P_Keys. The cable is a UDP link over lo, so it is
+# Runs in a VM. The tests of the interface src/ca/ca.h (SUITE) run over the devices of two_devices.sh. SUITE calls this script for changes of the cable and of P_Keys. The cable is a UDP link over lo, so it is
 # pulled when lo goes down. OpenSM is stopped from a change of P_Keys to the end of the case, because it would write them again.
 #
 #	ca_verbs.sh SUITE
 #	ca_verbs.sh link_down | set_pkey DEVICE INDEX PKEY | restore
 set -e
-params=/sys/module/uib/parameters
+. "$(dirname "$0")/two_devices.sh"
 patch=$(dirname "$0")/../../smp_patch.py
 is() { grep -q "$2" "/sys/class/infiniband/$1/ports/1/$3"; }
-ready() {
-	local n
-	for n in 1 2; do is uib$n ACTIVE state && is uib$n 0x8005 pkeys/1 && is uib$n 0x0000 pkeys/3 || return 1; done
-}
+ready() { two_devices_ready && is uib1 0x0000 pkeys/3 && is uib2 0x0000 pkeys/3; }
 both_down() { is uib1 DOWN state && is uib2 DOWN state; }
 has_pkey() { is "$1" "$3" "pkeys/$2"; }
 # await CMD...: wait until CMD succeeds
@@ -54,12 +50,7 @@ restore)
 	;;
 esac
 
-[ ! -e /sys/class/infiniband/uib0 ] || echo uib0 >$params/remove
-ip link set lo up
-for n in 1 2; do echo "uib$n listen=127.0.0.1:501$n peer=127.0.0.1:501$((3 - n)) guid=0x0002c9030000050$n" >$params/add; done
-printf '%s\n' 'Default=0x7fff, ipoib: ALL=full;' 'Suite=0x0005: ALL=full;' >/tmp/partitions.conf
-opensm -g 0x0002c90300000501 -P /tmp/partitions.conf -f /tmp/opensm.log >/dev/null 2>&1 &
-opensm=$!
+two_devices
 echo $opensm >/tmp/opensm.pid
 # The link goes down when the VM gets no CPU time for 3 s, and then no packets arrive. So there are three attempts,
 # each with ports that are Active.
