@@ -2,6 +2,7 @@
 #include "cmdline/complete.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,6 +298,19 @@ static void offer_names(const struct completion *c, const struct cli_cmd *table)
 		offer(c, table->name);
 }
 
+/* Releases of the kernels of this machine, as `uipoib vm --kernel` takes them */
+static void offer_kernels(const struct completion *c)
+{
+	static const char images[] = "/boot/vmlinuz-";
+	glob_t found;
+
+	if (glob("/boot/vmlinuz-*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		offer(c, found.gl_pathv[i] + sizeof(images) - 1);
+	globfree(&found);
+}
+
 static bool option_value(const struct completion *c, const struct position *p)
 {
 	if (!takes_argument(p->cmd, c->before))
@@ -305,6 +319,8 @@ static bool option_value(const struct completion *c, const struct position *p)
 		offer_instances(c);
 	else
 		c->add(c->ctx, COMPLETE_FILES);
+	if (!strcmp(c->before, "--kernel"))
+		offer_kernels(c);
 	return true;
 }
 

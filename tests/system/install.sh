@@ -33,6 +33,8 @@ if command -v systemd-analyze >/dev/null; then
 	install -D -m 644 examples/service/verbs.conf "$root/opt/units/uipoib@x.service.d/verbs.conf"
 	check "and of the drop-in for ports of RDMA devices" unknown
 	rm -r "$root/opt/units/uipoib@x.service.d"
+else
+	skip "systemd-analyze of the units" "there is no systemd-analyze (package systemd)"
 fi
 check "the version" equal "uipoib $(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"/\1/p' src/cli/cli.h)" "$("$root/opt/u/bin/uipoib" -V)"
 
@@ -54,6 +56,8 @@ check "hosts of the running instance" completes "uipoib exec " "h1 h2"
 check "interfaces: bash keeps what stands before the @" completes "uipoib link show dev uib0@h" "h1 h2"
 check "ports" completes "uipoib fabric link set Hca" "Hca1/1 Hca2/1"
 check "files" completes "uipoib run -c $work/lab.c" "$work/lab.conf"
+releases() { find /boot -maxdepth 1 -name "vmlinuz-$1*" -printf '%f\n' | sed 's/^vmlinuz-//' | sort | paste -sd ' '; }
+check "kernels of this machine" completes "uipoib vm --kernel 6." "$(releases 6.)"
 check "nothing behind a word that is none" completes "uipoib nonsense x" ""
 check "the lab ends" lab_down
 check "without an instance" completes "uipoib exec " ""
