@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree DIR, and install its
-# headers, with which `make kmod` builds. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run the script as
+# headers, with which `make kmod` builds. The NAME "all" stands for all that apt offers but those for clouds, which have neither
+# ib_ipoib nor 9p. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run the script as
 # root in a system that is not needed afterwards, such as the build stage of Containerfile.
 set -eu
 tree=$1
@@ -11,6 +12,9 @@ shift
 unneeded="drivers/gpu drivers/media drivers/net/wireless drivers/staging drivers/iio drivers/infiniband/hw drivers/net/ethernet sound"
 
 apt-get install -y --no-install-recommends kmod binutils xz-utils
+offered() { apt-cache search --names-only '^linux-image-([0-9.]+-)?(rt-)?amd64$' | cut -d' ' -f1 | sed 's/^linux-image-//' | sort; }
+# shellcheck disable=SC2046
+[ "$*" != all ] || set -- $(offered)
 for name; do
 	release=$(apt-cache depends "linux-image-$name" | sed -n 's/^ *Depends: linux-image-//p' | head -n 1)
 	[ -n "$release" ] || { echo "kernels.sh: apt has no linux-image-$name" >&2; exit 2; }
@@ -19,6 +23,7 @@ for name; do
 	(cd "$got" && apt-get download "linux-image-$release" && dpkg-deb -x ./*.deb tree)
 	modules=$got/tree/lib/modules/$release # since Debian 13 they are below /usr
 	[ -d "$modules" ] || modules=$got/tree/usr/lib/modules/$release
+	find "$modules" -name 'ib_ipoib.ko*' | grep -q . || { echo "kernels.sh: linux-image-$name has no ib_ipoib" >&2; exit 2; }
 	for d in $unneeded; do
 		rm -rf "$modules/kernel/$d"
 	done

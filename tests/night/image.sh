@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # image.sh: run the steps of action.yml, with podman as the engine and Debian 12 from debootstrap as the base. They build the
-# image of packaging/image, and run commands in virtual machines from a container that only has podman's default privileges.
-# The script needs root.
+# image of packaging/image from a clean clone, and run commands in virtual machines from a container that only has podman's default
+# privileges. Then the job of examples/ci/gitlab.yml runs in the image. The script needs root.
 #
 # With KEEP=DIR the base and podman's storage are in DIR (3 GB), and a later run uses them again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-tree=$PWD
 mirror=${MIRROR:-http://deb.debian.org/debian}
 [ "$(id -u)" = 0 ] || { echo "ok - image.sh # SKIP it needs root"; exit 0; }
 # crun needs control groups of one version. If both versions are mounted, the container gets a tree of version 2
@@ -16,12 +15,13 @@ mirror=${MIRROR:-http://deb.debian.org/debian}
 if [ -z "${IMAGE_SH_INSIDE:-}" ]; then
 	exec env IMAGE_SH_INSIDE=1 unshare --mount --propagation private bash -c '
 		[ -e /sys/fs/cgroup/cgroup.controllers ] || { umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; } || exit 1
-		exec bash "$0"' "$tree/tests/night/image.sh"
+		exec bash "$0"' "$PWD/tests/night/image.sh"
 fi
 base=${KEEP:-}
 [ -n "$base" ] || base=$(mktemp -d "${TMPDIR:-/var/tmp}/uipoib-image.XXXXXX")
 mkdir -p "$base"
 work=$(mktemp -d)
+tree=$work/clone
 export CONTAINERS_CONF=$work/containers.conf ENGINE=$work/engine BASE=localhost/debian:12
 cleanup() {
 	rm -rf "$work"
@@ -29,6 +29,7 @@ cleanup() {
 } >/dev/null 2>&1
 trap cleanup EXIT
 trap 'exit 130' INT TERM
+git clone --no-local -q . "$tree" || exit 1
 
 podman=(podman --storage-driver=vfs --root "$base/store" --runroot "$base/run")
 printf '[containers]\ndefault_ulimits = []\ncgroups = "disabled"\npids_limit = 0\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n' >"$CONTAINERS_CONF"
@@ -93,10 +94,21 @@ check "its exit status is the command's" equal 7 $?
 check "the container may administer neither system nor network" "$ENGINE" run --rm --network none localhost/uipoib sh -c '
 	caps=0x$(sed -n "s/^CapBnd:[[:space:]]*//p" /proc/self/status); [ $((caps >> 21 & 1)) = 0 ] && [ $((caps >> 12 & 1)) = 0 ]'
 kernels=$("$ENGINE" run --rm --network none localhost/uipoib sh -c 'cd /boot && echo vmlinuz-*')
-check "the image has two kernels" equal 2 "$(echo $kernels | wc -w)"
+offered=$("$ENGINE" run --rm --network host localhost/uipoib sh -c \
+	"apt-get update >&2 && apt-cache search --names-only '^linux-image-.*amd64$' | grep -cE '^linux-image-([0-9.]+-)?(rt-)?amd64 '")
+check "the image has each kernel that apt offers, but those for clouds: $(echo $kernels | wc -w)" equal "$offered" "$(echo $kernels | wc -w)"
 for k in $kernels; do
 	step "Run the command" "kernel=${k#vmlinuz-}" "run=uname -r >kernel.txt" >"$work/out" 2>&1
 	check "${k#vmlinuz-} boots" equal "${k#vmlinuz-}" "$(cat kernel.txt)"
 done
 check "a user who is not root" "$ENGINE" run --rm --user 1000 --network none localhost/uipoib uipoib vm -c /usr/share/uipoib/ib0.conf -- ip link show ib0
+# gitlab: run the script of the job as GitLab's runner does, in a container that has the repository as its working directory
+gitlab() {
+	local script
+	script=$(python3 -c 'import sys, yaml; print("\n".join(yaml.safe_load(open(sys.argv[1]))["ib0"]["script"]))' "$tree/examples/ci/gitlab.yml") &&
+		printf '#!/bin/sh\nip -o link show ib0 >tested.txt\n' >tests.sh && chmod +x tests.sh && rm -f ib0.txt &&
+		"$ENGINE" run --rm --network none -v "$PWD:$PWD" -w "$PWD" -e CI_PROJECT_DIR="$PWD" localhost/uipoib sh -e -c "$script" &&
+		grep -q 'link/infiniband' ib0.txt && grep -q ib0 tested.txt
+}
+check "the job of examples/ci/gitlab.yml" gitlab
 exit $failed
