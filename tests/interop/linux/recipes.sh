@@ -2,23 +2,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The recipes of examples/vm, typed as they stand, each of which starts its own VM: a child interface in a network namespace, and golden
-# outputs. usage.sh and ports.sh type the other ones.
+# The recipes of examples/vm, typed as they stand, each of which starts its own VM. usage.sh and ports.sh type test.sh and rails.sh.
 . "$(dirname "$0")/../../system/lib.sh"
-need qemu-system-x86_64 ibstat diff
+need qemu-system-x86_64 ibstat diff NetworkManager networkctl podman
 unset UIPOIB_NAME
 export UIPOIB
-patience=300 # seconds for a recipe, on a busy machine
+patience=600 # seconds for a recipe, on a busy machine
 
 recipe() { timeout $patience sh "$@" >"$work/out" 2>"$work/err"; }
 
-recipe examples/vm/netns.sh
-check "netns.sh ends well" equal 0 $?
-check "it says what it saw" equal "ok: the namespace reaches 10.5.0.1 in partition 0x8001
+# works SCRIPT OUTPUT: the script ends well, prints this output, and nothing on standard error
+works() {
+	recipe "examples/vm/$1"
+	check "$1 ends well" equal 0 $?
+	check "$1 says what it saw" equal "$2" "$(cat "$work/out")"
+	check "$1 prints nothing else" equal "" "$(cat "$work/err")"
+}
+works netns.sh "ok: the namespace reaches 10.5.0.1 in partition 0x8001
 ok: the namespace does not reach 10.4.0.1
 ok: outside, there is no ib0.8001, and 10.4.0.1 is reached
-ok: the child is back when its namespace has ended" "$(cat "$work/out")"
-check "and nothing else" equal "" "$(cat "$work/err")"
+ok: the child is back when its namespace has ended"
+works networkmanager.sh "ok: with NetworkManager's connection on ib0, 10.4.0.1 is reached
+ok: with its connection in partition 0x8001, 10.5.0.1 is reached over ib0.8001"
+works service.sh "ok: networkd has configured ib0: configured
+ok: the unit that waits for the network has ended well: success"
+works container.sh "ok: the container reaches 10.5.0.1 in partition 0x8001
+ok: the machine reaches 10.4.0.1, and the container does not
+ok: the child is back when the container has ended"
 
 recipe examples/vm/golden.sh
 check "golden.sh ends well" equal 0 $?
