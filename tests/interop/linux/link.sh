@@ -65,6 +65,30 @@ g a 'ip neigh del 10.4.7.8 dev ib0; ip link set ib0 mtu 1500'
 check "a smaller MTU is no fault" eventually 20 checked 0 none
 g a ip link set ib0 mtu 2044
 
+# --- `uipoib fabric check --live` in the guest, through the umad device of its stock kernel
+
+# surveyed STATUS KIND REGEX [OPTION...]: succeeds if the check ends with STATUS, has read two switches and three CAs with their tables, and has no finding if KIND
+# is none, or otherwise a fault of this KIND that matches REGEX
+surveyed() {
+	local want=$1 kind=$2 regex=$3 status
+	shift 3
+	g a "$UIPOIB" -j fabric check --live uib0/1 --seconds 0 "$@" >"$work/report"
+	status=$?
+	jq -r '.check | "\(.switches) switches, \(.cas) CAs", (.findings[] | "\(.severity) \(.kind) \(.where): \(.what)")' "$work/report"
+	equal "$want" $status && jq -e --arg k "$kind" --arg r "$regex" '.check | .switches == 2 and .cas == 3 and .tables and (.findings |
+		if $k == "none" then length == 0 else any(.kind == $k and .severity == "fault" and ("\(.where): \(.what)" | test($r))) end)' "$work/report" >/dev/null
+}
+check "uipoib fabric check --live finds nothing in a healthy fabric" eventually 20 surveyed 0 none ''
+check "nor with the partitions of the subnet manager" eventually 20 surveyed 0 none '' --partitions "$work/partitions.conf"
+echo 'Blue=0x8003 : "Hca2"=full;' | cat "$work/partitions.conf" - >"$work/blue.conf"
+check "a P_Key that a port should have is named" eventually 20 surveyed 1 pkey-missing '^Hca2/1: should be a full member of partition Blue' --partitions "$work/blue.conf"
+lid2=$(u -j fabric port show Hca2/1 | jq '.port[0].lid')
+# hole: take h2's LID out of the table of Switch1, from the guest by an SMP, and succeed if the check names it. The subnet manager, which reads the tables back from time to time,
+# may put the entry back before the check reads it, so callers repeat this function
+hole() { g a "IBDEV=uib0 python3 -B $PWD/tests/interop/smp_patch.py 0,1 0x19 $((lid2 / 64)) $((lid2 % 64))=255" && surveyed 1 lft-hole "^Switch1: has no route to 1 LID: $lid2 \(Hca2/1\)"; }
+check "a hole in the table of a switch is named" eventually 20 hole
+check "the subnet manager fills it, and nothing is found any more" eventually 80 surveyed 0 none ''
+
 # --- unicast
 
 # reach_all IPV4 IPV6: ping both addresses with packets of all sizes; runs at the sender
