@@ -285,17 +285,55 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 
 /* ----- changing a TAP */
 
+/*
+ * While the MTU of a device is below 1280, the kernel has no IPv6 on it and forgets its addresses and settings. When the MTU becomes
+ * large enough, the kernel begins again by its defaults, and makes an fe80:: address of the MAC.
+ */
+#define MIN_IPV6_MTU 1280
+
+/* Return: true if @c makes the kernel begin IPv6 on the TAP again */
+static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
+{
+	struct rtnl_link l;
+
+	return (c->set & RTNL_SET_MTU) && c->mtu >= MIN_IPV6_MTU && !t->stable &&
+	       !rtnl_link_get(&ns->nl, t->ifindex, NULL, &l) && l.mtu < MIN_IPV6_MTU;
+}
+
+/*
+ * Have the kernel make no fe80:: address, as in srv_tap_set_up(), and delete the one that it has made of the MAC, which is only a
+ * token of the link-layer address. The main process adds the right one. Failures do not matter, because then the kernel has
+ * no IPv6, or no such address.
+ */
+static void ipv6_begun(struct srv_ns *ns, const struct srv_tap *t)
+{
+	const struct rtnl_link_conf c = { .set = RTNL_SET_ADDRGEN_NONE };
+	const uint8_t *m = t->mac;
+	const struct rtnl_ip ip = {
+		.family = RTNL_V6,
+		.addr = { 0xfe, 0x80, [8] = m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5] },
+	};
+
+	if (!rtnl_link_set(&ns->nl, t->ifindex, &c) && !is_zero_mac(m))
+		rtnl_addr_del(&ns->nl, t->ifindex, &ip, 64);
+}
+
 int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		 struct srv_reply *r)
 {
-	bool token = req->link.set & RTNL_SET_TOKEN;
+	bool token = req->link.set & RTNL_SET_TOKEN, begins;
 	int err = srv_tap_enter(ns, req->ifindex, r);
+	struct srv_tap *t;
 
 	if (err)
 		return err;
+	t = srv_tap_at(ns, req->ifindex);
+	begins = ipv6_begins(ns, t, &req->link);
 	err = rtnl_link_set(&ns->nl, req->ifindex, &req->link);
 	if (req->link.set & RTNL_SET_MAC)
-		note_mac(ns, srv_tap_at(ns, req->ifindex));
+		note_mac(ns, t);
+	if (!err && begins)
+		ipv6_begun(ns, t);
 	return srv_rtnl_result(r, token ? NETDEV_REFUSED_TOKEN : NETDEV_REFUSED_LINK, err,
 			       token ? "setting the IPv6 token" : "changing the interface",
 			       &ns->nl);

@@ -6,6 +6,7 @@
 
 #include "inst/host.h"
 #include "inst/iface.h"
+#include "ipoib/limits.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
 /* Settings by which iface_net_came() moves the TAP into the namespace and sets it up */
@@ -28,6 +29,7 @@
 #define AGAIN_MAX NS_SEC(64)
 
 static void next(struct inst_iface *i);
+static void set_identifier(struct inst_iface *i);
 
 /* --- answers of the helper process */
 
@@ -133,6 +135,9 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
 		on_return(i, asked, a);
+	/* The kernel may have deleted the identifier, because the former MTU was too small for IPv6. */
+	if (done && (asked & IFACE_NET_MTU) && n->mtu >= IPOIB_MIN_IPV6_MTU && n->carrier_wanted)
+		set_identifier(i);
 	if (asked == IFACE_NET_GONE)
 		pause_after_search(i);
 	/*
@@ -242,23 +247,16 @@ static int post_up(struct inst_iface *i)
  */
 static unsigned int choose(const struct iface_net *n)
 {
-	if (n->wanted & IFACE_NET_TAP)
-		return IFACE_NET_TAP;
+	static const unsigned int order[] = { IFACE_NET_TAP,  IFACE_NET_ADDR,	IFACE_NET_UP,
+					      BEFORE_CARRIER, IFACE_NET_LL_OLD, IFACE_NET_LINKLOCAL,
+					      IFACE_NET_TOKEN };
+
 	/* If the TAP could not be moved into the namespace, there is no interface to set up. */
-	if (n->refused & IFACE_NET_TAP)
+	if (n->refused & ~n->wanted & IFACE_NET_TAP)
 		return 0;
-	if (n->wanted & IFACE_NET_ADDR)
-		return IFACE_NET_ADDR;
-	if (n->wanted & IFACE_NET_UP)
-		return IFACE_NET_UP;
-	if (n->wanted & BEFORE_CARRIER)
-		return n->wanted & BEFORE_CARRIER;
-	if (n->wanted & IFACE_NET_LL_OLD)
-		return IFACE_NET_LL_OLD;
-	if (n->wanted & IFACE_NET_LINKLOCAL)
-		return IFACE_NET_LINKLOCAL;
-	if (n->wanted & IFACE_NET_TOKEN)
-		return IFACE_NET_TOKEN;
+	for (unsigned int k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		if (n->wanted & order[k])
+			return n->wanted & order[k];
 	return (n->ngone || n->gone_all) && !timer_armed(&n->pace) ? IFACE_NET_GONE : 0;
 }
 

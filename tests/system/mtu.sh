@@ -45,6 +45,24 @@ lab 5 "mtu = 2048"
 check "a group larger than the ports' MTU: made smaller" link_mtu 2044
 check "and that is said" eventually 5 grep -Eq 'group MTU 2048 instead of 4096' "$work/lab.log"
 lab_down
+
+# --- the MTU falls below 1280, with which Linux has no IPv6, and rises again
+
+lab 4
+linklocal() { x h1 ip -6 -o addr show dev uib0 scope link | grep -oE 'fe80::[0-9a-f:]+'; }
+own=$(linklocal)
+group() { echo "Default=0x7fff, ipoib, mtu=$1 : ALL=full;" >"$work/partitions.conf" && u fabric partitions "$work/partitions.conf"; }
+check "the interface has one fe80:: address" equal 1 "$(wc -l <<<"$own")"
+check "the group of a running fabric becomes one of 1024: 1020" eval 'group 3 && eventually 10 link_mtu 1020'
+check "Linux takes the IPv6 addresses" equal "" "$(linklocal)"
+check "it becomes one of 2048 again: 2044" eval 'group 4 && eventually 10 link_mtu 2044'
+same() { equal "$own" "$(linklocal)"; }
+check "the interface has the same fe80:: address, and no other" eventually 10 same
+check "it is reached by that" ping_to h2 "$own%uib0"
+check "the kernel makes none of the MAC" eval 'x h1 ip -d link show uib0 | grep -q "addrgenmode none"'
+check "and forms other addresses with the interface's identifier" eval 'x h1 ip token get dev uib0 | grep -q "token ::${own#fe80::} "'
+lab_down
+
 iface_line='mtu = 1500'
 lab 4
 check "the configuration asks for less: that" link_mtu 1500
