@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "conf/import.h"
+#include "util/progress.h"
 
 #define NOTES_SHOWN 10 /* notes of each kind that are shown without -d */
 
@@ -187,9 +188,14 @@ static int exit_status(int err)
 	return PROTO_EXIT_USAGE;
 }
 
+static void on_step(const char *file, const char *what)
+{
+	progress_stage("%s: %s", file, what);
+}
+
 int cli_import(int argc, char **argv)
 {
-	struct import_opts o = { 0 };
+	struct import_opts o = { .step = on_step };
 	char why[IMPORT_ERR_MAX];
 	json_t *report = NULL;
 	int status, err;
@@ -202,6 +208,7 @@ int cli_import(int argc, char **argv)
 	status = parse(&o, argc, argv);
 	if (!status) {
 		err = import_run(&o, &report, why);
+		progress_end();
 		if (report)
 			print_report(report);
 		status = exit_status(err);

@@ -55,6 +55,12 @@ static void on_note(void *ctx, enum topo_note kind, const char *text)
 	json_array_append_new(json_object_get(im->notes, note_keys[kind]), text_json(text));
 }
 
+static void step(const struct import *im, const char *what)
+{
+	if (im->o->step)
+		im->o->step(im->name, what);
+}
+
 /* --- reading */
 
 static bool begins(const char *p, const char *word)
@@ -104,6 +110,7 @@ static int read_topo(struct import *im, const char *text, size_t len)
 
 	if (err)
 		return err;
+	step(im, "finding its nodes and cables");
 	err = topo_parse_found(&im->topo, im->name, text, len, &sink, &why);
 	return err ? import_fail(im, err, "%s", why.text) : 0;
 }
@@ -191,10 +198,12 @@ static int make_texts(struct import *im)
 {
 	int err;
 
+	step(im, "making the topology");
 	im->keep_names = import_names_ok(im->topo);
 	im->topo_text = topo_print(im->topo, im->keep_names, &im->topo_len);
 	if (!im->topo_text)
 		return import_fail(im, -ENOMEM, "out of memory");
+	step(im, "reading the topology back");
 	err = check_topo_text(im);
 	if (!err && im->o->config)
 		err = import_conf_make(im);
@@ -207,6 +216,7 @@ int import_make(struct import *im, const char *text, size_t len)
 {
 	int err = read_topo(im, text, len);
 
+	step(im, "counting");
 	if (!err)
 		err = report_fill(im);
 	if (!err && im->o->strict &&
@@ -222,14 +232,18 @@ static int run(struct import *im)
 	const char *file = strcmp(im->o->file, "-") ? im->o->file : "/dev/stdin";
 	char *text;
 	size_t len;
-	int err = file_read(file, &text, &len);
+	int err;
 
+	step(im, "reading it");
+	err = file_read(file, &text, &len);
 	if (err)
 		return import_fail(im, err, "%s: %s", im->name, strerror(-err));
 	err = import_make(im, text, len);
 	free(text);
-	if (!err && im->o->topology)
+	if (!err && im->o->topology) {
+		step(im, "writing");
 		err = import_write(im);
+	}
 	if (!err)
 		report_written(im);
 	return err;

@@ -29,6 +29,8 @@ struct import_opts {
 	size_t nmatch;
 	bool force; /* overwrite files that exist */
 	bool strict; /* write nothing if something is left out */
+	/* called before each step, with its name, because a large fabric takes seconds; may be NULL */
+	void (*step)(const char *file, const char *what);
 };
 
 /**

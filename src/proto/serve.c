@@ -20,6 +20,7 @@
 #include "os/fd.h"
 #include "os/journal.h"
 #include "proto/proto.h"
+#include "util/progress.h"
 
 /*
  * Time that serve_stop() waits for the daemon. On a busy machine the kernel takes many seconds to
@@ -48,8 +49,10 @@ static void *relay(void *arg)
 	ssize_t n;
 
 	while ((n = read(l->sock, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && readers)
+		if (n > 0 && readers) {
+			progress_hide();
 			readers = !fd_write_all(l->fd, buf, (size_t)n);
+		}
 	return NULL;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,4 +47,58 @@ int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX])
 		return cli_error(PROTO_EXIT_USAGE,
 				 "the name of %s cannot be an instance's, expected -n NAME", file);
 	return 0;
+}
+
+const struct option run_options[] = {
+	{ "config", required_argument, NULL, 'c' }, { "name", required_argument, NULL, 'n' },
+	{ "option", required_argument, NULL, 'o' }, { "timeout", required_argument, NULL, 't' },
+	{ "verbose", no_argument, NULL, 'v' },	    { "ready-fd", required_argument, NULL, 'r' },
+	{ "help", no_argument, NULL, 'h' },	    { NULL },
+};
+
+int run_parse(struct run_args *a, int argc, char **argv)
+{
+	unsigned int fd;
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", run_options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			a->job.file = optarg;
+			break;
+		case 'n':
+			a->job.name = optarg;
+			break;
+		case 'o':
+			if (a->over.n == CONF_OVERRIDES_MAX)
+				return cli_error(PROTO_EXIT_USAGE, "-o: given more than %d times",
+						 CONF_OVERRIDES_MAX);
+			a->over.text[a->over.n++] = optarg;
+			break;
+		case 't':
+			if (cli_seconds(&a->job.timeout_ms, optarg))
+				return cli_error(PROTO_EXIT_USAGE,
+						 "--timeout '%s': expected seconds", optarg);
+			break;
+		case 'v':
+			a->job.verbose++;
+			break;
+		case 'r':
+			if (cli_count(&fd, "run: --ready-fd", optarg, 3, INT_MAX))
+				return PROTO_EXIT_USAGE;
+			a->ready_fd = (int)fd;
+			break;
+		case 'h':
+			cli_opts.help = true;
+			return 0;
+		default:
+			return run_usage(PROTO_EXIT_USAGE);
+		}
+	}
+	if (argv[optind])
+		a->job.cmd = argv + optind;
+	if (!a->job.file)
+		return cli_error(PROTO_EXIT_USAGE, "run: -c FILE: missing");
+	return run_name(&a->job.name, a->job.file, a->name_buf);
 }

@@ -16,7 +16,9 @@
 #include "cmdline/cmdline.h"
 #include "conf/conf.h"
 #include "daemon/main.h"
+#include "run/boot.h"
 #include "run/reload.h"
+#include "util/progress.h"
 
 /*
  * DOC: `run`
@@ -31,72 +33,15 @@
 
 struct run {
 	struct run_job job;
-	struct conf_overrides over; /* -o */
 	struct reload reload; /* used when .reloads is set */
 	bool reloads; /* the configuration can be read again, from now on */
 	bool hup_reloads; /* SIGHUP has the configuration read again */
 	bool hup_waits; /* SIGHUP came before .reloads was set */
-	char name_buf[PROTO_NAME_MAX];
 	struct serve serve;
+	struct boot boot;
 	int sigfd;
 	sigset_t old_mask;
 };
-
-/* --- the command line */
-
-const struct option run_options[] = {
-	{ "config", required_argument, NULL, 'c' }, { "name", required_argument, NULL, 'n' },
-	{ "option", required_argument, NULL, 'o' }, { "timeout", required_argument, NULL, 't' },
-	{ "verbose", no_argument, NULL, 'v' },	    { "ready-fd", required_argument, NULL, 'r' },
-	{ "help", no_argument, NULL, 'h' },	    { NULL },
-};
-
-static int parse(struct run *r, int *ready_fd, int argc, char **argv)
-{
-	unsigned int fd;
-	int c;
-
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "+c:n:o:t:vh", run_options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			r->job.file = optarg;
-			break;
-		case 'n':
-			r->job.name = optarg;
-			break;
-		case 'o':
-			if (r->over.n == CONF_OVERRIDES_MAX)
-				return cli_error(PROTO_EXIT_USAGE, "-o: given more than %d times",
-						 CONF_OVERRIDES_MAX);
-			r->over.text[r->over.n++] = optarg;
-			break;
-		case 't':
-			if (cli_seconds(&r->job.timeout_ms, optarg))
-				return cli_error(PROTO_EXIT_USAGE,
-						 "--timeout '%s': expected seconds", optarg);
-			break;
-		case 'v':
-			r->job.verbose++;
-			break;
-		case 'r':
-			if (cli_count(&fd, "run: --ready-fd", optarg, 3, INT_MAX))
-				return PROTO_EXIT_USAGE;
-			*ready_fd = (int)fd;
-			break;
-		case 'h':
-			cli_opts.help = true;
-			return 0;
-		default:
-			return run_usage(PROTO_EXIT_USAGE);
-		}
-	}
-	if (argv[optind])
-		r->job.cmd = argv + optind;
-	if (!r->job.file)
-		return cli_error(PROTO_EXIT_USAGE, "run: -c FILE: missing");
-	return run_name(&r->job.name, r->job.file, r->name_buf);
-}
 
 /* --- signals */
 
@@ -155,8 +100,8 @@ static int signals(struct run *r)
 }
 
 /*
- * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: no limit). Returns 0, or a signal that
- * asks the program to end.
+ * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: no limit). The progress of the start is shown
+ * meanwhile; nothing else has a limit then. Returns 0, or a signal that asks the program to end.
  */
 static int await_for(struct run *r, int fd, int ms)
 {
@@ -168,7 +113,11 @@ static int await_for(struct run *r, int fd, int ms)
 		int sig, n;
 
 		p[2].fd = r->reloads ? reload_fd(&r->reload) : -1;
-		n = poll(p, 3, ms);
+		n = poll(p, 3, r->boot.shown ? BOOT_TICK_MS : ms);
+		if (!n && r->boot.shown) {
+			boot_tick(&r->boot);
+			continue;
+		}
 		if (!n || (n < 0 && errno != EINTR))
 			return 0;
 		sig = signals(r);
@@ -198,6 +147,7 @@ static int stop(struct run *r)
 {
 	struct sigaction sa = { .sa_handler = on_impatient };
 
+	boot_end(&r->boot);
 	kill_pid = r->serve.pid;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -238,6 +188,7 @@ static int wait_up(struct run *r)
 	if (!status && !sig)
 		status = proto_recv(&c, 1000, &answer);
 	proto_close(&c);
+	progress_hide();
 	if (sig)
 		return -1 - sig;
 	if (status)
@@ -258,8 +209,10 @@ static int announce(struct run *r)
 	do
 		status = wait_up(r);
 	while (status == PROTO_EXIT_TIMEOUT);
-	if (!status)
+	if (!status) {
+		boot_end(&r->boot);
 		ready_up(r->job.ready);
+	}
 	return status < 0 ? -1 - status : 0;
 }
 
@@ -307,6 +260,7 @@ static int in_foreground(struct run *r)
 
 	if (!sig)
 		sig = ready && ready->watchdog_ms ? watched(r) : await(r, -1);
+	boot_end(&r->boot);
 	if (sig)
 		fputs("uipoib: stopping\n", stderr);
 	if (ready)
@@ -393,6 +347,7 @@ static int with_cmd(struct run *r)
 		stop(r);
 		return 128 + (-1 - status);
 	}
+	boot_end(&r->boot);
 	if (!status) {
 		if (r->job.ready)
 			ready_up(r->job.ready);
@@ -448,6 +403,7 @@ int run_job(const struct run_job *job)
 	char err[CONF_ERR_MAX * 2] = "";
 	int status, sig;
 
+	boot_begin(&r->boot, job->name);
 	r->hup_reloads = job->file && !job->cmd && !job->fn && !run_has_terminal();
 	status = start(r);
 	if (status)
@@ -473,26 +429,26 @@ int run_job(const struct run_job *job)
 
 int run_command(int argc, char **argv)
 {
-	struct run r = { .job.timeout_ms = RUN_TIMEOUT_MS };
+	struct run_args a = { .job.timeout_ms = RUN_TIMEOUT_MS, .ready_fd = -1 };
 	char err[CONF_ERR_MAX];
 	struct ready ready;
 	struct conf conf;
-	int ready_fd = -1, status = parse(&r, &ready_fd, argc, argv);
+	int status = run_parse(&a, argc, argv);
 
 	if (cli_opts.help)
 		return run_usage(PROTO_EXIT_OK);
 	if (!status)
-		status = ready_init(&ready, ready_fd);
+		status = ready_init(&ready, a.ready_fd);
 	if (status)
 		return status;
-	if (conf_load_with(&conf, r.job.file, &r.over, err)) {
+	if (conf_load_with(&conf, a.job.file, &a.over, err)) {
 		ready_close(&ready);
 		return cli_error(PROTO_EXIT_USAGE, "%s", err);
 	}
-	r.job.conf = &conf;
-	r.job.over = &r.over;
-	r.job.ready = &ready;
-	status = run_job(&r.job);
+	a.job.conf = &conf;
+	a.job.over = &a.over;
+	a.job.ready = &ready;
+	status = run_job(&a.job);
 	ready_close(&ready);
 	conf_free(&conf);
 	return status;

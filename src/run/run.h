@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 
+#include "conf/conf.h"
 #include "run/ready.h"
 #include "proto/proto.h"
 #include "proto/serve.h"
@@ -29,6 +30,16 @@ struct run_job {
 	void *arg;
 };
 
+/* What the command line of `run` says */
+struct run_args {
+	struct run_job job;
+	struct conf_overrides over; /* -o */
+	int ready_fd; /* --ready-fd; -1: not given */
+	char name_buf[PROTO_NAME_MAX];
+};
+
+/* run_parse() - Fill @a in from the command line. Return: 0 (also with --help), or the exit status after a message */
+int run_parse(struct run_args *a, int argc, char **argv);
 /* run_usage() - Print the usage of `run`, as an error unless @status is 0. Return: @status */
 int run_usage(int status);
 

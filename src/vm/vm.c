@@ -2,6 +2,7 @@
 #include "vm/vm.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,14 @@
 #include "vm/relay.h"
 #include "vm/term.h"
 #include "vm/unpack.h"
+#include "util/progress.h"
 
 #define EXIT_VM_FAILED 1
 #define EXIT_VM_ENV 3
 #define EXIT_VM_TIMEOUT 4
 
 #define BOOTS_MAX 3
+#define TICK_MS 200 /* time between two looks at the progress of the boot */
 /* message of the panic that the kernel parameter softlockup_panic=1 causes */
 #define PANIC_OF_LOCKUP "softlockup: hung tasks"
 
@@ -34,6 +37,7 @@ struct vm {
 	pid_t pid; /* process of QEMU; 0: it has ended */
 	int log_fd, chan_fd, eth_fd;
 	bool hello, ready, over;
+	bool shown; /* the progress of the boot is shown, so far */
 	int status; /* exit status, valid when .over is set */
 	long long started;
 	unsigned int asked; /* number of signals received that ask to end */
@@ -111,6 +115,28 @@ static void take_text(struct vm *v, const struct frame *f)
 		fprintf(stderr, "vm: %lld ms: %s\n", now_ms() - v->started, v->state);
 }
 
+/* The step for which the boot or CMD has taken the time so far */
+static const char *step(const struct vm *v)
+{
+	return v->ready	   ? "CMD has not ended"
+	       : *v->state ? v->state
+	       : v->hello  ? "the VM loads its modules and its root"
+			   : "the VM boots";
+}
+
+static void show(const struct vm *v)
+{
+	if (v->shown)
+		progress_say("vm, %lld s: %s", (now_ms() - v->started) / 1000, step(v));
+}
+
+static void show_end(struct vm *v)
+{
+	if (v->shown)
+		progress_end();
+	v->shown = false;
+}
+
 static void take(struct vm *v, const struct frame *f)
 {
 	switch (f->type) {
@@ -122,6 +148,7 @@ static void take(struct vm *v, const struct frame *f)
 		break;
 	case FRAME_READY:
 		v->ready = true;
+		show_end(v);
 		snprintf(v->state, sizeof(v->state), "CMD");
 		if (v->cfg->verbose)
 			fprintf(stderr, "vm: %lld ms: CMD starts\n", now_ms() - v->started);
@@ -290,18 +317,14 @@ static void look_at_time(struct vm *v, bool kvm)
 
 	if (at < 0 || now < at)
 		return;
-	end(v, EXIT_VM_TIMEOUT, "after %lld s: %s", (now - v->started) / 1000,
-	    v->ready	? "CMD has not ended"
-	    : *v->state ? v->state
-	    : v->hello	? "the VM loads its modules and its root"
-			: "the VM boots");
+	end(v, EXIT_VM_TIMEOUT, "after %lld s: %s", (now - v->started) / 1000, step(v));
 }
 
 enum { LOG, CHAN, ETH, LOST, SIGNALS, INPUT, OUTPUT, UDP, NPOLLS = UDP + VM_HCAS_MAX };
 
 static void poll_once(struct vm *v, bool kvm)
 {
-	long long at = deadline(v, kvm), left = at < 0 ? -1 : at - now_ms();
+	long long at = deadline(v, kvm), left = at < 0 ? LLONG_MAX : at - now_ms();
 	bool blocked = relay_blocked(&v->relay);
 	struct pollfd p[NPOLLS] = {
 		[LOG] = { .fd = v->log_fd, .events = POLLIN },
@@ -316,7 +339,9 @@ static void poll_once(struct vm *v, bool kvm)
 		p[UDP + i] =
 			(struct pollfd){ .fd = blocked ? -1 : v->cfg->udp_fd[i], .events = POLLIN };
 	term_polls(&v->term, &p[INPUT]);
-	if (poll(p, UDP + v->nhcas, at < 0 ? -1 : left > 0 ? (int)left : 0) < 0)
+	if (v->shown && left > TICK_MS)
+		left = TICK_MS;
+	if (poll(p, UDP + v->nhcas, left == LLONG_MAX ? -1 : left > 0 ? (int)left : 0) < 0)
 		return;
 	if (p[ETH].revents & ~POLLOUT)
 		gone = relay_from_guest(&v->relay);
@@ -357,10 +382,13 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 	if (status)
 		end(v, EXIT_VM_FAILED, "starting QEMU: %s", strerror(-status));
 	relay_init(&v->relay, v->eth_fd, v->cfg->udp_fd, v->nhcas);
+	v->shown = !v->cfg->verbose && progress_shown();
 	while (!v->over) {
+		show(v);
 		poll_once(v, kvm);
 		look_at_time(v, kvm);
 	}
+	show_end(v);
 	while (term_busy(&v->term) && v->status < 128)
 		term_writable(&v->term);
 	stop(v);

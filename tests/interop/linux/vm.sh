@@ -259,6 +259,9 @@ check "a signal goes to the command: its status is 128 and that" eval "wait $one
 no_link() { equal 0 "$(u -j fabric udp show | jq '.udp | length')"; }
 check "no link is left" eventually 5 no_link
 check "a time-out has status 4" refuse 4 "after [0-9]+ s: the VM " vm --timeout 2 -- true
+on_terminal() { TERM=xterm timeout $patience script -qec "$UIPOIB vm --timeout 2 -- true" /dev/null </dev/null; }
+check "a terminal shows the progress of the boot" refuse 4 $'\r\e\\[Kvm, [0-9]+ s: the VM ' on_terminal
+check "and it is gone when the message comes" grep -q $'\r\e\\[Kuipoib: vm: after [0-9]* s: the VM ' "$work/refuse.out"
 # Any client may ask the instance to attach a link. A wrong request gets an error and has no other effect.
 cat >"$work/attach.py" <<'END'
 import array, json, socket, sys

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RUN_BOOT_H
+#define RUN_BOOT_H
+
+/*
+ * The progress of the start of an instance (util/progress.h). A large fabric takes seconds until its objects are made,
+ * and again until its subnet manager has configured it. Nothing is asked and nothing is printed if standard error is
+ * no terminal.
+ */
+
+#include <stdbool.h>
+
+#include "proto/proto.h"
+
+#define BOOT_TICK_MS 200 /* time between two calls of boot_tick() */
+
+struct boot {
+	const char *name; /* of the instance */
+	bool shown; /* the start goes on, and somebody sees it */
+	long long began; /* time in milliseconds */
+	struct proto_client
+		client; /* connection by which the instance is asked; .fd is -1 while there is none */
+	unsigned int asked; /* number of requests that the instance has not answered */
+	bool up; /* the instance said that all interfaces are up */
+	char waits_for[160]; /* what it said last that it waits for */
+	char manager
+		[64]; /* what its first subnet manager does; "" if it has none, or the manager does nothing */
+};
+
+void boot_begin(struct boot *b, const char *name);
+/* boot_tick() - Show the progress, and ask the instance what it waits for; never waits for the answer. Ends when all is up */
+void boot_tick(struct boot *b);
+/* boot_end() - The instance is up or ends; may be called again */
+void boot_end(struct boot *b);
+
+#endif
