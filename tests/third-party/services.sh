@@ -3,6 +3,8 @@
 # packages: nfs-kernel-server libnfs-utils ifupdown lldpd avahi-daemon avahi-utils podman crun containernetworking-plugins dbus
 # works-with: ifupdown | ib0 and an interface in a partition
 # works-with: NFS | a server of version 3 on ib0
+# works-with: NFS | a server of version 4 on ib0
+# works-with: NFS | Linux's client of version 4, on an IPoIB interface
 # works-with: podman | a container with an IPoIB interface of its own
 # works-with: podman | a macvlan network above ib0
 # works-with: avahi | names of .local on ib0
@@ -44,13 +46,33 @@ tried "ib0 and an interface in a partition" works
 
 version=$(upstream nfs-kernel-server)
 check "the guest's kernel serves a folder" g a "modprobe nfsd && mkdir -p /srv/nfs /run/rpcbind && mount -t tmpfs tmpfs /srv/nfs &&
-	mount -t nfsd nfsd /proc/fs/nfsd && echo '/srv/nfs 10.4.0.0/16(rw,no_root_squash,insecure,no_subtree_check,fsid=7)' >/etc/exports &&
+	mount -t nfsd nfsd /proc/fs/nfsd && echo '/srv/nfs 10.4.0.0/16(rw,no_root_squash,insecure,no_subtree_check,fsid=0)' >/etc/exports &&
 	rpcbind -w && exportfs -ra && rpc.nfsd 2 && rpc.mountd && head -c 2000000 /dev/urandom >/srv/nfs/file"
 check "h1 sees the file" eventually 20 says '2000000 file' at h1 nfs-ls nfs://10.4.9.1/srv/nfs
 check "h1 copies it" at h1 nfs-cp nfs://10.4.9.1/srv/nfs/file "$work/file"
 check "h1 writes a file" at h1 nfs-cp "$work/file" nfs://10.4.9.1/srv/nfs/copy
 check "the files are the same" at a cmp /srv/nfs/file /srv/nfs/copy
 tried "a server of version 3 on ib0" works
+
+# With fsid=0 the folder is the root that a client of version 4 sees. The server waits 90 s at first for clients that had files open when
+# it was restarted, of which there is none.
+check "the server does not wait" g a 'echo Y >/proc/fs/nfsd/v4_end_grace && mkdir /srv/nfs/d && cp /srv/nfs/file /srv/nfs/d/'
+check "h1 sees the file by version 4" eventually 20 says '2000000 file' at h1 nfs-ls 'nfs://10.4.9.1/d?version=4'
+check "h1 copies it" at h1 nfs-cp 'nfs://10.4.9.1/d/file?version=4' "$work/file.4"
+check "the files are the same" at a cmp /srv/nfs/file "$work/file.4"
+tried "a server of version 4 on ib0" works
+
+# The guest's kernel is the client, too: by another IPoIB interface, in a network namespace, so that its packets cross the fabric.
+check "a namespace has an IPoIB interface" g a 'ip netns add client && ip link add link ib0 name ib0.2 type ipoib pkey 0xffff &&
+	ip link set ib0.2 netns client && ip -n client addr add 10.4.9.31/16 dev ib0.2 && ip -n client link set ib0.2 up'
+check "h1 reaches it" reach h1 10.4.9.31
+mounted() { g a 'mkdir -p /mnt/nfs && nsenter --net=/run/netns/client mount -t nfs4 -o vers=4.2 10.4.9.1:/ /mnt/nfs'; }
+check "the namespace mounts the folder" eventually 20 mounted
+check "the client speaks version 4.2 from its address" says 'vers=4\.2.*clientaddr=10\.4\.9\.31' at a grep ' /mnt/nfs ' /proc/mounts
+check "it writes a file" g a 'cp /srv/nfs/file /mnt/nfs/copied && sync -f /mnt/nfs'
+check "the files are the same" at a cmp /srv/nfs/file /srv/nfs/copied
+check "the folder is unmounted" g a 'umount /mnt/nfs && ip -n client link del ib0.2 && ip netns del client'
+tried "Linux's client of version 4, on an IPoIB interface" works
 
 # --- podman. The root file system of the container is that of the guest, so that no image is needed.
 
