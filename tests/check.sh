@@ -278,7 +278,7 @@ step_quick() {
 step_slow() {
 	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
 	build_linux || return
-	queue=([idle]="kernels tidy clang fuzz headers" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+	queue=([idle]="roots kernels tidy clang fuzz headers" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
 		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
 	run_lanes
 	run_alone all
@@ -290,6 +290,7 @@ run_guests() {
 
 # run_lanes: run the programs in the queues of these lanes, each lane in the order of its queue:
 #	idle	compilers and lints, one after another. They run under SCHED_IDLE, so they get only CPU time that no other program needs.
+#		Before them a root file system is made, in which a script finds its programs.
 #	unit	unit and simulation tests, after the lane idle has built them, under SCHED_IDLE, too
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
@@ -348,6 +349,9 @@ lane_start() { # LANE: start the first program of its queue
 	read -r -d '' next rest <<<"${queue[$from]}"
 	queue[$from]=$rest
 	case $next in
+	# A script of tests/interop/linux waits for this root, so that it is made under the ordinary scheduler. If the archive does
+	# not answer, that script is skipped.
+	roots) pool one_log roots bash -c 'bash tests/third-party/root.sh trixie || [ $? = 4 ]' ;;
 	kernels) TEST_TIMEOUT=3600 pool tap_log kernels chrt -i 0 bash tests/kernels.sh 6.12 ;;
 	clang) pool one_log build-clang chrt -i 0 "${make_clang[@]}" ;;
 	san) pool one_log build-san chrt -i 0 "${make_san[@]}" ;;

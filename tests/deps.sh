@@ -53,10 +53,10 @@ check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
 # dpkg-buildpackage requires build-essential, although this project needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)
 check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash-completion prometheus podman crun clang "${clang_rt:-libclang-rt-dev}" sparse systemd smcroute keepalived network-manager nftables frr kea-dhcp4-server kea-dhcp6-server golang-go golang-github-vishvananda-netlink-dev tcpdump
-	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs chromium chromium-driver fonts-dejavu-core)
+	ibverbs-providers ibverbs-utils perftest rdmacm-utils python3-pyverbs chromium chromium-driver fonts-dejavu-core debootstrap)
 # The cross compilers and qemu-user are for tests/night/bits.sh; linux-source and the packages that build it are for
 # tests/interop/linux/debug.
-night_pkgs=("${check_all_pkgs[@]}" debootstrap python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
+night_pkgs=("${check_all_pkgs[@]}" python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
 # The programs that tests/third-party tries are not installed on this machine, but in a root file system that debootstrap makes.
 third_party_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" debootstrap)

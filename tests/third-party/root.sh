@@ -6,15 +6,22 @@
 #
 #	# packages: PACKAGE...
 #	# root: NAME		(`all`, if there is no such line; for packages that exclude those of other scripts)
+#	# release: CODENAME	(`bookworm`, if there is no such line)
+#
+# Scripts of tests/interop/linux may have such lines, too. Their roots are made only if they are named.
 #
 # The roots are in build/third-party (KEEP=DIR: there), and are used again: packages that are missing are added. No service is
-# started while packages are installed. Debian's archive is MIRROR (http://deb.debian.org/debian), its updates of
-# security are SECURITY (http://deb.debian.org/debian-security).
+# started while packages are installed. Debian's archive is MIRROR, and its updates of security are SECURITY, by default those from
+# which apt of this machine gets its packages, or else http://deb.debian.org/debian and http://deb.debian.org/debian-security. The
+# exit status is 3 if this user or this machine cannot make such roots, and 4 if the archive does not answer.
 set -eu
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$0")/../.."
-mirror=${MIRROR:-http://deb.debian.org/debian}
-security=${SECURITY:-http://deb.debian.org/debian-security}
+
+# archive LABEL OTHERWISE: print the address of Debian's archive with this label, as apt of this machine knows it
+archive() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' "Label: $1" 2>/dev/null | { grep -m 1 ^http || echo "$2"; }; }
+mirror=${MIRROR:-$(archive Debian http://deb.debian.org/debian)}
+security=${SECURITY:-$(archive Debian-Security http://deb.debian.org/debian-security)}
 base=$(realpath -m "${KEEP:-build/third-party}")
 [ "$(id -u)" = 0 ] || { echo "root.sh: it needs root" >&2; exit 3; }
 command -v debootstrap >/dev/null || { echo "root.sh: debootstrap is missing: bash tests/deps.sh third-party" >&2; exit 3; }
@@ -22,19 +29,27 @@ mkdir -p "$base"
 exec 9>"$base/lock"
 flock 9
 
-# What every script needs in a virtual machine or in a host of the lab, whatever it tries
+# What every script of this folder needs in a virtual machine or in a host of the lab, whatever it tries
 common="systemd systemd-sysv udev dbus python3 iproute2 iputils-ping procps kmod ethtool tcpdump"
 
+scripts=(tests/third-party/*.sh tests/interop/linux/*.sh)
 head_of() { sed -n "1,12s/^# $2: *//p" "$1"; }
 roots() { for t in tests/third-party/*.sh; do root_of "$t"; done | sort -u; }
 root_of() { [ -z "$(head_of "$1" packages)" ] || { head_of "$1" root | grep . || echo all; }; }
 packages() { # NAME: the packages of this root
 	local t
-	echo $common | tr ' ' '\n'
-	for t in tests/third-party/*.sh; do
-		[ "$(root_of "$t")" != "$1" ] || head_of "$t" packages | tr ' ' '\n'
+	for t in $(users "$1"); do
+		[[ $t != tests/third-party/* ]] || echo $common
+		head_of "$t" packages
+	done | tr ' ' '\n'
+}
+users() { # NAME: the scripts that use this root
+	local t
+	for t in "${scripts[@]}"; do
+		[ "$(root_of "$t")" != "$1" ] || echo "$t"
 	done
 }
+release() { { for t in $(users "$1"); do head_of "$t" release; done; echo bookworm; } | head -n 1; } # NAME
 
 # inside COMMAND...: run it in $root, which is the root of its own mount namespace
 inside() {
@@ -44,24 +59,27 @@ inside() {
 		- "$root" "$@" </dev/null
 }
 
-bare() { # a root with debootstrap's packages only, from which every other one begins
-	[ ! -f "$base/bare.tar" ] || return 0
-	echo "root.sh: debootstrap"
-	rm -rf --one-file-system "$base/new"
-	debootstrap --variant=minbase bookworm "$base/new" "$mirror" >"$base/log" 2>&1 || { tail "$base/log" >&2; return 1; }
-	printf '%s\n' "deb $mirror bookworm main" "deb $mirror bookworm-updates main" "deb $security bookworm-security main" >"$base/new/etc/apt/sources.list"
-	printf '#!/bin/sh\nexit 101\n' >"$base/new/usr/sbin/policy-rc.d" # no service is started
-	chmod 755 "$base/new/usr/sbin/policy-rc.d"
-	tar -C "$base/new" --numeric-owner -cf "$base/bare.new" . && mv "$base/bare.new" "$base/bare.tar"
-	rm -rf --one-file-system "$base/new"
+bare() { # RELEASE: a root with debootstrap's packages only, from which every other one begins
+	local new=$base/new
+	[ ! -f "$base/$1.tar" ] || return 0
+	echo "root.sh: debootstrap $1"
+	rm -rf --one-file-system "$new"
+	wget -q --spider "${mirror%/}/dists/$1/Release" || { echo "root.sh: $mirror does not answer, or has no $1" >&2; return 4; }
+	debootstrap --variant=minbase "$1" "$new" "$mirror" >"$base/log" 2>&1 || { tail "$base/log" >&2; return 1; }
+	printf '%s\n' "deb $mirror $1 main" "deb $mirror $1-updates main" "deb $security $1-security main" >"$new/etc/apt/sources.list"
+	printf '#!/bin/sh\nexit 101\n' >"$new/usr/sbin/policy-rc.d" # no service is started
+	chmod 755 "$new/usr/sbin/policy-rc.d"
+	echo force-unsafe-io >"$new/etc/dpkg/dpkg.cfg.d/unsafe-io" # a root that is lost with the machine's power is made again
+	tar -C "$new" --numeric-owner -cf "$base/$1.new" . && mv "$base/$1.new" "$base/$1.tar"
+	rm -rf --one-file-system "$new"
 }
 
 for name in ${*:-$(roots)}; do
 	root=$base/$name
 	if [ ! -d "$root" ]; then
-		bare
+		bare "$(release "$name")"
 		rm -rf --one-file-system "$base/new"
-		mkdir "$base/new" && tar -C "$base/new" --numeric-owner -xf "$base/bare.tar" && mv "$base/new" "$root"
+		mkdir "$base/new" && tar -C "$base/new" --numeric-owner -xf "$base/$(release "$name").tar" && mv "$base/new" "$root"
 	fi
 	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 	missing=

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: waits
+# packages: ibverbs-utils ibverbs-providers rdmacm-utils perftest infiniband-diags python3 iproute2 iputils-ping procps kmod
+# root: trixie
+# release: trixie
+#
+# The programs of Debian 13, whose rdma-core is of 2025, run on /dev/infiniband/uverbs0 of uib.ko in two VMs that boot this machine's
+# kernel (verbs/programs.sh). The programs are in a root file system that tests/third-party/root.sh makes and uses again.
+
+# The root is made here, because after lib.sh the script is in a network namespace that does not lead to Debian's archive.
+if [ -z "${TEST_ISOLATED:-}" ]; then
+	bash "$(dirname "$0")/../../third-party/root.sh" trixie
+	case $? in
+	0) ;;
+	3 | 4) echo "ok - ${0##*/} # SKIP there is no root file system with Debian 13"; exit 0 ;;
+	*) exit 1 ;;
+	esac
+fi
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/verbs/programs.sh"
+root=$(realpath "${KEEP:-build/third-party}/trixie")
+programs_start
+programs_run '56.1-1 25.01.0+0.80-1'
+for n in a b; do check "$n: nothing in the kernel's log" vm_log_clean $n; done
+finish
