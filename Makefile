@@ -304,4 +304,5 @@ clean:
 
 .PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
--include $(shell [ -d $(O) ] && find $(O) -name '*.d')
+# Below third-party are root file systems (tests/third-party/root.sh).
+-include $(shell [ -d $(O) ] && find $(O) -path $(O)/third-party -prune -o -name '*.d' -print)

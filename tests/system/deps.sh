@@ -96,6 +96,8 @@ check "a user: nothing is missing, nothing is said" quiet nobody_deps build
 # `make deps` works without a compiler, which deps.sh is to install, although make reads the whole Makefile before.
 without_compiler() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" make --no-print-directory CC=no-such-cc O="$work/o" deps; }
 check "make does not complain of a compiler that is not installed yet" quiet without_compiler
+mkdir -p "$work/o/third-party/all/etc/rc2.d"
+check "make does not read the files of a root file system in its output folder" quiet without_compiler
 
 # --- on any other distribution deps.sh prints its name and all packages that are needed, installs nothing, and ends with status 3
 
