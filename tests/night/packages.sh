@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # packages.sh: install, use, upgrade, remove and purge the packages of `make deb` (build/deb). DKMS builds the kernel modules
-# for two kernels. A virtual machine that has uipoib only from these packages runs a lab as a service, and is restarted. The
+# for two kernels, and again after an upgrade. A virtual machine that has uipoib only from these packages runs a lab as a service, and is restarted. The
 # script runs as root in a Debian system that tests/night/debian.sh makes and removes afterwards:
 #
 #	COMMANDS=deb bash tests/night/debian.sh bookworm
@@ -37,6 +37,13 @@ newer() { # FILE: make the package again with a higher version
 	dpkg-deb -R "$1" "$dir/p" && sed -i "s/^Version: .*/Version: $version+1/; s/(= $version)/(= $version+1)/" "$dir/p/DEBIAN/control" &&
 		dpkg-deb -b "$dir/p" "$dir" >/dev/null && ls "$dir"/*.deb
 }
+newer_modules() { # FILE: make the package of the modules again with the version $next, which is then also that of the modules
+	local dir
+	dir=$(mktemp -d)
+	dpkg-deb -R "$1" "$dir/p" && mv "$dir/p/usr/src/uipoib-$version" "$dir/p/usr/src/uipoib-$next" &&
+		sed -i "s/${version//./\\.}/$next/g" "$dir"/p/DEBIAN/* "$dir/p/usr/src/uipoib-$next/dkms.conf" &&
+		dpkg-deb -b "$dir/p" "$dir" >/dev/null && ls "$dir"/*.deb
+}
 
 check "apt-get update" apt-get update
 # The packages on which ours depend are installed first, so that the lists of files differ only by our packages.
@@ -50,19 +57,6 @@ check "uipoib demo" uipoib demo
 check "manual pages" man -w 8 uipoib 5 uipoib.conf 7 libuipoib-umad
 completed() { bash -c '. /usr/share/bash-completion/completions/uipoib; COMP_LINE="uipoib fab" COMP_POINT=10; _uipoib; echo "${COMPREPLY[*]}"'; }
 check "completion" equal fabric "$(completed)"
-# links_lead: the pages are there under their names, and so is each page, picture or example to which they link. The manual pages, the
-# sources and the tests are elsewhere, or in no package.
-links_lead() {
-	local page link bad=0
-	while read -r page; do
-		for link in $(grep -oE '\]\([^)#: ]+' "$page" | sed 's/^](//'); do
-			case $link in *man/* | *src/* | *kmod/* | *tests/* | *packaging/* | *bench/* | action.yml) continue ;; esac
-			[ -e "$(dirname "$page")/$link" ] || [ -e "$(dirname "$page")/$link.gz" ] || { echo "$page: $link"; bad=1; }
-		done
-	done < <(find /usr/share/doc/uipoib -name '*.md')
-	[ -e /usr/share/doc/uipoib/doc/tutorial/1-bring-up.md ] && return $bad
-}
-check "the links of the installed pages lead to files" links_lead
 check "the unit is not enabled" test -z "$(find /etc/systemd -name 'uipoib@*' 2>/dev/null)" -a -f /lib/systemd/system/uipoib@.service
 printf '[fabric lab]\ntopology = /usr/share/doc/uipoib/examples/lab.topo\n[interface uib0@h1]\nport = fabric:lab/Hca1/1\naddress = 10.4.0.1/24\n' >/etc/uipoib/lab.conf
 check "a configuration in /etc/uipoib" uipoib run -c /etc/uipoib/lab.conf -- uipoib exec h1 ping -c 1 10.4.0.1
@@ -87,6 +81,14 @@ for k in $kernels; do
 	for m in uib ibtap; do
 		check "$m.ko for $k" sh -c "/sbin/modinfo -k $k $m | grep -q '^vermagic: *$k '"
 	done
+done
+# For other kernels than the newest one, modules of a new version are built when the machine starts: by `dkms autoinstall`.
+next=$version+1
+check "uipoib-dkms is upgraded" install_ "$(newer_modules "$debs/uipoib-dkms_${version}_all.deb")"
+check "of the old modules nothing stays" equal "" "$(dkms status "uipoib/$version"; find /usr/src /var/lib/dkms -name "*$version" -path '*uipoib*')"
+for k in $kernels; do
+	check "the new modules for $k" sh -c "dkms autoinstall -k $k && dkms status uipoib/$next -k $k | grep ': installed'"
+	check "they are where modules are loaded from" sh -c "/sbin/modinfo -k $k -F filename uib | grep '^/lib/modules/$k/updates/dkms/'"
 done
 # --- a virtual machine with these packages and Debian's only. It has the files of this system, a kernel with the module that DKMS
 # built, and systemd as its first process. It starts twice, like a machine that is restarted. Of the files that it writes at the first

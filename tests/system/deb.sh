@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all long
+#
+# `make deb` makes the packages from the archive of `make dist` of the last commit. lintian finds nothing in them, and the links between
+# the installed pages lead to files. tests/night/packages.sh installs, upgrades and removes the packages.
+. "$(dirname "$0")/lib.sh"
+need git make dpkg-buildpackage lintian
+git rev-parse --git-dir >/dev/null 2>&1 || { skip deb.sh "this folder is not a git repository"; exit 0; }
+debs=$work/out/deb
+packages() { (cd "$debs" && for p in *.deb; do echo "${p%%_*}"; done); }
+
+check "a clone of the last commit" git -c safe.directory='*' clone -q . "$work/tree"
+check "make deb" make -s -C "$work/tree" O="$work/out" deb
+check "every package of debian/control is there" equal "$(sed -n 's/^Package: //p' debian/control | sort)" "$(packages | grep -v -e '-dbgsym$' | sort)"
+check "lintian finds nothing" equal "" "$(lintian --allow-root --display-info --tag-display-limit 0 "$debs"/*.changes 2>&1)"
+
+# links_lead FOLDER: each page, picture or example to which the pages in FOLDER link is there. The manual pages, the sources and the
+# tests are elsewhere, or in no package.
+links_lead() {
+	local page link bad=0 seen=0
+	while read -r page; do
+		for link in $(grep -oE '\]\([^)# ]+' "$page" | sed 's/^](//'); do
+			case $link in *://* | *man/* | *src/* | *kmod/* | *tests/* | *packaging/* | *bench/* | action.yml) continue ;; esac
+			[ -e "$(dirname "$page")/$link" ] || { echo "$page: $link"; bad=1; }
+			seen=$((seen + 1))
+		done
+	done < <(find "$1" -name '*.md')
+	[ $seen -ge 50 ] || { echo "$seen links in all"; return 1; }
+	return $bad
+}
+check "the pages are unpacked" dpkg-deb -x "$debs"/uipoib-doc_*.deb "$work/doc"
+check "the lessons have their names" test -f "$work/doc/usr/share/doc/uipoib/doc/tutorial/1-bring-up.md"
+check "the links of the installed pages lead to files" links_lead "$work/doc/usr/share/doc"
+finish
