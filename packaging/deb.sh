@@ -13,6 +13,7 @@ tar -C "$work" -xzf "$tarball"
 # packages.
 SOURCE_DATE_EPOCH=$(stat -c %Y "$work"/*/Makefile)
 export SOURCE_DATE_EPOCH
+unset MAKEFLAGS MFLAGS # the flags of `make -s deb` are not for the make of debian/rules
 (cd "$work"/*/ && dpkg-buildpackage -b -us -uc) >"$out/build.log" 2>&1 || {
 	tail -30 "$out/build.log" >&2
 	echo "deb: dpkg-buildpackage failed; its output is in $out/build.log" >&2

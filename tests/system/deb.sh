@@ -12,6 +12,8 @@ packages() { (cd "$debs" && for p in *.deb; do echo "${p%%_*}"; done); }
 
 check "a clone of the last commit" git -c safe.directory='*' clone -q . "$work/tree"
 check "make deb" make -s -C "$work/tree" O="$work/out" deb
+check "they are built by debian/rules, whatever O= the caller gives" test ! -e "$work/out/obj"
+check "and the log of the build has all commands" grep -q '^gcc .*-ffile-prefix-map=' "$debs/build.log"
 check "every package of debian/control is there" equal "$(sed -n 's/^Package: //p' debian/control | sort)" "$(packages | grep -v -e '-dbgsym$' | sort)"
 check "lintian finds nothing" equal "" "$(lintian --allow-root --display-info --tag-display-limit 0 "$debs"/*.changes 2>&1)"
 
