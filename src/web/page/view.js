@@ -29,7 +29,7 @@ export class View {
 	colours() {
 		const style = getComputedStyle(document.documentElement), c = (n) => style.getPropertyValue(`--${n}`).trim();
 		this.links = COLOURS.map(c);
-		for (const n of ["text", "muted", "switch", "switch-line", "ca", "ca-line", "accent", "on-accent", "mark", "error", "surface"])
+		for (const n of ["text", "muted", "switch", "switch-line", "ca", "ca-line", "accent", "on-accent", "mark", "error", "down", "surface"])
 			this[`c_${n.replace("-", "_")}`] = c(n);
 	}
 
@@ -203,23 +203,31 @@ export class View {
 		g.font = "11px system-ui, sans-serif";
 		for (const l of links) {
 			const [cx, cy] = this.bend(l);
-			if (l.errors[0] + l.errors[1]) {
-				const fresh = l.errorAt && now - l.errorAt < RECENT;
-				recent ||= fresh;
-				g.fillStyle = this.c_error;
-				g.beginPath();
-				g.arc(cx, cy + 15, fresh ? 8 : 4.5, 0, 7);
-				g.fill();
-			}
+			let beside = 0; // half the width of the text on the link
 			if (s > 0.6 && l.state !== "up")
-				this.label(g, l.state, cx, cy, this.links[5]);
+				beside = this.label(g, l.state, cx, cy, this.c_down);
 			else if (s > 0.6 && (l.rate[0] || l.rate[1]))
-				this.label(g, this.on.rate(l), cx, cy, this.c_muted);
+				beside = this.label(g, this.on.rate(l), cx, cy, this.c_muted);
+			if (l.errors[0] + l.errors[1]) {
+				const fresh = Boolean(l.errorAt) && now - l.errorAt < RECENT, r = fresh ? 8 : 4.5;
+				recent ||= fresh;
+				this.dot(g, beside ? cx - beside - r : cx, cy, r);
+			}
 		}
+		clearTimeout(this.fading);
 		if (recent)
-			setTimeout(() => this.draw(), RECENT);
+			this.fading = setTimeout(() => this.draw(), RECENT);
 	}
 
+	// It is on the link, or at the left of the text there.
+	dot(g, x, y, r) {
+		g.fillStyle = this.c_error;
+		g.beginPath();
+		g.arc(x, y, r, 0, 2 * Math.PI);
+		g.fill();
+	}
+
+	// Returns half the width of the label
 	label(g, text, x, y, colour) {
 		const w = g.measureText(text).width + 8;
 		g.globalAlpha = 0.9;
@@ -228,6 +236,7 @@ export class View {
 		g.globalAlpha = 1;
 		g.fillStyle = colour;
 		g.fillText(text, x, y);
+		return w / 2;
 	}
 
 	paintNodes(g, s) {
@@ -291,14 +300,15 @@ export class View {
 			this.badge(g, n.sm, x + BOX[0] * s / 2, y - h / 2, n.sm === "SM master");
 	}
 
+	// The badge stands on the upper edge of the box, whose right end is at (x, y), so it covers no name, however small the box is.
 	badge(g, text, x, y, master) {
 		const w = g.measureText(text).width + 12;
 		g.fillStyle = master ? this.c_accent : this.c_muted;
 		g.beginPath();
-		g.roundRect(x - w + 10, y - 14, w, 18, 9);
+		g.roundRect(x - w + 10, y - 19, w, 18, 9);
 		g.fill();
 		g.fillStyle = master ? this.c_on_accent : this.c_surface;
-		g.fillText(text, x + 10 - w / 2, y - 5);
+		g.fillText(text, x + 10 - w / 2, y - 10);
 	}
 
 	short(g, text, max) {
