@@ -6,7 +6,7 @@
 #	check.sh [STEP ...]	check: build quick			(the default: no VM, some minutes; quick is system, lint and unit in one)
 #				check-all: slow fuzz		(the tests that check leaves out; slow is system-all, linux, lint-all and build-all in one)
 #				third-party		(not in check-all, except for the scripts marked `all`)
-#				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus load	(hours)
+#				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus page load	(hours)
 #
 # Every step prints TAP lines, which are counted here; the output of a test that fails is shown. The output of each program is
 # stored in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -15,7 +15,7 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build quick }
-steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus load }
+steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus page load }
 steps=${steps/ check-all / slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
@@ -455,6 +455,10 @@ step_image() {
 step_prometheus() {
 	say "a Prometheus that scrapes uipoib web"
 	TEST_TIMEOUT=1h tap prometheus bash tests/night/prometheus.sh
+}
+step_page() {
+	say "axe-core on the page of uipoib web"
+	TEST_TIMEOUT=1h tap page bash tests/night/page.sh
 }
 
 step_load() {

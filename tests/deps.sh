@@ -58,6 +58,8 @@ check_all_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" "${deb_pkgs[@]}" lintian bash
 # tests/interop/linux/debug.
 night_pkgs=("${check_all_pkgs[@]}" python3-yaml linux-source flex bison bc libelf-dev libssl-dev cpio busybox-static
 	gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user)
+# npm fetches axe-core for tests/night/page.sh. A Node.js from elsewhere has its own npm, beside which Debian's cannot be installed.
+command -v npm >/dev/null || night_pkgs+=(npm)
 # The programs that tests/third-party tries are not installed on this machine, but in a root file system that debootstrap makes.
 third_party_pkgs=("${check_pkgs[@]}" "${vm_pkgs[@]}" debootstrap)
 bench_pkgs=("${build_pkgs[@]}" iperf3 valgrind jq python3 opensm libumad2sim0 ibsim-utils procps time)
