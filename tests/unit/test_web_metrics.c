@@ -257,8 +257,8 @@ static void test_hostile_names_stay_inside_their_quotes(void **state)
 		"\\\"",
 		"a\nb",
 		"\x1b]0;x\a",
-		"\xc2\x9b"
-		"31m",
+		("\xc2\x9b"
+		 "31m"), /* two literals, because 3 would belong to the number */
 		"a/b/c",
 		"\xe2\x80\xaegnp",
 		"{}",
