@@ -179,29 +179,31 @@ def times(b):
     return ms, size
 
 
-def fast(ms):
-    """Whether each time is within its bound, which is a ratio to the unit."""
-    return {"all": ms["all"] < ms["unit"], "near": ms["near"] < ms["unit"], "first": ms["first"] < 10 * ms["unit"]}
+BOUNDS = {"all": 1, "near": 1, "first": 10}  # the most that each time may be, as a ratio to the unit
+
+
+def ratios(ms):
+    return {name: ms[name] / ms["unit"] for name in BOUNDS}
 
 
 def speed(b):
-    """Measures in rounds, and uses the shortest time of all rounds, because other programs make a time longer and never shorter. The rounds end
-    when all bounds hold, or after two minutes."""
+    """Measures in rounds until all bounds hold, or for two minutes. Other programs make the times of a round longer, so a ratio is that of times of
+    one round, and the least of all rounds counts."""
     ms, size = times(b)
+    least = ratios(ms)
     end = time.monotonic() + 120
-    while not all(fast(ms).values()) and time.monotonic() < end:
+    while any(least[n] >= BOUNDS[n] for n in BOUNDS) and time.monotonic() < end:
         b.open()
-        again, size = times(b)
-        ms = {name: min(ms[name], again[name]) for name in ms}
+        ms, size = times(b)
+        least = {n: min(least[n], r) for n, r in ratios(ms).items()}
     nodes, shown, links = b.js("const m = uipoib.model; return [m.nodes.length, m.shown.length, m.links.filter((l) => l.drawn).length]")
     print(f"# {nodes} nodes, {shown} shown, {links} links drawn; snapshot of {size} octets, parsed twice in {ms['unit']:.1f} ms; first picture after "
           f"{ms['begin']:.0f} ms, {ms['first']:.0f} ms after the snapshot came; all: {ms['all']:.1f} ms a frame; near: {ms['near']:.1f} ms a frame", flush=True)
     check("10,000 nodes are shown with their leaves folded", nodes > 10000 and shown < 1000, (nodes, shown))
     check("hosts are not folded", b.js("return uipoib.model.interfaces.every((i) => !uipoib.model.nodeOf(i.fabric, i.port).hidden)"))
-    within = fast(ms)
     for n in "all", "near":
-        check(f"a frame of the map moved ({n}) costs less than parsing the snapshot", within[n], ms)
-    check("the first picture costs less than ten times of that", within["first"], ms)
+        check(f"a frame of the map moved ({n}) costs less than parsing the snapshot", least[n] < BOUNDS[n], least)
+    check("the first picture costs less than ten times of that", least["first"] < BOUNDS["first"], least)
 
 
 b = Browser(url)
