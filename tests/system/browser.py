@@ -39,8 +39,8 @@ def free_port():
 
 
 class Browser:
-    def __init__(self, url, **env):
-        """env: variables of the browser's environment, such as FONTCONFIG_FILE"""
+    def __init__(self, url, *options, **env):
+        """options: further options of Chromium. env: variables of its environment, such as FONTCONFIG_FILE"""
         self.url = url
         self.dir = tempfile.TemporaryDirectory(prefix="web-page-")
         self.base = f"http://127.0.0.1:{(port := free_port())}"
@@ -48,9 +48,9 @@ class Browser:
                                        env={**os.environ, "HOME": self.dir.name, "TMPDIR": self.dir.name, **env})
         eventually(lambda: self.up())
         # Chromium's own sandbox needs namespaces that root in a namespace does not get; the page is our own.
-        # A bar for scrolling is shown for a moment only, so it is in a picture or not.
-        args = ["--headless=new", "--hide-scrollbars", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,850",
-                "--force-device-scale-factor=1", "--disable-extensions", "--disable-background-networking", "--no-first-run", f"--user-data-dir={self.dir.name}/profile"]
+        args = [*options, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,850",
+                "--force-device-scale-factor=1", "--disable-extensions", "--disable-background-networking", "--no-first-run",
+                f"--user-data-dir={self.dir.name}/profile"]
         self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": args}}}})["sessionId"]
         self.call("POST", "/timeouts", {"script": PATIENCE * 1000, "pageLoad": PATIENCE * 1000})

@@ -93,7 +93,8 @@ def error_mark(b):
     check("the mark of errors is on its link", all(abs(p - q) < 8 for c in seen for p, q in zip(c, want)), (seen, want))
 
 
-b = Browser(sys.argv[1], FONTCONFIG_FILE=os.path.abspath(f"{FOLDER}/fonts.conf"))
+# A bar for scrolling is shown for a moment only, so without the option it is in some pictures.
+b = Browser(sys.argv[1], "--hide-scrollbars", FONTCONFIG_FILE=os.path.abspath(f"{FOLDER}/fonts.conf"))
 try:
     b.scheme("light")
     b.width(1200, 850)
