@@ -298,16 +298,17 @@ static void offer_names(const struct completion *c, const struct cli_cmd *table)
 		offer(c, table->name);
 }
 
+#define IMAGE "/boot/vmlinuz-"
+
 /* Releases of the kernels of this machine, as `uipoib vm --kernel` takes them */
 static void offer_kernels(const struct completion *c)
 {
-	static const char images[] = "/boot/vmlinuz-";
 	glob_t found;
 
-	if (glob("/boot/vmlinuz-*", 0, NULL, &found))
+	if (glob(IMAGE "*", 0, NULL, &found))
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		offer(c, found.gl_pathv[i] + sizeof(images) - 1);
+		offer(c, found.gl_pathv[i] + strlen(IMAGE));
 	globfree(&found);
 }
 

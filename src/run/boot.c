@@ -4,22 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "os/loop.h"
 #include "util/list.h"
 #include "util/progress.h"
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 void boot_begin(struct boot *b, const char *name)
 {
-	*b = (struct boot){ .name = name, .shown = progress_shown(), .began = now_ms() };
+	*b = (struct boot){ .name = name, .shown = progress_shown(), .began = loop_clock() };
 	b->client.fd = -1;
 }
 
@@ -93,9 +85,9 @@ void boot_tick(struct boot *b)
 		boot_end(b);
 		return;
 	}
-	progress_say("%s, %lld s: %s%s", b->name, (now_ms() - b->began) / 1000,
-		     *b->waits_for ? b->waits_for : "the fabric and the hosts are made",
-		     b->manager);
+	progress_say(
+		"%s, %lld s: %s%s", b->name, (long long)((loop_clock() - b->began) / NS_SEC(1)),
+		*b->waits_for ? b->waits_for : "the fabric and the hosts are made", b->manager);
 }
 
 void boot_end(struct boot *b)

@@ -11,13 +11,14 @@
 #include <stdbool.h>
 
 #include "proto/proto.h"
+#include "util/ns.h"
 
 #define BOOT_TICK_MS 200 /* time between two calls of boot_tick() */
 
 struct boot {
 	const char *name; /* of the instance */
 	bool shown; /* the start goes on, and somebody sees it */
-	long long began; /* time in milliseconds */
+	ns_t began; /* time of loop_clock() */
 	struct proto_client
 		client; /* connection by which the instance is asked; .fd is -1 while there is none */
 	unsigned int asked; /* number of requests that the instance has not answered */
