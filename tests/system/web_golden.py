@@ -93,6 +93,15 @@ def error_mark(b):
     check("the mark of errors is on its link", all(abs(p - q) < 8 for c in seen for p, q in zip(c, want)), (seen, want))
 
 
+def label_covers(b, scheme):
+    """The label of the pulled cable stands in the middle of the link. Above its letters, it has the colour of the map, and nothing of the link."""
+    x, y, colour = b.js("""const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.bend(uipoib.model.links.find((l) => l.state !== "up"));
+        return [r.left + x, r.top + Math.round(y - 9), getComputedStyle(document.documentElement).getPropertyValue('--surface').trim()];""")
+    want = [int(colour[k:k + 2], 16) for k in (1, 3, 5)]
+    seen = {c for row in decode_png(b.png(round(x) - 15, round(y) + 1, 30, 1)) for c in row}
+    check(f"{scheme}: the link is not seen behind its label", all(abs(p - q) < 8 for c in seen for p, q in zip(c, want)), (seen, want))
+
+
 # A bar for scrolling is shown for a moment only, so without the option it is in some pictures.
 b = Browser(sys.argv[1], "--hide-scrollbars", FONTCONFIG_FILE=os.path.abspath(f"{FOLDER}/fonts.conf"))
 try:
@@ -112,6 +121,8 @@ try:
             b.js("uipoib.view.fit()")
             b.settle()
             judge(b, f"{shape}-{scheme}", regions)
+            if shape == "wide":
+                label_covers(b, scheme)
     b.scheme("light")
     b.width(1200, 850)
     b.js("uipoib.view.fit()")

@@ -200,7 +200,7 @@ export class View {
 		let recent = false;
 		g.textAlign = "center";
 		g.textBaseline = "middle";
-		g.font = "11px system-ui, sans-serif";
+		g.font = "600 12px system-ui, sans-serif";
 		for (const l of links) {
 			const [cx, cy] = this.bend(l);
 			let beside = 0; // half the width of the text on the link
@@ -227,15 +227,16 @@ export class View {
 		g.fill();
 	}
 
-	// Returns half the width of the label
+	// Nothing of the link is seen behind the label, because dashes between letters look like parts of them. Letters at whole pixels are sharp.
+	// Returns half the width of the label.
 	label(g, text, x, y, colour) {
-		const w = g.measureText(text).width + 8;
-		g.globalAlpha = 0.9;
+		const w = Math.ceil(g.measureText(text).width / 2) * 2 + 12, left = Math.round(x - w / 2), top = Math.round(y - 9);
 		g.fillStyle = this.c_surface;
-		g.fillRect(x - w / 2, y - 8, w, 16);
-		g.globalAlpha = 1;
+		g.beginPath();
+		g.roundRect(left, top, w, 18, 9);
+		g.fill();
 		g.fillStyle = colour;
-		g.fillText(text, x, y);
+		g.fillText(text, left + w / 2, top + 9);
 		return w / 2;
 	}
 
