@@ -389,8 +389,9 @@ third_party() {
 step_third-party() {
 	local t
 	say "programs of others on Linux's own ib0 (virtual machines): doc/works-with.md"
+	# This is first, because it needs root and the archive, and says at once if one is missing.
+	one third-party-root timeout -k 60 2h bash tests/third-party/root.sh || return
 	build_linux || return
-	TEST_TIMEOUT=2h one third-party-root bash tests/third-party/root.sh || return
 	for t in $(third_party); do
 		THIRD_PARTY=root pool_script "$t"
 	done

@@ -56,16 +56,25 @@ inside() {
 	unshare --mount --propagation private bash -c '
 		cd "$1" && mount -t proc proc proc && mount --rbind /dev dev && mount -t tmpfs tmpfs run && mount -t tmpfs tmpfs tmp && shift &&
 			exec chroot . env -i LC_ALL=C DEBIAN_FRONTEND=noninteractive HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
-		- "$root" "$@" </dev/null
+		- "$root" "${proxies[@]}" "$@" </dev/null
 }
+# debootstrap and apt in the roots reach the archive by the proxy of the environment.
+proxies=()
+for v in http_proxy https_proxy no_proxy; do
+	[ -z "${!v:-}" ] || proxies+=("$v=${!v}")
+done
 
 bare() { # RELEASE: a root with debootstrap's packages only, from which every other one begins
-	local new=$base/new
+	local new=$base/new certificates
 	[ ! -f "$base/$1.tar" ] || return 0
 	echo "root.sh: debootstrap $1"
 	rm -rf --one-file-system "$new"
 	wget -q --spider "${mirror%/}/dists/$1/Release" || { echo "root.sh: $mirror does not answer, or has no $1" >&2; return 4; }
-	debootstrap --variant=minbase "$1" "$new" "$mirror" >"$base/log" 2>&1 || { tail "$base/log" >&2; return 1; }
+	# In a mount namespace of its own, so that a debootstrap that is killed leaves no mount behind, with which $new could not be removed.
+	# An archive behind https needs certificates in the root.
+	[[ $mirror$security != *https://* ]] || certificates=--include=ca-certificates
+	unshare --mount --propagation private \
+		debootstrap --variant=minbase ${certificates:-} "$1" "$new" "$mirror" >"$base/log" 2>&1 || { tail "$base/log" >&2; return 1; }
 	printf '%s\n' "deb $mirror $1 main" "deb $mirror $1-updates main" "deb $security $1-security main" >"$new/etc/apt/sources.list"
 	printf '#!/bin/sh\nexit 101\n' >"$new/usr/sbin/policy-rc.d" # no service is started
 	chmod 755 "$new/usr/sbin/policy-rc.d"
@@ -81,13 +90,14 @@ for name in ${*:-$(roots)}; do
 		rm -rf --one-file-system "$base/new"
 		mkdir "$base/new" && tar -C "$base/new" --numeric-owner -xf "$base/$(release "$name").tar" && mv "$base/new" "$root"
 	fi
-	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+	cp -L --remove-destination /etc/resolv.conf "$root/etc/resolv.conf" # a package may have made it a link that leads to nothing
 	missing=
 	for p in $(packages "$name" | sort -u); do
 		[ "$(inside dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing+=" $p"
 	done
 	[ -n "$missing" ] || continue
 	echo "root.sh: $name:$missing"
-	inside sh -c "apt-get update && apt-get install -y --no-install-recommends $missing" >"$base/log" 2>&1 || { tail "$base/log" >&2; exit 1; }
+	# An installation that was interrupted before is completed first, because apt refuses everything else.
+	inside sh -c "dpkg --configure -a && apt-get update && apt-get install -y --no-install-recommends $missing" >"$base/log" 2>&1 || { tail "$base/log" >&2; exit 1; }
 	rm -f "$root"/var/cache/apt/archives/*.deb
 done
