@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
+#include "util/list.h"
 
 static const char *const kinds[] = {
 	"link", "interface", "port", "sm", "sweep", "end_port", "group", "trap", "drop", NULL,
@@ -38,10 +39,20 @@ static bool routine(const json_t *row, const char *event)
 	       (!strcmp(counter, "drop_own_echo") || !strcmp(counter, "drop_no_group"));
 }
 
-/* A row that has the name of a port does not need to show the LID. */
+/* A row that has the name of a port does not need to show the LID and the GID of the port. */
 static bool needless(const json_t *row, const char *key)
 {
-	return !strcmp(key, "issuer_lid") && json_is_string(json_object_get(row, "issuer"));
+	static const struct {
+		const char *key, *name;
+	} known_by[] = {
+		{ "issuer_lid", "issuer" }, { "from_lid", "from" }, { "from_gid", "from" },
+		{ "to_lid", "to" },	    { "to_gid", "to" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known_by); i++)
+		if (!strcmp(key, known_by[i].key))
+			return json_is_string(json_object_get(row, known_by[i].name));
+	return false;
 }
 
 static void print_time(long long unix_ms)

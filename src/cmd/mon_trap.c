@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/mon_trap.h"
 
+#include <stdio.h>
+
 #include "cmd/cmd.h"
 #include "inst/fab.h"
 #include "sm/sm.h"
 #include "subnet/db.h"
 #include "text/print.h"
+#include "util/list.h"
+#include "util/text.h"
+#include "wire/notice.h"
 
 static json_t *name_of(const struct sm_port *p)
 {
@@ -50,17 +55,172 @@ static void add_changed(json_t *all, const json_t *common, const struct inst_fab
 	}
 }
 
-static void set_about(json_t *row, const struct sm_db *db, const struct mad_notice *n)
+/*
+ * Set the names of an end of a packet: @who, which is the port that the LID or the GID belongs to, and @who_lid,
+ * @who_qp and @who_gid. The GID names a port that the LID does not name, such as one whose LID has changed.
+ */
+static void set_end(json_t *row, const struct inst_sm *m, const char *who, uint16_t lid,
+		    uint32_t qp, const ib_gid *gid)
+{
+	const struct sm_db *db = sm_db(m->sm);
+	const struct sm_port *p = lid ? sm_db_port_by_lid(db, lid) : NULL;
+	char key[16];
+
+	if (!p && gid)
+		p = sm_db_port_by_gid(db, gid);
+	cmd_set(row, who, name_of(p));
+	snprintf(key, sizeof(key), "%s_lid", who);
+	cmd_set(row, key, lid ? json_integer(lid) : json_null());
+	snprintf(key, sizeof(key), "%s_qp", who);
+	cmd_set(row, key, qp ? cmd_hex(qp, 6) : json_null());
+	snprintf(key, sizeof(key), "%s_gid", who);
+	cmd_set(row, key, gid ? cmd_gid(gid) : json_null());
+}
+
+/* Set port and peer: port @num of the node that has @lid, and the other end of its cable */
+static void set_port(json_t *row, const struct sm_db *db, uint16_t lid, uint8_t num)
+{
+	const struct sm_port *end = sm_db_port_by_lid(db, lid), *p = NULL;
+
+	if (end && num <= end->node->info.nports)
+		p = &end->node->port[num];
+	cmd_set(row, "port", name_of(p));
+	cmd_set(row, "peer", name_of(p ? p->peer : NULL));
+}
+
+/* Traps 257 to 259: the wrong key and both ends of the packet; for trap 259 also the port of the switch */
+static void set_violation(json_t *row, const struct inst_sm *m, const struct mad_notice *n)
+{
+	struct notice_violation v;
+
+	notice_violation_decode(&v, n);
+	if (n->trap == MAD_TRAP_BAD_QKEY)
+		cmd_set(row, "qkey", cmd_hex(v.key, 8));
+	else
+		cmd_set(row, "pkey", cmd_hex(v.key & 0xffff, 4));
+	set_end(row, m, "from", v.slid, v.src_qp, v.has_gids ? &v.sgid : NULL);
+	set_end(row, m, "to", v.dlid, v.dest_qp, v.has_gids ? &v.dgid : NULL);
+	if (n->trap == MAD_TRAP_SWITCH_BAD_PKEY)
+		set_port(row, sm_db(m->sm), v.switch_lid, v.port);
+}
+
+/*
+ * Return the port that sent a directed-route SMP to @to; NULL if the SM does not know it. The return path has, for each
+ * node on the way, the port by which the SMP came in, so it leads back to the sender.
+ */
+static const struct sm_port *sender_by_route(const struct sm_port *to, const struct notice_mkey *k)
+{
+	const struct sm_port *p = to;
+
+	if (k->truncated)
+		return NULL;
+	for (unsigned int i = k->hops; i; i--) {
+		const struct sm_node *node = p->node;
+		uint8_t out = k->path[i - 1];
+
+		if (out > node->info.nports || !node->port[out].peer)
+			return NULL;
+		p = node->port[out].peer;
+	}
+	return p;
+}
+
+/*
+ * Trap 256. Agents differ in what they write to LIDADDR: the LID of the requester, as the description of the trap says,
+ * or their own, as Linux's drivers do. So their own LID says nothing about the requester. The wrong M_Key is not
+ * shown, because it may be the right one of another fabric.
+ */
+static void set_mkey(json_t *row, const struct sm_db *db, const struct mad_notice *n,
+		     const struct sm_port *issuer)
 {
 	uint16_t lid = mad_notice_get_lid(n);
-	ib_gid gid;
+	const struct sm_port *from = NULL;
+	struct notice_mkey k;
 
-	if (n->trap >= MAD_TRAP_GID_IN_SERVICE && n->trap <= MAD_TRAP_MC_DELETED) {
-		gid = mad_notice_get_gid(n);
-		cmd_set(row, "gid", cmd_gid(&gid));
-	} else if (lid != n->issuer_lid) {
-		cmd_set(row, "about", name_of(sm_db_port_by_lid(db, lid)));
+	notice_mkey_decode(&k, n);
+	if (k.directed && k.dr_slid != IB_LID_PERMISSIVE)
+		from = sm_db_port_by_lid(db, k.dr_slid);
+	else if (k.directed && issuer)
+		from = sender_by_route(issuer, &k);
+	else if (lid != n->issuer_lid)
+		from = sm_db_port_by_lid(db, lid);
+	cmd_set(row, "from", name_of(from));
+	cmd_set(row, "request",
+		ctl_strf("%s %s", print_mad_method(MAD_CLASS_SM_LID, k.method),
+			 print_attr(MAD_CLASS_SM_LID, k.attr)));
+	cmd_set(row, "modifier", cmd_hex(k.mod, 8));
+}
+
+/* Trap 144: what has changed since the SM's last sweep. The member is absent if the SM knows all of it already. */
+static void set_change(json_t *row, const struct sm_db *db, const struct mad_notice *n)
+{
+	static const char *const others[] = { "NodeDescription", "LinkWidthEnabled",
+					      "LinkSpeedEnabled", "priority of the manager" };
+	const struct sm_port *p = sm_db_port_by_lid(db, mad_notice_get_lid(n));
+	struct notice_change c;
+	char buf[256] = "", item[64];
+	struct text t = TEXT_IN(buf);
+
+	notice_change_decode(&c, n);
+	for (unsigned int i = 0; p && i < 32; i++) {
+		if (!((c.cap_mask ^ p->pi.cap_mask) >> i & 1))
+			continue;
+		snprintf(item, sizeof(item), "%s %s", print_port_cap(1u << i),
+			 c.cap_mask >> i & 1 ? "set" : "cleared");
+		text_add_item(&t, ", ", item);
 	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
+		if (c.others >> i & 1)
+			text_add_item(&t, ", ", others[i]);
+	cmd_set(row, "capabilities", cmd_hex(c.cap_mask, 8));
+	cmd_set(row, "changed", *buf ? ctl_str(buf) : json_null());
+}
+
+/* Traps 64 to 67: the port or the group that came or went */
+static void set_gid(json_t *row, const struct sm_db *db, const struct mad_notice *n)
+{
+	ib_gid gid = mad_notice_get_gid(n);
+
+	cmd_set(row, "gid", cmd_gid(&gid));
+	if (n->trap == MAD_TRAP_GID_IN_SERVICE || n->trap == MAD_TRAP_GID_OUT_OF_SERVICE)
+		cmd_set(row, "about", name_of(sm_db_port_by_gid(db, &gid)));
+}
+
+static void set_details(json_t *row, const struct inst_sm *m, const struct mad_notice *n,
+			const struct sm_port *issuer)
+{
+	const struct sm_db *db = sm_db(m->sm);
+	uint16_t lid = mad_notice_get_lid(n);
+
+	switch (n->trap) {
+	case MAD_TRAP_GID_IN_SERVICE:
+	case MAD_TRAP_GID_OUT_OF_SERVICE:
+	case MAD_TRAP_MC_CREATED:
+	case MAD_TRAP_MC_DELETED:
+		set_gid(row, db, n);
+		return;
+	case MAD_TRAP_LINK_INTEGRITY:
+	case MAD_TRAP_BUFFER_OVERRUN:
+	case MAD_TRAP_FLOW_WATCHDOG:
+		set_port(row, db, lid, notice_get_port(n));
+		return;
+	case MAD_TRAP_BAD_MKEY:
+		set_mkey(row, db, n, issuer);
+		return;
+	case MAD_TRAP_BAD_PKEY:
+	case MAD_TRAP_BAD_QKEY:
+	case MAD_TRAP_SWITCH_BAD_PKEY:
+		set_violation(row, m, n);
+		return;
+	case MAD_TRAP_CAP_CHANGE:
+		set_change(row, db, n);
+		break;
+	case MAD_TRAP_SYSGUID_CHANGE:
+		cmd_set(row, "system_guid", cmd_guid(notice_get_sys_guid(n)));
+		break;
+	}
+	if (lid != n->issuer_lid)
+		cmd_set(row, "about", name_of(sm_db_port_by_lid(db, lid)));
 }
 
 json_t *mon_trap(const struct inst_sm *m, const struct mad_notice *n)
@@ -74,7 +234,7 @@ json_t *mon_trap(const struct inst_sm *m, const struct mad_notice *n)
 	if (db && n->generic && n->trap == MAD_TRAP_LINK_STATE && issuer)
 		add_changed(all, row, m->fab, issuer->node);
 	else if (db && n->generic)
-		set_about(row, db, n);
+		set_details(row, m, n, issuer);
 	if (!json_array_size(all))
 		json_array_append(all, row);
 	json_decref(row);

@@ -51,7 +51,7 @@ static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric
 static void report_pkey(const struct hop *h, const struct fabric_port *at, struct pkt *p)
 {
 	const uint8_t *bth = h->lrh + ib_bth_off(h->lrh);
-	struct node_violation v;
+	struct notice_violation v;
 	struct ib_ud_hdr u;
 
 	/*

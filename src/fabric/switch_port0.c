@@ -12,7 +12,7 @@
 
 static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pkey, ns_t now)
 {
-	struct node_violation v = node_violation_of(h, pkey ? h->bth.pkey : h->deth.qkey);
+	struct notice_violation v = node_violation_of(h, pkey ? h->bth.pkey : h->deth.qkey);
 
 	if (pkey)
 		node_pkey_violation(in->node->node, 0, &v, now);

@@ -260,7 +260,7 @@ static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 	 */
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
 	uint32_t key = pkey ? h->bth.pkey : h->deth.qkey;
-	struct node_violation v = node_violation_of(h, key);
+	struct notice_violation v = node_violation_of(h, key);
 
 	if (pkey)
 		node_pkey_violation(&r->hca->node, r->np->num, &v, r->now);

@@ -17,6 +17,7 @@
 #include "mad/smi.h"
 #include "util/pkt.h"
 #include "wire/ib_hdr.h"
+#include "wire/notice.h"
 #include "wire/pma.h"
 #include "wire/smp.h"
 
@@ -293,23 +294,14 @@ uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_s
 /* node_raise() - Tell the owner of the node about events of a port, given as bits */
 void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
-/* A packet that has a wrong P_Key or Q_Key. PortInfo counts such packets, and traps 257, 258 and 259 report them. */
-struct node_violation {
-	uint16_t slid, dlid;
-	uint8_t sl;
-	uint32_t src_qp, dest_qp;
-	uint32_t key; /* the P_Key or Q_Key that was wrong */
-	bool has_gids;
-	ib_gid sgid, dgid;
-};
-
 /*
  * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the
- * wrong P_Key or Q_Key @key
+ * wrong P_Key or Q_Key @key. node_pkey_violation(), node_qkey_violation() - Count such a packet in PortInfo, and
+ * report it by trap 257, 258 or 259
  */
-struct node_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
-void node_pkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now);
-void node_qkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now);
+struct notice_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
+void node_pkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now);
+void node_qkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now);
 
 /*
  * node_pkey_find() - Index of the table entry that matches @pkey by its low 15 bits,

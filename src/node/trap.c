@@ -251,66 +251,32 @@ void node_trap_cap_change(struct node_port *end, ns_t now)
 	trap_raise(end, &v, now);
 }
 
-/* Offsets in DataDetails of trap 256 (14.2.5.1) */
-#define D256_DR_SLID 4
-#define D256_METHOD 6
-#define D256_ATTR 8
-#define D256_MOD 10
-#define D256_MKEY 14
-#define D256_DR 23
-#define D256_PATH 24
-#define D256_PATH_MAX 30
-#define D256_IS_DR 0x80
-#define D256_TRUNCATED 0x40
-
 void node_trap_bad_mkey(struct node_port *end, const void *smp, ns_t now)
 {
 	struct mad_notice v = notice_of(end, MAD_TRAP_BAD_MKEY, MAD_NOTICE_TYPE_SECURITY);
 	const uint8_t *mad = smp;
-	uint8_t *d = v.details, hops;
+	struct notice_mkey k = {
+		.method = mad_method(smp),
+		.attr = mad_attr(smp),
+		.mod = mad_attr_mod(smp),
+		.mkey = be64_at(mad + SMP_OFF_MKEY),
+		.directed = mad_class(smp) == MAD_CLASS_SM_DR,
+	};
 
-	d[D256_METHOD] = mad_method(smp);
-	be16_put(d + D256_ATTR, mad_attr(smp));
-	be32_put(d + D256_MOD, mad_attr_mod(smp));
-	be64_put(d + D256_MKEY, be64_at(mad + SMP_OFF_MKEY));
-	if (mad_class(smp) == MAD_CLASS_SM_DR) {
-		hops = mad[SMP_OFF_HOP_CNT];
-		memcpy(d + D256_DR_SLID, mad + SMP_OFF_DR_SLID, 2);
-		d[D256_DR] = D256_IS_DR;
-		if (hops > D256_PATH_MAX) {
-			hops = D256_PATH_MAX;
-			d[D256_DR] |= D256_TRUNCATED;
-		}
-		d[D256_DR] |= hops;
+	if (k.directed) {
+		k.dr_slid = be16_at(mad + SMP_OFF_DR_SLID);
+		k.truncated = mad[SMP_OFF_HOP_CNT] > NOTICE_PATH_MAX;
+		k.hops = k.truncated ? NOTICE_PATH_MAX : mad[SMP_OFF_HOP_CNT];
 		/* Skip octet 0 of the return path, which is reserved because hops count from 1. */
-		memcpy(d + D256_PATH, mad + SMP_OFF_RETURN_PATH + 1, hops);
+		memcpy(k.path, mad + SMP_OFF_RETURN_PATH + 1, k.hops);
 	}
+	notice_mkey_encode(&v, &k);
 	trap_raise(end, &v, now);
 }
 
-/*
- * Offsets in DataDetails of traps 257 and 258. The D259 offsets are those of trap 259 that differ
- * from these.
- */
-#define D257_LID1 2
-#define D257_LID2 4
-#define D257_KEY 6
-#define D257_SL_QP1 10
-#define D257_QP2 14
-#define D257_GIDS 18
-#define D259_VALID 0
-#define D259_PKEY 6
-#define D259_SL_QP1 8
-#define D259_QP2 12
-#define D259_GIDS 16
-#define D259_SWITCH_LID 48
-#define D259_PORT 50
-#define D259_VALID_GIDS 0x00c0u
-#define D259_VALID_REST 0x003fu
-
-struct node_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key)
+struct notice_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key)
 {
-	struct node_violation v = {
+	struct notice_violation v = {
 		.slid = h->lrh.slid,
 		.dlid = h->lrh.dlid,
 		.sl = h->lrh.sl,
@@ -327,39 +293,24 @@ struct node_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key)
 	return v;
 }
 
-static void put_parties(uint8_t *d, const struct node_violation *v, unsigned int sl_qp1,
-			unsigned int qp2, unsigned int gids)
-{
-	be16_put(d + D257_LID1, v->slid);
-	be16_put(d + D257_LID2, v->dlid);
-	be32_put(d + sl_qp1, (uint32_t)(v->sl & 0xf) << 28 | (v->src_qp & IB_QPN_MASK));
-	be32_put(d + qp2, v->dest_qp & IB_QPN_MASK);
-	if (v->has_gids) {
-		memcpy(d + gids, v->sgid.raw, sizeof(v->sgid.raw));
-		memcpy(d + gids + sizeof(v->sgid.raw), v->dgid.raw, sizeof(v->dgid.raw));
-	}
-}
-
-static void trap_bad_key(struct node_port *end, uint16_t trap, const struct node_violation *v,
+static void trap_bad_key(struct node_port *end, uint16_t trap, const struct notice_violation *v,
 			 ns_t now)
 {
 	struct mad_notice n = notice_of(end, trap, MAD_NOTICE_TYPE_SECURITY);
 
-	be32_put(n.details + D257_KEY, v->key);
-	put_parties(n.details, v, D257_SL_QP1, D257_QP2, D257_GIDS);
+	notice_violation_encode(&n, v);
 	trap_raise(end, &n, now);
 }
 
-static void trap_switch_pkey(struct node_port *end, uint8_t port, const struct node_violation *v,
+static void trap_switch_pkey(struct node_port *end, uint8_t port, const struct notice_violation *v,
 			     ns_t now)
 {
 	struct mad_notice n = notice_of(end, MAD_TRAP_SWITCH_BAD_PKEY, MAD_NOTICE_TYPE_SECURITY);
+	struct notice_violation at = *v;
 
-	put_parties(n.details, v, D259_SL_QP1, D259_QP2, D259_GIDS);
-	be16_put(n.details + D259_VALID, D259_VALID_REST | (v->has_gids ? D259_VALID_GIDS : 0));
-	be16_put(n.details + D259_PKEY, (uint16_t)v->key);
-	be16_put(n.details + D259_SWITCH_LID, end->pi.lid);
-	n.details[D259_PORT] = port;
+	at.switch_lid = end->pi.lid;
+	at.port = port;
+	notice_violation_encode(&n, &at);
 	trap_raise(end, &n, now);
 }
 
@@ -369,7 +320,7 @@ static void count16(uint16_t *c)
 		(*c)++;
 }
 
-void node_pkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now)
+void node_pkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now)
 {
 	struct node_port *end = node_end_port(n, port);
 
@@ -380,7 +331,7 @@ void node_pkey_violation(struct node *n, uint8_t port, const struct node_violati
 		trap_bad_key(end, MAD_TRAP_BAD_PKEY, v, now);
 }
 
-void node_qkey_violation(struct node *n, uint8_t port, const struct node_violation *v, ns_t now)
+void node_qkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now)
 {
 	struct node_port *end = node_end_port(n, port);
 

@@ -43,6 +43,9 @@ const char *print_trap(unsigned int trap)
 		{ MAD_TRAP_MC_CREATED, "multicast group created" },
 		{ MAD_TRAP_MC_DELETED, "multicast group deleted" },
 		{ MAD_TRAP_LINK_STATE, "link state of a switch changed" },
+		{ MAD_TRAP_LINK_INTEGRITY, "local link integrity errors reached the threshold" },
+		{ MAD_TRAP_BUFFER_OVERRUN, "excessive buffer overruns reached the threshold" },
+		{ MAD_TRAP_FLOW_WATCHDOG, "flow control update watchdog timer expired" },
 		{ MAD_TRAP_CAP_CHANGE, "capabilities changed" },
 		{ MAD_TRAP_SYSGUID_CHANGE, "SystemImageGUID changed" },
 		{ MAD_TRAP_BAD_MKEY, "bad M_Key" },
@@ -52,6 +55,31 @@ const char *print_trap(unsigned int trap)
 	};
 
 	return name_of(traps, ARRAY_SIZE(traps), trap, "other");
+}
+
+const char *print_port_cap(uint32_t bit)
+{
+	static const struct name caps[] = {
+		{ SMP_CAP_IS_SM, "IsSM" },
+		{ SMP_CAP_IS_NOTICE, "IsNoticeSupported" },
+		{ SMP_CAP_IS_TRAP, "IsTrapSupported" },
+		{ SMP_CAP_IS_OPT_IPD, "IsOptionalIPDSupported" },
+		{ SMP_CAP_IS_AUTO_MIGR, "IsAutomaticMigrationSupported" },
+		{ SMP_CAP_IS_SL_MAP, "IsSLMappingSupported" },
+		{ SMP_CAP_IS_LED_INFO, "IsLEDInfoSupported" },
+		{ SMP_CAP_IS_SM_DISABLED, "IsSMdisabled" },
+		{ SMP_CAP_IS_SYS_GUID, "IsSystemImageGUIDSupported" },
+		{ SMP_CAP_IS_PKEY_TRAP, "IsPKeySwitchExternalPortTrapSupported" },
+		{ SMP_CAP_IS_EXT_SPEEDS, "IsExtendedSpeedsSupported" },
+		{ SMP_CAP_IS_CAP_MASK2, "IsCapabilityMask2Supported" },
+		{ SMP_CAP_IS_CM, "IsCommunicationManagementSupported" },
+		{ SMP_CAP_IS_DEVICE_MGMT, "IsDeviceManagementSupported" },
+		{ SMP_CAP_IS_VENDOR_CLASS, "IsVendorClassSupported" },
+		{ SMP_CAP_IS_CAP_MASK_NOTICE, "IsCapabilityMaskNoticeSupported" },
+		{ SMP_CAP_IS_CLIENT_REREG, "IsClientReregistrationSupported" },
+	};
+
+	return NAME_OF(caps, bit);
 }
 
 const char *print_node_type(unsigned int type)

@@ -58,6 +58,8 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr);
 const char *print_sa_status(unsigned int status);
 const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
+/* Name of one bit of PortInfo:CapabilityMask; "?" if it has no name */
+const char *print_port_cap(uint32_t bit);
 const char *print_trap(unsigned int trap); /* number of a generic trap; "other" if it has no name */
 
 /* Each of these functions returns the name of a message type; NULL if the type has no name */

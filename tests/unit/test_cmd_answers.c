@@ -1189,6 +1189,30 @@ static void test_monitor_tells_sweeps_traps_and_ports(void **state)
 	json_decref(rows);
 }
 
+/* Hca4 receives a packet of Hca1 with a wrong Q_Key: the trap reaches the SM on the fabric, and names both ends. */
+static void test_monitor_names_both_ends_of_a_packet_with_a_wrong_key(void **state)
+{
+	struct rig *r = *state;
+	struct node *to = fabric_node_node(fabric_node_find(r->in.fab[0]->fabric, "Hca4"));
+	const struct node *from = fabric_node_node(fabric_node_find(r->in.fab[0]->fabric, "Hca1"));
+	struct notice_violation v = { .slid = from->port[1].pi.lid,
+				      .dlid = to->port[1].pi.lid,
+				      .key = 0xb1b };
+	json_t *rows = json_array(), *trap;
+
+	request(r, "monitor", NULL);
+	node_qkey_violation(to, 1, &v, r->now);
+	run_for(r, NS_SEC(1));
+	assert_null(collect(r, rows));
+	trap = row_with(rows, "event", "trap");
+	assert_int_equal(num(trap, "trap"), 258);
+	assert_string_equal(str(trap, "issuer"), "Hca4/1");
+	assert_string_equal(str(trap, "from"), "Hca1/1");
+	assert_string_equal(str(trap, "to"), "Hca4/1");
+	assert_string_equal(str(trap, "qkey"), "0x00000b1b");
+	json_decref(rows);
+}
+
 static void test_monitor_tells_drops_once(void **state)
 {
 	struct rig *r = *state;
@@ -1391,6 +1415,7 @@ int main(void)
 		CASE(test_capture_whose_reader_is_slow_misses_packets),
 		CASE(test_stats_are_those_that_moved_unless_all_are_wanted),
 		CASE(test_monitor_tells_sweeps_traps_and_ports),
+		CASE(test_monitor_names_both_ends_of_a_packet_with_a_wrong_key),
 		CASE(test_monitor_tells_drops_once),
 		CASE(test_monitor_tells_of_managers_that_come_and_go),
 		CASE(test_trace_needs_an_interface),

@@ -133,9 +133,9 @@ static void test_I14_trap_144_on_capability_change(void **state)
 	assert_false(ca.n.port[1].pi.cap_mask & SMP_CAP_IS_SM);
 }
 
-static struct node_violation violation(uint32_t key)
+static struct notice_violation violation(uint32_t key)
 {
-	return (struct node_violation){
+	return (struct notice_violation){
 		.slid = 0x11,
 		.dlid = 0x12,
 		.sl = 3,
@@ -161,7 +161,7 @@ static void check_257_258(const struct mad_notice *n, uint32_t key)
 
 static void test_I14_traps_257_and_258(void **state)
 {
-	struct node_violation v = violation(0x8123);
+	struct notice_violation v = violation(0x8123);
 	struct mad_notice n;
 
 	(void)state;
@@ -186,7 +186,7 @@ static void test_I14_traps_257_and_258(void **state)
 
 static void test_I14_trap_259_of_a_switch_port(void **state)
 {
-	struct node_violation v = violation(0x8123);
+	struct notice_violation v = violation(0x8123);
 	struct mad_notice n;
 
 	(void)state;
@@ -216,7 +216,7 @@ static void test_I14_trap_259_of_a_switch_port(void **state)
 
 static void test_violations_saturate(void **state)
 {
-	struct node_violation v = violation(1);
+	struct notice_violation v = violation(1);
 
 	(void)state;
 	for (unsigned int i = 0; i < 70000; i++) {

@@ -430,6 +430,10 @@ static void test_print_names(void **state)
 	assert_string_equal(print_port_state(IB_PORT_ACTIVE), "Active");
 	assert_string_equal(print_port_state(9), "?");
 	assert_string_equal(print_node_type(IB_NODE_ROUTER), "Router");
+	assert_string_equal(print_trap(MAD_TRAP_LINK_STATE), "link state of a switch changed");
+	assert_string_equal(print_trap(132), "other");
+	assert_string_equal(print_port_cap(SMP_CAP_IS_SM), "IsSM");
+	assert_string_equal(print_port_cap(SMP_CAP_IS_SM | SMP_CAP_IS_NOTICE), "?");
 	assert_string_equal(print_mad_class(MAD_CLASS_SM_DR), "SubnDR");
 	assert_string_equal(print_mad_class(0x0a), "Vendor");
 	assert_string_equal(print_mad_class(0x32), "Ping");

@@ -258,6 +258,17 @@ const showPath = async () => {
 
 /* --- events */
 
+const trapInWords = (d) => [
+	`${d.what}${d.issuer ? `, reported by ${d.issuer}` : ""}`,
+	d.port && `port ${d.port}`,
+	(d.from || d.from_lid) && `from ${d.from || `LID ${d.from_lid}`}`,
+	(d.to || d.to_lid) && `to ${d.to || `LID ${d.to_lid}`}`,
+	d.pkey && `P_Key ${d.pkey}`,
+	d.qkey && `Q_Key ${d.qkey}`,
+	d.request,
+	d.changed,
+].filter(Boolean).join(", ");
+
 const inWords = {
 	link: (d) => `${d.ifname} of ${d.host}: ${d.state}${d.reason ? `, ${d.reason}` : ""}${d.carrier ? ", carrier" : ""}`,
 	interface: (d) => `${d.ifname} of ${d.host} ${d.what}, P_Key ${d.pkey}`,
@@ -266,7 +277,7 @@ const inWords = {
 	sweep: (d) => `sweep ${d.number}: ${d.nodes} nodes, ${d.links} links, ${d.smps} SMPs${d.errors ? `, ${d.errors} errors` : ""}`,
 	end_port: (d) => `${d.gid} ${d.what}`,
 	group: (d) => `group ${d.mgid} ${d.what}`,
-	trap: (d) => `trap ${d.trap}: ${d.port ? `link ${d.port} – ${d.peer || "?"} ${d.link}` : d.what}`,
+	trap: (d) => `trap ${d.trap}: ${d.link ? `link ${d.port} – ${d.peer || "?"} ${d.link}` : trapInWords(d)}`,
 	drop: (d) => `${d.object}: ${d.counter} ${d.count}`,
 };
 
