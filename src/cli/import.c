@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "conf/import.h"
-#include "util/progress.h"
+#include "os/progress.h"
 
 #define NOTES_SHOWN 10 /* notes of each kind that are shown without -d */
 

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "daemon/logq.h"
+#include "os/clock.h"
 #include "os/journal.h"
 #include "util/escape.h"
 
@@ -38,7 +39,7 @@ static void to_supervisor(enum log_level lvl, const char *msg)
 	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
 	char line[2048];
 	struct text t = { .buf = line, .size = sizeof(line) - 1 };
-	ns_t at = loop_clock() - out.t0;
+	ns_t at = clock_now() - out.t0;
 
 	text_add(&t, "%llu.%06llu %s", (unsigned long long)(at / NS_SEC(1)),
 		 (unsigned long long)(at % NS_SEC(1) / 1000), prefix[lvl]);
@@ -138,7 +139,7 @@ static void emit(const struct log_sink *sink, enum log_level lvl, const char *fm
 struct log_sink log_open(const struct serve_cfg *cfg)
 {
 	out = (struct log_out){ .q.sock = cfg->log_fd,
-				.t0 = loop_clock(),
+				.t0 = clock_now(),
 				.room.fd = -1,
 				.journal = cfg->journal,
 				.instance = cfg->name };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "demo/priv.h"
-#include "os/loop.h"
+#include "os/clock.h"
 
 /* A TCP flow from the first host to the last, and the cut of a link that the flow crosses. */
 
@@ -144,12 +144,12 @@ static void cut_the_only_one(struct demo *d, struct demo_flow *f, const char *po
 	ns_t t;
 
 	stopped = set_link(d, port, false) && flow_stops(f);
-	t = loop_clock();
+	t = clock_now();
 	back = set_link(d, port, true) && demo_flow_alive(f, ANOTHER_WAY_MS);
 	demo_say(d, stopped && back, "link cut under it",
 		 "%s down, the only way: the flow %s; up: %s after %.0f ms", port,
 		 stopped ? "stops" : "goes on all the same", back ? "it goes on" : "nothing",
-		 (double)(loop_clock() - t) / 1e6);
+		 (double)(clock_now() - t) / 1e6);
 }
 
 static void act_cut(struct demo *d, struct demo_flow *f)
@@ -183,10 +183,10 @@ void demo_act_flow(struct demo *d)
 	}
 	demo_flow_alive(f, 3000);
 	octets = demo_flow_octets(f);
-	t = loop_clock();
+	t = clock_now();
 	poll(NULL, 0, 1000);
 	octets = demo_flow_octets(f) - octets;
-	t = loop_clock() - t;
+	t = clock_now() - t;
 	demo_say(d, octets > 0, "TCP flow", "h1 to h%u: %.2f Gb/s", d->net.n,
 		 (double)octets * 8 / (double)t);
 	if (octets && d->dc.switches && !demo_interrupted())

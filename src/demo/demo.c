@@ -13,7 +13,7 @@
 
 #include "demo/child.h"
 #include "demo/priv.h"
-#include "os/loop.h"
+#include "os/clock.h"
 #include "util/escape.h"
 
 /*
@@ -159,7 +159,7 @@ static void acts(struct demo *d)
 	if (demo_interrupted())
 		return;
 	printf("%s in %.1f s\n", d->failed ? "FAILED" : "all checks passed",
-	       (double)(loop_clock() - d->start) / 1e9);
+	       (double)(clock_now() - d->start) / 1e9);
 	fflush(stdout);
 }
 
@@ -338,7 +338,7 @@ static int finish(struct demo *d, int status)
 int demo_main(const struct demo_opts *o)
 {
 	struct demo d = {
-		.o = o, .cap_fd = -1, .start = loop_clock(), .c = { .fd = -1, .fds = { -1, -1 } }
+		.o = o, .cap_fd = -1, .start = clock_now(), .c = { .fd = -1, .fds = { -1, -1 } }
 	};
 	char err[1024] = "";
 	int status = demo_conf_make(&d.dc, o->hosts, o->topology, err, sizeof(err));

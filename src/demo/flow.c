@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "demo/child.h"
-#include "os/loop.h"
+#include "os/clock.h"
 
 #define TCP_PORT 17042
 
@@ -43,7 +43,7 @@ static int flow_rx(const struct demo_net *d, unsigned int i, void *arg)
 		return -errno;
 	for (;;) {
 		ssize_t n = recv(s, b, sizeof(b), 0);
-		ns_t now = loop_clock();
+		ns_t now = clock_now();
 
 		if (n <= 0)
 			return 0;
@@ -104,7 +104,7 @@ uint64_t demo_flow_octets(const struct demo_flow *f)
 double demo_flow_silence(struct demo_flow *f)
 {
 	ns_t longest = __atomic_exchange_n(&f->m->silence, 0, __ATOMIC_RELAXED);
-	ns_t last = __atomic_load_n(&f->m->last, __ATOMIC_RELAXED), now = loop_clock();
+	ns_t last = __atomic_load_n(&f->m->last, __ATOMIC_RELAXED), now = clock_now();
 
 	if (last && now > last + longest)
 		longest = now - last;

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "demo/child.h"
-#include "os/loop.h"
+#include "os/clock.h"
 #include "wire/ipoib_hdr.h"
 
 #define GROUP "239.17.4.1"
@@ -89,7 +89,7 @@ static int receive(const struct demo_net *d, unsigned int i, struct job *j)
 {
 	bool member = i < j->members;
 	const char *ifname = d->host[i].ifname;
-	ns_t until = loop_clock() + 3 * NS_MSEC(PATIENCE_MS);
+	ns_t until = clock_now() + 3 * NS_MSEC(PATIENCE_MS);
 	struct pollfd p = { .events = POLLIN };
 	char b[128];
 
@@ -97,7 +97,7 @@ static int receive(const struct demo_net *d, unsigned int i, struct job *j)
 	if (p.fd < 0)
 		return p.fd;
 	__atomic_store_n(&j->seen[i].ready, true, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(j->done, __ATOMIC_ACQUIRE) && loop_clock() < until)
+	while (!__atomic_load_n(j->done, __ATOMIC_ACQUIRE) && clock_now() < until)
 		if (poll(&p, 1, 20) > 0)
 			count(&j->seen[i], member, b, recv(p.fd, b, sizeof(b), MSG_DONTWAIT));
 	return 0;
@@ -122,9 +122,9 @@ static bool has_all(const struct seen *seen)
 static void await(const struct job *j, unsigned int n, bool (*is)(const struct seen *), int s,
 		  const struct sockaddr_in *to)
 {
-	ns_t until = loop_clock() + NS_MSEC(PATIENCE_MS);
+	ns_t until = clock_now() + NS_MSEC(PATIENCE_MS);
 
-	for (unsigned int i = 0; i < n && loop_clock() < until;) {
+	for (unsigned int i = 0; i < n && clock_now() < until;) {
 		if (is(&j->seen[i])) {
 			i++;
 			continue;

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "demo/child.h"
-#include "os/loop.h"
+#include "os/clock.h"
 #include "util/be.h"
 
 #define PINGS_MAX 2600 /* somewhat more than all pairs of 50 hosts */
@@ -138,17 +138,17 @@ static unsigned int send_missing(const struct demo_net *d, const struct job *j, 
 static int ping_child(const struct demo_net *d, unsigned int i, void *arg)
 {
 	struct job *j = arg;
-	ns_t until = loop_clock() + NS_MSEC(j->patience_ms), pause = NS_MSEC(RETRY_MS);
+	ns_t until = clock_now() + NS_MSEC(j->patience_ms), pause = NS_MSEC(RETRY_MS);
 	int s = icmp_socket(j->ipv6);
 	unsigned int left = j->each;
 
 	if (s < 0)
 		return s;
-	while (left && loop_clock() < until) {
-		ns_t next = loop_clock() + pause;
+	while (left && clock_now() < until) {
+		ns_t next = clock_now() + pause;
 
 		left = send_missing(d, j, i, s);
-		while (left && loop_clock() < next) {
+		while (left && clock_now() < next) {
 			int seq = await_echo(s, j->ipv6, i + 1, 20);
 
 			if (seq < 0 || (unsigned int)seq >= j->each ||
@@ -172,11 +172,11 @@ static int rtt_child(const struct demo_net *d, unsigned int i, void *arg)
 		return s;
 	for (unsigned int k = 0; k < RTT_PINGS; k++) {
 		const struct demo_host *to = &d->host[target(d, j, i, k % j->each)];
-		ns_t sent = loop_clock();
+		ns_t sent = clock_now();
 
 		send_echo(s, to, d->host[i].ifname, j->ipv6, i + 1, k);
 		if (await_echo(s, j->ipv6, i + 1, 200) == (int)k)
-			j->rtt[k] = loop_clock() - sent;
+			j->rtt[k] = clock_now() - sent;
 	}
 	return 0;
 }

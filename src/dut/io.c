@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmdline/cmdline.h"
+#include "os/clock.h"
 #include "os/sockaddr.h"
 
 #define RCVBUF (4 * 1024 * 1024)
@@ -23,11 +24,11 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-static ns_t clock_ns(clockid_t id)
+static ns_t wall_clock(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return NS_SEC(t.tv_sec) + (ns_t)t.tv_nsec;
 }
 
@@ -35,7 +36,7 @@ static ns_t now(void *ctx)
 {
 	const struct conform_outside *o = ctx;
 
-	return clock_ns(CLOCK_MONOTONIC) + o->epoch;
+	return clock_now() + o->epoch;
 }
 
 static void send_datagram(void *ctx, const void *data, size_t len)
@@ -77,7 +78,7 @@ static void reap(struct conform_outside *o)
 			/* End the processes that the hook program has left in its process group. */
 			kill(-s->pid, SIGKILL);
 			s->pid = 0;
-		} else if (clock_ns(CLOCK_MONOTONIC) - s->began > CONFORM_HOOK_TIME) {
+		} else if (clock_now() - s->began > CONFORM_HOOK_TIME) {
 			end_step(s);
 		}
 	}
@@ -131,7 +132,7 @@ static int hook(void *ctx, const char *step)
 	if (pid == 0)
 		child(o, step);
 	setpgid(pid, pid);
-	*s = (struct conform_step){ pid, clock_ns(CLOCK_MONOTONIC) };
+	*s = (struct conform_step){ pid, clock_now() };
 	o->last = pid;
 	o->last_status = -EAGAIN;
 	return 0;
@@ -232,7 +233,7 @@ int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *li
 	if (setsockopt(o->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
 		setsockopt(o->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	set_signals(o);
-	o->epoch = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	o->epoch = wall_clock() - clock_now();
 	o->io = (struct world_io){
 		.ctx = o,
 		.now = now,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inst/port.h"
+#include "os/clock.h"
 #include "os/writer.h"
 
 #define WRITER_TIME \
@@ -346,7 +347,7 @@ static void await_reports(struct capfile *c, unsigned int nreports, ns_t deadlin
 {
 	while (!c->error && c->nreports < nreports) {
 		struct pollfd p = { .fd = c->fd, .events = POLLIN | (c->full ? POLLOUT : 0) };
-		ns_t now = loop_clock();
+		ns_t now = clock_now();
 
 		if (now >= deadline)
 			return;
@@ -384,7 +385,7 @@ int capfile_open(const struct capfile_at *at, const char *path, struct capfile *
 	if (status)
 		return status;
 	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
-	await_reports(c, 1, loop_clock() + WRITER_TIME);
+	await_reports(c, 1, clock_now() + WRITER_TIME);
 	c->said = c->error;
 	if (c->error) {
 		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-c->error));
@@ -451,7 +452,7 @@ void capfile_port_gone(struct inst_port *p)
 
 void capfile_close_all(struct inst *in, const struct inst_fabric *f)
 {
-	ns_t deadline = loop_clock() + WRITER_TIME;
+	ns_t deadline = clock_now() + WRITER_TIME;
 	struct capfile *c, *tmp;
 
 	list_for_each (c, &in->captures, link)

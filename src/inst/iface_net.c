@@ -7,6 +7,7 @@
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "ipoib/limits.h"
+#include "os/clock.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
 /* Settings by which iface_net_came() moves the TAP into the namespace and sets it up */
@@ -79,7 +80,7 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 
 static void pause_after_search(struct inst_iface *i)
 {
-	ns_t now = loop_clock(), pause = PACE_FACTOR * (now - i->net.asked_at);
+	ns_t now = clock_now(), pause = PACE_FACTOR * (now - i->net.asked_at);
 
 	if (pause < PACE_MIN)
 		pause = PACE_MIN;
@@ -315,7 +316,7 @@ static void next(struct inst_iface *i)
 	n->wanted &= ~what;
 	n->asked = what;
 	n->busy = true;
-	n->asked_at = loop_clock();
+	n->asked_at = clock_now();
 	err = post(i, what);
 	if (!err) {
 		n->full_logged = false;

@@ -20,6 +20,7 @@
 #include "inst/iface.h"
 #include "inst/port.h"
 #include "inst/udplink.h"
+#include "os/clock.h"
 #include "util/text.h"
 
 /*
@@ -132,7 +133,7 @@ bool inst_work(void *ctx, ns_t now)
 		 * hundreds of rounds, and its deadlines and statistics need the present time.
 		 */
 		if (round)
-			now = in->loop.now = loop_clock();
+			now = in->loop.now = clock_now();
 		timers_run(&in->loop.timers, now);
 		ifc_work(&in->ifcs, now);
 		if (round < TRANSMIT_ROUNDS)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "live/priv.h"
+#include "os/clock.h"
 #include "util/list.h"
 
 static const struct {
@@ -20,14 +21,6 @@ static const struct {
 	{ MAD_CLASS_PERF, 1, 1, false },
 	{ MAD_CLASS_SA, 2, 1, true },
 };
-
-static ns_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return NS_SEC(t.tv_sec) + (ns_t)t.tv_nsec;
-}
 
 /* --- the device */
 
@@ -91,7 +84,7 @@ static int send_all(struct live *l, const struct live_asker *who)
 {
 	struct survey_mad m;
 
-	while (who->next(who->ctx, &m, now_ns())) {
+	while (who->next(who->ctx, &m, clock_now())) {
 		int err = send(l, m.qpn, m.dlid, m.mad);
 
 		/*
@@ -99,7 +92,7 @@ static int send_all(struct live *l, const struct live_asker *who)
 		 * by LID while its port has no LID. The request counts as lost.
 		 */
 		if (err == -EINVAL)
-			who->lost(who->ctx, m.mad, sizeof(m.mad), now_ns());
+			who->lost(who->ctx, m.mad, sizeof(m.mad), clock_now());
 		else if (err)
 			return err;
 	}
@@ -113,14 +106,14 @@ static int receive_all(struct live *l, const struct live_asker *who)
 	long n;
 
 	while ((n = receive(l, &mad, &lost)) >= 0)
-		(lost ? who->lost : who->recv)(who->ctx, mad, (size_t)n, now_ns());
+		(lost ? who->lost : who->recv)(who->ctx, mad, (size_t)n, clock_now());
 	return n == -EAGAIN || n == -EINTR ? 0 : (int)n;
 }
 
 static int wait_for(struct live *l, ns_t at)
 {
 	struct pollfd p = { .fd = l->dev.fd, .events = POLLIN };
-	ns_t now = now_ns(), left = at > now ? at - now : 0;
+	ns_t now = clock_now(), left = at > now ? at - now : 0;
 	struct timespec t = { .tv_sec = (time_t)(left / NS_SEC(1)),
 			      .tv_nsec = (long)(left % NS_SEC(1)) };
 
@@ -146,12 +139,12 @@ int live_run(struct live *l, const struct live_asker *who)
 long live_ask_sa(struct live *l, uint16_t dlid, const uint8_t mad[MAD_LEN], const uint8_t **ret)
 {
 	struct pollfd p = { .fd = l->dev.fd, .events = POLLIN };
-	ns_t end = now_ns() + NS_MSEC(l->dev.timeout_ms) * (l->dev.retries + 1) + NS_SEC(2);
+	ns_t end = clock_now() + NS_MSEC(l->dev.timeout_ms) * (l->dev.retries + 1) + NS_SEC(2);
 	int err = send(l, 1, dlid, mad);
 
 	if (err)
 		return err;
-	while (now_ns() < end) {
+	while (clock_now() < end) {
 		bool lost;
 		long n = receive(l, ret, &lost);
 

@@ -9,21 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+
 #define LOOP_EVENTS 64
-
-ns_t loop_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec;
-}
 
 int loop_init(struct loop *l)
 {
 	memset(l, 0, sizeof(*l));
 	timers_init(&l->timers);
-	l->now = loop_clock();
+	l->now = clock_now();
 	l->epfd = epoll_create1(EPOLL_CLOEXEC);
 	return l->epfd < 0 ? -errno : 0;
 }
@@ -111,11 +105,11 @@ static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t 
 		return 0;
 	n = wait_events(l->epfd, ev, &at_once);
 	while (!n && now < end) {
-		ns_t before = loop_clock();
+		ns_t before = clock_now();
 
 		sched_yield();
 		n = wait_events(l->epfd, ev, &at_once);
-		now = loop_clock();
+		now = clock_now();
 		busy_poll_yielded(&l->poll, now - before, n > 0, now);
 		if (!n && !busy_poll_time(&l->poll, now))
 			return 0;
@@ -135,14 +129,14 @@ static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t 
 int loop_turn(struct loop *l, bool *busy, ns_t until)
 {
 	struct epoll_event ev[LOOP_EVENTS];
-	ns_t began = l->now = loop_clock(), waited;
+	ns_t began = l->now = clock_now(), waited;
 	int n = *busy ? 0 : poll_events(l, ev, began, until);
 
 	if (!n)
 		n = loop_wait(l, ev, *busy, until);
 	if (n < 0 && errno != EINTR)
 		return -errno;
-	l->now = loop_clock();
+	l->now = clock_now();
 	waited = l->now - began;
 	l->turns++;
 	for (int i = 0; i < n; i++) {

@@ -47,9 +47,6 @@ struct loop {
 int loop_init(struct loop *l);
 void loop_fini(struct loop *l);
 
-/* loop_clock() - Read CLOCK_MONOTONIC */
-ns_t loop_clock(void);
-
 /*
  * loop_watch() - Watch @fd for @events, or change the events that are watched. Return: 0 or -errno
  */

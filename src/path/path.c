@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "path/ask.h"
 #include "path/query.h"
 
@@ -39,9 +39,9 @@
 
 #define QUESTIONS 16 /* largest number of questions that wait at a time */
 #define KEPT 32 /* number of answers that are remembered */
-#define KEEP_MS 1000 /* time for which an answer is remembered */
+#define KEEP NS_SEC(1) /* time for which an answer is remembered */
 /* time for which an answer is remembered while the program has not fetched it */
-#define UNREAD_MS 30000
+#define UNREAD NS_SEC(30)
 
 struct question {
 	int fd; /* connection; -1: the place is free */
@@ -61,7 +61,7 @@ struct question {
 struct kept {
 	struct ipoib_path_info info;
 	int status;
-	long long at; /* 0: the place is free */
+	ns_t at; /* 0: the place is free */
 	/* true if the program asked this question and has not fetched the answer */
 	bool unread;
 };
@@ -76,14 +76,6 @@ struct ipoib_path {
 	struct kept kept[KEPT];
 	unsigned int next_kept;
 };
-
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
-}
 
 /* --- processes */
 
@@ -230,10 +222,10 @@ static struct question *waiting_for(struct ipoib_path *p, const struct ipoib_pat
 
 static struct kept *kept_for(struct ipoib_path *p, const struct ipoib_path_info *info)
 {
-	long long now = now_ms();
+	ns_t now = clock_now();
 
 	for (unsigned int i = 0; i < KEPT; i++)
-		if (p->kept[i].at + (p->kept[i].unread ? UNREAD_MS : KEEP_MS) > now &&
+		if (p->kept[i].at + (p->kept[i].unread ? UNREAD : KEEP) > now &&
 		    path_info_same(&p->kept[i].info, info))
 			return &p->kept[i];
 	return NULL;
@@ -245,7 +237,7 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 
 	if (!k)
 		k = &p->kept[p->next_kept++ % KEPT];
-	*k = (struct kept){ .info = *info, .status = status, .at = now_ms(), .unread = unread };
+	*k = (struct kept){ .info = *info, .status = status, .at = clock_now(), .unread = unread };
 }
 
 /*
@@ -434,7 +426,7 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 	own(p);
 	k = kept_for(p, info);
 	/* A stored path is used. A stored failure is not: ask again, because a node may have the address by now. */
-	if (k && !k->status && now_ms() < k->at + KEEP_MS)
+	if (k && !k->status && clock_now() < k->at + KEEP)
 		*info = k->info;
 	else
 		status = ask_later(p, info, callback, context);

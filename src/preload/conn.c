@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "preload/real.h"
 
 #define CONTENT_SIZE (sizeof(struct umad_content) + UMAD_ATTR_MAX + 1)
@@ -37,27 +38,18 @@ void conn_close(int fd)
 	errno = saved;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int conn_wait(int fd, short events)
 {
-	int64_t left, deadline = now_ms() + CONN_PATIENCE_MS;
+	ns_t deadline = clock_now() + NS_MSEC(CONN_PATIENCE_MS);
 	struct pollfd p = { .fd = fd, .events = events };
 	struct timespec t;
+	int left;
 	long n;
 
 	do {
-		left = deadline - now_ms();
-		if (left < 0)
-			left = 0;
+		left = clock_poll_ms(deadline);
 		t.tv_sec = left / 1000;
-		t.tv_nsec = left % 1000 * 1000000;
+		t.tv_nsec = left % 1000 * 1000000L;
 		n = syscall(SYS_ppoll, &p, 1, &t, NULL, 0);
 	} while (n < 0 && errno == EINTR);
 	return n > 0 ? 0 : -ETIMEDOUT;

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "proto/proto.h"
+#include "os/clock.h"
 #include "os/fdpass.h"
+#include "proto/proto.h"
 #include "util/list.h"
 
 /*
@@ -155,14 +155,6 @@ static int fill(struct proto_client *c)
 	return 0;
 }
 
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
-}
-
 /* Take a complete line out of the buffer. Return: NULL if the buffer has no complete line */
 static json_t *take_line(struct proto_client *c, int *ret_bad)
 {
@@ -183,11 +175,11 @@ static json_t *take_line(struct proto_client *c, int *ret_bad)
 
 int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret)
 {
-	long long until = now_ms() + timeout_ms;
+	ns_t until = timeout_ms < 0 ? NS_NEVER : clock_now() + NS_MSEC(timeout_ms);
 
 	for (;;) {
 		struct pollfd p = { .fd = c->fd, .events = POLLIN };
-		int bad, status, left = -1;
+		int bad, status;
 		json_t *obj = take_line(c, &bad);
 
 		if (bad) {
@@ -198,12 +190,7 @@ int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret)
 			*ret = obj;
 			return 0;
 		}
-		if (timeout_ms >= 0) {
-			left = (int)(until - now_ms());
-			if (left < 0)
-				left = 0;
-		}
-		status = poll(&p, 1, left);
+		status = poll(&p, 1, clock_poll_ms(until));
 		if (status == 0)
 			return -ETIMEDOUT;
 		status = status < 0 ? (errno == EINTR ? 0 : -errno) : fill(c);

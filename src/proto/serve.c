@@ -20,7 +20,7 @@
 #include "os/fd.h"
 #include "os/journal.h"
 #include "proto/proto.h"
-#include "util/progress.h"
+#include "os/progress.h"
 
 /*
  * Time that serve_stop() waits for the daemon. On a busy machine the kernel takes many seconds to

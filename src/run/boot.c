@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/loop.h"
+#include "os/clock.h"
 #include "util/list.h"
-#include "util/progress.h"
+#include "os/progress.h"
 
 void boot_begin(struct boot *b, const char *name)
 {
-	*b = (struct boot){ .name = name, .shown = progress_shown(), .began = loop_clock() };
+	*b = (struct boot){ .name = name, .shown = progress_shown(), .began = clock_now() };
 	b->client.fd = -1;
 }
 
@@ -85,9 +85,9 @@ void boot_tick(struct boot *b)
 		boot_end(b);
 		return;
 	}
-	progress_say(
-		"%s, %lld s: %s%s", b->name, (long long)((loop_clock() - b->began) / NS_SEC(1)),
-		*b->waits_for ? b->waits_for : "the fabric and the hosts are made", b->manager);
+	progress_say("%s, %lld s: %s%s", b->name, (long long)((clock_now() - b->began) / NS_SEC(1)),
+		     *b->waits_for ? b->waits_for : "the fabric and the hosts are made",
+		     b->manager);
 }
 
 void boot_end(struct boot *b)

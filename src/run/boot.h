@@ -3,7 +3,7 @@
 #define RUN_BOOT_H
 
 /*
- * The progress of the start of an instance (util/progress.h). A large fabric takes seconds until its objects are made,
+ * The progress of the start of an instance (os/progress.h). A large fabric takes seconds until its objects are made,
  * and again until its subnet manager has configured it. Nothing is asked and nothing is printed if standard error is
  * no terminal.
  */
@@ -18,7 +18,7 @@
 struct boot {
 	const char *name; /* of the instance */
 	bool shown; /* the start goes on, and somebody sees it */
-	ns_t began; /* time of loop_clock() */
+	ns_t began; /* time of clock_now() */
 	struct proto_client
 		client; /* connection by which the instance is asked; .fd is -1 while there is none */
 	unsigned int asked; /* number of requests that the instance has not answered */

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "util/escape.h"
 
 /*
@@ -129,17 +129,14 @@ void ready_reloads(const struct ready *r, const char *outcome)
 {
 	char line[512];
 	struct text t = TEXT_IN(line);
-	struct timespec now;
 
 	/* READY=1 would say that the interfaces are up. */
 	if (!r->up)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!outcome) {
 		/* The manager compares the time with that of its own request (Type=notify-reload). */
 		text_add(&t, "RELOADING=1\nMONOTONIC_USEC=%llu",
-			 (unsigned long long)now.tv_sec * 1000000 +
-				 (unsigned long long)now.tv_nsec / 1000);
+			 (unsigned long long)(clock_now() / NS_USEC(1)));
 	} else {
 		text_add(&t, "READY=1\nSTATUS=");
 		text_add_escaped(&t, outcome);

@@ -18,7 +18,7 @@
 #include "daemon/main.h"
 #include "run/boot.h"
 #include "run/reload.h"
-#include "util/progress.h"
+#include "os/progress.h"
 
 /*
  * DOC: `run`

@@ -11,16 +11,16 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "vm/limits.h"
 #include "vm/log.h"
 #include "vm/process.h"
 #include "vm/relay.h"
 #include "vm/term.h"
 #include "vm/unpack.h"
-#include "util/progress.h"
+#include "os/progress.h"
 
 #define EXIT_VM_FAILED 1
 #define EXIT_VM_ENV 3
@@ -39,7 +39,7 @@ struct vm {
 	bool hello, ready, over;
 	bool shown; /* the progress of the boot is shown, so far */
 	int status; /* exit status, valid when .over is set */
-	long long started;
+	ns_t started;
 	unsigned int asked; /* number of signals received that ask to end */
 	char state[256]; /* the step for which the guest waits, as text */
 	struct frame_rx rx;
@@ -49,12 +49,9 @@ struct vm {
 	struct vm_log log; /* what the kernel and QEMU printed */
 };
 
-static long long now_ms(void)
+static long long run_ms(const struct vm *v)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+	return (long long)((clock_now() - v->started) / NS_MSEC(1));
 }
 
 static void end(struct vm *v, int status, const char *fmt, ...)
@@ -112,7 +109,7 @@ static void take_text(struct vm *v, const struct frame *f)
 		v->state[i] = vm_log_printable((char)f->data[i]) ? (char)f->data[i] : '?';
 	v->state[n] = '\0';
 	if (v->cfg->verbose)
-		fprintf(stderr, "vm: %lld ms: %s\n", now_ms() - v->started, v->state);
+		fprintf(stderr, "vm: %lld ms: %s\n", run_ms(v), v->state);
 }
 
 /* The step for which the boot or CMD has taken the time so far */
@@ -127,7 +124,7 @@ static const char *step(const struct vm *v)
 static void show(const struct vm *v)
 {
 	if (v->shown)
-		progress_say("vm, %lld s: %s", (now_ms() - v->started) / 1000, step(v));
+		progress_say("vm, %lld s: %s", run_ms(v) / 1000, step(v));
 }
 
 static void show_end(struct vm *v)
@@ -151,7 +148,7 @@ static void take(struct vm *v, const struct frame *f)
 		show_end(v);
 		snprintf(v->state, sizeof(v->state), "CMD");
 		if (v->cfg->verbose)
-			fprintf(stderr, "vm: %lld ms: CMD starts\n", now_ms() - v->started);
+			fprintf(stderr, "vm: %lld ms: CMD starts\n", run_ms(v));
 		term_start(&v->term, v->cfg->guest.tty);
 		send_size(v);
 		break;
@@ -302,29 +299,26 @@ static struct vm_limits limits(const struct vm *v, bool kvm)
 				   .systemd = v->cfg->guest.systemd };
 }
 
-/* Return the time at which the present step must have ended; -1: there is no limit */
-static long long deadline(const struct vm *v, bool kvm)
+/* Return the time at which the present step must have ended; NS_NEVER: there is no limit */
+static ns_t deadline(const struct vm *v, bool kvm)
 {
 	const struct vm_limits l = limits(v, kvm);
 	long long ms = vm_limits_ms(&l, v->hello, v->ready);
 
-	return ms < 0 ? -1 : v->started + ms;
+	return ms < 0 ? NS_NEVER : v->started + NS_MSEC(ms);
 }
 
 static void look_at_time(struct vm *v, bool kvm)
 {
-	long long at = deadline(v, kvm), now = now_ms();
-
-	if (at < 0 || now < at)
-		return;
-	end(v, EXIT_VM_TIMEOUT, "after %lld s: %s", (now - v->started) / 1000, step(v));
+	if (clock_now() >= deadline(v, kvm))
+		end(v, EXIT_VM_TIMEOUT, "after %lld s: %s", run_ms(v) / 1000, step(v));
 }
 
 enum { LOG, CHAN, ETH, LOST, SIGNALS, INPUT, OUTPUT, UDP, NPOLLS = UDP + VM_HCAS_MAX };
 
 static void poll_once(struct vm *v, bool kvm)
 {
-	long long at = deadline(v, kvm), left = at < 0 ? LLONG_MAX : at - now_ms();
+	ns_t until = deadline(v, kvm);
 	bool blocked = relay_blocked(&v->relay);
 	struct pollfd p[NPOLLS] = {
 		[LOG] = { .fd = v->log_fd, .events = POLLIN },
@@ -339,9 +333,9 @@ static void poll_once(struct vm *v, bool kvm)
 		p[UDP + i] =
 			(struct pollfd){ .fd = blocked ? -1 : v->cfg->udp_fd[i], .events = POLLIN };
 	term_polls(&v->term, &p[INPUT]);
-	if (v->shown && left > TICK_MS)
-		left = TICK_MS;
-	if (poll(p, UDP + v->nhcas, left == LLONG_MAX ? -1 : left > 0 ? (int)left : 0) < 0)
+	if (v->shown)
+		until = ns_min(until, clock_now() + NS_MSEC(TICK_MS));
+	if (poll(p, UDP + v->nhcas, clock_poll_ms(until)) < 0)
 		return;
 	if (p[ETH].revents & ~POLLOUT)
 		gone = relay_from_guest(&v->relay);
@@ -460,7 +454,7 @@ int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
 	while (c->guest.hca[v->nhcas])
 		v->nhcas++;
 	v->err = err;
-	v->started = now_ms();
+	v->started = clock_now();
 	run(v, initrd);
 	if (*err)
 		vm_log_show(&v->log);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/loop.h"
+#include "os/clock.h"
 #include "web/page.h"
 
 /*
@@ -42,7 +42,7 @@ static void on_rows(void *ctx, const struct web_rows *rows)
 
 static void get_metrics(struct web *w, struct web_request *r)
 {
-	web_feed_get(&w->feed, loop_clock(), on_rows, r);
+	web_feed_get(&w->feed, clock_now(), on_rows, r);
 }
 
 /* --- snapshot and events */
@@ -61,7 +61,7 @@ static void wait_for(struct web *w, struct web_request *r, int section)
 		web_http_text(r, 503, no_memory);
 		return;
 	}
-	web_live_want(&w->live, loop_clock());
+	web_live_want(&w->live, clock_now());
 	k->r = r;
 	k->section = section;
 	list_init(&k->link);
@@ -142,7 +142,7 @@ static void get_events(struct web *w, struct web_request *r)
 		web_http_text(r, 400, "since: expected the number of an event.\n");
 		return;
 	}
-	web_live_want(&w->live, loop_clock());
+	web_live_want(&w->live, clock_now());
 	web_http_stream(r, &w->live.ring, text ? &since : NULL);
 }
 

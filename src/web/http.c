@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "os/loop.h"
+#include "os/clock.h"
 #include "util/list.h"
 #include "web/host.h"
 
@@ -147,7 +147,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 		return;
 	k->fd = starts ? fd : -1;
 	k->asks = true;
-	k->deadline = loop_clock() + WEB_HTTP_ASK;
+	k->deadline = clock_now() + WEB_HTTP_ASK;
 }
 
 static bool crowded(struct web_http *h)
@@ -411,7 +411,7 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **request_ctx
 	struct web_request *r = *request_ctx;
 
 	(void)why;
-	set_deadline(ctx, c, true, loop_clock() + WEB_HTTP_ASK);
+	set_deadline(ctx, c, true, clock_now() + WEB_HTTP_ASK);
 	if (!r)
 		return;
 	if (r->response)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/loop.h"
+#include "os/clock.h"
 #include "os/privs.h"
 #include "web/api.h"
 
@@ -207,9 +207,9 @@ static bool sleep_until(struct web *w, int timeout_ms)
  */
 static int turn(struct web *w)
 {
-	ns_t now = loop_clock();
+	ns_t now = clock_now();
 	bool more = run_instance(w, now);
-	int ms = web_http_run(w->http, loop_clock());
+	int ms = web_http_run(w->http, clock_now());
 
 	if (web_ask_send(&w->ask, now))
 		w->lost = true;

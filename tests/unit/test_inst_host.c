@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "os/clock.h"
 
 /* Make a host that gets the kernel's events from a socket; @ret_kernel is the kernel's end of it */
 static void host_of_kernel(struct inst *in, struct inst_host *h, int *ret_kernel)
@@ -60,7 +61,7 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 {
 	struct inst in;
 	struct inst_host h = { .name = "h1" };
-	ns_t now = loop_clock();
+	ns_t now = clock_now();
 	int kernel;
 
 	(void)state;
@@ -97,12 +98,12 @@ static void test_host_reads_no_events_after_a_stop_began(void **state)
 	list_add_tail(&in.hosts, &h.link);
 	refuse(kernel, -ENOMEM);
 	h.events.dumping = 1;
-	turn(&in, loop_clock());
+	turn(&in, clock_now());
 	assert_true(timer_armed(&h.events_timer));
 	inst_leave(&in);
 	assert_false(timer_armed(&h.events_timer));
 	refuse(kernel, -ENOMEM);
-	turn(&in, loop_clock() + NS_SEC(60));
+	turn(&in, clock_now() + NS_SEC(60));
 	assert_int_equal(asked_for(kernel), 0);
 	host_close_files(&h);
 	close(kernel);

@@ -11,6 +11,7 @@
 #include "helper/priv.h"
 #include "inst/host.h"
 #include "inst/iface.h"
+#include "os/clock.h"
 #include "util/be.h"
 
 /*
@@ -183,7 +184,7 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 	assert_int_equal(r->req.op, HELPER_NEIGH_DEL);
 	r->iface.net.asked_at -= NS_SEC(3600);
 	answer(r);
-	assert_true(timers_next(&r->in.loop.timers) <= loop_clock() + NS_SEC(10));
+	assert_true(timers_next(&r->in.loop.timers) <= clock_now() + NS_SEC(10));
 }
 
 /*

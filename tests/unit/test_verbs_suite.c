@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "os/clock.h"
 #include "unit/verbs_rig.h"
 
 static void fake_set_pkey(struct ca_suite_env *env, unsigned int side, uint16_t index,
@@ -55,14 +55,6 @@ static void emit(const struct log_sink *sink, enum log_level lvl, const char *fm
 	fprintf(stderr, "# ");
 	vfprintf(stderr, fmt, ap);
 	fprintf(stderr, "\n");
-}
-
-static ns_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec;
 }
 
 /* Run the hook with @args; it returns when the change has taken effect. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/progress.h"
+#include "os/progress.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -7,31 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "util/escape.h"
 
-#define PERIOD_MS 100 /* the line is written at most ten times a second */
+#define PERIOD NS_MSEC(100) /* the line is written at most ten times a second */
 #define WIDTH_MAX 200
 #define ERASE "\r\033[K"
 
 static atomic_bool drawn; /* the terminal has the line */
-static long long drawn_at; /* time of the last writing, in milliseconds */
+static ns_t drawn_at; /* time of the last writing; 0: the next call writes at once */
 
 bool progress_shown(void)
 {
 	const char *term = getenv("TERM");
 
 	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
-}
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
 /* Return the number of octets of @s that fill at most a line of the terminal, without a part of a character */
@@ -64,7 +56,7 @@ static void draw(const char *fmt, va_list ap)
 	text_add_escaped(&t, text);
 	plain[fitting(plain)] = '\0';
 	snprintf(line, sizeof(line), ERASE "%s", plain);
-	drawn_at = now_ms();
+	drawn_at = clock_now();
 	atomic_store(&drawn, true);
 	write_line(line, strlen(line));
 }
@@ -84,7 +76,7 @@ void progress_say(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!progress_shown() || now_ms() - drawn_at < PERIOD_MS)
+	if (!progress_shown() || clock_now() - drawn_at < PERIOD)
 		return;
 	va_start(ap, fmt);
 	draw(fmt, ap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef UTIL_PROGRESS_H
-#define UTIL_PROGRESS_H
+#ifndef OS_PROGRESS_H
+#define OS_PROGRESS_H
 
 /*
  * DOC: The progress of a long operation, on a terminal
