@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,18 +287,16 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 /* ----- changing a TAP */
 
 /*
- * While the MTU of a device is below 1280, the kernel has no IPv6 on it and forgets its addresses and settings. When the MTU becomes
- * large enough, the kernel begins again by its defaults, and makes an fe80:: address of the MAC.
+ * While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on it and forgets its addresses and settings. When the MTU
+ * becomes large enough, the kernel begins again by its defaults, and makes an fe80:: address of the MAC.
  */
-#define MIN_IPV6_MTU 1280
-
 /* Return: true if @c makes the kernel begin IPv6 on the TAP again */
 static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
 {
 	struct rtnl_link l;
 
-	return (c->set & RTNL_SET_MTU) && c->mtu >= MIN_IPV6_MTU && !t->stable &&
-	       !rtnl_link_get(&ns->nl, t->ifindex, NULL, &l) && l.mtu < MIN_IPV6_MTU;
+	return (c->set & RTNL_SET_MTU) && c->mtu >= IPV6_MIN_MTU && !t->stable &&
+	       !rtnl_link_get(&ns->nl, t->ifindex, NULL, &l) && l.mtu < IPV6_MIN_MTU;
 }
 
 /*
@@ -332,8 +331,10 @@ int srv_link_set(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 	err = rtnl_link_set(&ns->nl, req->ifindex, &req->link);
 	if (req->link.set & RTNL_SET_MAC)
 		note_mac(ns, t);
-	if (!err && begins)
+	if (!err && begins) {
 		ipv6_begun(ns, t);
+		r->rsp.value = 1;
+	}
 	return srv_rtnl_result(r, token ? NETDEV_REFUSED_TOKEN : NETDEV_REFUSED_LINK, err,
 			       token ? "setting the IPv6 token" : "changing the interface",
 			       &ns->nl);

@@ -334,7 +334,7 @@ int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder);
 struct netdev_answer {
 	int err; /* 0 or -errno */
 	const char *text; /* the refused step and the reason, or "" */
-	int value; /* number of neighbours deleted; interface index; or the value of netdev_post_ns_follow() */
+	int value; /* number of neighbours deleted; interface index; or the value of netdev_post_link() or netdev_post_ns_follow() */
 	/*
 	 * Descriptor that netdev_post_socket() or netdev_post_ns_follow() gets: the socket, or the namespace that was
 	 * made again. -1: none. The callback has to close the descriptor.
@@ -368,7 +368,8 @@ int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, ne
 			   void *ctx);
 /*
  * Changes a link as rtnl_link_set() does. The answer is -EINVAL for an IPv6 interface identifier (RTNL_SET_TOKEN) while
- * forwarding is on or accept_ra is off; the caller may try again later.
+ * forwarding is on or accept_ra is off; the caller may try again later. The answer's value is 1 if the kernel has begun IPv6 on
+ * the interface again, because the former MTU was too small for it; then the interface has no fe80:: address and no token.
  */
 int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx);

@@ -6,7 +6,6 @@
 
 #include "inst/host.h"
 #include "inst/iface.h"
-#include "ipoib/limits.h"
 #include "os/clock.h"
 
 #define BEFORE_CARRIER (IFACE_NET_MAC | IFACE_NET_MTU)
@@ -136,8 +135,8 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
 		on_return(i, asked, a);
-	/* The kernel may have deleted the identifier, because the former MTU was too small for IPv6. */
-	if (done && (asked & IFACE_NET_MTU) && n->mtu >= IPOIB_MIN_IPV6_MTU && n->carrier_wanted)
+	/* The kernel has begun IPv6 again, without the identifier. */
+	if (done && (asked & IFACE_NET_MTU) && a->value && n->carrier_wanted)
 		set_identifier(i);
 	if (asked == IFACE_NET_GONE)
 		pause_after_search(i);

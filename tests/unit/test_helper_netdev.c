@@ -270,6 +270,25 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 	host_free(&t);
 }
 
+/* The kernel has no IPv6 on a device whose MTU is below 1280. */
+static void test_helper_says_when_ipv6_begins_again(void **state)
+{
+	static const struct {
+		unsigned int mtu;
+		int begins;
+	} steps[] = { { 1500, 0 }, { 1279, 0 }, { 1000, 0 }, { 1280, 1 }, { 2044, 0 } };
+	struct host t;
+
+	(void)state;
+	host_make(&t);
+	for (size_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
+		struct rtnl_link_conf c = { .set = RTNL_SET_MTU, .mtu = steps[k].mtu };
+
+		assert_int_equal(set_link(&t, &c), steps[k].begins);
+	}
+	host_free(&t);
+}
+
 struct order {
 	struct helper_answer *log;
 	unsigned int at; /* number of answers that had arrived before the answer to this job */
@@ -413,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_helper_neighbours_of_many_macs_by_one_job),
 		cmocka_unit_test(test_helper_all_neighbours_that_the_kernel_learnt),
 		cmocka_unit_test(test_helper_neighbours_of_a_mac_however_many),
+		cmocka_unit_test(test_helper_says_when_ipv6_begins_again),
 		cmocka_unit_test(test_helper_jobs_are_done_in_order_within_a_namespace),
 		cmocka_unit_test(test_helper_that_does_not_answer_holds_up_nobody),
 		cmocka_unit_test(test_helper_groups_are_those_of_the_namespace),
