@@ -16,6 +16,7 @@
 #include "cmdline/cmdline.h"
 #include "conf/conf.h"
 #include "daemon/main.h"
+#include "os/clock.h"
 #include "run/boot.h"
 #include "run/reload.h"
 #include "os/progress.h"
@@ -30,6 +31,9 @@
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
  *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
+
+/* Time that the daemon has for its answer after the links had to be up. While it makes hundreds of hosts it answers late. */
+#define ANSWER_PATIENCE_MS 20000
 
 struct run {
 	struct run_job job;
@@ -100,26 +104,27 @@ static int signals(struct run *r)
 }
 
 /*
- * Waits until @fd is readable, the daemon has ended or @ms have passed (-1: no limit). The progress of the start is shown
- * meanwhile; nothing else has a limit then. Returns 0, or a signal that asks the program to end.
+ * Waits until @fd is readable, the daemon has ended or @deadline has come (NS_NEVER: no limit). The progress of the start is shown
+ * meanwhile. Returns 0, or a signal that asks the program to end.
  */
-static int await_for(struct run *r, int fd, int ms)
+static int await_until(struct run *r, int fd, ns_t deadline)
 {
 	struct pollfd p[3] = { { .fd = r->sigfd, .events = POLLIN },
 			       { .fd = fd, .events = POLLIN },
 			       { .events = POLLIN } };
 
 	for (;;) {
+		ns_t tick = r->boot.shown ? clock_now() + NS_MSEC(BOOT_TICK_MS) : NS_NEVER;
 		int sig, n;
 
 		p[2].fd = r->reloads ? reload_fd(&r->reload) : -1;
-		n = poll(p, 3, r->boot.shown ? BOOT_TICK_MS : ms);
-		if (!n && r->boot.shown) {
+		n = poll(p, 3, clock_poll_ms(ns_min(tick, deadline)));
+		if ((!n && clock_now() >= deadline) || (n < 0 && errno != EINTR))
+			return 0;
+		if (!n) {
 			boot_tick(&r->boot);
 			continue;
 		}
-		if (!n || (n < 0 && errno != EINTR))
-			return 0;
 		sig = signals(r);
 		if (sig || p[1].revents || daemon_ended(r))
 			return sig;
@@ -130,7 +135,7 @@ static int await_for(struct run *r, int fd, int ms)
 
 static int await(struct run *r, int fd)
 {
-	return await_for(r, fd, -1);
+	return await_until(r, fd, NS_NEVER);
 }
 
 static volatile sig_atomic_t kill_pid;
@@ -177,6 +182,7 @@ static int wait_up(struct run *r)
 {
 	json_t *args = json_pack("{s:I}", "timeout_ms", (json_int_t)r->job.timeout_ms),
 	       *answer = NULL;
+	ns_t deadline = clock_now() + NS_MSEC(r->job.timeout_ms + ANSWER_PATIENCE_MS);
 	struct proto_client c;
 	int status = proto_connect(&c, r->job.name), sig = 0;
 
@@ -184,13 +190,16 @@ static int wait_up(struct run *r)
 		status = proto_send(&c, "wait", args);
 	json_decref(args);
 	if (!status)
-		sig = await(r, c.fd);
+		sig = await_until(r, c.fd, deadline);
 	if (!status && !sig)
 		status = proto_recv(&c, 1000, &answer);
 	proto_close(&c);
 	progress_hide();
 	if (sig)
 		return -1 - sig;
+	if (status == -ETIMEDOUT)
+		return cli_error(PROTO_EXIT_TIMEOUT, "after %lld s: the instance does not answer",
+				 (r->job.timeout_ms + ANSWER_PATIENCE_MS) / 1000);
 	if (status)
 		return cli_error(PROTO_EXIT_FAILED, "the instance: %s",
 				 status == -EPIPE ? "it ended" : strerror(-status));
@@ -247,7 +256,7 @@ static int watched(struct run *r)
 		if (sig || daemon_ended(r) || !answered(&c))
 			break;
 		ready_alive(r->job.ready);
-		sig = await_for(r, -1, (int)(r->job.ready->watchdog_ms / 2));
+		sig = await_until(r, -1, clock_now() + NS_MSEC(r->job.ready->watchdog_ms / 2));
 	}
 	proto_close(&c);
 	return sig || daemon_ended(r) ? sig : await(r, -1);

@@ -4,7 +4,7 @@
 # A long operation shows its progress if standard error is a terminal, and removes it at the end. A pipe or a file gets
 # nothing of it.
 . "$(dirname "$0")/lib.sh"
-need script ip
+need script ip jq
 export TERM=xterm
 erase=$'\r\e[K'
 topo_ring 2 1 >"$work/lab.topo"
@@ -47,6 +47,19 @@ check "and the progress is gone" not grep -q ' s: uib0@h2: ' <(final "$work/tty"
 start_in_pipe() { "$UIPOIB" run -c "$work/lab.conf" -n "$inst" --timeout 3 -- true; }
 check "an instance without a terminal says only that" refuse 4 '^uipoib: after 3 s: not up' start_in_pipe
 check "and no control character, too" not grep -q '[[:cntrl:]]' "$work/refuse.out"
+
+# The daemon has 20 s for its answer after the 10 s within which the links had to be up.
+hang() {
+	local run daemon
+	rm "$work/tty"
+	on_terminal "$work/tty" "$UIPOIB" run -c "$work/lab.conf" -n "$inst" --timeout 10 -- true &
+	run=$!
+	eventually 10 grep -qs ' s: uib0@h2: ' "$work/tty" && daemon=$(u -j instance show | jq '.instance[0].pid') && kill -STOP "$daemon" || return 1
+	eventually 60 grep -q 'does not answer' "$work/tty"
+	kill -CONT "$daemon"
+	wait "$run"
+}
+check "an instance that hangs while its start is shown is given up" refuse 4 'after 30 s: the instance does not answer' hang
 
 # In the foreground the log has lines, each of which begins at the left.
 sed -i '/^pkey/d' "$work/lab.conf"
