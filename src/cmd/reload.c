@@ -145,7 +145,7 @@ static void done(struct ctl_req *r)
 	bool bad;
 	const char *text = from_supervisor(r) ? ctl_arg_str(r, "text", &bad) : NULL;
 	long long status;
-	bool asked;
+	bool asked, changed;
 
 	if (!text)
 		return;
@@ -155,8 +155,14 @@ static void done(struct ctl_req *r)
 	asked = ctl_arg_bool(r, "asked", &bad);
 	if (bad)
 		return;
+	changed = ctl_arg_bool(r, "changed", &bad);
+	if (bad)
+		return;
 	log_to(&r->in->cfg.log, status ? LOG_LVL_ERR : LOG_LVL_INFO, "%s: %s",
-	       status ? "not reloaded, and nothing has changed" : "reloaded", text);
+	       !status	 ? "reloaded"
+	       : changed ? "not reloaded"
+			 : "not reloaded, and nothing has changed",
+	       text);
 	if (asked)
 		answer(state(r), (int)status, text, r->now);
 	ctl_end(r, PROTO_EXIT_OK, NULL);
@@ -220,6 +226,11 @@ static void all_came(struct timer *t, ns_t now)
 		status = reload_apply(&a->set, a->in, now, err);
 	else
 		snprintf(err, sizeof(err), "messages of the supervisor: %s", strerror(-status));
+	for (unsigned int k = 0; k < a->set.nadds; k++)
+		if (a->set.add[k].missing)
+			ctl_row(&a->hold.req,
+				json_pack("{s:s, s:s}", "missing", a->set.add[k].conf.name, "host",
+					  a->set.add[k].conf.host));
 	if (status)
 		ctl_end(&a->hold.req, PROTO_EXIT_FAILED, "%s", err);
 	else
@@ -258,6 +269,6 @@ const struct ctl_cmd cmd_reload[] = {
 	{ "reload await", CTL_CHANGES, await, NULL },
 	{ "reload apply", CTL_CHANGES, apply, NULL },
 	{ "reload done", CTL_CHANGES, done,
-	  (const char *const[]){ "status", "text", "asked", NULL } },
+	  (const char *const[]){ "status", "text", "asked", "changed", NULL } },
 	{ NULL },
 };

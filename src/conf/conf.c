@@ -379,6 +379,12 @@ void conf_free(struct conf *c)
 	memset(c, 0, sizeof(*c));
 }
 
+void conf_drop_iface(struct conf *c, size_t nth)
+{
+	free(c->iface[nth].netns);
+	memmove(&c->iface[nth], &c->iface[nth + 1], (--c->nifaces - nth) * sizeof(*c->iface));
+}
+
 int conf_blame(const struct conf *c, unsigned int line, const char *section, int status, char *err,
 	       size_t size)
 {

@@ -257,6 +257,8 @@ int conf_parse_with(struct conf *ret, const char *text, size_t len, const char *
 		    const struct conf_overrides *over, char err[CONF_ERR_MAX]);
 
 void conf_free(struct conf *c);
+/* conf_drop_iface() - Remove the interface number @nth from a configuration; pointers to interfaces are no longer valid */
+void conf_drop_iface(struct conf *c, size_t nth);
 
 /*
  * conf_blame() - Prefix a message with the place of the configuration to which it belongs:

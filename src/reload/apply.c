@@ -210,6 +210,7 @@ static int add_all(struct reload_set *s, ns_t now, char err[INST_ERR_MAX])
 		char why[INST_ERR_MAX];
 		int one = add_one(s, &s->add[k], now, why);
 
+		s->add[k].missing = one != 0;
 		if (one && !status)
 			snprintf(err, INST_ERR_MAX, "only a part was changed: %.700s", why);
 		status = status ? status : one;

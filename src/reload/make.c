@@ -35,6 +35,7 @@ struct make {
 	struct host *host;
 	unsigned int nhosts;
 	int sock; /* to the main process */
+	bool shut; /* the main process takes no more messages, and its answer says why */
 	char *err;
 	size_t err_len;
 };
@@ -179,6 +180,7 @@ static int send_msg(struct make *m, const struct reload_msg *msg, const int *fds
 {
 	int status = fdpass_send(m->sock, msg, sizeof(*msg), fds, n);
 
+	m->shut = status == -EPIPE;
 	return status ? fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status)) : 0;
 }
 
@@ -334,23 +336,38 @@ static int send_all(struct make *m, pid_t *ret_helper)
 	return status ? status : send_msg(m, &end, NULL, 0);
 }
 
-/* The answer tells whether the instance has changed everything. */
+static void note_missing(struct make *m, const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "missing")),
+		   *host = json_string_value(json_object_get(row, "host"));
+	const struct conf_diff *d = m->job->diff;
+
+	for (size_t i = 0; name && host && i < d->nrows; i++)
+		if (comes(&d->row[i]) && !strcmp(d->row[i].is->name, name) &&
+		    !strcmp(d->row[i].is->host, host))
+			m->job->missing[i] = true;
+}
+
+/* The end of the answer tells whether the instance has changed everything. Before it, a row names each interface that is missing. */
 static int answer(struct make *m, struct proto_client *c)
 {
-	json_t *msg = NULL;
-	const json_t *end;
-	const char *why;
-	int status = proto_recv(c, PATIENCE_MS, &msg);
+	int status;
+	json_t *msg;
 
-	if (status)
-		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
-	end = json_object_get(msg, "end");
-	status = (int)json_integer_value(json_object_get(end, "status"));
-	why = json_string_value(json_object_get(end, "error"));
-	if (status)
-		fail(m, status, "%s", why ? why : "");
-	json_decref(msg);
-	return status;
+	while (!(status = proto_recv(c, PATIENCE_MS, &msg))) {
+		const json_t *end = json_object_get(msg, "end");
+		const char *why = json_string_value(json_object_get(end, "error"));
+
+		status = (int)json_integer_value(json_object_get(end, "status"));
+		if (status)
+			fail(m, status, "%s", why ? why : "");
+		else
+			note_missing(m, json_object_get(msg, "row"));
+		json_decref(msg);
+		if (end)
+			return status;
+	}
+	return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
 }
 
 static int hand_over(struct make *m, pid_t *ret_helper)
@@ -374,9 +391,8 @@ static int hand_over(struct make *m, pid_t *ret_helper)
 		fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
 	else
 		status = send_all(m, ret_helper);
-	/* An answer that came early says why the main process takes no more messages. */
 	close(pair[0]);
-	if (!status || status == PROTO_EXIT_FAILED)
+	if (!status || m->shut)
 		status = answer(m, &c);
 	proto_close(&c);
 	return status;

@@ -28,6 +28,8 @@ struct reload_job {
 	const char *name; /* name of the instance */
 	const struct conf *was;
 	const struct conf_diff *diff;
+	/* for each row of .diff, set to true if the instance has removed the interfaces that go, but could not add this one */
+	bool *missing;
 	const struct reload_text *texts; /* of all fabrics that have partitions */
 	size_t ntexts;
 };
@@ -36,7 +38,7 @@ struct reload_job {
  * reload_make() - Make what @job adds, and have the running instance apply all of it
  * @ret_helper:	process of the new helper, for waitpid(); 0: none was started
  *
- * Return: 0, or an exit status (PROTO_EXIT_*) with a message in @err
+ * Return: 0, or an exit status (PROTO_EXIT_*) with a message in @err; then nothing has changed, unless a row of .missing is true
  */
 int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size_t err_len);
 

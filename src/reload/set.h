@@ -23,6 +23,7 @@ struct reload_add {
 	struct conf_iface conf;
 	uint32_t host, number;
 	int fd;
+	bool missing; /* the interface could not be added, although the changes had begun */
 	struct inst_port *port; /* set while the changes are made */
 };
 
@@ -55,8 +56,8 @@ int reload_set_take(struct reload_set *s, int sock);
 /**
  * reload_apply() - Make the changes
  *
- * Return: 0; -errno, with a message in @err. Then nothing has changed, unless memory or the descriptors ran out after the
- * first interface was removed, which the message says.
+ * Return: 0; -errno, with a message in @err. Then nothing has changed, unless .missing is true for an interface, because memory or
+ * the descriptors ran out after the first interface was removed. In this case all other changes are made.
  */
 int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
 

@@ -105,10 +105,14 @@ static int read_texts(struct reload_job *job, struct reload_text *texts, const s
 	return status;
 }
 
-static int apply(struct reload *r, const struct conf *is, const struct conf_diff *d, char *err)
+/* @missing: as in struct reload_job */
+static int apply(struct reload *r, const struct conf *is, const struct conf_diff *d, bool *missing,
+		 char *err)
 {
 	struct reload_text *texts = calloc(is->nfabrics + 1, sizeof(*texts));
-	struct reload_job job = { .name = r->name, .was = r->conf, .diff = d, .texts = texts };
+	struct reload_job job = {
+		.name = r->name, .was = r->conf, .diff = d, .missing = missing, .texts = texts
+	};
 	pid_t helper = 0;
 	int status;
 
@@ -155,13 +159,65 @@ static void describe(const struct conf_diff *d, char *out)
 	text_add(&t, "%skept %u", t.len ? "; " : "", d->n[CONF_KEPT]);
 }
 
-/* Returns 0 with a description of the changes in @out, or an exit status with a message */
-static int reload(struct reload *r, char *out)
+/*
+ * The next reload has to add the interfaces that are missing, so the configuration that the instance has now lacks them. Returns
+ * their number.
+ */
+static unsigned int drop_missing(struct conf *is, const struct conf_diff *d, const bool *missing)
+{
+	unsigned int n = 0;
+
+	for (size_t k = is->nifaces; k-- > 0;)
+		for (size_t i = 0; i < d->nrows; i++)
+			if (missing[i] && d->row[i].is == &is->iface[k]) {
+				conf_drop_iface(is, k);
+				n++;
+				break;
+			}
+	return n;
+}
+
+/* The instance has the configuration @is now. */
+static void adopt(struct reload *r, const struct conf *is)
+{
+	if (r->conf == &r->own)
+		conf_free(&r->own);
+	r->own = *is;
+	r->conf = &r->own;
+}
+
+/* Makes the changes. Return: as reload(); with @ret_changed, @is is taken */
+static int change(struct reload *r, struct conf *is, const struct conf_diff *d, char *out,
+		  bool *ret_changed)
+{
+	bool *missing = calloc(d->nrows + 1, sizeof(*missing));
+	int status;
+
+	if (!missing) {
+		snprintf(out, RELOAD_TEXT_MAX, "out of memory");
+		return PROTO_EXIT_FAILED;
+	}
+	status = apply(r, is, d, missing, out);
+	if (!status)
+		describe(d, out);
+	*ret_changed = !status || drop_missing(is, d, missing);
+	if (*ret_changed)
+		adopt(r, is);
+	free(missing);
+	return status;
+}
+
+/*
+ * Returns 0 with a description of the changes in @out, or an exit status with a message
+ * @ret_changed:	true if the instance has another configuration now, also after a failure
+ */
+static int reload(struct reload *r, char *out, bool *ret_changed)
 {
 	struct conf is;
 	struct conf_diff d;
 	int status = conf_load_with(&is, r->file, r->over, out);
 
+	*ret_changed = false;
 	if (status)
 		return PROTO_EXIT_USAGE;
 	status = conf_diff(&d, r->conf, &is, out);
@@ -169,28 +225,20 @@ static int reload(struct reload *r, char *out)
 		conf_free(&is);
 		return PROTO_EXIT_USAGE;
 	}
-	status = apply(r, &is, &d, out);
-	if (!status)
-		describe(&d, out);
+	status = change(r, &is, &d, out, ret_changed);
 	conf_diff_free(&d);
-	if (status) {
+	if (!*ret_changed)
 		conf_free(&is);
-		return status;
-	}
-	if (r->conf == &r->own)
-		conf_free(&r->own);
-	r->own = is;
-	r->conf = &r->own;
-	return 0;
+	return status;
 }
 
 /* Tells the instance the outcome, which it writes to its log, and with @asked to the clients that wait for it. */
-static void report(struct reload *r, int status, const char *text, bool asked)
+static void report(struct reload *r, int status, const char *text, bool asked, bool changed)
 {
 	/* JSON allows only UTF-8, and the text may have a name of a file. */
 	char err[256], *utf8 = text_utf8(text);
-	json_t *args = json_pack("{s:i, s:s, s:b}", "status", status, "text", utf8 ? utf8 : "",
-				 "asked", asked);
+	json_t *args = json_pack("{s:i, s:s, s:b, s:b}", "status", status, "text", utf8 ? utf8 : "",
+				 "asked", asked, "changed", changed);
 	struct proto_client c;
 
 	free(utf8);
@@ -203,13 +251,14 @@ static void report(struct reload *r, int status, const char *text, bool asked)
 static void run(struct reload *r, bool asked)
 {
 	char text[RELOAD_TEXT_MAX] = "", outcome[RELOAD_TEXT_MAX + 64];
+	bool changed;
 	int status;
 
 	reload_reap(r);
 	if (r->said)
 		r->said(r->ctx, NULL);
-	status = reload(r, text);
-	report(r, status, text, asked);
+	status = reload(r, text, &changed);
+	report(r, status, text, asked, changed);
 	snprintf(outcome, sizeof(outcome), "%s: %s", status ? "not reloaded" : "reloaded", text);
 	if (r->said)
 		r->said(r->ctx, outcome);
