@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
-# packages: ibverbs-utils ibverbs-providers rdmacm-utils perftest infiniband-diags python3 iproute2 iputils-ping procps kmod
+# packages: ibverbs-utils ibverbs-providers rdma-core python3-pyverbs rdmacm-utils perftest infiniband-diags python3 iproute2 iputils-ping procps kmod
 # root: trixie
 # release: trixie
 #
 # The programs of Debian 13, whose rdma-core is of 2025, run on /dev/infiniband/uverbs0 of uib.ko in two VMs that boot this machine's
-# kernel (verbs/programs.sh). The programs are in a root file system that tests/third-party/root.sh makes and uses again.
+# kernel (verbs/programs.sh), and so do the tests of pyverbs (verbs/pyverbs.sh). The programs are in a root file system that tests/third-party/root.sh makes and uses again.
 
 # The root is made here, because after lib.sh the script is in a network namespace that does not lead to Debian's archive.
 if [ -z "${TEST_ISOLATED:-}" ]; then
@@ -19,8 +19,10 @@ if [ -z "${TEST_ISOLATED:-}" ]; then
 fi
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/verbs/programs.sh"
+. "$(dirname "$0")/verbs/pyverbs.sh"
 root=$(realpath "${KEEP:-build/third-party}/trixie")
 programs_start
 programs_run '56.1-1 25.01.0+0.80-1'
+pyverbs_run test_get_pkey_index
 for n in a b; do check "$n: nothing in the kernel's log" vm_log_clean $n; done
 finish
