@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # The comparisons of opensm.sh and diags.sh with ibsim, on fat trees instead of small nets. The fat tree for OpenSM has 128
 # hosts, and the one for the tools 16.
