@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "os/clock.h"
-#include "util/list.h"
 #include "os/progress.h"
+#include "util/list.h"
 
 void boot_begin(struct boot *b, const char *name)
 {

@@ -17,9 +17,9 @@
 #include "conf/conf.h"
 #include "daemon/main.h"
 #include "os/clock.h"
+#include "os/progress.h"
 #include "run/boot.h"
 #include "run/reload.h"
-#include "os/progress.h"
 
 /*
  * DOC: `run`

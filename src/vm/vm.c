@@ -2,7 +2,6 @@
 #include "vm/vm.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +13,13 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/progress.h"
 #include "vm/limits.h"
 #include "vm/log.h"
 #include "vm/process.h"
 #include "vm/relay.h"
 #include "vm/term.h"
 #include "vm/unpack.h"
-#include "os/progress.h"
 
 #define EXIT_VM_FAILED 1
 #define EXIT_VM_ENV 3
