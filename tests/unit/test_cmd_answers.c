@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "inst_rig.h"
 #include "inst/capfile.h"
 #include "os/writer.h"
 #include "cmd/cmd.h"
@@ -93,21 +94,14 @@ static int setup(void **state)
 
 	if (!r)
 		return -1;
-	inst_init(&r->in, &(struct inst_cfg){ 0 });
-	if (loop_init(&r->in.loop) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s))
+	if (inst_rig_init(&r->in) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s))
 		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/*
-	 * inst_work() reads the real clock after its first round. The virtual time begins later
-	 * than any uptime, so that it never goes back.
-	 */
-	r->now = r->in.loop.now = NS_SEC(1000000000);
-	r->in.pool = pkt_pool_create(4096, 16);
+	r->now = r->in.loop.now;
 	r->peer = s[1];
 	r->fd = -1;
 	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
-	if (!r->in.pool || add_fabric(r) || ctl_client_add(&r->ctl.control, s[0]))
+	if (add_fabric(r) || ctl_client_add(&r->ctl.control, s[0]))
 		return -1;
 	run_for(r, NS_SEC(1));
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "inst_rig.h"
 #include "inst/fab.h"
 #include "inst/inst.h"
 #include "sm/sm.h"
@@ -46,14 +47,10 @@ static int setup(void **state)
 	if (!r || !t)
 		return -1;
 	*state = r;
-	inst_init(&r->in, &(struct inst_cfg){ 0 });
-	if (loop_init(&r->in.loop))
+	if (inst_rig_init(&r->in))
 		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/* inst_work() reads the real clock after its first round, and virtual time must not go back. */
-	r->now = r->in.loop.now = NS_SEC(1000000000);
-	r->in.pool = pkt_pool_create(4096, 16);
-	if (!r->in.pool || fab_add(&r->in, &cfg, t, err))
+	r->now = r->in.loop.now;
+	if (fab_add(&r->in, &cfg, t, err))
 		return -1;
 	topo_free(t);
 	sweep(r);

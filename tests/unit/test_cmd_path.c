@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "inst_rig.h"
 #include "cmd/cmd.h"
 #include "ctl/priv.h"
 #include "helper/priv.h"
@@ -130,16 +131,9 @@ static int setup(void **state)
 
 	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, s))
 		return -1;
-	inst_init(&r->in, &(struct inst_cfg){ 0 });
-	if (loop_init(&r->in.loop))
+	if (inst_rig_init(&r->in))
 		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/*
-	 * inst_work() reads the real clock after its first round. The virtual time begins later
-	 * than any uptime, so that it never goes back.
-	 */
-	r->now = r->in.loop.now = NS_SEC(1000000000);
-	r->in.pool = pkt_pool_create(4096, 16);
+	r->now = r->in.loop.now;
 	r->helper.sock = s[0];
 	r->helper.pidfd = -1;
 	r->served = s[1];
@@ -152,7 +146,7 @@ static int setup(void **state)
 	rtnl_attach(&r->host.rtnl, -1);
 	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
-	if (!r->in.pool || add_fabric(r) || add_iface(r, 0) || add_iface(r, 1))
+	if (add_fabric(r) || add_iface(r, 0) || add_iface(r, 1))
 		return -1;
 	r->peer = add_client(r);
 	run_for(r, NS_SEC(1));

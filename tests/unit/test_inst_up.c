@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "inst_rig.h"
 #include "fabric/fault.h"
 #include "helper/priv.h"
 #include "inst/fab.h"
@@ -83,16 +84,9 @@ static int setup(void **state)
 
 	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, s))
 		return -1;
-	inst_init(&r->in, &(struct inst_cfg){ 0 });
-	if (loop_init(&r->in.loop))
+	if (inst_rig_init(&r->in))
 		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	/*
-	 * inst_work() reads the real clock after its first round. The virtual time begins later
-	 * than any uptime, so that it never goes back.
-	 */
-	r->now = r->in.loop.now = NS_SEC(1000000000);
-	r->in.pool = pkt_pool_create(4096, 16);
+	r->now = r->in.loop.now;
 	r->helper.sock = s[0];
 	r->helper.pidfd = -1;
 	r->served = s[1];
@@ -105,7 +99,7 @@ static int setup(void **state)
 	snprintf(r->host.name, sizeof(r->host.name), "h1");
 	list_init(&r->host.ifaces);
 	rtnl_attach(&r->host.rtnl, -1);
-	if (!r->in.pool || add_fabric(r) || port_get(&r->in, &where, &r->b.port, err))
+	if (add_fabric(r) || port_get(&r->in, &where, &r->b.port, err))
 		return -1;
 	r->b.inst = &r->in;
 	r->b.host = &r->host;
