@@ -43,6 +43,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "wire/ib_hdr.h"
 
@@ -112,7 +113,42 @@ struct crc_kernel {
 		const struct crc_msg *m);
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
+	/* XOR @len octets at @p into those at @sum */
+	void (*add)(uint8_t *sum, const uint8_t *p, size_t len);
 };
+
+/* Vectors that may be anywhere in memory and alias everything */
+typedef uint8_t crc_v16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint8_t crc_v32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1), may_alias));
+
+/* Define crc_kernel.add of a kernel whose CPU has registers of type @vector. The last octets are fewer than a register. */
+#define CRC_ADD(kernel, vector)                                              \
+	static void kernel##_add(uint8_t *sum, const uint8_t *p, size_t len) \
+	{                                                                    \
+		for (; len >= sizeof(vector); len -= sizeof(vector)) {       \
+			*(vector *)sum ^= *(const vector *)p;                \
+			sum += sizeof(vector);                               \
+			p += sizeof(vector);                                 \
+		}                                                            \
+		crc_add_rest(sum, p, len);                                   \
+	}
+
+static inline void crc_add_rest(uint8_t *sum, const uint8_t *p, size_t len)
+{
+	for (; len >= 16; len -= 16, sum += 16, p += 16)
+		*(crc_v16 *)sum ^= *(const crc_v16 *)p;
+	for (; len >= 4; len -= 4, sum += 4, p += 4) {
+		uint32_t a, b;
+
+		memcpy(&a, sum, sizeof(a));
+		memcpy(&b, p, sizeof(b));
+		a ^= b;
+		memcpy(sum, &a, sizeof(a));
+	}
+	for (; len; len--)
+		*sum++ ^= *p++;
+}
 
 /* crc_kernels() - All kernels that this CPU supports, the fastest one first, and the portable one last */
 const struct crc_kernel *const *crc_kernels(size_t *ret_n);

@@ -121,4 +121,6 @@ static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 	return reg;
 }
 
-const struct crc_kernel crc_portable = { "portable", NULL, slice16, isal32 };
+CRC_ADD(portable, crc_v16)
+
+const struct crc_kernel crc_portable = { "portable", NULL, slice16, isal32, portable_add };

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CRC_SUM_H
+#define CRC_SUM_H
+
+/*
+ * DOC: The CRCs of many packets at once
+ *
+ * A CRC is linear: the CRC of a sum (XOR) of messages of one length is the sum of their CRCs. So the packets of a train, which have
+ * one length, are added up, and two CRCs of the sum tell whether the ICRCs and the VCRCs of all packets are right. To add an octet
+ * takes less time than to fold it (crc/kern.h).
+ *
+ *	packet 0	|headers|        payload        |pad ICRC|
+ *	packet 1	         |headers|        payload        |pad ICRC|
+ *	packet 2	                  |headers|        payload        |pad ICRC|
+ *	sum		|--------------------------------------------------|
+ *
+ * Each packet stands CRC_SUM_STEP octets behind the one before, which multiplies it by another power of x, so that equal damage in two
+ * packets, or in all, does not cancel: x^(8 * CRC_SUM_STEP * d) + 1 and the generators of both CRCs have no common factor for any d up
+ * to CRC_SUM_MAX.
+ * Damage in one packet is found exactly if the CRC of this packet finds it. Different damage in several packets cancels by chance
+ * only, as damage in one packet passes its own CRC by chance: once in 2^16 for the VCRC, and once in 2^32 for the ICRC.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/pkt.h"
+
+#define CRC_SUM_MAX 32 /* packets */
+#define CRC_SUM_STEP 64
+#define CRC_SUM_PAYLOAD 4096
+
+struct crc_sum {
+	unsigned int n; /* packets so far */
+	uint32_t start; /* place of the LRH of the first packet in the sum */
+	uint32_t len; /* octets of each packet from LRH to ICRC */
+	bool grh;
+	/* for each packet: the VCRC, and the bits that the ICRC takes as ones although they are zeros (crc_global_ones) */
+	struct crc_sum_pkt {
+		uint8_t vcrc[2];
+		uint8_t ones[2][16] __attribute__((aligned(16)));
+	} pkt[CRC_SUM_MAX];
+	/* The payload of the first packet begins at PKT_HDR_MAX. */
+	uint8_t octets[PKT_HDR_MAX + CRC_SUM_PAYLOAD + PKT_TAIL_MAX +
+		       (CRC_SUM_MAX - 1) * CRC_SUM_STEP] __attribute__((aligned(64)));
+};
+
+enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
+
+/**
+ * crc_sum_begin() - Begin a sum of packets with the shape of @p
+ * @p:		a packet with headers from LRH to DETH in hdr[] and with a tail of pad octets, ICRC and VCRC
+ * @npkts:	the number of packets that will be added, 1 to CRC_SUM_MAX
+ *
+ * Return: false if packets of this shape have to be verified one by one
+ */
+bool crc_sum_begin(struct crc_sum *s, const struct pkt *p, unsigned int npkts);
+
+/* crc_sum_add() - Add a packet, which has as many octets of headers, of payload and of the tail as the packet with which the sum began */
+void crc_sum_add(struct crc_sum *s, const struct pkt *p);
+
+/* crc_sum_right() - Tell whether these CRCs of all packets are right (enum crc_sum_which); the sum is used up */
+bool crc_sum_right(struct crc_sum *s, unsigned int which);
+
+#endif
