@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inst/capfile.h"
+#include "inst/fab.h"
 #include "inst/iface.h"
 #include "inst/port.h"
 #include "cmd/cmd.h"
@@ -17,7 +17,8 @@
 static json_t *capture_row(const struct capfile *c)
 {
 	const struct capture_stats *s = capture_stats(c->cap);
-	json_t *row = json_pack("{s:o}", "fabric", c->fab ? ctl_str(c->fab->name) : json_null());
+	json_t *row =
+		json_pack("{s:o}", "fabric", c->fabric ? ctl_str(c->fabric_name) : json_null());
 	int error = c->error ? c->error : s->error;
 
 	cmd_set_int(row, "id", c->id);
@@ -38,8 +39,8 @@ static void capture_show(struct ctl_req *r)
 
 	if (bad || (!all && !f))
 		return;
-	list_for_each (c, &r->in->captures, link)
-		if (c->cap && (all || c->fab == f))
+	list_for_each (c, &r->in->captures.list, link)
+		if (c->cap && (all || c->fabric == f->fabric))
 			ctl_row(r, capture_row(c));
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
@@ -60,7 +61,7 @@ static struct capfile *find(struct inst *in, unsigned int id)
 {
 	struct capfile *c;
 
-	list_for_each (c, &in->captures, link)
+	list_for_each (c, &in->captures.list, link)
 		if (c->id == id && c->cap)
 			return c;
 	return NULL;
@@ -115,13 +116,46 @@ static void start_file(struct ctl_req *r, const struct capfile_at *at, int fd, c
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
+/* Return: what interfaces on a port of the kernel send and receive */
+static struct capfile_at port_packets(struct inst_port *p)
+{
+	return (struct capfile_at){ .files = &p->inst->captures,
+				    .log = &p->inst->cfg.log,
+				    .name = p->name,
+				    .ca = p->ifc.ca };
+}
+
 static bool port_at(struct ctl_req *r, const char *name, struct capfile_at *ret)
 {
-	ret->port = port_verbs_find(r->in, name);
-	if (!ret->port)
+	struct inst_port *p = port_verbs_find(r->in, name);
+
+	if (p)
+		*ret = port_packets(p);
+	else
 		ctl_end(r, PROTO_EXIT_USAGE,
 			"port '%s': expected verbs:DEVICE/PORT of an interface", name);
-	return ret->port;
+	return p;
+}
+
+static bool fabric_at(struct ctl_req *r, const char *link, struct capfile_at *ret)
+{
+	struct inst_fabric *f = ctl_arg_fabric(r);
+
+	if (!f)
+		return false;
+	*ret = fab_packets(f);
+	ret->link = link;
+	return true;
+}
+
+static void iface_at(const struct inst_iface *i, struct capfile_at *ret)
+{
+	if (!i->port->fab) {
+		*ret = port_packets(i->port);
+		return;
+	}
+	*ret = fab_packets(i->port->fab);
+	ret->link = i->port->name;
 }
 
 /* Reads from the arguments which packets to capture. Return: false after an answer to the client */
@@ -134,7 +168,6 @@ static bool arg_at(struct ctl_req *r, struct capfile_at *ret)
 
 	if (bad)
 		return false;
-	*ret = (struct capfile_at){ .inst = r->in, .link = link };
 	if ((i != NULL) + (port != NULL) + (link != NULL) > 1) {
 		ctl_end(r, PROTO_EXIT_USAGE,
 			"capture start: link, port and dev exclude each other");
@@ -142,15 +175,9 @@ static bool arg_at(struct ctl_req *r, struct capfile_at *ret)
 	}
 	if (port)
 		return port_at(r, port, ret);
-	if (!i) {
-		ret->fab = ctl_arg_fabric(r);
-		return ret->fab;
-	}
-	ret->fab = i->port->fab;
-	if (ret->fab)
-		ret->link = i->port->name;
-	else
-		ret->port = i->port;
+	if (!i)
+		return fabric_at(r, link, ret);
+	iface_at(i, ret);
 	return true;
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "inst/capfile.h"
 #include "cmd/fabric.h"
+#include "inst/fab.h"
 #include "inst/udplink.h"
 
 /*
@@ -179,7 +179,7 @@ static int attach(struct ctl_req *r, struct inst_fabric *f, struct attached *a, 
 		ctl_end(r, PROTO_EXIT_USAGE, "%s", err);
 		return -EINVAL;
 	}
-	capfile_follow(f);
+	capfile_follow(&f->inst->captures, f->fabric);
 	row = cmd_fabric_row(f);
 	cmd_set_str(row, "link", u->name);
 	cmd_set_str(row, "port", fabric_port_name(a->port, port, sizeof(port)));

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inst/capfile.h"
 #include "inst/fab_sm.h"
 #include "os/file.h"
 
@@ -221,13 +220,21 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 	return 0;
 }
 
+struct capfile_at fab_packets(struct inst_fabric *f)
+{
+	return (struct capfile_at){
+		.files = &f->inst->captures, .log = &f->log, .name = f->name, .fabric = f->fabric
+	};
+}
+
 void fab_destroy(struct inst_fabric *f)
 {
 	struct inst_sm *m, *tmp;
 
 	if (!f)
 		return;
-	capfile_close_all(f->inst, f);
+	if (f->fabric)
+		capfile_close_all(&f->inst->captures, f->fabric);
 	list_for_each_safe (m, tmp, &f->sms, link)
 		fab_sm_stop(m, f->inst->loop.now);
 	if (f->soft)

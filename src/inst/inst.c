@@ -12,7 +12,6 @@
 
 #include "conf/topology.h"
 #include "inst/by_pkey.h"
-#include "inst/capfile.h"
 #include "inst/fab.h"
 #include "inst/fab_sm.h"
 #include "inst/host.h"
@@ -143,7 +142,7 @@ bool inst_work(void *ctx, ns_t now)
 		more |= ifc_work_left(&in->ifcs) || timers_next(&in->loop.timers) <= now;
 		more |= round + 1 < TRANSMIT_ROUNDS && ifc_transmit_left(&in->ifcs);
 	}
-	capfile_flush_all(in);
+	capfile_flush_all(&in->captures);
 	tell_watches(in, now);
 	return more || ifc_transmit_left(&in->ifcs);
 }
@@ -292,6 +291,7 @@ static int start(struct inst *in, char err[INST_ERR_MAX])
 	in->started = in->loop.now;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	in->unix_epoch = NS_SEC(ts.tv_sec) + (ns_t)ts.tv_nsec - in->started;
+	in->captures.epoch = in->unix_epoch;
 	return loop_watch(&in->loop, &in->helper_fd, netdev_helper_fd(in->helper), EPOLLIN,
 			  on_helper);
 }
@@ -302,7 +302,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg)
 		.cfg = *cfg, .loop.epfd = -1, .netns_watch.fd = -1, .rdma_folder = -1
 	};
 	list_init(&in->ports);
-	list_init(&in->captures);
+	capfiles_init(&in->captures, &in->loop);
 	list_init(&in->udps.links);
 	list_init(&in->hosts);
 	list_init(&in->ifaces);
@@ -386,7 +386,7 @@ void inst_destroy(struct inst *in)
 		by_pkey_destroy(b);
 	list_for_each_safe (p, ptmp, &in->ports, link)
 		port_close(p);
-	capfile_close_all(in, NULL);
+	capfile_close_all(&in->captures, NULL);
 	udplink_close_all(&in->udps);
 	for (unsigned int k = 0; k < in->nfabs; k++)
 		fab_destroy(in->fab[k]);
@@ -431,7 +431,7 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
  */
 static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
 {
-	const struct capfile_at at = { .inst = in, .fab = inst_fabric_find(in, f->name) };
+	const struct capfile_at at = fab_packets(inst_fabric_find(in, f->name));
 
 	return f->capture ? capfile_open(&at, f->capture, NULL, err) : 0;
 }

@@ -20,6 +20,7 @@
  * eth_tx() -> ifc_post() -> ca_post_send() -> fabric_run() -> ifc_work() -> eth_rx() -> on_deliver() (TAP).
  */
 
+#include "capfile/capfile.h"
 #include "conf/conf.h"
 #include "helper/helper.h"
 #include "ifc/ifc.h"
@@ -110,8 +111,7 @@ struct inst {
 	/* true after a failure whose cause is the environment, so that the exit status is 3 */
 	bool env_lacks;
 	bool broken; /* true if the loop ended because of a failure */
-	struct list captures; /* struct capfile.link */
-	unsigned int capture_ids; /* number of the capture that was started last */
+	struct capfiles captures;
 	ns_t started, unix_epoch; /* .unix_epoch is the Unix time at which the loop's clock was 0 */
 	struct loop_fd helper_fd;
 	/*

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "inst/capfile.h"
 #include "inst/fab.h"
 #include "verbs/verbs.h"
 
@@ -220,7 +219,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 void port_close(struct inst_port *p)
 {
 	list_del(&p->link);
-	capfile_port_gone(p);
+	capfile_port_gone(&p->inst->captures, p->ifc.ca);
 	loop_unwatch(&p->inst->loop, &p->ca_fd);
 	reopen_fini(p);
 	ifc_port_close(&p->ifc);

@@ -17,7 +17,6 @@
 
 #include "check.h"
 #include "inst_rig.h"
-#include "inst/capfile.h"
 #include "os/writer.h"
 #include "cmd/cmd.h"
 #include "ctl/priv.h"
@@ -949,7 +948,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	assert_int_equal(num(end, "status"), 0);
 	assert_true(num(json_array_get(rows, 0), "packets") > 0);
 	assert_int_equal(num(json_array_get(rows, 0), "missed"), 0);
-	assert_true(list_empty(&r->in.captures));
+	assert_true(list_empty(&r->in.captures.list));
 	json_decref(rows);
 	json_decref(end);
 }
@@ -1003,14 +1002,14 @@ static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 	close(r->peer);
 	r->peer = dup(STDERR_FILENO);
 	settle(r);
-	assert_false(list_empty(&r->in.captures));
+	assert_false(list_empty(&r->in.captures.list));
 	while (recv(sock, buf, sizeof(buf), 0) > 0)
 		settle(r);
 	send_report(sock, 0);
 	send_report(sock, 0);
 	close(sock);
 	settle(r);
-	assert_true(list_empty(&r->in.captures));
+	assert_true(list_empty(&r->in.captures.list));
 }
 
 /*
@@ -1034,11 +1033,11 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
 	assert_true(read(p[0], buf, sizeof(buf)) >= 24);
-	assert_false(list_empty(&r->in.captures));
+	assert_false(list_empty(&r->in.captures.list));
 
 	close(r->peer);
 	settle(r);
-	assert_true(list_empty(&r->in.captures));
+	assert_true(list_empty(&r->in.captures.list));
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
@@ -1067,7 +1066,7 @@ static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 	close(p[0]);
 	sm_kick(fab_sm(r->in.fab[0])->sm, "test", r->now);
 	run_for(r, NS_SEC(1));
-	assert_int_equal(list_first(&r->in.captures, struct capfile, link)->error, -EPIPE);
+	assert_int_equal(list_first(&r->in.captures.list, struct capfile, link)->error, -EPIPE);
 	json_decref(rows);
 }
 
@@ -1116,7 +1115,7 @@ static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 	settle(r);
 	assert_null(collect(r, rows));
 	json_decref(rows);
-	cap = list_first(&r->in.captures, struct capfile, link);
+	cap = list_first(&r->in.captures.list, struct capfile, link);
 	cap->size = 256 * 1024; /* a small bound, which is reached soon */
 	st = capture_stats(cap->cap);
 	for (int i = 0; i < 500 && !st->missed; i++) {

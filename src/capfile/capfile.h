@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef INST_CAPFILE_H
-#define INST_CAPFILE_H
+#ifndef CAPFILE_CAPFILE_H
+#define CAPFILE_CAPFILE_H
 
 /*
  * Captures that are written to a file. Records are collected in a buffer, so that the data path makes no system call
@@ -14,8 +14,11 @@
  */
 
 #include "fabric/capture.h"
-#include "inst/fab.h"
+#include "os/loop.h"
+#include "util/log.h"
 #include "verbs/verbs.h"
+
+#define CAPFILE_ERR_MAX 512
 
 /*
  * Sizes of the buffer in octets, which limit how far the reader of a stream (a client, a pipe, a terminal) or the
@@ -28,14 +31,24 @@
 struct capfile;
 typedef void capfile_done(struct capfile *c, void *ctx, int error);
 
+/* The captures that are served by one loop */
+struct capfiles {
+	struct list list; /* struct capfile.link */
+	unsigned int ids; /* number of the capture that was started last */
+	struct loop *loop;
+	ns_t epoch; /* Unix time at which the loop's clock was 0 */
+};
+
 struct capfile {
-	struct list link; /* link in inst.captures */
-	struct inst *inst;
-	struct inst_fabric *fab; /* NULL: the packets are those of .port */
+	struct list link; /* link in capfiles.list */
+	struct capfiles *files;
+	const struct log_sink *log;
+	struct fabric *fabric; /* NULL: the packets are those of .ca */
+	const char *fabric_name; /* name of .fabric */
 	/* port of the kernel whose packets are captured; NULL after it was closed */
-	struct inst_port *port;
-	struct verbs_tap tap; /* at .port */
-	unsigned int source; /* .port as an interface of the file */
+	struct ca *ca;
+	struct verbs_tap tap; /* at .ca */
+	unsigned int source; /* .ca as an interface of the file */
 	/*
 	 * source of the records; NULL while the capture ends, and its writer writes the remaining
 	 * records
@@ -70,13 +83,19 @@ struct capfile {
 
 /* The packets that a capture records */
 struct capfile_at {
-	struct inst *inst;
+	struct capfiles *files;
+	/* log and name of the fabric or of the port; those of a fabric are borrowed until capfile_close_all() */
+	const struct log_sink *log;
+	const char *name;
 	/* Each packet of this fabric once, at the end ports; with .link, "NODE/PORT", both directions of the link at this port */
-	struct inst_fabric *fab;
+	struct fabric *fabric;
 	const char *link;
-	/* With .fab NULL: what the queue pairs of interfaces on this port of the kernel send and receive */
-	struct inst_port *port;
+	/* With .fabric NULL: what the queue pairs of interfaces on this port of the kernel send and receive */
+	struct ca *ca;
 };
+
+/* capfiles_init() - Initialize @fs without captures; the owner sets .epoch before it starts one */
+void capfiles_init(struct capfiles *fs, struct loop *loop);
 
 /**
  * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
@@ -87,7 +106,7 @@ struct capfile_at {
  * -errno, with a message in @err
  */
 int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
-		 char err[INST_ERR_MAX]);
+		 char err[CAPFILE_ERR_MAX]);
 
 /**
  * capfile_open_fd() - Start a capture into a socket that a client sent (SCM_RIGHTS)
@@ -98,7 +117,7 @@ int capfile_open(const struct capfile_at *at, const char *path, struct capfile *
  * Return: as capfile_open(); -EINVAL @fd is no stream socket
  */
 int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struct capfile **ret,
-		    char err[INST_ERR_MAX]);
+		    char err[CAPFILE_ERR_MAX]);
 
 /**
  * capfile_stop() - Stop recording, and end the capture when its writer has written all records
@@ -121,20 +140,23 @@ int capfile_close(struct capfile *c);
  * capfile_close_all() - End all captures of a fabric (NULL: those of ports), and wait for those writers that write
  * regular files, five seconds at most
  */
-void capfile_close_all(struct inst *in, const struct inst_fabric *f);
+void capfile_close_all(struct capfiles *fs, const struct fabric *f);
 
-/* capfile_port_gone() - Stop the captures of a port that is about to be closed; their writers write the remaining records */
-void capfile_port_gone(struct inst_port *p);
+/*
+ * capfile_port_gone() - Stop the captures of a port that is about to be closed; their writers write the remaining records.
+ * @ca may be NULL
+ */
+void capfile_port_gone(struct capfiles *fs, const struct ca *ca);
 
 /*
  * capfile_follow() - Extend the captures at all end ports to a new external link, so that they
  * include packets that enter the fabric by this link
  */
-void capfile_follow(struct inst_fabric *f);
+void capfile_follow(struct capfiles *fs, const struct fabric *f);
 
 /*
  * capfile_flush_all() - Send the buffers of all captures; called once in each wake-up of the loop
  */
-void capfile_flush_all(struct inst *in);
+void capfile_flush_all(struct capfiles *fs);
 
 #endif

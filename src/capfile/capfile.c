@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inst/capfile.h"
+#include "capfile/capfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "inst/port.h"
 #include "os/clock.h"
 #include "os/writer.h"
 
@@ -19,6 +18,12 @@
 	NS_SEC(5) /* longest time for which the start and the end of the instance wait for writers */
 
 #define MADE "headers made from " /* comment of a packet without headers of its own */
+
+void capfiles_init(struct capfiles *fs, struct loop *loop)
+{
+	*fs = (struct capfiles){ .loop = loop };
+	list_init(&fs->list);
+}
 
 /* --- sending */
 
@@ -55,8 +60,7 @@ static void fail(struct capfile *c, int err)
 	if (c->said)
 		return;
 	c->said = true;
-	log_to(&c->inst->cfg.log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path,
-	       strerror(-c->error));
+	log_to(c->log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path, strerror(-c->error));
 }
 
 /*
@@ -87,7 +91,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 static void watch(struct capfile *c)
 {
 	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);
-	struct loop *loop = &c->inst->loop;
+	struct loop *loop = c->files->loop;
 
 	if (c->error || !events)
 		loop_unwatch(loop, &c->watch);
@@ -119,7 +123,7 @@ static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now)
 
 	(void)now;
 	if (c->reports && (events & ~(uint32_t)EPOLLOUT) && take_reports(c)) {
-		loop_unwatch(&c->inst->loop, fd);
+		loop_unwatch(c->files->loop, fd);
 		if (!c->cap)
 			finish(c);
 		return;
@@ -177,26 +181,26 @@ static void on_seen(struct verbs_tap *t, const struct verbs_seen *s)
 		.payload = s->payload,
 	};
 
-	capture_packet(c->cap, &p, c->inst->loop.now);
+	capture_packet(c->cap, &p, c->files->loop->now);
 }
 
-static int tap_port(struct capfile *c, char err[INST_ERR_MAX])
+static int tap_port(struct capfile *c, char err[CAPFILE_ERR_MAX])
 {
 	int source = capture_add_source(c->cap, c->what,
 					"queue pairs of uipoib; the headers of each packet are "
 					"made as its comment says, and were not on the link");
 
 	if (source < 0) {
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-source));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", c->path, strerror(-source));
 		return source;
 	}
 	c->source = (unsigned int)source;
 	c->tap.seen = on_seen;
-	verbs_tap_add(c->port->ifc.ca, &c->tap);
+	verbs_tap_add(c->ca, &c->tap);
 	return 0;
 }
 
-static int tap(struct capfile *c, char err[INST_ERR_MAX])
+static int tap(struct capfile *c, char err[CAPFILE_ERR_MAX])
 {
 	struct fabric_port *p;
 	int status;
@@ -204,21 +208,21 @@ static int tap(struct capfile *c, char err[INST_ERR_MAX])
 	if (!*c->what) {
 		status = capture_add_end_ports(c->cap);
 	} else {
-		status = fabric_port_find(c->fab->fabric, c->what, &p);
+		status = fabric_port_find(c->fabric, c->what, &p);
 		if (status) {
-			snprintf(err, INST_ERR_MAX,
+			snprintf(err, CAPFILE_ERR_MAX,
 				 "capture: no port '%s' in fabric %s, expected NODE/PORT", c->what,
-				 c->fab->name);
+				 c->fabric_name);
 			return status;
 		}
 		status = capture_add_link(c->cap, p);
 		if (status == -ENOTCONN) {
-			snprintf(err, INST_ERR_MAX, "capture: port %s has no cable", c->what);
+			snprintf(err, CAPFILE_ERR_MAX, "capture: port %s has no cable", c->what);
 			return status;
 		}
 	}
 	if (status)
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 	return status;
 }
 
@@ -229,25 +233,25 @@ static bool is_pcapng(const char *path)
 	return n > 7 && !strcmp(path + n - 7, ".pcapng");
 }
 
-static int start(struct capfile *c, char err[INST_ERR_MAX])
+static int start(struct capfile *c, char err[CAPFILE_ERR_MAX])
 {
 	struct capture_cfg cc = {
 		.format = *c->what || is_pcapng(c->path) ? CAPTURE_PCAPNG : CAPTURE_PCAP,
 		.write = on_write,
 		.ctx = c,
-		.epoch = c->inst->unix_epoch,
+		.epoch = c->files->epoch,
 	};
-	int status = capture_create(&c->cap, c->fab ? c->fab->fabric : NULL, &cc);
+	int status = capture_create(&c->cap, c->fabric, &cc);
 
 	if (status) {
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 		return status;
 	}
-	status = c->port ? tap_port(c, err) : tap(c, err);
+	status = c->ca ? tap_port(c, err) : tap(c, err);
 	c->said = true; /* a failure of the start is returned to the caller, so it is not logged */
 	if (!status && flush(c)) {
 		status = c->error;
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", c->path, strerror(-status));
 	}
 	c->said = status;
 	return status;
@@ -269,15 +273,17 @@ static struct capfile *capfile_new(const struct capfile_at *at, int fd, const ch
 	}
 	list_init(&c->link);
 	list_init(&c->tap.link);
-	c->inst = at->inst;
-	c->fab = at->fab;
-	c->port = at->port;
+	c->files = at->files;
+	c->log = at->log;
+	c->fabric = at->fabric;
+	c->fabric_name = at->fabric ? at->name : NULL;
+	c->ca = at->ca;
 	c->fd = fd;
 	c->watch.fd = -1;
-	c->id = ++c->inst->capture_ids;
+	c->id = ++c->files->ids;
 	snprintf(c->path, sizeof(c->path), "%s", path);
-	snprintf(c->what, sizeof(c->what), "%s%s", at->port ? "verbs:" : "",
-		 at->port   ? at->port->name
+	snprintf(c->what, sizeof(c->what), "%s%s", at->ca ? "verbs:" : "",
+		 at->ca	    ? at->name
 		 : at->link ? at->link
 			    : "");
 	return c;
@@ -285,14 +291,14 @@ static struct capfile *capfile_new(const struct capfile_at *at, int fd, const ch
 
 /* Starts a capture into the socket @fd. The function owns the socket, also on failure. */
 static int open_socket(const struct capfile_at *at, int fd, const char *path, bool reports,
-		       bool regular, struct capfile **ret, char err[INST_ERR_MAX])
+		       bool regular, struct capfile **ret, char err[CAPFILE_ERR_MAX])
 {
 	struct capfile *c = capfile_new(at, fd, path, regular);
 	int status;
 
 	if (!c) {
 		close(fd);
-		snprintf(err, INST_ERR_MAX, "capture %s: out of memory", path);
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: out of memory", path);
 		return -ENOMEM;
 	}
 	c->reports = reports;
@@ -302,38 +308,38 @@ static int open_socket(const struct capfile_at *at, int fd, const char *path, bo
 		capfile_close(c);
 		return status;
 	}
-	list_add_tail(&at->inst->captures, &c->link);
+	list_add_tail(&at->files->list, &c->link);
 	*ret = c;
 	return 0;
 }
 
-static bool path_in_use(const struct inst *in, const char *path)
+static bool path_in_use(const struct capfiles *fs, const char *path)
 {
 	struct capfile *c;
 
-	list_for_each (c, &in->captures, link)
+	list_for_each (c, &fs->list, link)
 		if (!strcmp(c->path, path))
 			return true;
 	return false;
 }
 
-static int in_use(const char *path, char err[INST_ERR_MAX])
+static int in_use(const char *path, char err[CAPFILE_ERR_MAX])
 {
-	snprintf(err, INST_ERR_MAX, "capture %s: this instance is writing it already", path);
+	snprintf(err, CAPFILE_ERR_MAX, "capture %s: this instance is writing it already", path);
 	return -EEXIST;
 }
 
 int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struct capfile **ret,
-		    char err[INST_ERR_MAX])
+		    char err[CAPFILE_ERR_MAX])
 {
 	bool stream = !strcmp(path, "-");
 	int status = 0;
 
 	if (!writer_is_socket(fd)) {
-		snprintf(err, INST_ERR_MAX, "capture %s: the descriptor is not a stream socket",
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: the descriptor is not a stream socket",
 			 path);
 		status = -EINVAL;
-	} else if (!stream && path_in_use(at->inst, path)) {
+	} else if (!stream && path_in_use(at->files, path)) {
 		status = in_use(path, err);
 	}
 	if (!status)
@@ -359,13 +365,13 @@ static void await_reports(struct capfile *c, unsigned int nreports, ns_t deadlin
 }
 
 int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
-		 char err[INST_ERR_MAX])
+		 char err[CAPFILE_ERR_MAX])
 {
 	int out, fd = -1, status;
 	struct capfile *c;
 	bool regular;
 
-	if (path_in_use(at->inst, path))
+	if (path_in_use(at->files, path))
 		return in_use(path, err);
 	out = strcmp(path, "-")
 		      ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644)
@@ -378,7 +384,7 @@ int capfile_open(const struct capfile_at *at, const char *path, struct capfile *
 		close(out);
 	}
 	if (status) {
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-status));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", path, strerror(-status));
 		return status;
 	}
 	status = open_socket(at, fd, path, true, regular, &c, err);
@@ -388,7 +394,7 @@ int capfile_open(const struct capfile_at *at, const char *path, struct capfile *
 	await_reports(c, 1, clock_now() + WRITER_TIME);
 	c->said = c->error;
 	if (c->error) {
-		snprintf(err, INST_ERR_MAX, "capture %s: %s", path, strerror(-c->error));
+		snprintf(err, CAPFILE_ERR_MAX, "capture %s: %s", path, strerror(-c->error));
 		return capfile_close(c);
 	}
 	if (ret)
@@ -430,36 +436,36 @@ int capfile_close(struct capfile *c)
 		end_records(c);
 	error = c->error;
 	list_del(&c->link);
-	loop_unwatch(&c->inst->loop, &c->watch);
+	loop_unwatch(c->files->loop, &c->watch);
 	close(c->fd);
 	free(c->buf);
 	free(c);
 	return error;
 }
 
-void capfile_port_gone(struct inst_port *p)
+void capfile_port_gone(struct capfiles *fs, const struct ca *ca)
 {
 	struct capfile *c, *tmp;
 
-	list_for_each_safe (c, tmp, &p->inst->captures, link) {
-		if (c->port != p)
+	list_for_each_safe (c, tmp, &fs->list, link) {
+		if (!ca || c->ca != ca)
 			continue;
-		c->port = NULL;
+		c->ca = NULL;
 		if (c->cap)
 			capfile_stop(c, NULL, NULL);
 	}
 }
 
-void capfile_close_all(struct inst *in, const struct inst_fabric *f)
+void capfile_close_all(struct capfiles *fs, const struct fabric *f)
 {
 	ns_t deadline = clock_now() + WRITER_TIME;
 	struct capfile *c, *tmp;
 
-	list_for_each (c, &in->captures, link)
-		if (c->fab == f && c->cap)
+	list_for_each (c, &fs->list, link)
+		if (c->fabric == f && c->cap)
 			end_records(c);
-	list_for_each_safe (c, tmp, &in->captures, link) {
-		if (c->fab != f)
+	list_for_each_safe (c, tmp, &fs->list, link) {
+		if (c->fabric != f)
 			continue;
 		if (c->regular)
 			await_reports(c, 2, deadline);
@@ -467,21 +473,21 @@ void capfile_close_all(struct inst *in, const struct inst_fabric *f)
 	}
 }
 
-void capfile_follow(struct inst_fabric *f)
+void capfile_follow(struct capfiles *fs, const struct fabric *f)
 {
-	char err[INST_ERR_MAX];
+	char err[CAPFILE_ERR_MAX];
 	struct capfile *c;
 
-	list_for_each (c, &f->inst->captures, link)
-		if (c->fab == f && c->cap && !*c->what && tap(c, err))
-			log_to(&f->log, LOG_LVL_WARN, "%s", err);
+	list_for_each (c, &fs->list, link)
+		if (c->fabric == f && c->cap && !*c->what && tap(c, err))
+			log_to(c->log, LOG_LVL_WARN, "%s", err);
 }
 
-void capfile_flush_all(struct inst *in)
+void capfile_flush_all(struct capfiles *fs)
 {
 	struct capfile *c;
 
-	list_for_each (c, &in->captures, link)
+	list_for_each (c, &fs->list, link)
 		if (c->len && !c->full)
 			flush(c);
 }
