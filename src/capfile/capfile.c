@@ -60,7 +60,8 @@ static void fail(struct capfile *c, int err)
 	if (c->said)
 		return;
 	c->said = true;
-	log_to(c->log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path, strerror(-c->error));
+	log_to(&c->log, LOG_LVL_ERR, "capture %s: %s; it has stopped", c->path,
+	       strerror(-c->error));
 }
 
 /*
@@ -274,7 +275,8 @@ static struct capfile *capfile_new(const struct capfile_at *at, int fd, const ch
 	list_init(&c->link);
 	list_init(&c->tap.link);
 	c->files = at->files;
-	c->log = at->log;
+	c->log = *at->log;
+	c->log.about.capture = c->path;
 	c->fabric = at->fabric;
 	c->fabric_name = at->fabric ? at->name : NULL;
 	c->ca = at->ca;
@@ -480,7 +482,7 @@ void capfile_follow(struct capfiles *fs, const struct fabric *f)
 
 	list_for_each (c, &fs->list, link)
 		if (c->fabric == f && c->cap && !*c->what && tap(c, err))
-			log_to(c->log, LOG_LVL_WARN, "%s", err);
+			log_to(&c->log, LOG_LVL_WARN, "%s", err);
 }
 
 void capfile_flush_all(struct capfiles *fs)

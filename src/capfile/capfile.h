@@ -42,7 +42,7 @@ struct capfiles {
 struct capfile {
 	struct list link; /* link in capfiles.list */
 	struct capfiles *files;
-	const struct log_sink *log;
+	struct log_sink log; /* log of the owner, with the name of this capture */
 	struct fabric *fabric; /* NULL: the packets are those of .ca */
 	const char *fabric_name; /* name of .fabric */
 	/* port of the kernel whose packets are captured; NULL after it was closed */
@@ -84,8 +84,9 @@ struct capfile {
 /* The packets that a capture records */
 struct capfile_at {
 	struct capfiles *files;
-	/* log and name of the fabric or of the port; those of a fabric are borrowed until capfile_close_all() */
+	/* log of the owner of the packets; the names that its lines are about are borrowed until the capture has ended */
 	const struct log_sink *log;
+	/* name of the fabric, borrowed until capfile_close_all(), or of the port */
 	const char *name;
 	/* Each packet of this fabric once, at the end ports; with .link, "NODE/PORT", both directions of the link at this port */
 	struct fabric *fabric;

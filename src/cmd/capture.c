@@ -116,7 +116,10 @@ static void start_file(struct ctl_req *r, const struct capfile_at *at, int fd, c
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 
-/* Return: what interfaces on a port of the kernel send and receive */
+/*
+ * Return: what interfaces on a port of the kernel send and receive. The log is that of the instance, because the capture
+ * may outlive the port
+ */
 static struct capfile_at port_packets(struct inst_port *p)
 {
 	return (struct capfile_at){ .files = &p->inst->captures,

@@ -77,6 +77,28 @@ static void begin_entry(struct journal_entry *e, enum log_level lvl)
 	journal_add(e, "UIPOIB_INSTANCE", out.instance);
 }
 
+/* A name may come from a file that describes a fabric of others, or from a client, so it is escaped as in a message. */
+static void add_name(struct journal_entry *e, const char *field, const char *name)
+{
+	char escaped[1024];
+	struct text t = TEXT_IN(escaped);
+
+	if (!name)
+		return;
+	text_add_escaped(&t, name);
+	journal_add(e, field, escaped);
+}
+
+static void add_about(struct journal_entry *e, const struct log_about *about)
+{
+	add_name(e, "UIPOIB_INTERFACE", about->iface);
+	add_name(e, "UIPOIB_HOST", about->host);
+	add_name(e, "UIPOIB_FABRIC", about->fabric);
+	add_name(e, "UIPOIB_PORT", about->port);
+	add_name(e, "UIPOIB_UDP_LINK", about->udp_link);
+	add_name(e, "UIPOIB_CAPTURE", about->capture);
+}
+
 /* Return: false if the journal does not take the number of the entries that it has not taken */
 static bool say_refused(struct journal_entry *e)
 {
@@ -111,9 +133,7 @@ static bool to_journal(const struct log_about *about, enum log_level lvl, const 
 	}
 	text_add_escaped(&t, msg);
 	begin_entry(&e, lvl);
-	journal_add(&e, "UIPOIB_INTERFACE", about->iface);
-	journal_add(&e, "UIPOIB_HOST", about->host);
-	journal_add(&e, "UIPOIB_FABRIC", about->fabric);
+	add_about(&e, about);
 	journal_add(&e, "UIPOIB_COMPONENT", component(fmt, word));
 	journal_add(&e, "MESSAGE", line);
 	if (!journal_send(out.journal, &e))

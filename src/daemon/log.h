@@ -12,7 +12,8 @@
  *	PRIORITY		3 error, 4 warning, 6 change of state, 7 detail
  *	SYSLOG_IDENTIFIER	uipoib
  *	UIPOIB_INSTANCE		name of the instance
- *	UIPOIB_INTERFACE, UIPOIB_HOST, UIPOIB_FABRIC	names of the objects that the line is about
+ *	UIPOIB_INTERFACE, UIPOIB_HOST, UIPOIB_FABRIC, UIPOIB_PORT, UIPOIB_UDP_LINK, UIPOIB_CAPTURE
+ *				names of the objects that the line is about, escaped as MESSAGE is: see util/log.h
  *	UIPOIB_COMPONENT	the word with which the line begins: sm, sa, mad, ibsim ...
  *
  * An entry for which the journal has no room goes to the supervisor, and the journal gets the number of such entries

@@ -110,6 +110,8 @@ struct ifc_port {
 	struct list link; /* in ifc_set.ports */
 	struct ifc_set *set;
 	struct ca *ca; /* owned: ifc_port_close() closes it */
+	/* log of the SA client and the CM agent, which may be set before ifc_port_start() */
+	const struct log_sink *log;
 	struct sac *sac;
 	struct cm *cm; /* CM agent of the port, for SIDR */
 	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
@@ -131,8 +133,8 @@ struct ifc_port {
 extern const struct ca_notify ifc_port_notify;
 
 /*
- * ifc_port_init() - Initialize @p. Afterwards the caller opens the CA with ifc_port_notify, and
- * stores it in p->ca
+ * ifc_port_init() - Initialize @p, with the log of the set. Afterwards the caller opens the CA with
+ * ifc_port_notify, and stores it in p->ca
  */
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s);
 /*

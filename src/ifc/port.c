@@ -43,7 +43,7 @@ const struct ca_notify ifc_port_notify = { .event = on_event, .ready = on_ready,
 
 void ifc_port_init(struct ifc_port *p, struct ifc_set *s)
 {
-	*p = (struct ifc_port){ .set = s };
+	*p = (struct ifc_port){ .set = s, .log = s->log };
 	list_init(&p->link);
 	list_init(&p->ifs);
 	list_init(&p->pkeys);
@@ -62,7 +62,7 @@ static int make_agents(struct ifc_port *p)
 	struct sac_cfg sc = {
 		.ep = ca_mad_ep(p->ca),
 		.timers = p->set->timers,
-		.log = p->set->log,
+		.log = p->log,
 		.seed = p->guid,
 		.secret = { port_secret(p, 0), port_secret(p, 1) },
 		.shared = p->ca->shared,
@@ -70,7 +70,7 @@ static int make_agents(struct ifc_port *p)
 	struct cm_cfg cc = {
 		.ep = ca_mad_ep(p->ca),
 		.timers = p->set->timers,
-		.log = p->set->log,
+		.log = p->log,
 		.seed = port_secret(p, 2),
 	};
 	int status = sac_create(&p->sac, &sc);

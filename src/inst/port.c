@@ -15,7 +15,7 @@ static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 {
 	struct inst_port *p = container_of(ip, struct inst_port, ifc);
 
-	log_to(&p->inst->cfg.log, LOG_LVL_DEBUG, "port %s: %s", p->name, ca_event_name(ev));
+	log_to(&p->log, LOG_LVL_DEBUG, "port %s: %s", p->name, ca_event_name(ev));
 	inst_port_event(p, ev, now);
 	if (ev == CA_EVENT_DEVICE_FATAL)
 		reopen_start(p, now);
@@ -63,8 +63,12 @@ static int open_soft(struct inst_port *p, struct ca_soft_hca *soft)
 	return ca_soft_open(soft, p->num, &ifc_port_notify, &p->ifc, &p->ifc.ca);
 }
 
-/* Makes a port that is in no list and not open yet. Return: NULL if out of memory */
-static struct inst_port *port_alloc(struct inst *in, const char *ca, uint8_t num)
+/*
+ * Makes a port of the fabric @f, or of the kernel if @f is NULL, that is in no list and not open yet. Return: NULL if out
+ * of memory
+ */
+static struct inst_port *port_alloc(struct inst *in, struct inst_fabric *f, const char *ca,
+				    uint8_t num)
 {
 	struct inst_port *p = calloc(1, sizeof(*p));
 
@@ -72,12 +76,16 @@ static struct inst_port *port_alloc(struct inst *in, const char *ca, uint8_t num
 		return NULL;
 	list_init(&p->link);
 	p->inst = in;
+	p->fab = f;
 	p->num = num;
 	p->ca_fd.fd = -1;
 	reopen_init(p);
 	snprintf(p->ca_name, sizeof(p->ca_name), "%s", ca);
 	snprintf(p->name, sizeof(p->name), "%s/%u", ca, num);
+	p->log = f ? f->log : in->cfg.log;
+	p->log.about.port = p->name;
 	ifc_port_init(&p->ifc, &in->ifcs);
+	p->ifc.log = &p->log;
 	p->ifc.on_event = on_event;
 	return p;
 }
@@ -118,7 +126,7 @@ static int open_verbs(struct inst_port *p, char err[INST_ERR_MAX])
 		.port = p->num,
 		.pool = in->pool,
 		.timers = &in->loop.timers,
-		.log = &in->cfg.log,
+		.log = &p->log,
 	};
 	char why[VERBS_ERR_MAX];
 	int status = verbs_open(&cfg, &ifc_port_notify, &p->ifc, &p->ifc.ca, why);
@@ -140,7 +148,7 @@ static int get_verbs(struct inst *in, const struct conf_port *where, struct inst
 	int status = 0;
 
 	if (!p) {
-		p = port_alloc(in, where->node, where->port);
+		p = port_alloc(in, NULL, where->node, where->port);
 		if (!p) {
 			snprintf(err, INST_ERR_MAX, "port verbs:%s/%u: out of memory", where->node,
 				 where->port);
@@ -196,12 +204,11 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 		*ret = p;
 		return 0;
 	}
-	p = port_alloc(in, fabric_node_name(n), where->port);
+	p = port_alloc(in, f, fabric_node_name(n), where->port);
 	if (!p) {
 		snprintf(err, INST_ERR_MAX, "port %s/%u: out of memory", where->node, where->port);
 		return -ENOMEM;
 	}
-	p->fab = f;
 	p->node = n;
 	status = open_soft(p, f->soft[node_index(f, n)]);
 	if (!status)

@@ -18,6 +18,7 @@ struct inst_port {
 	char ca_name
 		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
 	char name[FABRIC_NAME_MAX + 4]; /* in messages and in answers: CA/PORT */
+	struct log_sink log; /* log of .fab or of the instance, with the name of this port */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
 	struct reopen reopen; /* for a port of the kernel's verbs */
 	struct loop_fd ca_fd; /* watch of the access layer's descriptor, if it has one */

@@ -16,7 +16,7 @@ static void log_why(struct inst_port *p, const char *why)
 	if (!strcmp(p->reopen.why, why))
 		return;
 	snprintf(p->reopen.why, sizeof(p->reopen.why), "%s", why);
-	log_to(&p->inst->cfg.log, LOG_LVL_WARN, "port %s does not come back: %s", p->name, why);
+	log_to(&p->log, LOG_LVL_WARN, "port %s does not come back: %s", p->name, why);
 }
 
 static int open_again(struct inst_port *p)
@@ -29,7 +29,7 @@ static int open_again(struct inst_port *p)
 		return status;
 	}
 	p->reopen.why[0] = '\0';
-	log_to(&p->inst->cfg.log, LOG_LVL_INFO, "port %s: the device is back", p->name);
+	log_to(&p->log, LOG_LVL_INFO, "port %s: the device is back", p->name);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ void reopen_allow(struct inst_port *p)
 	int folder, err = netdev_rdma_add(in->helper, p->name, &folder);
 
 	if (err) {
-		log_to(&in->cfg.log, LOG_LVL_INFO,
+		log_to(&p->log, LOG_LVL_INFO,
 		       "port %s: if its device is removed, uipoib cannot open it again: %s",
 		       p->name, netdev_helper_error(in->helper));
 		return;

@@ -90,7 +90,7 @@ static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct
 		sent = udp_sock_send(&u->sock, peer, b);
 		if (sent != -EOPNOTSUPP)
 			return sent;
-		log_to(&u->inst->cfg.log, LOG_LVL_INFO,
+		log_to(&u->log, LOG_LVL_INFO,
 		       "udp link %s: the route or its device does not take UDP_SEGMENT: each "
 		       "packet is a message of its own",
 		       u->name);
@@ -240,7 +240,7 @@ static void on_carrier(void *ctx, bool up, ns_t now)
 
 	if (!up)
 		purge(u);
-	log_to(&u->inst->cfg.log, LOG_LVL_INFO, "udp link %s at %s: %s%s", u->name,
+	log_to(&u->log, LOG_LVL_INFO, "udp link %s at %s: %s%s", u->name,
 	       fabric_port_name(u->port, port, sizeof(port)), up ? "up, peer " : "down: ",
 	       up ? conf_print_endpoint(&u->machine.peer, peer) : why_down(u));
 	fabric_ext_carrier(u->end, up, now);
@@ -292,10 +292,23 @@ static void say_buffers(struct inst_udp *u)
 	if (u->sock.rcvbuf >= UDP_SOCK_BUF || u->inst->udps.small_buffer_logged)
 		return;
 	u->inst->udps.small_buffer_logged = true;
-	log_to(&u->inst->cfg.log, LOG_LVL_WARN,
+	log_to(&u->log, LOG_LVL_WARN,
 	       "udp link %s: a receive buffer of %d KB, not %d: no CAP_NET_ADMIN, and "
 	       "net.core.rmem_max is smaller",
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
+}
+
+/* Logs that the link is open to whoever can reach the address at which it listens. */
+static void say_open(struct inst_udp *u, const struct ip_endpoint *listen)
+{
+	char text[CONF_ENDPOINT_MAX];
+
+	if (ip_endpoint_is_loopback(listen))
+		return;
+	log_to(&u->log, LOG_LVL_WARN,
+	       "udp link %s: listens at %s: the link is not authenticated, whoever can send "
+	       "from the peer's address is on the fabric",
+	       u->name, conf_print_endpoint(listen, text));
 }
 
 /* The two ends of a link, as given by the configuration or by a client */
@@ -355,6 +368,8 @@ static int add(struct inst *in, const char *name, struct inst_fabric *f, struct 
 	u->sock.fd = u->fd.fd = -1;
 	timer_init(&u->feed, feed);
 	snprintf(u->name, sizeof(u->name), "%s", name);
+	u->log = f->log;
+	u->log.about.udp_link = u->name;
 	list_add_tail(&in->udps.links, &u->link);
 	status = open_link(u, e);
 	if (!status) {
@@ -382,7 +397,8 @@ int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ER
 	struct ends e = { .fd = -1,
 			  .listen = &c->listen,
 			  .peer = c->peer.family ? &c->peer : NULL };
-	char text[CONF_ENDPOINT_MAX];
+	struct inst_udp *u = NULL;
+	int status;
 
 	if (!p) {
 		snprintf(err, INST_ERR_MAX, "udp-link %s: port fabric:%s/%s/%u: %s", c->name,
@@ -392,13 +408,10 @@ int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ER
 			      : "the node has no such port");
 		return -EINVAL;
 	}
-	if (!ip_endpoint_is_loopback(&c->listen))
-		log_to(&in->cfg.log, LOG_LVL_WARN,
-		       "udp link %s: listens at %s: the link is not authenticated, whoever can "
-		       "send "
-		       "from the peer's address is on the fabric",
-		       c->name, conf_print_endpoint(&c->listen, text));
-	return add(in, c->name, f, p, &e, NULL, err);
+	status = add(in, c->name, f, p, &e, &u, err);
+	if (!status)
+		say_open(u, &c->listen);
+	return status;
 }
 
 int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,

@@ -20,6 +20,7 @@ struct inst_udp {
 	struct list link; /* link in udp_links.links */
 	struct inst *inst;
 	char name[CONF_NAME_MAX]; /* name of the link, such as "vm1" or "udp:127.0.0.1:5001" */
+	struct log_sink log; /* log of .fab, with the name of this link */
 	struct inst_fabric *fab;
 	struct fabric_port *port; /* port of .fab that the link occupies */
 	struct fabric_port *end;

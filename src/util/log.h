@@ -19,6 +19,9 @@ enum log_level {
 /* Names of the objects that all lines of a sink are about, which the owner of the sink keeps; NULL: of no such object */
 struct log_about {
 	const char *iface, *host, *fabric;
+	const char *port; /* CA/PORT */
+	const char *udp_link;
+	const char *capture; /* name of the file */
 };
 
 struct log_sink {

@@ -3,10 +3,16 @@
 #
 # The standard error of an instance is a stream to systemd's journal. Each line of its log is an entry of the journal with
 # its level and with the names of what the line is about. If the journal does not read, the lines go to standard error.
+#
+#	h1, h2 --- Switch1 === UDP === h3	one instance
 . "$(dirname "$0")/lib.sh"
-need python3 jq ip
-topo_ring 2 1 >"$work/lab.topo"
-conf_hosts 2 >"$work/lab.conf"
+need python3 jq ip ping
+topo_ring 2 1 | sed 's/^Switch 4 /Switch 5 /' >"$work/lab.topo"
+{
+	conf_hosts 2
+	printf '[udp-link far]\nport = fabric:lab/Switch1/5\nlisten = 127.0.0.1:5001\n'
+	printf '[interface uib0@h3]\nport = udp:127.0.0.1:5001,guid=0x0002c90300000031\naddress = 10.4.0.3/16\n'
+} >"$work/lab.conf"
 entries=$work/entries
 
 # The kernel holds 10 entries that nobody has read; systemd sets this to 512.
@@ -17,8 +23,9 @@ check "a journal listens" eventually 30 test -S /run/systemd/journal/socket
 : >"$work/lab.log"
 stream=$(stat -c %d:%i "$work/lab.log")
 
-# logged FILTER: succeeds if the entries have one for which the filter of jq holds. Each field of an entry is a list of its values
-logged() { jq -se "any(.[]; $1)" "$entries" >/dev/null || { tail -5 "$entries"; return 1; }; }
+# logged [OPTION ...] FILTER: succeeds if the entries have one for which the filter of jq holds. Each field of an entry is a
+# list of its values
+logged() { jq -se "${@:1:$#-1}" "any(.[]; ${*: -1})" "$entries" >/dev/null || { tail -5 "$entries"; return 1; }; }
 
 # started [ARG ...]: start the lab, with its log in lab.log
 started() {
@@ -35,6 +42,20 @@ check "an interface comes up: its name, its host, its level" eventually 30 logge
 	'.UIPOIB_INTERFACE == ["uib0"] and .UIPOIB_HOST == ["h2"] and .PRIORITY == ["6"] and .MESSAGE == ["uib0@h2: up"]'
 check "a fabric comes up" eventually 30 logged '.UIPOIB_FABRIC == ["lab"] and (.MESSAGE[0] | startswith("fabric lab: SUBNET UP"))'
 check "a line of the subnet manager has its component" eventually 30 logged '.UIPOIB_COMPONENT == ["sm"] and .UIPOIB_FABRIC == ["lab"]'
+check "a line of the SA client has its port" eventually 30 logged \
+	'.UIPOIB_PORT == ["Hca1/1"] and .UIPOIB_FABRIC == ["lab"] and .UIPOIB_COMPONENT == ["sa"] and (.MESSAGE[0] | startswith("sa: port "))'
+check "a link over UDP comes up: its name and its fabric" eventually 30 logged '.UIPOIB_UDP_LINK == ["far"] and .UIPOIB_FABRIC == ["lab"] and
+	(.MESSAGE[0] | startswith("udp link far at Switch1/5: up, peer 127.0.0.1:"))'
+# A capture stops when its disk is full.
+disk=/run/disk
+mkdir "$disk" && mount -t tmpfs -o size=64k tmpfs "$disk"
+check "a capture starts" u capture start "$disk/lab.pcap" fabric lab
+overflows() {
+	x h1 ping -n -q -c 50 -i 0.01 -s 1900 -W 5 10.4.0.2 >/dev/null
+	logged --arg disk "$disk" '.UIPOIB_CAPTURE == [$disk + "/lab.pcap"] and .UIPOIB_FABRIC == ["lab"] and .PRIORITY == ["3"] and
+		.MESSAGE == ["capture \($disk)/lab.pcap: No space left on device; it has stopped"]'
+}
+check "a capture fills its disk: its file and its fabric" eventually 60 overflows
 named() { jq -se --arg name "$inst" 'length > 0 and all(.[]; .UIPOIB_INSTANCE == [$name] and .SYSLOG_IDENTIFIER == ["uipoib"] and (.MESSAGE | length) == 1)' "$entries"; }
 check "every entry has the name of the instance, and one message" named
 check "standard error has none of these lines" equal "" "$(cat "$work/lab.log")"

@@ -104,6 +104,43 @@ static void test_an_entry_has_its_level_and_what_the_line_is_about(void **state)
 	assert_string_equal(line(), "");
 }
 
+static void test_an_entry_names_ports_links_and_captures(void **state)
+{
+	sink.about = (struct log_about){ .fabric = "lab", .port = "Hca1/1" };
+	log_to(&sink, LOG_LVL_INFO, "sa: port %s", "Active");
+	assert_string_equal(entry(), "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_FABRIC=lab\nUIPOIB_PORT=Hca1/1\n"
+				     "UIPOIB_COMPONENT=sa\nMESSAGE=sa: port Active\n");
+	sink.about = (struct log_about){ .fabric = "lab", .udp_link = "vm1" };
+	log_to(&sink, LOG_LVL_INFO, "udp link vm1: up");
+	assert_string_equal(entry(), "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_FABRIC=lab\nUIPOIB_UDP_LINK=vm1\n"
+				     "MESSAGE=udp link vm1: up\n");
+	sink.about = (struct log_about){ .capture = "/tmp/a.pcap" };
+	log_to(&sink, LOG_LVL_ERR, "capture /tmp/a.pcap: it has stopped");
+	assert_string_equal(entry(), "PRIORITY=3\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_CAPTURE=/tmp/a.pcap\n"
+				     "MESSAGE=capture /tmp/a.pcap: it has stopped\n");
+}
+
+static void test_an_object_with_an_evil_name_is_named_as_in_the_message(void **state)
+{
+	char longest[256];
+
+	sink.about = (struct log_about){ .port = "Hca\x9b"
+						 "31m/1" };
+	log_to(&sink, LOG_LVL_INFO, "port %s", sink.about.port);
+	assert_string_equal(entry(), "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
+				     "UIPOIB_PORT=Hca\\x9b31m/1\nMESSAGE=port Hca\\x9b31m/1\n");
+	/* All octets of the longest name of a file are escaped. */
+	memset(longest, '\n', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	sink.about = (struct log_about){ .capture = longest };
+	log_to(&sink, LOG_LVL_INFO, "whole");
+	assert_int_equal(strspn(strstr(entry(), "UIPOIB_CAPTURE=") + 15, "\\x0a"), 4 * 255);
+	assert_non_null(strstr(fields, "MESSAGE=whole\n"));
+}
+
 static void test_a_name_from_the_wire_forges_neither_a_field_nor_a_component(void **state)
 {
 	log_to(&sink, LOG_LVL_INFO, "%s says", "sm: x\nPRIORITY=0\nUIPOIB_HOST\n\033[2J");
@@ -155,6 +192,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_an_entry_has_its_level_and_what_the_line_is_about, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_an_entry_names_ports_links_and_captures, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_object_with_an_evil_name_is_named_as_in_the_message, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_name_from_the_wire_forges_neither_a_field_nor_a_component, setup,
 			teardown),
