@@ -19,7 +19,10 @@
 #include "proto/proto.h"
 #include "reload/msg.h"
 
-/* Time after which the supervisor no longer waits for an instance that does not answer, because signals wait meanwhile */
+/*
+ * Time after which the supervisor no longer waits for an instance that names no namespace or takes no message, because signals wait
+ * meanwhile
+ */
 #define PATIENCE_MS 20000
 
 /* A host of an interface that is added */
@@ -180,7 +183,8 @@ static int send_msg(struct make *m, const struct reload_msg *msg, const int *fds
 {
 	int status = fdpass_send(m->sock, msg, sizeof(*msg), fds, n);
 
-	m->shut = status == -EPIPE;
+	/* The second is the first failure if the main process has closed the socket before it read all messages. */
+	m->shut = status == -EPIPE || status == -ECONNRESET;
 	return status ? fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status)) : 0;
 }
 
@@ -336,69 +340,29 @@ static int send_all(struct make *m, pid_t *ret_helper)
 	return status ? status : send_msg(m, &end, NULL, 0);
 }
 
-static void note_missing(struct make *m, const json_t *row)
-{
-	const char *name = json_string_value(json_object_get(row, "missing")),
-		   *host = json_string_value(json_object_get(row, "host"));
-	const struct conf_diff *d = m->job->diff;
-
-	for (size_t i = 0; name && host && i < d->nrows; i++)
-		if (comes(&d->row[i]) && !strcmp(d->row[i].is->name, name) &&
-		    !strcmp(d->row[i].is->host, host))
-			m->job->missing[i] = true;
-}
-
-/* The end of the answer tells whether the instance has changed everything. Before it, a row names each interface that is missing. */
-static int answer(struct make *m, struct proto_client *c)
-{
-	int status;
-	json_t *msg;
-
-	while (!(status = proto_recv(c, PATIENCE_MS, &msg))) {
-		const json_t *end = json_object_get(msg, "end");
-		const char *why = json_string_value(json_object_get(end, "error"));
-
-		status = (int)json_integer_value(json_object_get(end, "status"));
-		if (status)
-			fail(m, status, "%s", why ? why : "");
-		else
-			note_missing(m, json_object_get(msg, "row"));
-		json_decref(msg);
-		if (end)
-			return status;
-	}
-	return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
-}
-
-static int hand_over(struct make *m, pid_t *ret_helper)
+/* If the instance takes no more messages, its answer says why. All other failures are the supervisor's own. */
+static int hand_over(struct make *m, pid_t *ret_helper, struct proto_client *c)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
-	struct proto_client c;
-	int pair[2], status = proto_connect(&c, m->job->name);
+	int pair[2], status;
 
-	if (!status && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		status = -errno;
-		proto_close(&c);
-	}
-	if (status)
-		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(errno));
 	fcntl(pair[1], F_SETFL, O_NONBLOCK);
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	status = proto_send_fd(&c, "reload apply", NULL, pair[1]);
+	status = proto_send_fd(c, "reload apply", NULL, pair[1]);
 	close(pair[1]);
 	m->sock = pair[0];
 	if (status)
-		fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+		status = fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
 	else
 		status = send_all(m, ret_helper);
 	close(pair[0]);
-	if (!status || m->shut)
-		status = answer(m, &c);
-	proto_close(&c);
-	return status;
+	return m->shut ? 0 : status;
 }
 
-int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size_t err_len)
+int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_client *ret_answer,
+		char *err, size_t err_len)
 {
 	struct make m = {
 		.job = job,
@@ -406,14 +370,62 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size
 		.err = err,
 		.err_len = err_len,
 	};
+	struct proto_client c;
 	int status;
 
 	*ret_helper = 0;
 	if (!m.host)
 		return fail(&m, PROTO_EXIT_FAILED, "out of memory");
-	status = hand_over(&m, ret_helper);
+	status = proto_connect(&c, job->name);
+	if (status)
+		status = fail(&m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status));
+	else
+		status = hand_over(&m, ret_helper, &c);
 	if (m.helper)
 		netdev_helper_stop(m.helper);
 	free(m.host);
+	if (status)
+		proto_close(&c);
+	else
+		*ret_answer = c;
 	return status;
+}
+
+/* --- the answer */
+
+static void note_missing(const struct conf_diff *d, bool *missing, const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "missing")),
+		   *host = json_string_value(json_object_get(row, "host"));
+
+	for (size_t i = 0; name && host && i < d->nrows; i++)
+		if (comes(&d->row[i]) && !strcmp(d->row[i].is->name, name) &&
+		    !strcmp(d->row[i].is->host, host))
+			missing[i] = true;
+}
+
+/* The end of the answer tells whether the instance has changed everything. Before it, a row names each interface that is missing. */
+int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
+		  size_t err_len)
+{
+	int status;
+	json_t *msg;
+
+	while (!(status = proto_recv(c, 0, &msg))) {
+		const json_t *end = json_object_get(msg, "end");
+		const char *why = json_string_value(json_object_get(end, "error"));
+
+		status = (int)json_integer_value(json_object_get(end, "status"));
+		if (status)
+			snprintf(err, err_len, "%s", why ? why : "");
+		else
+			note_missing(d, missing, json_object_get(msg, "row"));
+		json_decref(msg);
+		if (end)
+			return status;
+	}
+	if (status == -ETIMEDOUT)
+		return -EAGAIN;
+	snprintf(err, err_len, "the instance: %s", strerror(-status));
+	return PROTO_EXIT_FAILED;
 }

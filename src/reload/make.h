@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "conf/diff.h"
+#include "proto/proto.h"
 
 /* The text of a fabric's file of partitions */
 struct reload_text {
@@ -28,18 +29,29 @@ struct reload_job {
 	const char *name; /* name of the instance */
 	const struct conf *was;
 	const struct conf_diff *diff;
-	/* for each row of .diff, set to true if the instance has removed the interfaces that go, but could not add this one */
-	bool *missing;
 	const struct reload_text *texts; /* of all fabrics that have partitions */
 	size_t ntexts;
 };
 
 /**
- * reload_make() - Make what @job adds, and have the running instance apply all of it
+ * reload_make() - Make what @job adds, and hand all of it over to the running instance
  * @ret_helper:	process of the new helper, for waitpid(); 0: none was started
+ * @ret_answer:	connection on which the instance answers, for reload_answer(); set only on success
  *
- * Return: 0, or an exit status (PROTO_EXIT_*) with a message in @err; then nothing has changed, unless a row of .missing is true
+ * Return: 0; or an exit status (PROTO_EXIT_*) with a message in @err, and then the instance changes nothing
  */
-int reload_make(const struct reload_job *job, pid_t *ret_helper, char *err, size_t err_len);
+int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_client *ret_answer,
+		char *err, size_t err_len);
+
+/**
+ * reload_answer() - Read what has come of the instance's answer, without waiting
+ * @d:		what the instance was to change
+ * @missing:	for each row of @d, set to true if the instance has removed the interfaces that go, but could not add this one
+ *
+ * Return: 0: everything is changed; -EAGAIN: the end of the answer has not come; an exit status (PROTO_EXIT_*) with a message in
+ * @err: nothing is changed, unless a row of @missing is true
+ */
+int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
+		  size_t err_len);
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "reload/supervise.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "conf/diff.h"
 #include "os/file.h"
 #include "partition/partition.h"
 #include "reload/make.h"
 #include "util/escape.h"
 #include "util/text.h"
+
+/* Time after which the supervisor no longer waits until the instance has read an outcome, because signals wait meanwhile */
+#define REPORT_MS 20000
 
 /* --- waiting for clients */
 
@@ -23,15 +26,30 @@ static void await(struct reload *r)
 		proto_close(&r->awaits);
 }
 
+/* True while the instance has to answer a reload */
+static bool is_sent(const struct reload *r)
+{
+	return r->sent.answer.fd >= 0;
+}
+
+static void forget_sent(struct reload_sent *s)
+{
+	proto_close(&s->answer);
+	conf_diff_free(&s->diff);
+	conf_free(&s->conf);
+	free(s->missing);
+	s->missing = NULL;
+}
+
 void reload_open(struct reload *r)
 {
-	r->awaits = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
+	r->awaits = r->sent.answer = (struct proto_client){ .fd = -1, .fds = { -1, -1 } };
 	await(r);
 }
 
 int reload_fd(const struct reload *r)
 {
-	return r->awaits.fd;
+	return is_sent(r) ? r->sent.answer.fd : r->awaits.fd;
 }
 
 void reload_reap(struct reload *r)
@@ -54,6 +72,7 @@ static void keep_helper(struct reload *r, pid_t pid)
 void reload_close(struct reload *r)
 {
 	proto_close(&r->awaits);
+	forget_sent(&r->sent);
 	if (r->conf == &r->own)
 		conf_free(&r->own);
 	/* A helper process ends as soon as the daemon has ended, and then has nothing left to do but to remove its namespaces. */
@@ -105,13 +124,13 @@ static int read_texts(struct reload_job *job, struct reload_text *texts, const s
 	return status;
 }
 
-/* @missing: as in struct reload_job */
-static int apply(struct reload *r, const struct conf *is, const struct conf_diff *d, bool *missing,
-		 char *err)
+/* Hands .sent.diff over to the instance. Return: 0, or an exit status with a message in @err */
+static int send_diff(struct reload *r, char *err)
 {
+	const struct conf *is = &r->sent.conf;
 	struct reload_text *texts = calloc(is->nfabrics + 1, sizeof(*texts));
 	struct reload_job job = {
-		.name = r->name, .was = r->conf, .diff = d, .missing = missing, .texts = texts
+		.name = r->name, .was = r->conf, .diff = &r->sent.diff, .texts = texts
 	};
 	pid_t helper = 0;
 	int status;
@@ -122,10 +141,25 @@ static int apply(struct reload *r, const struct conf *is, const struct conf_diff
 	}
 	status = read_texts(&job, texts, is, err);
 	if (!status)
-		status = reload_make(&job, &helper, err, RELOAD_TEXT_MAX);
+		status = reload_make(&job, &helper, &r->sent.answer, err, RELOAD_TEXT_MAX);
 	keep_helper(r, helper);
 	free_texts(&job, texts);
 	return status;
+}
+
+/* Reads the file, and hands over what has changed. Return: 0, or an exit status with a message in @err */
+static int read_and_send(struct reload *r, char *err)
+{
+	struct reload_sent *s = &r->sent;
+
+	if (conf_load_with(&s->conf, r->file, r->over, err) ||
+	    conf_diff(&s->diff, r->conf, &s->conf, err))
+		return PROTO_EXIT_USAGE;
+	s->missing = calloc(s->diff.nrows + 1, sizeof(*s->missing));
+	if (s->missing)
+		return send_diff(r, err);
+	snprintf(err, RELOAD_TEXT_MAX, "out of memory");
+	return PROTO_EXIT_FAILED;
 }
 
 static void list(struct text *t, const struct conf_diff *d, enum conf_fate fate, const char *word)
@@ -163,108 +197,101 @@ static void describe(const struct conf_diff *d, char *out)
  * The next reload has to add the interfaces that are missing, so the configuration that the instance has now lacks them. Returns
  * their number.
  */
-static unsigned int drop_missing(struct conf *is, const struct conf_diff *d, const bool *missing)
+static unsigned int drop_missing(struct reload_sent *s)
 {
+	const struct conf_diff *d = &s->diff;
 	unsigned int n = 0;
 
-	for (size_t k = is->nifaces; k-- > 0;)
+	for (size_t k = s->conf.nifaces; k-- > 0;)
 		for (size_t i = 0; i < d->nrows; i++)
-			if (missing[i] && d->row[i].is == &is->iface[k]) {
-				conf_drop_iface(is, k);
+			if (s->missing[i] && d->row[i].is == &s->conf.iface[k]) {
+				conf_drop_iface(&s->conf, k);
 				n++;
 				break;
 			}
 	return n;
 }
 
-/* The instance has the configuration @is now. */
-static void adopt(struct reload *r, const struct conf *is)
+/* The instance has the configuration that was sent. */
+static void adopt(struct reload *r)
 {
 	if (r->conf == &r->own)
 		conf_free(&r->own);
-	r->own = *is;
+	r->own = r->sent.conf;
+	r->sent.conf = (struct conf){ 0 };
 	r->conf = &r->own;
 }
 
-/* Makes the changes. Return: as reload(); with @ret_changed, @is is taken */
-static int change(struct reload *r, struct conf *is, const struct conf_diff *d, char *out,
-		  bool *ret_changed)
-{
-	bool *missing = calloc(d->nrows + 1, sizeof(*missing));
-	int status;
-
-	if (!missing) {
-		snprintf(out, RELOAD_TEXT_MAX, "out of memory");
-		return PROTO_EXIT_FAILED;
-	}
-	status = apply(r, is, d, missing, out);
-	if (!status)
-		describe(d, out);
-	*ret_changed = !status || drop_missing(is, d, missing);
-	if (*ret_changed)
-		adopt(r, is);
-	free(missing);
-	return status;
-}
-
 /*
- * Returns 0 with a description of the changes in @out, or an exit status with a message
- * @ret_changed:	true if the instance has another configuration now, also after a failure
+ * Tells the instance the outcome, which it writes to its log and, if clients have asked, tells them. If the instance hangs, the
+ * request stays in the socket.
  */
-static int reload(struct reload *r, char *out, bool *ret_changed)
-{
-	struct conf is;
-	struct conf_diff d;
-	int status = conf_load_with(&is, r->file, r->over, out);
-
-	*ret_changed = false;
-	if (status)
-		return PROTO_EXIT_USAGE;
-	status = conf_diff(&d, r->conf, &is, out);
-	if (status) {
-		conf_free(&is);
-		return PROTO_EXIT_USAGE;
-	}
-	status = change(r, &is, &d, out, ret_changed);
-	conf_diff_free(&d);
-	if (!*ret_changed)
-		conf_free(&is);
-	return status;
-}
-
-/* Tells the instance the outcome, which it writes to its log, and with @asked to the clients that wait for it. */
-static void report(struct reload *r, int status, const char *text, bool asked, bool changed)
+static void report(const struct reload *r, int status, const char *text, bool changed)
 {
 	/* JSON allows only UTF-8, and the text may have a name of a file. */
 	char err[256], *utf8 = text_utf8(text);
 	json_t *args = json_pack("{s:i, s:s, s:b, s:b}", "status", status, "text", utf8 ? utf8 : "",
-				 "asked", asked, "changed", changed);
+				 "asked", r->asked, "changed", changed);
 	struct proto_client c;
 
 	free(utf8);
-	if (!proto_connect(&c, r->name))
+	if (!proto_connect(&c, r->name)) {
+		c.timeout_ms = REPORT_MS;
 		proto_call(&c, "reload done", args, NULL, NULL, err, sizeof(err), NULL);
+	}
 	proto_close(&c);
 	json_decref(args);
 }
 
-static void run(struct reload *r, bool asked)
+/* The reload has ended. @changed: the instance has another configuration now, also after a failure */
+static void end(struct reload *r, int status, const char *text, bool changed)
 {
-	char text[RELOAD_TEXT_MAX] = "", outcome[RELOAD_TEXT_MAX + 64];
-	bool changed;
+	char outcome[RELOAD_TEXT_MAX + 64];
+
+	forget_sent(&r->sent);
+	report(r, status, text, changed);
+	snprintf(outcome, sizeof(outcome), "%s: %s", status ? "not reloaded" : "reloaded", text);
+	if (r->said)
+		r->said(r->ctx, outcome);
+	if (r->asked)
+		await(r);
+}
+
+static void begin(struct reload *r, bool asked)
+{
+	char text[RELOAD_TEXT_MAX] = "";
 	int status;
 
 	reload_reap(r);
 	if (r->said)
 		r->said(r->ctx, NULL);
-	status = reload(r, text, &changed);
-	report(r, status, text, asked, changed);
-	snprintf(outcome, sizeof(outcome), "%s: %s", status ? "not reloaded" : "reloaded", text);
-	if (r->said)
-		r->said(r->ctx, outcome);
+	r->asked = asked;
+	r->again = false;
+	status = read_and_send(r, text);
+	if (status)
+		end(r, status, text, false);
 }
 
-void reload_serve(struct reload *r)
+static void answered(struct reload *r)
+{
+	struct reload_sent *s = &r->sent;
+	char text[RELOAD_TEXT_MAX] = "";
+	int status = reload_answer(&s->answer, &s->diff, s->missing, text, sizeof(text));
+	bool changed;
+
+	if (status == -EAGAIN)
+		return;
+	if (!status)
+		describe(&s->diff, text);
+	changed = !status || drop_missing(s);
+	if (changed)
+		adopt(r);
+	end(r, status, text, changed);
+	if (r->again)
+		begin(r, false);
+}
+
+static void client_asked(struct reload *r)
 {
 	json_t *msg;
 	bool asked;
@@ -275,15 +302,23 @@ void reload_serve(struct reload *r)
 	}
 	asked = !json_integer_value(json_object_get(json_object_get(msg, "end"), "status"));
 	json_decref(msg);
-	if (!asked) {
+	if (asked)
+		begin(r, true);
+	else
 		proto_close(&r->awaits);
-		return;
-	}
-	run(r, true);
-	await(r);
+}
+
+void reload_serve(struct reload *r)
+{
+	if (is_sent(r))
+		answered(r);
+	else
+		client_asked(r);
 }
 
 void reload_now(struct reload *r)
 {
-	run(r, false);
+	r->again = is_sent(r);
+	if (!r->again)
+		begin(r, false);
 }

@@ -5,12 +5,23 @@
 /*
  * Reads the configuration again, for SIGHUP and for the command `reload`. The supervisor waits for this command with
  * the request "reload await" on a connection of its own.
+ *
+ * Nobody waits for the instance's answer to a reload, so an instance that answers late delays no signal. The supervisor
+ * takes the new configuration as that of the instance when the answer says so, however late it comes.
  */
 
-#include "conf/conf.h"
+#include "conf/diff.h"
 #include "proto/proto.h"
 
 #define RELOAD_TEXT_MAX 1024
+
+/* What was handed over to the instance, which has not answered yet */
+struct reload_sent {
+	struct proto_client answer; /* .fd is -1: there is nothing of this kind */
+	struct conf conf; /* the new configuration */
+	struct conf_diff diff;
+	bool *missing; /* for each row of .diff, as reload_answer() sets it */
+};
 
 struct reload {
 	const char *name; /* name of the instance */
@@ -22,6 +33,9 @@ struct reload {
 
 	const struct conf *conf; /* configuration of the running instance */
 	struct conf own; /* .conf after the first reload */
+	struct reload_sent sent;
+	bool asked; /* a client waits for the outcome of the present reload */
+	bool again; /* a signal came since it began, so the file is read once more */
 	struct proto_client awaits; /* connection with the request "reload await" */
 	pid_t *helper; /* helpers that were started and not yet waited for */
 	unsigned int nhelpers;
@@ -29,11 +43,14 @@ struct reload {
 
 /* reload_open() - Begin to wait for the command; .name, .file, .over and .conf are set. The instance is ready */
 void reload_open(struct reload *r);
-/* reload_fd() - Return the descriptor that becomes readable when a client asks; -1: there is none */
+/* reload_fd() - Return the descriptor that becomes readable when a client asks or the instance answers; -1: there is none */
 int reload_fd(const struct reload *r);
-/* reload_serve() - Read the configuration again because reload_fd() is readable */
+/* reload_serve() - Read the configuration again, or take the instance's answer, because reload_fd() is readable */
 void reload_serve(struct reload *r);
-/* reload_now() - Read the configuration again because of a signal. A message goes to the log of the instance */
+/*
+ * reload_now() - Read the configuration again because of a signal; if a reload is under way, when that has ended. A message goes
+ * to the log of the instance
+ */
 void reload_now(struct reload *r);
 /* reload_reap() - Wait for helpers that have ended */
 void reload_reap(struct reload *r);
