@@ -8,28 +8,6 @@
 
 #define VENDOR2_OUI_OFF 37
 
-void text_add_notice(struct text *t, const void *p, size_t len)
-{
-	struct mad_notice n;
-	char gid[PRINT_GID_LEN];
-	ib_gid g;
-
-	if (mad_notice_decode(&n, p, len) < 0)
-		return;
-
-	if (!n.generic) {
-		text_add(t, " vendor 0x%06x device %u", n.producer, n.trap);
-		return;
-	}
-	text_add(t, " trap %u from LID %u", n.trap, n.issuer_lid);
-	if (n.trap >= MAD_TRAP_GID_IN_SERVICE && n.trap <= MAD_TRAP_MC_DELETED) {
-		g = mad_notice_get_gid(&n);
-		text_add(t, " GID %s", print_gid(gid, sizeof(gid), &g));
-	} else {
-		text_add(t, " about LID %u", mad_notice_get_lid(&n));
-	}
-}
-
 void text_add_class_port_info(struct text *t, const void *p, size_t len)
 {
 	struct mad_class_port_info c;

@@ -154,33 +154,144 @@ static void test_print_smp_attributes(void **state)
 	assert_non_null(strstr(line, " port 1 block 3"));
 }
 
-static void test_print_traps(void **state)
+/* Checks how a notice with these details is printed. @details: hex digits of the first octets of DataDetails */
+static void check_notice(struct mad_notice n, const char *details, const char *want)
 {
-	struct mad_notice n = { .generic = true, .trap = MAD_TRAP_LINK_STATE, .issuer_lid = 2 };
-	ib_gid g = gid("ff12401bffff000000000000ffffffff");
 	uint8_t b[256], notice[80];
+	const char *got;
 
-	mad_notice_lid(&n, 2);
+	layout_hex(n.details, strlen(details) / 2, details);
 	smp(b, MAD_CLASS_SM_LID, MAD_METHOD_TRAP, SMP_ATTR_NOTICE, 0);
 	mad_notice_encode(notice, &n);
 	memcpy(smp_data(b), notice, 64);
-	assert_line(
-		b, sizeof(b),
-		"SubnTrap Notice TID 0x0000000000001122 status 0x0000 trap 128 from LID 2 about "
-		"LID 2");
-
-	n = (struct mad_notice){ .generic = true, .trap = MAD_TRAP_MC_CREATED, .issuer_lid = 1 };
-	mad_notice_gid(&n, &g);
-	mad_notice_encode(notice, &n);
-	memcpy(smp_data(b), notice, 64);
 	print_mad(line, sizeof(line), b, sizeof(b));
-	assert_non_null(strstr(line, " trap 66 from LID 1 GID ff12:401b:ffff::ffff:ffff"));
+	got = strstr(line, " status 0x0000 ");
+	assert_non_null(got);
+	assert_string_equal(got + strlen(" status 0x0000 "), want);
+}
 
-	n = (struct mad_notice){ .producer = 0x001405, .trap = 3 };
-	mad_notice_encode(notice, &n);
-	memcpy(smp_data(b), notice, 64);
-	print_mad(line, sizeof(line), b, sizeof(b));
-	assert_non_null(strstr(line, " vendor 0x001405 device 3"));
+static void check_trap(uint16_t trap, const char *details, const char *want)
+{
+	check_notice((struct mad_notice){ .generic = true, .trap = trap, .issuer_lid = 2 }, details,
+		     want);
+}
+
+#define TRAP_GIDS          \
+	"fe80000000000000" \
+	"0002c90300000001" \
+	"fe80000000000000" \
+	"0002c90300000002"
+#define TRAP_QPS   \
+	"30000048" \
+	"00123456"
+
+/* DataDetails made by hand from the tables of IBA 14.2.5.1 */
+static void test_print_traps(void **state)
+{
+	check_trap(MAD_TRAP_LINK_STATE, "0003",
+		   "trap 128 (link state of a switch changed) from LID 2 about LID 3");
+	check_trap(MAD_TRAP_MC_CREATED,
+		   "000000000000"
+		   "ff12401bffff000000000000ffffffff",
+		   "trap 66 (multicast group created) from LID 2 GID ff12:401b:ffff::ffff:ffff");
+	check_trap(MAD_TRAP_LINK_INTEGRITY, "0000000305",
+		   "trap 129 (local link integrity errors reached the threshold) from LID 2 about "
+		   "port 5 of LID 3");
+	check_trap(
+		MAD_TRAP_CAP_CHANGE,
+		"0000000400"
+		"01"
+		"02514868"
+		"0009",
+		"trap 144 (capabilities changed) from LID 2 about LID 4 CapabilityMask 0x02514868 "
+		"changed NodeDescription changed SMPriority");
+	check_trap(MAD_TRAP_SYSGUID_CHANGE,
+		   "000000040000"
+		   "0002c90300000033",
+		   "trap 145 (SystemImageGUID changed) from LID 2 about LID 4 SystemImageGUID "
+		   "0x0002c90300000033");
+	check_trap(132, "00000003", "trap 132 (other) from LID 2 about LID 3");
+	check_notice((struct mad_notice){ .producer = 0x001405, .trap = 3 }, "",
+		     "vendor 0x001405 device 3");
+}
+
+static void test_print_traps_of_wrong_keys(void **state)
+{
+	check_trap(
+		MAD_TRAP_BAD_QKEY,
+		"0000"
+		"0011"
+		"0012"
+		"80010001" TRAP_QPS TRAP_GIDS,
+		"trap 258 (bad Q_Key) from LID 2 Q_Key 0x80010001 SL 3 of a packet from LID 17 QP "
+		"0x000048 GID fe80::2:c903:0:1 to LID 18 QP 0x123456 GID fe80::2:c903:0:2");
+	check_trap(
+		MAD_TRAP_BAD_PKEY,
+		"0000"
+		"0011"
+		"0012"
+		"00008123" TRAP_QPS,
+		"trap 257 (bad P_Key at an HCA) from LID 2 P_Key 0x8123 SL 3 of a packet from LID "
+		"17 QP 0x000048 to LID 18 QP 0x123456");
+	check_trap(MAD_TRAP_SWITCH_BAD_PKEY,
+		   "00ff"
+		   "0011"
+		   "0012"
+		   "8123" TRAP_QPS TRAP_GIDS "0005"
+		   "03",
+		   "trap 259 (bad P_Key at a switch) from LID 2 P_Key 0x8123 SL 3 of a packet from "
+		   "LID 17 QP 0x000048 GID fe80::2:c903:0:1 to LID 18 QP 0x123456 GID "
+		   "fe80::2:c903:0:2 at port 3 of LID 5");
+	/* Only the source LID is valid. */
+	check_trap(MAD_TRAP_SWITCH_BAD_PKEY,
+		   "0001"
+		   "0011"
+		   "0012"
+		   "8123" TRAP_QPS TRAP_GIDS "0005"
+		   "03",
+		   "trap 259 (bad P_Key at a switch) from LID 2 P_Key 0x0000 SL 0 of a packet from "
+		   "LID 17 at port 3 of LID 5");
+}
+
+/* The M_Key is not shown: 0x1122334455667788 in these notices. */
+static void test_print_traps_of_a_wrong_mkey(void **state)
+{
+	check_trap(MAD_TRAP_BAD_MKEY,
+		   "0000"
+		   "0007"
+		   "0000"
+		   "0200"
+		   "0015"
+		   "00000001"
+		   "1122334455667788",
+		   "trap 256 (bad M_Key) from LID 2 about LID 7 request SubnSet PortInfo modifier "
+		   "0x00000001");
+	check_trap(MAD_TRAP_BAD_MKEY,
+		   "0000"
+		   "0007"
+		   "ffff"
+		   "0200"
+		   "0015"
+		   "00000001"
+		   "1122334455667788"
+		   "00"
+		   "83"
+		   "040501",
+		   "trap 256 (bad M_Key) from LID 2 about LID 7 request SubnSet PortInfo modifier "
+		   "0x00000001 DrSLID 65535 return path 4 5 1");
+	check_trap(MAD_TRAP_BAD_MKEY,
+		   "0000"
+		   "0007"
+		   "ffff"
+		   "0100"
+		   "0011"
+		   "00000000"
+		   "1122334455667788"
+		   "00"
+		   "c1"
+		   "09",
+		   "trap 256 (bad M_Key) from LID 2 about LID 7 request SubnGet NodeInfo modifier "
+		   "0x00000000 DrSLID 65535 return path 9 ...");
 }
 
 static void sa(uint8_t mad[256], uint8_t method, uint16_t attr, uint64_t mask, uint16_t status)
@@ -464,6 +575,8 @@ int main(void)
 		cmocka_unit_test(test_print_port_info),
 		cmocka_unit_test(test_print_smp_attributes),
 		cmocka_unit_test(test_print_traps),
+		cmocka_unit_test(test_print_traps_of_wrong_keys),
+		cmocka_unit_test(test_print_traps_of_a_wrong_mkey),
 		cmocka_unit_test(test_print_mcmember_record),
 		cmocka_unit_test(test_print_path_record),
 		cmocka_unit_test(test_print_other_records),
