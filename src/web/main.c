@@ -33,8 +33,9 @@ const struct option web_options[] = {
 static int help(void)
 {
 	puts("uipoib web [-n NAME] [--listen ADDR:PORT] [--host NAME] ...\n"
-	     "        show an instance over HTTP, read-only, until Ctrl-C; /metrics is for "
-	     "Prometheus\n"
+	     "        show an instance over HTTP, read-only, until Ctrl-C: a page for a browser, "
+	     "and /metrics\n"
+	     "        for Prometheus\n"
 	     "\n"
 	     "  --listen ADDR:PORT     address to listen on (" LISTEN_DEFAULT ")\n"
 	     "  --host NAME            answer requests to this name, too, besides localhost and "
