@@ -36,8 +36,9 @@ static const struct cli_show fabric_shown = {
 
 static int show(int argc, char **argv)
 {
-	if (argc > 1 && !strncmp(argv[1], "--", 2))
-		return cli_picture(argc, argv);
+	for (int i = 1; i < argc; i++)
+		if (!strncmp(argv[i], "--", 2))
+			return cli_picture(argc, argv);
 	return cli_show(&fabric_shown, argc, argv);
 }
 

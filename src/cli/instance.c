@@ -108,7 +108,10 @@ const struct option cli_timeout_options[] = {
  */
 static int timeout_arg(long long *ms, int argc, char **argv)
 {
-	if (argc == 1 || (argc == 3 && !strcmp(argv[1], "--timeout") && !cli_seconds(ms, argv[2])))
+	int at = 1;
+	const char *value = argc > 1 ? cli_value("--timeout", argv, &at) : NULL;
+
+	if (argc == 1 || (value && at + 1 == argc && !cli_seconds(ms, value)))
 		return 0;
 	return cli_error(PROTO_EXIT_USAGE, "%s: expected [--timeout SECONDS]", argv[0]);
 }

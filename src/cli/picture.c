@@ -34,17 +34,32 @@ static int read_layout(struct layout *ret, const char *fabric)
 	return status;
 }
 
-int cli_picture(int argc, char **argv)
+/* The form and the name of a fabric, each at most once. Return: 0, or the exit status after a message */
+static int parse(int argc, char **argv, const char **ret_form, const char **ret_fabric)
 {
-	bool dot = !strcmp(argv[1], "--dot");
-	struct layout l = { 0 };
-	int status;
+	bool bad = false;
 
-	if (argc > 3 || (!dot && strcmp(argv[1], "--svg")))
+	for (int i = 1; i < argc; i++) {
+		const char **word = *argv[i] == '-' ? ret_form : ret_fabric;
+
+		bad |= *word != NULL;
+		*word = argv[i];
+	}
+	if (bad || (strcmp(*ret_form, "--dot") != 0 && strcmp(*ret_form, "--svg") != 0))
 		return cli_error(PROTO_EXIT_USAGE,
 				 "fabric show: expected [--dot | --svg] [FABRIC]");
-	status = read_layout(&l, argc > 2 ? argv[2] : NULL);
-	if (!status && dot)
+	return 0;
+}
+
+int cli_picture(int argc, char **argv)
+{
+	const char *form = NULL, *fabric = NULL;
+	struct layout l = { 0 };
+	int status = parse(argc, argv, &form, &fabric);
+
+	if (!status)
+		status = read_layout(&l, fabric);
+	if (!status && !strcmp(form, "--dot"))
 		layout_dot(&l, stdout);
 	else if (!status)
 		layout_svg(&l, stdout);

@@ -132,6 +132,17 @@ int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv)
 	return 0;
 }
 
+const char *cli_value(const char *name, char **argv, int *at)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*at], name, n) != 0)
+		return NULL;
+	if (argv[*at][n] == '=')
+		return argv[*at] + n + 1;
+	return argv[*at][n] || !argv[*at + 1] ? NULL : argv[++*at];
+}
+
 int cli_seconds(long long *ret_ms, const char *s)
 {
 	char *end;

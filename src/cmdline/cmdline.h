@@ -103,6 +103,12 @@ struct cli_key {
 /* cli_args() - Make the "args" of a request from the words argv[1..]. 0, or the exit status after a message */
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
+/*
+ * cli_value() - The value of the long option @name at argv[*at], as "--name VALUE" or "--name=VALUE"; *at becomes the index of the
+ * word that has it. NULL: the word is not this option, or the value is missing
+ */
+const char *cli_value(const char *name, char **argv, int *at);
+
 /* cli_seconds() - Convert seconds, as in "1.5", to milliseconds. 0 or -EINVAL */
 int cli_seconds(long long *ret_ms, const char *s);
 

@@ -44,29 +44,42 @@ static int help(void)
 	return PROTO_EXIT_OK;
 }
 
-static int parse(struct web_opts *o, int argc, char **argv)
+static int add_host(struct web_opts *o, const char *name)
 {
-	for (int i = 1; i < argc; i += 2) {
-		const char *value = i + 1 < argc ? argv[i + 1] : "";
-
-		if (!strcmp(argv[i], "--listen")) {
-			if (conf_parse_endpoint(&o->listen, value))
-				return cli_error(PROTO_EXIT_USAGE,
-						 "web: --listen '%s': expected ADDR:PORT", value);
-		} else if (!strcmp(argv[i], "--host")) {
-			if (!*value || o->nhosts == HOSTS_MAX)
-				return cli_error(PROTO_EXIT_USAGE,
-						 "web: --host: expected a name, up to %d times",
-						 HOSTS_MAX);
-			o->host[o->nhosts++] = value;
-		} else {
-			return cli_error(PROTO_EXIT_USAGE,
-					 "web: '%s': unexpected, expected [--listen ADDR:PORT] "
-					 "[--host NAME]",
-					 argv[i]);
-		}
-	}
+	if (!*name || o->nhosts == HOSTS_MAX)
+		return cli_error(PROTO_EXIT_USAGE, "web: --host: expected a name, up to %d times",
+				 HOSTS_MAX);
+	o->host[o->nhosts++] = name;
 	return 0;
+}
+
+static int set_listen(struct web_opts *o, const char *at)
+{
+	if (conf_parse_endpoint(&o->listen, at))
+		return cli_error(PROTO_EXIT_USAGE,
+				 "web: --listen '%s': expected ADDR:PORT, as " LISTEN_DEFAULT, at);
+	return 0;
+}
+
+static int parse(struct web_opts *o, char **argv)
+{
+	int status = 0;
+
+	for (int i = 1; argv[i] && !status; i++) {
+		const char *word = argv[i], *listen = cli_value("--listen", argv, &i);
+		const char *host = listen ? NULL : cli_value("--host", argv, &i);
+
+		if (!listen && !host)
+			return cli_error(PROTO_EXIT_USAGE,
+					 "web: '%s': %s, expected [--listen ADDR:PORT] "
+					 "[--host NAME]",
+					 word,
+					 !strcmp(word, "--listen") || !strcmp(word, "--host")
+						 ? "no value"
+						 : "unexpected");
+		status = listen ? set_listen(o, listen) : add_host(o, host);
+	}
+	return status;
 }
 
 /* Returns a listening socket, or -errno. */
@@ -95,8 +108,9 @@ int web_main(int argc, char **argv)
 
 	if (cli_opts.help)
 		return help();
+	(void)argc;
 	conf_parse_endpoint(&o.listen, LISTEN_DEFAULT);
-	status = parse(&o, argc, argv);
+	status = parse(&o, argv);
 	if (!status)
 		status = cli_instance(name);
 	if (status)
@@ -108,8 +122,8 @@ int web_main(int argc, char **argv)
 	if (!ip_endpoint_is_loopback(&o.listen))
 		cli_error(0, "warning: web: whoever can reach %s sees the state of the instance",
 			  at);
-	printf("http://%s/\n", at);
-	fflush(stdout);
-	status = web_run(&(struct web_cfg){ .instance = name, .hosts = o.host, .sock = sock }, err);
+	status = web_run(
+		&(struct web_cfg){ .instance = name, .hosts = o.host, .sock = sock, .at = at },
+		err);
 	return status ? cli_error(status, "web: %s", err) : PROTO_EXIT_OK;
 }

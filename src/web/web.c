@@ -265,8 +265,11 @@ int web_run(const struct web_cfg *cfg, char err[WEB_ERR_MAX])
 	}
 	if (!status)
 		status = start(&w, cfg, err);
-	if (!status)
+	if (!status) {
+		printf("http://%s/\n", cfg->at);
+		fflush(stdout);
 		status = serve(&w, err);
+	}
 	finish(&w, cfg);
 	return status;
 }

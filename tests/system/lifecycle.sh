@@ -86,8 +86,10 @@ forget
 
 lab_up
 kill -STOP "$(daemon)"
-check "uipoib stop fails if the instance does not end in time" refuse 4 'has not ended after 0.2 s' u stop --timeout 0.2
+check "uipoib stop fails if the instance does not end in time" refuse 4 'has not ended after 0.2 s' u stop --timeout=0.2
 check "a time that is none is refused" refuse 2 'stop: expected .--timeout SECONDS' u stop --timeout soon
+check "a time after '=', too" refuse 2 'stop: expected .--timeout SECONDS' u stop --timeout=
+check "and a time before other words" refuse 2 'wait: expected .--timeout SECONDS' u wait --timeout=1 more
 kill -CONT "$(daemon)"
 check "it ends as soon as it can" wait "$lab_pid"
 check "nothing is left behind" all_gone

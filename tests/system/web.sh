@@ -27,13 +27,18 @@ lab_up
 mount --bind "$work/empty" "$(realpath "$lib")"
 check "without the library it says which package has it" refuse 3 "libmicrohttpd12" u web
 umount "$(realpath "$lib")"
+check "and it promises no address before" not grep -q http: "$work/refuse.out"
+check "an instance that does not run has none, too" eval 'refuse 3 "no instance" u -n nobody web && ! grep http: "$work/refuse.out"'
+check "an address without a port" refuse 2 "--listen '8480': expected ADDR:PORT, as 127.0.0.1:8480" u web --listen 8480
+check "an option without its value" refuse 2 "'--host': no value" u web --host
+check "another option" refuse 2 "'--port': unexpected" u web --port 80
 
 python() { /usr/bin/python3 -B tests/system/web_client.py 127.0.0.1 $port "$@"; }
 raw() { equal "$1" "$(python raw "$2")"; }
 get() { curl -sS --max-time 60 "http://127.0.0.1:$port$1" "${@:2}"; }
 web_answers() { get / -o /dev/null 2>/dev/null || ! kill -0 "$web" 2>/dev/null; }
 web_start() {
-	"$UIPOIB" web --host lab.example >"$work/web.out" 2>&1 &
+	"$UIPOIB" web --host=lab.example >"$work/web.out" 2>&1 &
 	web=$!
 	eventually 10 web_answers
 }
@@ -100,7 +105,10 @@ check "fabric show --dot prints the same graph" equal "5 5" "$(grep -c ' \[label
 if command -v neato >/dev/null; then
 	check "Graphviz draws it" neato -n2 -Tsvg -o "$work/dot.svg" "$work/lab.dot"
 fi
+check "the form may follow the fabric" equal "$(cat "$work/lab.dot")" "$(u fabric show lab --dot)"
 check "an unknown form is refused" refuse 2 "expected" u fabric show --png
+check "two forms are refused" refuse 2 "expected" u fabric show --svg --dot
+check "two fabrics are refused" refuse 2 "expected" u fabric show --svg lab lab
 
 # Requests that strangers may send
 python slow >"$work/slow" & slow=$!
