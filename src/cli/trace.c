@@ -198,6 +198,24 @@ static void read_result(const struct trace *t, int from, bool answered, char ret
 		t->probe->summary(ret, answered);
 }
 
+/* What a reader may do if there was no answer */
+static void print_advice(const struct trace *t)
+{
+	const char *advice = json_string_value(json_object_get(t->start, "advice"));
+	const char *host =
+		json_string_value(json_object_get(json_object_get(t->start, "from"), "host"));
+	const char *to =
+		json_string_value(json_object_get(json_object_get(t->start, "to"), "address"));
+
+	if (advice && *advice)
+		cli_print(stdout, "%s\n", advice);
+	else if (!t->packets && host && *host && to)
+		cli_print(stdout,
+			  "No packet was sent. This says where %s sends packets to %s: uipoib exec "
+			  "%s ip route get %s\n",
+			  host, to, host, to);
+}
+
 static void print_summary(const struct trace *t, bool answered, const char *result)
 {
 	printf("\n%u packets, %u forwarding decisions, %u deliveries, %u lost; ", t->packets,
@@ -208,11 +226,8 @@ static void print_summary(const struct trace *t, bool answered, const char *resu
 		printf("%s\n%s", t->packets ? "answered:" : "the port knew the path:", result);
 	else
 		cli_print(stdout, "%s\n", result);
-	if (!answered && !t->packets)
-		cli_print(stdout,
-			  "No packet was sent. This says where %s sends packets to %s: uipoib exec "
-			  "%s ip route get ADDRESS\n",
-			  t->from, t->to, t->from);
+	if (!answered)
+		print_advice(t);
 }
 
 static void print_json(const struct trace *t, bool answered, const char *result)

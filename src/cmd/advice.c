@@ -2,12 +2,16 @@
 #include "cmd/advice.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "ca/ca.h"
 #include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "inst/port.h"
+#include "text/print.h"
 #include "util/text.h"
+#include "wire/mgid.h"
 
 /*
  * A state and a reason say what is wrong with an interface. This file says what helps. doc/troubleshooting.md has the same as a table.
@@ -116,17 +120,34 @@ static void of_pkey(const struct inst_iface *i, struct text *t)
 	of_partitions(i, what, t);
 }
 
+/* What makes the broadcast group of the link in a file of partitions: the word ipoib if it is that of RFC 4391, or a group with its MGID */
+static void of_no_group(const struct inst_iface *i, const struct ipoib_link_info *info,
+			struct text *t)
+{
+	unsigned int scope = mgid_scope(&info->mgid);
+	char what[128], gid[64];
+	ib_gid usual;
+
+	if (mgid_broadcast(&usual, info->pkey, (uint8_t)scope) ||
+	    memcmp(&usual, &info->mgid, sizeof(usual)) != 0)
+		snprintf(what, sizeof(what), "Add the line 'mgid=%s' to partition 0x%04x",
+			 print_gid(gid, sizeof(gid), &info->mgid), info->pkey);
+	else if (scope != info->profile->scope)
+		snprintf(what, sizeof(what), "Add 'ipoib, scope=%u' to partition 0x%04x", scope,
+			 info->pkey);
+	else
+		snprintf(what, sizeof(what), "Add the word 'ipoib' to partition 0x%04x",
+			 info->pkey);
+	of_partitions(i, what, t);
+}
+
 static void of_join(const struct inst_iface *i, const struct ipoib_link_info *info, struct text *t)
 {
-	char what[64];
-
 	if (ib_gid_is_zero(&info->mgid)) {
 		text_add(t, "A server of this profile must answer; see 'sidr-server' in "
 			    "uipoib.conf(5).");
 	} else if (info->no_group) {
-		snprintf(what, sizeof(what), "Add the word 'ipoib' to partition 0x%04x",
-			 info->pkey);
-		of_partitions(i, what, t);
+		of_no_group(i, info, t);
 	} else if (i->port->fab) {
 		text_add(t,
 			 "'uipoib exec %s uipoib check uipoib0/%u pkey 0x%04x' compares the port "
@@ -207,4 +228,83 @@ void advice_all(const struct inst *in, char ret[ADVICE_MAX])
 	ret[0] = '\0';
 	first_of(in, false, ret);
 	first_of(in, true, ret);
+}
+
+/* --- two interfaces */
+
+static bool one_wire(const struct ipoib_profile *a, const struct ipoib_profile *b)
+{
+	return a->encap.read == b->encap.read && a->resolve == b->resolve;
+}
+
+static bool is_limited(const struct inst_iface *i, const struct ipoib_link_info *info)
+{
+	uint16_t pkey;
+
+	return i->port->ifc.ca && info->port.pkey_index >= 0 &&
+	       !ca_pkey_query(i->port->ifc.ca, (uint16_t)info->port.pkey_index, &pkey) &&
+	       !(pkey & IB_PKEY_FULL);
+}
+
+static void add_groups(struct text *t, const ib_gid *a, const ib_gid *b)
+{
+	char one[64], two[64];
+
+	text_add(t,
+		 "Their broadcast groups are %s and %s, so they are on two links. Give both the "
+		 "same 'scope' and 'subnet-number'.",
+		 print_gid(one, sizeof(one), a), print_gid(two, sizeof(two), b));
+}
+
+/* What keeps two interfaces that are up apart */
+static void of_two(const struct inst_iface *a, const struct inst_iface *b, struct text *t)
+{
+	struct ipoib_link_info x, y;
+	bool one_group;
+
+	ipoib_link_info(a->ifc.ipoib, &x);
+	ipoib_link_info(b->ifc.ipoib, &y);
+	one_group = !memcmp(&x.mgid, &y.mgid, sizeof(x.mgid));
+	if ((x.pkey ^ y.pkey) & ~IB_PKEY_FULL)
+		text_add(t,
+			 "%s@%s is in partition 0x%04x and %s@%s in 0x%04x, and nothing passes "
+			 "between partitions. Give both the same 'pkey', or add an interface with "
+			 "the other 'pkey' to one of the hosts.",
+			 a->name, a->host->name, x.pkey, b->name, b->host->name, y.pkey);
+	else if (x.profile != y.profile && !(one_group && one_wire(x.profile, y.profile)))
+		text_add(t,
+			 "%s@%s has the profile %s and %s@%s has %s, whose packets or groups "
+			 "differ. Give both the same 'profile'.",
+			 a->name, a->host->name, x.profile->name, b->name, b->host->name,
+			 y.profile->name);
+	else if (!one_group)
+		add_groups(t, &x.mgid, &y.mgid);
+	else if (is_limited(a, &x) && is_limited(b, &y))
+		of_partitions(a,
+			      "Both are limited members of their partition, which reach full "
+			      "members only. Make one of them a full member",
+			      t);
+}
+
+void advice_pair(const struct inst_iface *from, const struct inst_iface *to, char ret[ADVICE_MAX])
+{
+	struct text t = { .buf = ret, .size = ADVICE_MAX };
+	const struct inst_iface *i;
+	char why[ADVICE_MAX];
+
+	ret[0] = '\0';
+	advice_iface(to, why);
+	if (*why) {
+		text_add(&t, "%s@%s is not up. %s", to->name, to->host->name, why);
+		return;
+	}
+	list_for_each (i, &from->host->ifaces, on_host) {
+		struct text one = { .buf = why, .size = ADVICE_MAX };
+
+		why[0] = '\0';
+		of_two(i, to, &one);
+		if (!*why)
+			return;
+	}
+	of_two(from, to, &t);
 }

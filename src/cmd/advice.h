@@ -15,4 +15,10 @@ void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX]);
 /* advice_all() - The advice for the first interface of the instance that is not up; "" if all are up */
 void advice_all(const struct inst *in, char ret[ADVICE_MAX]);
 
+/*
+ * advice_pair() - Why packets of @from do not reach @to, as far as the two interfaces show it: in whole sentences; "" if they are on one
+ * link, and if another interface of the first host is on one link with @to
+ */
+void advice_pair(const struct inst_iface *from, const struct inst_iface *to, char ret[ADVICE_MAX]);
+
 #endif

@@ -217,6 +217,15 @@ struct question {
 	struct trace_match match;
 };
 
+static void set_other_end(json_t *row, const struct question *q)
+{
+	char advice[ADVICE_MAX];
+
+	cmd_set(row, "to", end_object(q->to, q->address));
+	advice_pair(q->from, q->to, advice);
+	cmd_set_str(row, "advice", advice);
+}
+
 static void start(struct ctl_req *r, const struct question *q)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
@@ -234,7 +243,7 @@ static void start(struct ctl_req *r, const struct question *q)
 	row = json_pack("{s:s}", "event", "start");
 	cmd_set(row, "from", end_object(q->from, address_of(q->from, q->match.family)));
 	if (q->to)
-		cmd_set(row, "to", end_object(q->to, q->address));
+		set_other_end(row, q);
 	else
 		cmd_set(row, "to", json_pack("{s:o}", "address", q->address));
 	ctl_row(r, row);

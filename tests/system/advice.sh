@@ -64,4 +64,36 @@ check "an MTU above the link's" x h1 ip link set uib0 mtu 4000
 check "the log says which one to set" eventually 5 grep -q 'MTU is 4000 now, but the link carries 2044 .*uipoib exec h1 ip link set uib0 mtu 2044' "$work/lab.log"
 no_route() { u trace h2 10.77.0.1 | grep -q 'No packet was sent.*uipoib exec h2 ip route get'; }
 check "a trace to an address without a route says where to look" no_route
+far_down() { refuse 1 '^uib0@h2 is not up\. .*uipoib fabric link set Hca2/1 up' u trace h1 h2; }
+check "a cable is pulled at the far end" u fabric link set Hca2/1 down
+check "a trace to there says what helps" eventually 10 far_down
+lab_down
+
+# Interfaces that are up and do not reach each other: h2 is in another partition, h3 has another profile, h4 and h5 are limited members, and
+# h6 has another scope. h6 and h7 (a profile without 'ipoib' groups) first wait for their broadcast groups.
+topo_ring 7 3 >"$work/lab.topo"
+groups() { # [WORDS OF THE DEFAULT PARTITION [A GROUP]]
+	printf '%s\n' "Default=0x7fff, ipoib${1:-} : ${2:-} ALL=full, 0x100007=limited, 0x100009=limited;" 'blue=0x0001, ipoib : ALL=full;' >"$work/partitions.conf"
+}
+groups
+conf_hosts 7 "partitions = partitions.conf" "sidr-server = yes" |
+	sed -e '/Hca2/a pkey = 0x8001' -e '/Hca3/a profile = encaparp00' -e '/Hca6/a scope = 5' -e '/Hca7/a profile = v4mc01' >"$work/lab.conf"
+lab_start
+check "a link of another scope: what makes its group" eventually 30 advises uib0@h6 "^Add 'ipoib, scope=5' to partition 0xffff in the file"
+check "a link of another profile: what makes its group" eventually 30 advises uib0@h7 "^Add the line 'mgid=ff12::ffff:ffff' to partition 0xffff in the file"
+groups ", scope=2, scope=5" $'\nmgid=ff12::ffff:ffff\n'
+check "both are made" parts
+check "all interfaces come up by it" u wait --timeout 90
+lab_remember
+apart() { # REGEX A B [WORD...]: a trace has no answer, and says what keeps A and B apart
+	refuse 1 "$1" u trace "${@:2}"
+}
+check "two partitions" apart '^uib0@h1 is in partition 0xffff and uib0@h2 in 0x8001, .*Give both the same .pkey.' h1 h2
+check "two profiles" apart '^uib0@h1 has the profile rfc4391 and uib0@h3 has encaparp00, .*Give both the same .profile.' h1 h3
+check "two limited members" apart '^Both are limited members .*Make one of them a full member in the file of .partitions =.*uipoib fabric partitions FILE' h4 h5
+check "two scopes" apart '^Their broadcast groups are ff12:401b:ffff::ffff:ffff and ff15:401b:ffff::ffff:ffff' h1 h6
+check "-j says it, too" eval 'u -j trace h1 h2 | jq -e ".trace[0].advice | startswith(\"uib0@h1 is in partition\")"'
+check "one link: nothing is said against it" equal "" "$(u -j trace h1 h4 | jq -r '.trace[0].advice')"
+nobody_listens() { apart 'refused: nobody listens' h1 h4 tcp 81 && equal refused: "$(tail -1 "$work/refuse.out" | grep -o refused:)"; }
+check "and a refusal of the other end is the last word" eventually 10 nobody_listens
 finish
