@@ -427,13 +427,13 @@ static void test_reload_an_instance_that_takes_no_message_says_why(void **state)
 {
 	struct rig *r = *state;
 
-	start(r, 2000, takes_no_message);
+	start(r, 300, takes_no_message);
 	configure(r, 1);
 	reload_now(&r->reload);
 	assert_string_equal(r->said, "begins\n");
 	serve(r);
 	assert_string_equal(r->said, "begins\nnot reloaded: out of memory\n");
-	assert_int_equal(ifaces(r), 2000);
+	assert_int_equal(ifaces(r), 300);
 	end(r);
 }
 
