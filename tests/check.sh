@@ -164,7 +164,8 @@ step_build-all() {
 	say "build: clang, warnings are errors"
 	one build-clang "${make_clang[@]}"
 }
-make_clang=(make -s -j"$jobs" CC=clang all)
+# clang's warnings do not depend on optimization, and nothing runs these programs.
+make_clang=(make -s -j"$jobs" CC=clang OPT=-O0 all)
 make_fuzz=(make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 fuzz-bins)
 
 # Run each script of tests/lint: without an argument or, for the scripts that accept it, with "all", so that they
@@ -213,7 +214,7 @@ unit_tests() {
 # has SCRIPT WORD: succeeds if the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
 has() { sed -n '1,12s/^[#/]\** check\.sh: *//p' "$1" | grep -qw -- "$2"; }
 
-# scripts check|all long|waits|rest|alone: print the scripts of a command that start in this phase
+# scripts check|all long|waits|rest|alone|builds: print the scripts of a command that start in this phase
 scripts() {
 	local t set when
 	for t in tests/system/*.sh tests/interop/*.sh; do
@@ -223,6 +224,7 @@ scripts() {
 		has "$t" long && when=long
 		has "$t" waits && when=waits
 		has "$t" alone && when=alone
+		has "$t" builds && when=builds
 		[ "$set $when" = "$1 $2" ] && echo "$t"
 	done
 }
@@ -232,14 +234,14 @@ run_scripts() {
 	local t
 	one build-system make -s -j"$jobs" all system-tools || return
 	pool_size=$system_jobs
-	for t in $(scripts "$1" waits) $(scripts "$1" long) $(scripts "$1" rest); do
+	for t in $(scripts "$1" waits) $(scripts "$1" builds) $(scripts "$1" long) $(scripts "$1" rest); do
 		pool_script "$t"
 	done
 	pool_end
 	run_alone "$1"
 }
-pool_script() { # SCRIPT
-	TEST_TIMEOUT=$script_timeout pool tap_log "${1#tests/}" bash "$1"
+pool_script() { # SCRIPT [COMMAND...]: run the script, by COMMAND if there is one, which may make it slow
+	TEST_TIMEOUT=$((script_timeout * ($# > 1 ? 3 : 1))) pool tap_log "${1#tests/}" "${@:2}" bash "$1"
 }
 run_alone() {
 	local t
@@ -278,7 +280,7 @@ step_quick() {
 step_slow() {
 	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
 	build_linux || return
-	queue=([idle]="roots kernels tidy clang fuzz headers" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+	queue=([idle]="roots kernels headers $(scripts all builds) tidy clang fuzz" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
 		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
 	run_lanes
 	run_alone all
@@ -289,8 +291,9 @@ run_guests() {
 }
 
 # run_lanes: run the programs in the queues of these lanes, each lane in the order of its queue:
-#	idle	compilers and lints, one after another. They run under SCHED_IDLE, so they get only CPU time that no other program needs.
-#		Before them a root file system is made, in which a script finds its programs.
+#	idle	compilers, lints, and scripts that do little but compile, one after another. They run under SCHED_IDLE, so they get only CPU
+#		time that no other program needs. Before them a root file system is made, in which a script finds its programs. Last come
+#		those that use all processors, because they may be the only programs that are left.
 #	unit	unit and simulation tests, after the lane idle has built them, under SCHED_IDLE, too
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
@@ -344,8 +347,9 @@ unit_built() { # empty the queue of the unit tests if they could not be built
 	queued unit
 }
 lane_start() { # LANE: start the first program of its queue
-	local from next rest
+	local from next rest idle=()
 	lane_queue "$1"
+	[ "$1" != idle ] || idle=(chrt -i 0)
 	read -r -d '' next rest <<<"${queue[$from]}"
 	queue[$from]=$rest
 	case $next in
@@ -359,7 +363,7 @@ lane_start() { # LANE: start the first program of its queue
 	unit/* | sim/*) pool unit_log "$next" chrt -i 0 "build/san/$next" ;;
 	fuzz) pool one_log build-fuzz chrt -i 0 "${make_fuzz[@]}" ;;
 	tidy | headers) pool one_log "lint-$next-all" chrt -i 0 bash "tests/lint/$next.sh" all ;;
-	*) pool_script "$next" ;;
+	*) pool_script "$next" "${idle[@]}" ;;
 	esac
 	lane_of[$!]=$1
 }

@@ -4,15 +4,15 @@
 # headers.sh [all]: check that each header compiles alone, with gcc; with "all", also with clang
 set -u
 cd "$(dirname "$0")/../.."
-fail=0
 compilers=gcc
 [ "${1:-}" != all ] || compilers='gcc clang'
-for h in src/*/*.h include/uipoib/*.h; do
-	[ -f "$h" ] || continue
-	for cc in $compilers; do
-		printf '#include "%s"\n' "${h#*/}" |
-			$cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
-				-Isrc -Iinclude -fsyntax-only -x c - || { echo "$h does not compile alone ($cc)"; fail=1; }
-	done
-done
-exit $fail
+
+alone() { # COMPILER HEADER
+	printf '#include "%s"\n' "${2#*/}" |
+		"$1" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
+			-Isrc -Iinclude -fsyntax-only -x c - || { echo "$2 does not compile alone ($1)"; return 1; }
+}
+export -f alone
+for cc in $compilers; do
+	printf "$cc\\0%s\\0" src/*/*.h include/uipoib/*.h
+done | xargs -0 -P "$(nproc)" -n 2 bash -c 'alone "$@"' -

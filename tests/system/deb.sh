@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: all long
+# check.sh: all builds
 #
 # `make deb` makes the packages from the archive of `make dist` of the last commit. lintian finds nothing in them, and the links between
 # the installed pages lead to files. tests/night/packages.sh installs, upgrades and removes the packages.
@@ -11,6 +11,9 @@ debs=$work/out/deb
 packages() { (cd "$debs" && for p in *.deb; do echo "${p%%_*}"; done); }
 
 check "a clone of the last commit" git -c safe.directory='*' clone -q . "$work/tree"
+# Nothing here runs the programs, so they are compiled with less optimization (-D_FORTIFY_SOURCE needs some) and with little debugging
+# information, in three quarters of the time.
+export DEB_CFLAGS_APPEND='-O1 -g1'
 check "make deb" make -s -C "$work/tree" O="$work/out" deb
 check "they are built by debian/rules, whatever O= the caller gives" test ! -e "$work/out/obj"
 check "and the log of the build has all commands" grep -q '^gcc .*-ffile-prefix-map=' "$debs/build.log"
