@@ -66,6 +66,8 @@ cat >"$work/lab/inside" <<-END
 	systemctl daemon-reload
 	check "with the drop-in of examples/service it has" systemctl start uipoib@hca
 	check "the interface reaches h1" soon ping -n -c 2 -i 0.2 -W 10 -I uib0 10.4.0.1
+	of_port() { fields UIPOIB_PORT=uib0/1 | grep -q "^hca||6|uipoib|uipoib@hca.service|sa: port "; }
+	check "the journal has the lines about the port by its name" soon of_port
 	check "a device that is removed can come back" eval '! log | grep -q "cannot open it again"'
 	check "and the service stops" systemctl stop uipoib@hca
 
@@ -85,6 +87,6 @@ vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
 check "the status of the command is the VM's" equal 9 $?
 cat "$work/out"
 grep -q '^not ok' "$work/out" && failed=1
-check "every check inside was made" equal 24 "$(grep -cE '^(not )?ok - ' "$work/out")"
+check "every check inside was made" equal 25 "$(grep -cE '^(not )?ok - ' "$work/out")"
 check "nothing was said besides" equal "" "$(cat "$work/err")"
 finish
