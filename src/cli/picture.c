@@ -45,7 +45,8 @@ static int parse(int argc, char **argv, const char **ret_form, const char **ret_
 		bad |= *word != NULL;
 		*word = argv[i];
 	}
-	if (bad || (strcmp(*ret_form, "--dot") != 0 && strcmp(*ret_form, "--svg") != 0))
+	if (bad || !*ret_form ||
+	    (strcmp(*ret_form, "--dot") != 0 && strcmp(*ret_form, "--svg") != 0))
 		return cli_error(PROTO_EXIT_USAGE,
 				 "fabric show: expected [--dot | --svg] [FABRIC]");
 	return 0;
