@@ -117,12 +117,12 @@ struct crc_kernel {
 	void (*add)(uint8_t *sum, const uint8_t *p, size_t len);
 };
 
-/* Vectors that may be anywhere in memory and alias everything */
-typedef uint8_t crc_v16 __attribute__((vector_size(16), aligned(1), may_alias));
-typedef uint8_t crc_v32 __attribute__((vector_size(32), aligned(1), may_alias));
-typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1), may_alias));
+/* Vectors that may be anywhere in memory */
+typedef uint8_t crc_v16 __attribute__((vector_size(16), aligned(1)));
+typedef uint8_t crc_v32 __attribute__((vector_size(32), aligned(1)));
+typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1)));
 
-/* Define crc_kernel.add of a kernel whose CPU has registers of type @vector. The last octets are fewer than a register. */
+/* Define crc_kernel.add of a kernel whose CPU has registers of type @vector. crc_add_short() adds the last octets, which are fewer than a register. */
 #define CRC_ADD(kernel, vector)                                              \
 	static void kernel##_add(uint8_t *sum, const uint8_t *p, size_t len) \
 	{                                                                    \
@@ -131,10 +131,10 @@ typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1), may_alias));
 			sum += sizeof(vector);                               \
 			p += sizeof(vector);                                 \
 		}                                                            \
-		crc_add_rest(sum, p, len);                                   \
+		crc_add_short(sum, p, len);                                  \
 	}
 
-static inline void crc_add_rest(uint8_t *sum, const uint8_t *p, size_t len)
+static inline void crc_add_short(uint8_t *sum, const uint8_t *p, size_t len)
 {
 	for (; len >= 16; len -= 16, sum += 16, p += 16)
 		*(crc_v16 *)sum ^= *(const crc_v16 *)p;

@@ -5,8 +5,6 @@
 #include "crc/kern.h"
 #include "wire/ib_hdr.h"
 
-#define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
-
 static void le16_put(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)v;
@@ -50,12 +48,12 @@ static unsigned int ud_hdr_len(const uint8_t *lrh)
 
 struct crc_right crc_right(const uint8_t *pkt, size_t len)
 {
-	const uint8_t *icrc = pkt + len - TAIL_CRCS, *vcrc = icrc + IB_ICRC_LEN;
+	const uint8_t *icrc = pkt + len - IB_CRCS_LEN, *vcrc = icrc + IB_ICRC_LEN;
 	unsigned int hdr_len = ud_hdr_len(pkt);
 	struct crc_msg m = {
 		.grh = hdr_len == CRC_GLOBAL_HDR,
 		.nparts = 1,
-		.part[0] = { pkt, len - TAIL_CRCS },
+		.part[0] = { pkt, len - IB_CRCS_LEN },
 	};
 	struct crc_regs r;
 	uint16_t want;
@@ -67,7 +65,7 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len)
 	 * DETH.
 	 */
 	if (!crc_best->msg || m.part[0].len < hdr_len)
-		return (struct crc_right){ crc_icrc_follows(pkt, len - TAIL_CRCS),
+		return (struct crc_right){ crc_icrc_follows(pkt, len - IB_CRCS_LEN),
 					   crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
 	r = crc_best->msg(&m);
 	want = (uint16_t)~crc16_short(r.vcrc, icrc, IB_ICRC_LEN);
@@ -116,8 +114,8 @@ static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 		}
 		reg = crc32_update(reg, s->data + n, s->len - n);
 	}
-	if (p->tail_len > TAIL_CRCS)
-		reg = crc32_update(reg, p->tail, p->tail_len - TAIL_CRCS);
+	if (p->tail_len > IB_CRCS_LEN)
+		reg = crc32_update(reg, p->tail, p->tail_len - IB_CRCS_LEN);
 	return ~reg;
 }
 
@@ -129,7 +127,7 @@ static uint32_t icrc_by_parts(const struct pkt *p)
 
 static enum crc_verdict check_by_parts(const struct pkt *p)
 {
-	const uint8_t *hdr = p->hdr + p->head, *crcs = p->tail + p->tail_len - TAIL_CRCS;
+	const uint8_t *hdr = p->hdr + p->head, *crcs = p->tail + p->tail_len - IB_CRCS_LEN;
 	uint32_t done = pkt_hdr_len(p);
 	uint8_t copy[IB_UD_HDR_MAX];
 	size_t have = done;
@@ -162,7 +160,7 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 	struct crc_msg m = { .part[0] = { p->hdr + p->head, pkt_hdr_len(p) }, .nparts = 1 };
 	unsigned int i = 0, hdr_len;
 
-	if (!crc_best->msg || p->tail_len < TAIL_CRCS)
+	if (!crc_best->msg || p->tail_len < IB_CRCS_LEN)
 		return false;
 	/* A packet that came in a UDP datagram has its headers in the first slice. */
 	if (!m.part[0].len && p->nslices)
@@ -173,8 +171,8 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 	m.grh = hdr_len == CRC_GLOBAL_HDR;
 	for (; i < p->nslices; i++)
 		m.part[m.nparts++] = (struct crc_part){ p->slice[i].data, p->slice[i].len };
-	if (p->tail_len > TAIL_CRCS)
-		m.part[m.nparts++] = (struct crc_part){ p->tail, p->tail_len - TAIL_CRCS };
+	if (p->tail_len > IB_CRCS_LEN)
+		m.part[m.nparts++] = (struct crc_part){ p->tail, p->tail_len - IB_CRCS_LEN };
 	*ret = crc_best->msg(&m);
 	return true;
 }
@@ -182,7 +180,7 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 /* Continue the VCRC register over the ICRC, which is in the tail, and return the VCRC. */
 static inline uint16_t vcrc_of(const struct pkt *p, const struct crc_regs *r)
 {
-	return (uint16_t)~crc16_short(r->vcrc, p->tail + p->tail_len - TAIL_CRCS, IB_ICRC_LEN);
+	return (uint16_t)~crc16_short(r->vcrc, p->tail + p->tail_len - IB_CRCS_LEN, IB_ICRC_LEN);
 }
 
 static uint16_t pkt_vcrc(const struct pkt *p)
@@ -204,14 +202,14 @@ void crc_pkt_pad(struct pkt *p)
 	const uint8_t *lrh = pkt_hdr(p);
 
 	memset(p->tail, 0, sizeof(p->tail));
-	p->tail_len = (uint8_t)(ib_bth_pad(lrh + ib_bth_off(lrh)) + TAIL_CRCS);
+	p->tail_len = (uint8_t)(ib_bth_pad(lrh + ib_bth_off(lrh)) + IB_CRCS_LEN);
 	p->flags &= ~(uint32_t)(PKT_CRC | PKT_ICRC | PKT_VCRC_OK | PKT_ICRC_OK);
 }
 
 void crc_pkt_seal_icrc(struct pkt *p)
 {
 	crc_pkt_pad(p);
-	le32_put(p->tail + p->tail_len - TAIL_CRCS, pkt_icrc(p));
+	le32_put(p->tail + p->tail_len - IB_CRCS_LEN, pkt_icrc(p));
 	p->flags |= PKT_ICRC;
 }
 
@@ -221,7 +219,7 @@ void crc_pkt_seal(struct pkt *p)
 	struct crc_regs r;
 
 	crc_pkt_pad(p);
-	icrc = p->tail + p->tail_len - TAIL_CRCS;
+	icrc = p->tail + p->tail_len - IB_CRCS_LEN;
 	vcrc = icrc + IB_ICRC_LEN;
 	if (regs_of(p, &r)) {
 		le32_put(icrc, ~r.icrc);
@@ -246,13 +244,13 @@ enum crc_verdict crc_pkt_check(const struct pkt *p)
 
 	if (!(p->flags & PKT_CRC))
 		return CRC_OK;
-	if (p->tail_len < TAIL_CRCS || p->tail_len > PKT_TAIL_MAX)
+	if (p->tail_len < IB_CRCS_LEN || p->tail_len > PKT_TAIL_MAX)
 		return CRC_BAD_LEN;
 	if ((p->flags & both) == both)
 		return CRC_OK;
 	if (!regs_of(p, &r))
 		return check_by_parts(p);
-	crcs = p->tail + p->tail_len - TAIL_CRCS;
+	crcs = p->tail + p->tail_len - IB_CRCS_LEN;
 	if (!(p->flags & PKT_VCRC_OK) && le16_at(crcs + IB_ICRC_LEN) != vcrc_of(p, &r))
 		return CRC_BAD_VCRC;
 	return le32_at(crcs) == ~r.icrc ? CRC_OK : CRC_BAD_ICRC;
@@ -262,9 +260,9 @@ enum crc_verdict crc_pkt_check_icrc(const struct pkt *p)
 {
 	if (!(p->flags & PKT_ICRC))
 		return CRC_OK;
-	if (p->tail_len < TAIL_CRCS || p->tail_len > PKT_TAIL_MAX)
+	if (p->tail_len < IB_CRCS_LEN || p->tail_len > PKT_TAIL_MAX)
 		return CRC_BAD_LEN;
-	return le32_at(p->tail + p->tail_len - TAIL_CRCS) == pkt_icrc(p) ? CRC_OK : CRC_BAD_ICRC;
+	return le32_at(p->tail + p->tail_len - IB_CRCS_LEN) == pkt_icrc(p) ? CRC_OK : CRC_BAD_ICRC;
 }
 
 enum crc_verdict crc_pkt_check_vcrc(const struct pkt *p)
@@ -291,7 +289,7 @@ void crc_pkt_set_vl(struct pkt *p, uint8_t vl)
 	if (!diff)
 		return;
 	lrh[0] ^= (uint8_t)(diff << 4);
-	if (!(p->flags & PKT_CRC) || p->tail_len < TAIL_CRCS)
+	if (!(p->flags & PKT_CRC) || p->tail_len < IB_CRCS_LEN)
 		return;
 
 	vcrc = p->tail + p->tail_len - IB_VCRC_LEN;

@@ -14,11 +14,11 @@
  *	packet 2	                  |headers|        payload        |pad ICRC|
  *	sum		|--------------------------------------------------|
  *
- * Each packet stands CRC_SUM_STEP octets behind the one before, which multiplies it by another power of x, so that equal damage in two
- * packets, or in all, does not cancel: x^(8 * CRC_SUM_STEP * d) + 1 and the generators of both CRCs have no common factor for any d up
- * to CRC_SUM_MAX.
- * Damage in one packet is found exactly if the CRC of this packet finds it. Different damage in several packets cancels by chance
- * only, as damage in one packet passes its own CRC by chance: once in 2^16 for the VCRC, and once in 2^32 for the ICRC.
+ * Each packet stands CRC_SUM_STEP octets behind the one before, which multiplies it by another power of x. Both generators are primitive,
+ * and no two of these powers are equal modulo one of them, so that equal damage in two packets, or in all, is found.
+ * Damage in one packet is found if and only if the CRC of this packet finds it. Other damage in several packets passes if it cancels:
+ * random damage once in 2^16 for the VCRC and once in 2^32 for the ICRC, as random damage in one packet passes its own CRC, and always
+ * if the same bits are damaged d packets further on and d * CRC_SUM_STEP octets nearer to the start.
  */
 
 #include <stdbool.h>
@@ -30,7 +30,10 @@
 #define CRC_SUM_STEP 64
 #define CRC_SUM_PAYLOAD 4096
 
+enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
+
 struct crc_sum {
+	unsigned int which; /* CRCs that are verified (enum crc_sum_which) */
 	unsigned int n; /* packets so far */
 	uint32_t start; /* place of the LRH of the first packet in the sum */
 	uint32_t len; /* octets of each packet from LRH to ICRC */
@@ -38,28 +41,30 @@ struct crc_sum {
 	/* for each packet: the VCRC, and the bits that the ICRC takes as ones although they are zeros (crc_global_ones) */
 	struct crc_sum_pkt {
 		uint8_t vcrc[2];
-		uint8_t ones[2][16] __attribute__((aligned(16)));
+		uint8_t ones[2][16];
 	} pkt[CRC_SUM_MAX];
 	/* The payload of the first packet begins at PKT_HDR_MAX. */
 	uint8_t octets[PKT_HDR_MAX + CRC_SUM_PAYLOAD + PKT_TAIL_MAX +
 		       (CRC_SUM_MAX - 1) * CRC_SUM_STEP] __attribute__((aligned(64)));
 };
 
-enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
-
 /**
  * crc_sum_begin() - Begin a sum of packets with the shape of @p
+ * @which:	the CRCs to verify (enum crc_sum_which)
  * @p:		a packet with headers from LRH to DETH in hdr[] and with a tail of pad octets, ICRC and VCRC
  * @npkts:	the number of packets that will be added, 1 to CRC_SUM_MAX
  *
  * Return: false if packets of this shape have to be verified one by one
  */
-bool crc_sum_begin(struct crc_sum *s, const struct pkt *p, unsigned int npkts);
+bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, unsigned int npkts);
 
-/* crc_sum_add() - Add a packet, which has as many octets of headers, of payload and of the tail as the packet with which the sum began */
+/*
+ * crc_sum_add() - Add a packet, which has the LNH and as many octets of headers, of payload and of the tail as the packet with which the
+ * sum began
+ */
 void crc_sum_add(struct crc_sum *s, const struct pkt *p);
 
-/* crc_sum_right() - Tell whether these CRCs of all packets are right (enum crc_sum_which); the sum is used up */
-bool crc_sum_right(struct crc_sum *s, unsigned int which);
+/* crc_sum_right() - Tell whether the CRCs of all packets are right; the sum is used up */
+bool crc_sum_right(struct crc_sum *s);
 
 #endif

@@ -7,8 +7,6 @@
 /* A sum of fewer packets would take as long as the check of each. */
 #define SUM_MIN 3
 
-#define TAIL_CRCS (IB_ICRC_LEN + IB_VCRC_LEN)
-
 /*
  * DOC: Seals
  *
@@ -24,7 +22,7 @@
  */
 struct train_seal {
 	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */
-	uint8_t crcs[TAIL_CRCS]; /* CRCs, as in the tail */
+	uint8_t crcs[IB_CRCS_LEN]; /* CRCs, as in the tail */
 };
 
 #define SEALS_MAX (PKT_SMALL_SIZE / sizeof(struct train_seal))
@@ -36,7 +34,7 @@ static struct train_seal *seal_of(const struct pkt *t, unsigned int k)
 
 static uint8_t *crcs_of(struct pkt *p)
 {
-	return p->tail + p->tail_len - TAIL_CRCS;
+	return p->tail + p->tail_len - IB_CRCS_LEN;
 }
 
 void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k)
@@ -107,8 +105,8 @@ static void add_packets(struct crc_sum *s, struct train_walk *w, unsigned int n)
 }
 
 /*
- * Verify the packets of a train by sums (crc/sum.h), which verify the CRCs @which. The last packet may be shorter than the others, so it
- * is in no sum. A sum that is not right does not tell which packet is damaged.
+ * Verify the CRCs @which of the packets of a train by sums (crc/sum.h). The last packet may be shorter than the others, so it is in no
+ * sum. If a sum is not right, which does not tell the packet that is damaged, the packets are verified one by one.
  */
 static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int which)
 {
@@ -120,12 +118,12 @@ static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int wh
 	while (v == CRC_OK && walk_sealed(&w)) {
 		unsigned int left = t->count - w.k, n = left < CRC_SUM_MAX ? left : CRC_SUM_MAX;
 
-		if (n < SUM_MIN || !crc_sum_begin(&s, &w.pkt, n)) {
+		if (n < SUM_MIN || !crc_sum_begin(&s, which, &w.pkt, n)) {
 			v = fn(&w.pkt);
 			continue;
 		}
 		add_packets(&s, &w, n);
-		if (!crc_sum_right(&s, which))
+		if (!crc_sum_right(&s))
 			return check_each(t, fn);
 	}
 	return v;
@@ -133,24 +131,17 @@ static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int wh
 
 enum crc_verdict train_check(const struct pkt *t)
 {
-	unsigned int which = 0;
-
 	if (!train_is_sealed(t))
 		return CRC_OK;
-	if (!(t->flags & PKT_CRC))
-		return check(t, crc_pkt_check_icrc, CRC_SUM_ICRC);
-	if (!(t->flags & PKT_VCRC_OK))
-		which |= CRC_SUM_VCRC;
-	if (!(t->flags & PKT_ICRC_OK))
-		which |= CRC_SUM_ICRC;
-	return which ? check(t, crc_pkt_check, which) : CRC_OK;
+	return t->flags & PKT_CRC ? check(t, crc_pkt_check, CRC_SUM_ICRC | CRC_SUM_VCRC)
+				  : check(t, crc_pkt_check_icrc, CRC_SUM_ICRC);
 }
 
 enum crc_verdict train_check_vcrc(const struct pkt *t)
 {
-	if (!train_is_sealed(t) || !(t->flags & PKT_CRC) || t->flags & PKT_VCRC_OK)
-		return CRC_OK;
-	return check(t, crc_pkt_check_vcrc, CRC_SUM_VCRC);
+	return train_is_sealed(t) && (t->flags & PKT_CRC)
+		       ? check(t, crc_pkt_check_vcrc, CRC_SUM_VCRC)
+		       : CRC_OK;
 }
 
 static void seals_set_vl(const struct pkt *t, uint8_t vl)

@@ -106,7 +106,7 @@ void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
  *
  * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
  * train_seal() - Make the CRCs, and set PKT_CRC (@vcrc) or PKT_ICRC. The train has memory for seals, and headers from LRH to DETH
- * train_check() - Verify each packet as crc_pkt_check() or, with PKT_ICRC, crc_pkt_check_icrc() would
+ * train_check() - Verify each packet as crc_pkt_check() or, with PKT_ICRC, crc_pkt_check_icrc() would, but many at once (crc/sum.h)
  * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. Of both functions, a verdict other than CRC_OK is that
  *	about one of the packets; other packets may be good
  * train_set_vl() - Do as crc_pkt_set_vl() does, for a train or a packet

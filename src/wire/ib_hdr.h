@@ -14,6 +14,7 @@
 #define IB_DETH_LEN 8
 #define IB_ICRC_LEN 4
 #define IB_VCRC_LEN 2
+#define IB_CRCS_LEN (IB_ICRC_LEN + IB_VCRC_LEN)
 #define IB_LNH_RAW 0
 #define IB_LNH_IPV6 1
 #define IB_LNH_LOCAL 2 /* BTH follows */
@@ -22,7 +23,7 @@
 #define IB_OP_UD_SEND_ONLY_IMM 0x65
 #define IB_GRH_NXTHDR 0x1b
 #define IB_UD_HDR_MAX (IB_LRH_LEN + IB_GRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
-#define IB_PKT_MAX (IB_UD_HDR_MAX + 4096 + IB_ICRC_LEN + IB_VCRC_LEN)
+#define IB_PKT_MAX (IB_UD_HDR_MAX + 4096 + IB_CRCS_LEN)
 
 /* Offsets of fields that the data path reads or writes in place, counted from the beginning of their header */
 #define IB_LRH_OFF_DLID 2

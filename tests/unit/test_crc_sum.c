@@ -78,10 +78,10 @@ static bool right(const struct group *g, unsigned int which)
 	struct crc_sum s;
 
 	memset(&s, 0xa5, sizeof(s));
-	assert_true(crc_sum_begin(&s, g->p[0], g->n));
+	assert_true(crc_sum_begin(&s, which, g->p[0], g->n));
 	for (unsigned int i = 0; i < g->n; i++)
 		crc_sum_add(&s, g->p[i]);
-	return crc_sum_right(&s, which);
+	return crc_sum_right(&s);
 }
 
 static bool each_right(const struct group *g, bool icrc, bool vcrc)
@@ -130,10 +130,12 @@ static uint32_t octets(const struct pkt *p)
 	return p->len + p->tail_len;
 }
 
-/* A place outside the LRH, because the sum has to be that of packets of one length and one kind */
+/* Any place but octet 1, which has the LNH, because the packets of a sum have the same kinds of headers */
 static uint32_t place(struct group *g)
 {
-	return IB_LRH_LEN + prng_below(&g->r, octets(g->p[0]) - IB_LRH_LEN);
+	uint32_t at = prng_below(&g->r, octets(g->p[0]) - 1);
+
+	return at ? at + 1 : 0;
 }
 
 static uint8_t some_bits(struct group *g)
@@ -191,8 +193,10 @@ static void variant_field(struct group *g)
 {
 	struct pkt *p = g->p[prng_below(&g->r, g->n)];
 	uint32_t bth = ib_bth_off(pkt_hdr(p));
+	/* VL, a reserved bit of the BTH; with a GRH also TClass, FlowLabel, HopLmt */
+	uint32_t at[] = { 0, bth + 4, IB_LRH_LEN + 1, IB_LRH_LEN + 3, IB_LRH_LEN + 7 };
 
-	damage(p, prng_below(&g->r, 2) ? 0 : bth + 4, 0x10); /* VL, or a reserved bit of the BTH */
+	damage(p, at[prng_below(&g->r, ib_lrh_has_grh(pkt_hdr(p)) ? 5 : 2)], 0x10);
 	assert_true(right(g, CRC_SUM_ICRC));
 	assert_false(right(g, CRC_SUM_VCRC));
 }
@@ -239,7 +243,7 @@ static void test_equal_damage_in_two_packets_is_found(void **state)
 	with_each_kernel(equal_damage, 300);
 }
 
-/* --- the same for all damage: x^(8 * CRC_SUM_STEP * d) + 1 and the generators have no common factor */
+/* --- the same for all equal damage in two packets: x^(8 * CRC_SUM_STEP * d) + 1 and the generators have no common factor */
 
 static unsigned int degree(uint64_t a)
 {
@@ -275,13 +279,29 @@ static void no_common_factor(uint64_t generator)
 	}
 }
 
-static void test_no_equal_damage_cancels(void **state)
+static void test_no_equal_damage_in_two_packets_cancels(void **state)
 {
 	no_common_factor(0x1100b);
 	no_common_factor(0x104c11db7);
 }
 
-/* --- shapes that a sum refuses */
+/* --- shapes */
+
+static void test_as_many_packets_of_the_largest_size_as_fit(void **state)
+{
+	struct group g = { .pool = pkt_pool_create(CRC_SUM_MAX, CRC_SUM_MAX), .n = CRC_SUM_MAX };
+	const struct shape largest = { .grh = true, .payload = CRC_SUM_PAYLOAD, .in_first = 1 };
+
+	assert_non_null(g.pool);
+	prng_seed(&g.r, 2);
+	for (unsigned int i = 0; i < g.n; i++)
+		g.p[i] = make(&g, &largest);
+	assert_true(right(&g, CRC_SUM_ICRC | CRC_SUM_VCRC));
+	damage(g.p[g.n - 1], octets(g.p[0]) - 1, 1);
+	assert_false(right(&g, CRC_SUM_VCRC));
+	group_free(&g);
+	pkt_pool_destroy(g.pool);
+}
 
 static void test_shapes_that_are_verified_one_by_one(void **state)
 {
@@ -289,21 +309,24 @@ static void test_shapes_that_are_verified_one_by_one(void **state)
 	struct pkt *p;
 	struct crc_sum s;
 
+	assert_non_null(g.pool);
 	prng_seed(&g.r, 1);
 	p = make(&g, &(struct shape){ .payload = CRC_SUM_PAYLOAD, .in_first = CRC_SUM_PAYLOAD });
-	assert_true(crc_sum_begin(&s, p, 1));
+	assert_true(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->len++;
-	assert_false(crc_sum_begin(&s, p, 1));
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->len--;
 	p->tail_len = IB_ICRC_LEN + IB_VCRC_LEN - 1;
-	assert_false(crc_sum_begin(&s, p, 1));
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->tail_len = PKT_TAIL_MAX + 1;
-	assert_false(crc_sum_begin(&s, p, 1));
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->tail_len = IB_ICRC_LEN + IB_VCRC_LEN;
-	pkt_hdr(p)[1] |= 1; /* LNH says that there is a GRH, for which the header is too short */
-	assert_false(crc_sum_begin(&s, p, 1));
+	pkt_hdr(p)[1] &= (uint8_t)~IB_LNH_LOCAL; /* a raw packet */
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
+	pkt_hdr(p)[1] |= IB_LNH_GLOBAL; /* with a GRH, for which the header is too short */
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->head = PKT_HDR_MAX - IB_LRH_LEN + 1;
-	assert_false(crc_sum_begin(&s, p, 1));
+	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->head = PKT_HDR_MAX - ib_ud_hdr_len(false);
 	pkt_free(p);
 	pkt_pool_destroy(g.pool);
@@ -317,7 +340,8 @@ int main(void)
 		cmocka_unit_test(test_the_icrcs_leave_out_the_variant_fields),
 		cmocka_unit_test(test_a_wrong_icrc_under_a_right_vcrc),
 		cmocka_unit_test(test_equal_damage_in_two_packets_is_found),
-		cmocka_unit_test(test_no_equal_damage_cancels),
+		cmocka_unit_test(test_no_equal_damage_in_two_packets_cancels),
+		cmocka_unit_test(test_as_many_packets_of_the_largest_size_as_fit),
 		cmocka_unit_test(test_shapes_that_are_verified_one_by_one),
 	};
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "crc/kern.h"
+#include "crc/sum.h"
 #include "util/list.h"
 #include "util/prng.h"
 
@@ -487,17 +489,17 @@ static void test_packets_of_random_trains(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Make a sealed train of 5 packets of a random flow, with VL 2. */
-static struct pkt *sealed(struct pkt_pool *pool, struct prng *r, bool vcrc)
+/* Make a sealed train of @n packets of a random flow, with VL 2. */
+static struct pkt *sealed(struct pkt_pool *pool, struct prng *r, bool vcrc, unsigned int n)
 {
 	struct flow f = random_flow(r);
 	struct pkt *t;
 
 	f.mss = 100 + prng_below(r, 400);
-	f.payload = 5 * f.mss - prng_below(r, f.mss);
+	f.payload = n * f.mss - prng_below(r, f.mss);
 	t = make_super(pool, r, &f);
 	assert_int_equal(train_make(t, f.encap, f.mtu), 0);
-	assert_int_equal(pkt_count(t), 5);
+	assert_int_equal(pkt_count(t), n);
 	push_link(&f, t);
 	assert_int_equal(train_take_seals(t), 0);
 	train_seal(t, vcrc);
@@ -524,6 +526,24 @@ static void damage(struct pkt *t, uint32_t at)
 	fail_msg("the train has no such octet");
 }
 
+/* Numbers of packets with which a train is verified by no sum, by one, by two, and by a sum and single packets */
+static unsigned int some_packets(struct prng *r)
+{
+	static const uint8_t n[] = { 2,
+				     3,
+				     4,
+				     5,
+				     5,
+				     5,
+				     CRC_SUM_MAX + 1,
+				     CRC_SUM_MAX + 2,
+				     CRC_SUM_MAX + 4,
+				     CRC_SUM_MAX + 5,
+				     2 * CRC_SUM_MAX + 6 };
+
+	return n[prng_below(r, ARRAY_SIZE(n))];
+}
+
 /*
  * Damage to the payload must damage one packet of the train, and damage to the headers must damage
  * all its packets.
@@ -531,7 +551,8 @@ static void damage(struct pkt *t, uint32_t at)
 static void damage_one(struct pkt_pool *pool, struct prng *r)
 {
 	bool vcrc = prng_below(r, 2), header = !prng_below(r, 3);
-	struct pkt *t = sealed(pool, r, vcrc), *p;
+	unsigned int n = some_packets(r);
+	struct pkt *t = sealed(pool, r, vcrc, n), *p;
 	uint32_t hlen = pkt_hdr_len(t), at = header ? 2u : hlen + prng_below(r, t->len - hlen);
 	unsigned int at_packet = (at - hlen) / t->seg;
 
@@ -544,10 +565,10 @@ static void damage_one(struct pkt_pool *pool, struct prng *r)
 	damage(t, at);
 	assert_int_not_equal(train_check(t), CRC_OK);
 	assert_int_equal(train_check_vcrc(t), vcrc ? CRC_BAD_VCRC : CRC_OK);
-	for (unsigned int k = 0; k < 5; k++) {
+	for (unsigned int k = 0; k < n; k++) {
 		bool bad = header || k == at_packet;
 
-		p = k < 4 ? train_split_link(t, 1) : t;
+		p = k + 1 < n ? train_split_link(t, 1) : t;
 		assert_non_null(p);
 		assert_int_equal((vcrc ? crc_pkt_check(p) : crc_pkt_check_icrc(p)) != CRC_OK, bad);
 		pkt_free(p);
@@ -565,6 +586,102 @@ static void test_damage_to_a_sealed_train(void **state)
 	assert_int_equal(pkt_pool_pkts_used(pool), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 0);
 	check_small(pool, 16);
+	pkt_pool_destroy(pool);
+}
+
+/* The CRCs of packet @k in the seals of a train, behind its checksum */
+static uint8_t *crcs_in_seal(struct pkt *t, unsigned int k)
+{
+	return t->seals->data + (t->seals_at + k) * (2 + IB_CRCS_LEN) + 2;
+}
+
+/* One packet of a train has a wrong ICRC, over which its VCRC is right. Switches must pass it, and the end port must not. */
+static void test_a_wrong_icrc_under_a_right_vcrc(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(128, 8);
+	struct prng r;
+
+	prng_seed(&r, 17);
+	for (int i = 0; i < 200; i++) {
+		unsigned int n = some_packets(&r), k = prng_below(&r, n);
+		struct pkt *t = sealed(pool, &r, true, n), *all = pkt_clone(t), *p = all;
+
+		assert_non_null(all);
+		for (unsigned int j = 0; j < k; j++)
+			pkt_free(train_split_link(all, 1));
+		if (k + 1 < n)
+			assert_non_null(p = train_split_link(all, 1));
+		p->tail[p->tail_len - IB_CRCS_LEN + i % IB_ICRC_LEN] ^= 1;
+		crc_pkt_mend_vcrc(p);
+		memcpy(crcs_in_seal(t, k), p->tail + p->tail_len - IB_CRCS_LEN, IB_CRCS_LEN);
+		assert_int_equal(train_check_vcrc(t), CRC_OK);
+		assert_int_equal(train_check(t), CRC_BAD_ICRC);
+		if (p != all)
+			pkt_free(p);
+		pkt_free(all);
+		pkt_free(t);
+	}
+	pkt_pool_destroy(pool);
+}
+
+/* --- a train is verified by few CRCs */
+
+static const struct crc_kernel *real;
+static unsigned int msgs, crc16s, crc32s;
+
+static struct crc_regs count_msg(const struct crc_msg *m)
+{
+	msgs++;
+	return real->msg(m);
+}
+
+static uint16_t count_crc16(uint16_t reg, const void *p, size_t len)
+{
+	crc16s++;
+	return real->crc16(reg, p, len);
+}
+
+static uint32_t count_crc32(uint32_t reg, const void *p, size_t len)
+{
+	crc32s++;
+	return real->crc32(reg, p, len);
+}
+
+/* 40 packets need a sum of CRC_SUM_MAX (32) and one of 7, and the last packet is verified alone. */
+static void check_counts(struct pkt *t, enum crc_verdict (*fn)(const struct pkt *t),
+			 unsigned int want16, unsigned int want32)
+{
+	msgs = crc16s = crc32s = 0;
+	assert_int_equal(fn(t), CRC_OK);
+	assert_int_equal(msgs, 1);
+	assert_int_equal(crc16s, want16);
+	assert_int_equal(crc32s, want32);
+}
+
+static void test_sums_take_the_place_of_single_crcs(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(64, 8);
+	const struct crc_kernel counting = { .name = "counting",
+					     .msg = count_msg,
+					     .crc16 = count_crc16,
+					     .crc32 = count_crc32,
+					     .add = crc_best->add };
+	struct prng r;
+	struct pkt *t, *u;
+
+	if (!crc_best->msg) /* This CPU has no code for both CRCs in one pass. */
+		skip();
+	prng_seed(&r, 18);
+	t = sealed(pool, &r, true, 40);
+	u = sealed(pool, &r, false, 40);
+	real = crc_best;
+	crc_best = &counting;
+	check_counts(t, train_check, 2, 2);
+	check_counts(t, train_check_vcrc, 2, 0);
+	check_counts(u, train_check, 0, 2);
+	crc_best = real;
+	pkt_free(t);
+	pkt_free(u);
 	pkt_pool_destroy(pool);
 }
 
@@ -733,6 +850,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packets_of_random_trains),
 		cmocka_unit_test(test_damage_to_a_sealed_train),
+		cmocka_unit_test(test_a_wrong_icrc_under_a_right_vcrc),
+		cmocka_unit_test(test_sums_take_the_place_of_single_crcs),
 		cmocka_unit_test(test_no_memory_for_seals),
 		cmocka_unit_test(test_frames_of_random_trains),
 		cmocka_unit_test(test_trains_that_must_be_cut_where_they_were_made),
