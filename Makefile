@@ -53,7 +53,7 @@ san_linker := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 endif
 ALL_CFLAGS := -std=gnu11 $(OPT) -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(SANFLAGS) \
 	   -D_GNU_SOURCE -Isrc -Iinclude -Itests $(CFLAGS)
-LIBS	:= -linih -ljansson -lmnl -lpcap -lisal -lseccomp -lcap-ng -lm
+LIBS	:= -linih -ljansson -lmnl -lisal -lseccomp -lcap-ng -lm
 TEST_LIBS := -lcmocka $(LIBS)
 
 srcs	= $(sort $(wildcard src/$(1)/*.c))
@@ -200,7 +200,8 @@ $(O)/system/path_client: tests/system/path_client.c $(O)/libuipoib-path.a includ
 $(O)/system/%: tests/system/%.c
 	@mkdir -p $(@D)
 	$(say) "  TOOL    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< -lpcap
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(TOOL_LIBS)
+$(O)/system/pcap_check: TOOL_LIBS := -lpcap
 
 bench_bins := $(patsubst bench/%.c,$(O)/bench/%,$(sort $(wildcard bench/*.c)))
 # bench/NAME.c is a program, and the files of bench/NAME/ belong to it.

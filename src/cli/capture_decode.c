@@ -3,18 +3,22 @@
 
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "os/dl.h"
 #include "text/print.h"
+#include "util/list.h"
 #include "util/pcap.h"
 
 /*
  * DOC: capture decode
  *
  * The packets of a capture file in the words of `uipoib trace`, for machines without tshark. The file may come from a stranger. libpcap
- * reads pcap and pcapng, and the lengths in the ERF records are checked here.
+ * reads pcap and pcapng, and the lengths in the ERF records are checked here. It is loaded for this command only, because it brings D-Bus,
+ * systemd and seven more libraries.
  */
 
 #define TEXT_MAX 4096
@@ -22,6 +26,36 @@
 #define ERF_EXT_LEN 8
 #define ERF_TYPE 8 /* offset of the type; its highest bit says that an extension header follows */
 #define ERF_MORE 0x80
+
+/* --- the library */
+
+#define FUNCTIONS(F)                                \
+	F(pcap_fopen_offline_with_tstamp_precision) \
+	F(pcap_datalink)                            \
+	F(pcap_next_ex)                             \
+	F(pcap_geterr)                              \
+	F(pcap_close)
+
+#define MEMBER(f) __typeof__(f) *f;
+static struct lib {
+	FUNCTIONS(MEMBER)
+} lib;
+
+#define SYMBOL(f) { #f, offsetof(struct lib, f) },
+static const struct dl_symbol symbols[] = { FUNCTIONS(SYMBOL) };
+
+static int load(void)
+{
+	/* Debian's name of the library, and the name that libpcap itself gives it */
+	if (!dl_load(&lib, "libpcap.so.0.8", symbols, ARRAY_SIZE(symbols)) ||
+	    !dl_load(&lib, "libpcap.so.1", symbols, ARRAY_SIZE(symbols)))
+		return 0;
+	return cli_error(
+		PROTO_EXIT_ENV,
+		"capture decode: libpcap.so.0.8 is missing; the package libpcap0.8 has it");
+}
+
+/* --- records */
 
 /*
  * Finds the packet in a record. Return: its offset; 0 if the record has none
@@ -68,16 +102,16 @@ static int print_all(pcap_t *pc, const char *file)
 	const uint8_t *rec;
 	int got;
 
-	if (pcap_datalink(pc) != PCAP_LINKTYPE_ERF)
+	if (lib.pcap_datalink(pc) != PCAP_LINKTYPE_ERF)
 		return cli_error(PROTO_EXIT_USAGE,
 				 "capture decode: %s: link type %d, expected %d (ERF), as 'uipoib "
 				 "capture start' writes it",
-				 file, pcap_datalink(pc), PCAP_LINKTYPE_ERF);
-	for (unsigned long long n = 1; (got = pcap_next_ex(pc, &h, &rec)) == 1; n++)
+				 file, lib.pcap_datalink(pc), PCAP_LINKTYPE_ERF);
+	for (unsigned long long n = 1; (got = lib.pcap_next_ex(pc, &h, &rec)) == 1; n++)
 		print_record(n, h, rec);
 	if (got == PCAP_ERROR_BREAK)
 		return PROTO_EXIT_OK;
-	return cli_error(PROTO_EXIT_FAILED, "capture decode: %s: %s", file, pcap_geterr(pc));
+	return cli_error(PROTO_EXIT_FAILED, "capture decode: %s: %s", file, lib.pcap_geterr(pc));
 }
 
 int capture_decode(int argc, char **argv)
@@ -90,17 +124,20 @@ int capture_decode(int argc, char **argv)
 	if (argc != 2)
 		return cli_error(PROTO_EXIT_USAGE, "capture decode: expected one FILE, or - for "
 						   "standard input");
+	status = load();
+	if (status)
+		return status;
 	f = strcmp(argv[1], "-") ? fopen(argv[1], "re") : stdin;
 	if (!f)
 		return cli_error(PROTO_EXIT_USAGE, "capture decode: %s: %s", argv[1],
 				 strerror(errno));
-	pc = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, err);
+	pc = lib.pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, err);
 	if (!pc) {
 		if (f != stdin)
 			fclose(f);
 		return cli_error(PROTO_EXIT_USAGE, "capture decode: %s: %s", argv[1], err);
 	}
 	status = print_all(pc, argv[1]);
-	pcap_close(pc);
+	lib.pcap_close(pc);
 	return cli_flush(status);
 }

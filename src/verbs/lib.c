@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "verbs/lib.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "os/dl.h"
 #include "os/umad_dev.h"
 #include "util/list.h"
 
@@ -101,10 +101,7 @@ static struct verbs_lib loaded = {
 		"ibv_" #name, offsetof(struct verbs_lib, name) \
 	}
 
-static const struct {
-	const char *name;
-	size_t at;
-} symbols[] = {
+static const struct dl_symbol symbols[] = {
 	SYMBOL(get_device_list),
 	SYMBOL(free_device_list),
 	SYMBOL(open_device),
@@ -137,17 +134,7 @@ static const struct {
 const struct verbs_lib *verbs_lib_load(void)
 {
 	static bool done;
-	void *lib = done ? NULL : dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 
-	if (done)
-		return &loaded;
-	for (size_t i = 0; lib && i < ARRAY_SIZE(symbols); i++) {
-		void *fn = dlsym(lib, symbols[i].name);
-
-		if (!fn)
-			return NULL;
-		memcpy((char *)&loaded + symbols[i].at, &fn, sizeof(fn));
-	}
-	done = lib != NULL;
+	done = done || !dl_load(&loaded, "libibverbs.so.1", symbols, ARRAY_SIZE(symbols));
 	return done ? &loaded : NULL;
 }

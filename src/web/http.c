@@ -7,7 +7,6 @@
 
 #if UIPOIB_WEB /* otherwise http_none.c */
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "os/clock.h"
+#include "os/dl.h"
 #include "util/list.h"
 #include "web/host.h"
 
@@ -40,29 +40,16 @@
 	F(MHD_lookup_connection_value)
 
 #define MEMBER(f) __typeof__(f) *f;
-static struct {
+static struct mhd {
 	FUNCTIONS(MEMBER)
 } mhd;
 
-/* Look up a function of the library. C cannot convert void * to a function pointer, so the octets are copied. */
-static bool find(void *lib, const char *name, void *ret, size_t size)
-{
-	void *sym = dlsym(lib, name);
-
-	memcpy(ret, &sym, size);
-	return sym;
-}
+#define SYMBOL(f) { #f, offsetof(struct mhd, f) },
+static const struct dl_symbol symbols[] = { FUNCTIONS(SYMBOL) };
 
 int web_http_load(void)
 {
-	void *lib = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib)
-		return -ENOENT;
-#define FIND(f) || !find(lib, #f, &mhd.f, sizeof(mhd.f))
-	if (false FUNCTIONS(FIND))
-		return -ENOENT;
-	return 0;
+	return dl_load(&mhd, "libmicrohttpd.so.12", symbols, ARRAY_SIZE(symbols));
 }
 
 /* --- connections and their deadlines */

@@ -3,8 +3,8 @@
 # check.sh: all
 #
 # A machine without libibverbs, libibumad and libmicrohttpd builds and runs all of uipoib except for ports of RDMA devices and
-# `uipoib web`, which say what is missing. Headers and libraries are removed from this script's view of the file system, so that
-# the Makefile itself finds out what there is.
+# `uipoib web`, which say what is missing. So does `capture decode` without libpcap, whose header a build needs. Headers and libraries
+# are removed from this script's view of the file system, so that the Makefile itself finds out what there is.
 . "$(dirname "$0")/lib.sh"
 need make jq ping
 [ -n "${TEST_ISOLATED:-}" ] || { skip "without libraries" "it needs root"; exit 0; }
@@ -16,12 +16,12 @@ hide() {
 	shift
 	(cd "$folder" && rm -rf $*)
 }
-there() { find /usr/include /lib /usr/lib \( -name microhttpd.h -o -path '*/infiniband/*.h' -o -name 'libib*.so*' -o -name 'libmicrohttpd.so*' \) ! -path '*/modules/*' 2>/dev/null; }
+there() { find /usr/include /lib /usr/lib \( -name microhttpd.h -o -path '*/infiniband/*.h' -o -name 'libib*.so*' -o -name 'libmicrohttpd.so*' -o -name 'libpcap.so*' \) ! -path '*/modules/*' 2>/dev/null; }
 before=$(there)
 check "this machine has what is hidden" grep -q 'infiniband/verbs.h' <<<"$before"
 libs=$(realpath "$(ldconfig -p | sed -n 's/.*libc\.so\.6 .*=> //p' | head -n 1)")
 check "headers are hidden" hide /usr/include infiniband microhttpd.h '*/microhttpd.h'
-check "libraries are hidden" hide "${libs%/*}" 'libib*' 'libmicrohttpd*'
+check "libraries are hidden" hide "${libs%/*}" 'libib*' 'libmicrohttpd*' 'libpcap*'
 check "nothing of them is there" equal '' "$(there)"
 
 # Only these two rooms include what is hidden, so the objects of the other rooms are those of the build that is tested.
@@ -33,7 +33,7 @@ check "it builds" make -s -j"$(nproc)" O="$out" all
 UIPOIB=$out/uipoib
 check "it starts" u -V
 check "no program or library is linked with what is hidden" equal '' \
-	"$(ldd "$out"/uipoib "$out"/*.so 2>&1 | grep -E 'not found|libib|libmicrohttpd')"
+	"$(ldd "$out"/uipoib "$out"/*.so 2>&1 | grep -E 'not found|libib|libmicrohttpd|libpcap')"
 check "the demo passes all its checks" u demo -n "$inst-demo"
 
 topo_ring 2 1 >"$work/lab.topo"
@@ -41,6 +41,7 @@ conf_hosts 2 >"$work/lab.conf"
 lab_up
 check "a lab runs" reaches4 1 2
 check "uipoib web says that the build has no web server, and which package was missing" refuse 3 'has no web server.*libmicrohttpd-dev' u web
+check "capture decode says which library is missing" refuse 3 'libpcap.so.0.8 is missing; the package libpcap0.8 has it' u capture decode /dev/null
 check "the other forms of the picture are there" grep -q '<svg' <<<"$(u fabric show --svg)"
 lab_down
 printf '[interface uib0]\nport = verbs:mlx5_0/1\n' >"$work/verbs.conf"
