@@ -194,25 +194,31 @@ step_lint-deep() {
 step_unit() {
 	say "unit and simulation tests (ASan, UBSan)"
 	one build-san "${make_san[@]}" || return
-	for t in $(unit_tests); do
+	for t in $(unit_tests check); do
 		pool unit_log "$t" "build/san/$t"
 	done
 	pool_end
 }
 make_san=(make -s -j"$jobs" SAN=1 all tests)
 
-# unit_tests: print the names of the unit and simulation tests, the longest ones first
+# unit_tests check|all: print the names of the unit and simulation tests of a command, the longest ones first
 unit_tests() {
-	local t
+	local t set
 	for t in $(printf '%s\n' tests/sim/test_all_{soak,lab}.c tests/sim/test_*.c tests/unit/test_*.c | awk '!seen[$0]++'); do
-		has "$t" guest && continue
+		set=check
+		has "$t" all && set=all
+		! has "$t" guest && [ $set = "$1" ] || continue
 		t=${t#tests/}
 		echo "${t%.c}"
 	done
 }
 
-# has SCRIPT WORD: succeeds if the line "# check.sh: ..." of the script contains WORD; tests/system/lib.sh lists the words
-has() { sed -n '1,12s/^[#/]\** check\.sh: *//p' "$1" | grep -qw -- "$2"; }
+# has TEST WORD: succeeds if the line "# check.sh: ..." of the test contains WORD; tests/system/lib.sh lists the words
+declare -A words
+while IFS=: read -r t line; do
+	words[$t]=" $line "
+done < <(awk 'FNR <= 12 && sub(/^[#\/]\** check\.sh: */, "") { sub(/ *\*\/$/, ""); print FILENAME ":" $0 }' tests/*/*.{sh,c} tests/interop/linux/*.sh)
+has() { [[ ${words[$1]:-} = *" $2 "* ]]; }
 
 # scripts check|all long|waits|rest|alone|builds: print the scripts of a command that start in this phase
 scripts() {
@@ -256,8 +262,14 @@ step_system() {
 }
 
 step_system-all() {
-	say "system and interop tests that take long or need the machine"
+	local t
+	say "system and interop tests and simulations that take long or need the machine"
 	run_scripts all
+	one build-san "${make_san[@]}" || return
+	for t in $(unit_tests all); do
+		pool unit_log "$t" "build/san/$t"
+	done
+	pool_end
 }
 
 step_linux() {
@@ -272,7 +284,7 @@ build_linux() {
 step_quick() {
 	say "system and interop tests (namespaces), $system_jobs at a time; beside them lint, then the unit and simulation tests (ASan, UBSan)"
 	one build-system make -s -j"$jobs" all system-tools || return
-	queue=([idle]="$(echo tests/lint/*.sh) san" [unit]=$(unit_tests) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
+	queue=([idle]="$(echo tests/lint/*.sh) san" [unit]=$(unit_tests check) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
 	run_lanes
 	run_alone check
 }
@@ -280,7 +292,7 @@ step_quick() {
 step_slow() {
 	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
 	build_linux || return
-	queue=([idle]="roots kernels headers $(scripts all builds) tidy clang fuzz" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+	queue=([idle]="roots kernels headers $(scripts all builds) san $(unit_tests all) tidy clang fuzz" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
 		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
 	run_lanes
 	run_alone all

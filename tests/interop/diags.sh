@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # Debian's infiniband-diags and OpenSM, unmodified, work on our fabric as on ibsim's. Each tool prints the same on both,
 # except for the differences that doc/ibsim-differences.md lists with reasons. Tests that are impossible with ibsim

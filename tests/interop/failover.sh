@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # The subnet manager changes during a TCP flow. OpenSM is killed and started again, a standby OpenSM takes over and later
 # hands over to the first one, and OpenSM and our own manager replace each other. The flow continues, and every group is

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # `uipoib fabric import` imports the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM. When the
 # imported file is imported again, nothing changes. When it runs as a fabric under our SM, ibnetdiscover prints the same

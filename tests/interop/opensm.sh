@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # Debian's OpenSM, unmodified, brings up our fabric as it does ibsim's. For each net and routing engine it writes the same
 # forwarding tables, logs no errors that it does not log on ibsim, and then all hosts can ping each other.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # One partitions.conf has the same effect under OpenSM and under our own manager. Interfaces come up with exactly the
 # parameters of their partition's group. Neither limited members nor hosts of different partitions reach each other. When

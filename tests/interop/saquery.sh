@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # saquery, unmodified on our umad preload, makes all its queries against our SA and against OpenSM on the same fabric. The
 # outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.

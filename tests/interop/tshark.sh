@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # tshark reads a capture of all packets from the start to the end of a lab. For tshark all packets are InfiniBand, ARP has
 # IPoIB's form, management datagrams have their types, and no packet is malformed.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # A third party sends datagrams to both ends of a UDP link that is in use. None of these datagrams is delivered, the flow
 # over the link continues without loss, and each datagram is counted under its reason. The forged packets are valid except

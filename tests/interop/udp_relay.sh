@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # Two instances have an unreliable cable between them. relay.py forwards their datagrams, and loses, damages, duplicates
 # and reorders some of them. All packets that are delivered are undamaged, and damaged packets are counted.

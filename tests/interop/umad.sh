@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that they see, on hosts and
 # on switches, programs that are killed, or that send floods or invalid messages, tables of many segments, and OpenSM as the

@@ -68,9 +68,8 @@ written() { # ID FILE NAME
 # step_of FILE: print the step of check.sh that runs the test
 step_of() {
 	case $1 in
-	*.c) echo unit ;;
 	tests/interop/linux/*) echo linux ;;
-	*) if sed -n '1,12s/^# check\.sh: *//p' "$1" | grep -qw all; then echo system-all; else echo system; fi ;;
+	*) if sed -n '1,12s/^[#/]\** check\.sh: *//p' "$1" | grep -qw all; then echo system-all; elif [[ $1 = *.c ]]; then echo unit; else echo system; fi ;;
 	esac
 }
 

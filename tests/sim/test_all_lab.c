@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* check.sh: all */
 
 /*
  * The whole stack on virtual time: random topologies, loss, reordering, and links that go down and

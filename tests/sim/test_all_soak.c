@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* check.sh: all */
 
 /*
  * A lab with random events: SMs end and restart with other LIDs, partitions lose and gain members,

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # If the MTU is small, TCP's super-frames become many packets. The super-frames wait in the kernel until the fabric has
 # room for their packets, so no TCP packet is ever dropped. If one host sends as many packets as it can, the packets of

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # If a part of the environment is missing, a message with exit status 3 or 2 names it, and a running instance is not
 # disturbed.

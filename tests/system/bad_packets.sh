@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # Wrong packets are not delivered, are counted by reason, and do no harm.
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # A capture shows the packets on the links. Every packet has the right lengths and (checked bit by bit by another
 # program) the right CRCs, even if the packets on the links have none.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # tshark reads the captures that tests/unit/test_fabric_capture.c writes, as pcap and as pcapng. It shows all headers,
 # right CRCs even if the packets on the link had none, and ports as interfaces.

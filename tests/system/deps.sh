@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know. Checked are the packages that it
 # names, those that it installs, and its exit status. Programs of this test take the place of dpkg-query and apt-get, so

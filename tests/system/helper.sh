@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # The helper process changes the kernel's interfaces for the daemon. The daemon continues to work while the helper is
 # busy or hangs; only the host that waits for a setting has to wait.

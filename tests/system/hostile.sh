@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # Twelve of fourteen hosts are hostile. Each of them sends 1000 MADs a second, of one of eight kinds (mad_load.c), such as
 # random Sets to other nodes' ports, or first segments of RMPP transfers. For the other two hosts, lookups, joins, TCP and

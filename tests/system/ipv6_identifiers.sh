@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # The key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made
 # of the LID (RFC 4391 section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1

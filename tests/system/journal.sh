@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # The standard error of an instance is a stream to systemd's journal. Each line of its log is an entry of the journal with
 # its level and with the names of what the line is about. If the journal does not read, the lines go to standard error.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # An instance starts and ends in all possible ways, and leaves no process, interface, namespace, socket or file behind. An
 # idle instance uses no CPU time.

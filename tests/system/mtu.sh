@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # The MTU of a link is the MTU of the broadcast group less 4 octets, but no more than the configuration and the cables
 # allow. The TAP has the same MTU.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # A host has a neighbour table of 100,000 entries. `neigh show` reads the table in pieces, between which the daemon does
 # its other work, and `path get` does not read the table.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # The named network namespace of a host is deleted and made again while the instance runs. The interfaces of the host
 # go down, and come up in the new namespace with the same settings. Other hosts are not affected.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # libuipoib-path, the path query of intel-ipoib-linux-hld-2002 (rows H32 and H33 of CONFORMANCE.md). h1 is on two partitions. h2
 # and h3 have addresses that the configuration does not contain, so they have to be resolved.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # profile = hld2002 (intel-ipoib-linux-hld-2002), with the lab of examples/: network devices appear and disappear with
 # the P_Keys of a port, while the traffic of other devices continues.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # profile = v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01), with the lab of examples/: the traffic of the hosts'
 # kernels on such a link, and the packets on the wire. h4 is on the same partition and has the default profile. In the

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # The configuration is read again while the instance runs, by `reload` and by SIGHUP: interfaces are added, removed
 # and replaced, and the others lose no packet and keep their counters. A file with an error, or with a change that

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # Several stations are behind one TAP. Each has its own queue pair, and therefore its own link-layer address.
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # A super-frame crosses the fabric as one descriptor, and hosts and counters show no difference. Octets and datagrams
 # arrive unchanged, even if captures, faults and traces begin and end during a flow, and the counters of all ports count

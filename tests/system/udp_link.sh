@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: all long
 #
 # Over links over UDP, hosts of different processes communicate like hosts of one process. Datagrams from other senders
 # than the peer are ignored. When one end is killed and started again, the link recovers.
