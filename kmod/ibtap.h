@@ -55,8 +55,8 @@ struct ibtap_header {
 /*
  * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor
  * to an existing device there: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent device
- * that has no owner. The caller needs CAP_NET_ADMIN in the namespace, or be the user and in the group that
- * IBTAP_SET_OWNER has set for an existing device.
+ * that has no owner. The caller must have CAP_NET_ADMIN in the namespace, or be the user and in the group
+ * that IBTAP_SET_OWNER has set for an existing device.
  */
 struct ibtap_attach {
 	/*

@@ -235,7 +235,7 @@ void encap_fragments(struct run *r)
 static const struct conform_case cases[] = {
 	{ "R1", "all data is UD SEND-only", "RFC 4391 §2",
 	  "IPoIB MUST be supported over IB's unreliable datagram.", "U2", NULL, ud_only },
-	{ "R29", "the encapsulation header: type, then reserved, then the packet", "RFC 4391 §6",
+	{ "R29", "the payload is the type, a reserved field and the packet", "RFC 4391 §6",
 	  "All IP and ARP datagrams have a 4-octet header: Type, Reserved.", "U2", NULL, header },
 	{ "R30/sent", "Reserved of the header is sent as 0", "RFC 4391 §6",
 	  "The Reserved field MUST be set to zero on send.", "R29", NULL, reserved },

@@ -133,7 +133,7 @@ static void freed(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "H4", "packets are what the type of their header says", HLD "1.1",
+	{ "H4", "the content of packets fits the type in their header", HLD "1.1",
 	  "The protocol type field in the encapsulation header is used to set the protocol field.",
 	  REACHED, type_decides, NULL },
 	{ "H22", "packets that wait for an address handle leave in their order", HLD "2.1.3.2",
@@ -156,16 +156,16 @@ static const struct conform_case cases[] = {
 	{ "H5", "the address is 8 reserved bits, QPN and GID", HLD "1.2",
 	  "A 20 byte value composed of the port GID, UD QPN and a reserved 8 bits.",
 	  "R46/arp R46/nd R47/sent R47/nd", NULL, NULL },
-	{ "H7", "ARP or Neighbour Discovery first, then the PathRecord", HLD "1.3",
+	{ "H7", "ARP or Neighbour Discovery precedes the query for the PathRecord", HLD "1.3",
 	  "The first step exchanges GID and QPN; the next step is to obtain a PathRecord.",
 	  "R56/request R57/ns R50/query R45", NULL, NULL },
 	{ "H8", "ARP and Neighbour Discovery have addresses of 20 octets", HLD "1.3",
 	  "Outbound ARP and ND frames have the true address, whatever the kernel sees.",
 	  "R56/request R56/reply R57/ns R57/na R46/arp R46/nd", NULL, NULL },
-	{ "H12", "hardware type 32, broadcasts and multicasts", HLD "2.1.1",
+	{ "H12", "the hardware type is 32, and broadcasts and multicasts work", HLD "2.1.1",
 	  "The type is 32; the flags are IFF_BROADCAST and IFF_MULTICAST.",
 	  "R56/request R56/reply R25/directed R67", NULL, NULL },
-	{ "H16", "20 octets, and broadcasts go to the group", HLD "2.1.1",
+	{ "H16", "addresses have 20 octets, and broadcasts go to the group", HLD "2.1.1",
 	  "The broadcast address will always be mapped to the all-nodes multicast group.",
 	  "R56/request R25 R25/directed", NULL, NULL },
 	{ "H19", "the list of multicast groups makes joins and leaves", HLD "2.1.1",

@@ -295,7 +295,7 @@ static const struct conform_case cases[] = {
 	  ethertype_of_ibarp },
 	{ "P20", "IBARP has 92 octets", DRAFT "6.3",
 	  "IBA Payload / IBARP contents (92 bytes), as drawn.", "P2", NULL, length_of_ibarp },
-	{ "P23", "hardware type, protocol and lengths of IBARP", DRAFT "6.4",
+	{ "P23", "IBARP has the hardware type, protocol and lengths of the draft", DRAFT "6.4",
 	  "Protocol type 0x0800, HLEN 32, PLEN 4, operation 1 or 2.", "P2", NULL, fixed_fields },
 	{ "P16/reply", "replies are unicast", DRAFT "6.1",
 	  "The IBARP response is sent unicast to the sender.", "R28 U2 P2 P20 P22 P23",

@@ -230,7 +230,7 @@ static const struct conform_case cases[] = {
 	  na_address, NULL },
 	{ "R47/nd", "the reserved octet of the address in the option is 0", "RFC 4391 §9.1.1",
 	  "It MUST be set to zero on send.", "R29 R57/na", NULL, option_reserved },
-	{ "R57/ns", "Neighbour Solicitations and their option", "RFC 4391 §9.3",
+	{ "R57/ns", "the option in a Neighbour Solicitation has Length 3", "RFC 4391 §9.3",
 	  "Source Link-layer Address: Length is 3.", "R10 R56/reply R31 R68", solicits, NULL },
 	{ "R40", "the u bit of the interface identifier is 1", "RFC 4391 §8",
 	  "A modified EUI-64 MUST NOT be toggled, an unmodified one MUST be.",

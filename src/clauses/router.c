@@ -55,7 +55,7 @@ static const struct conform_case cases[] = {
 	{ "R70/list", "a router joins the groups of the link as NonMember", "RFC 4391 §11 A, B",
 	  "Obtain a list of all active groups; make a NonMember join for each of IPv4 and IPv6.",
 	  "R28 U2 R67", groups_there, NULL },
-	{ "R70/created", "and those that are created later", "RFC 4391 §11 C",
+	{ "R70/created", "a router joins groups that are created later, too", "RFC 4391 §11 C",
 	  "Subscribe to creation events with a wildcarded MGID, and join as NonMember.",
 	  "R70/list R65", groups_created, NULL },
 };

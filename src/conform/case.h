@@ -22,7 +22,7 @@ struct run;
 struct conform_case {
 	/* id of the clause in CONFORMANCE.md; "/WORD" follows if the clause has several cases */
 	const char *id;
-	const char *title; /* subject of the case, in one line */
+	const char *title; /* judged behaviour, as a short sentence */
 	const char *section; /* section of the document */
 	const char *text; /* the demand of the clause, in the words of the document */
 	/*

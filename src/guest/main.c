@@ -110,7 +110,7 @@ static void load_module(const char *name)
 }
 
 struct job {
-	char **env, **arg; /* NULL-terminated, each with room for all lines of the list */
+	char **env, **arg; /* NULL-terminated; each has room for one entry per line of VM_CONFIG */
 	size_t nenv, narg;
 	const char *cwd;
 	bool tty, systemd;

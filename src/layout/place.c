@@ -57,7 +57,10 @@ static void make_blocks(struct layout *l, const struct layout_graph *g, struct b
 	}
 }
 
-/* Number of columns of a block of @n CAs. Up to four CAs stand in a row, more CAs in a square. @n is not 0. */
+/*
+ * Number of columns of a block of @n CAs; @n is not 0. Up to four CAs stand in one row. More CAs have four columns, or
+ * as many as the smallest square that holds them, if these are more.
+ */
 static unsigned int columns_of(unsigned int n)
 {
 	unsigned int c = n < 4 ? n : 4;

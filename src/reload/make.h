@@ -45,8 +45,9 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_cl
 
 /**
  * reload_answer() - Read what has come of the instance's answer, without waiting
- * @d:		what the instance was to change
- * @missing:	for each row of @d, set to true if the instance has removed the interfaces that go, but could not add this one
+ * @d:		changes that the instance was told to make
+ * @missing:	for each row of @d, set to true if the instance could not add the interface of this row, but has removed the
+ *		interfaces that the new configuration lacks
  *
  * Return: 0: everything is changed; -EAGAIN: the end of the answer has not come; an exit status (PROTO_EXIT_*) with a message in
  * @err: nothing is changed, unless a row of @missing is true

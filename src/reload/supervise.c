@@ -194,8 +194,8 @@ static void describe(const struct conf_diff *d, char *out)
 }
 
 /*
- * The next reload has to add the interfaces that are missing, so the configuration that the instance has now lacks them. Returns
- * their number.
+ * Removes from the new configuration the interfaces that the instance could not add, so that the next reload adds them.
+ * Returns the number of these interfaces.
  */
 static unsigned int drop_missing(struct reload_sent *s)
 {
@@ -212,7 +212,7 @@ static unsigned int drop_missing(struct reload_sent *s)
 	return n;
 }
 
-/* The instance has the configuration that was sent. */
+/* Records that the instance has the configuration that was sent. */
 static void adopt(struct reload *r)
 {
 	if (r->conf == &r->own)
@@ -223,8 +223,8 @@ static void adopt(struct reload *r)
 }
 
 /*
- * Tells the instance the outcome, which it writes to its log and, if clients have asked, tells them. If the instance hangs, the
- * request stays in the socket.
+ * Tells the instance the outcome. The instance writes the outcome to its log, and sends it to the clients that have asked for
+ * the reload. If the instance hangs, the request stays in the socket.
  */
 static void report(const struct reload *r, int status, const char *text, bool changed)
 {
@@ -243,7 +243,10 @@ static void report(const struct reload *r, int status, const char *text, bool ch
 	json_decref(args);
 }
 
-/* The reload has ended. @changed: the instance has another configuration now, also after a failure */
+/*
+ * Ends a reload, and reports its outcome. @changed is true after a success, and after a failure that came when the instance
+ * had already begun to change.
+ */
 static void end(struct reload *r, int status, const char *text, bool changed)
 {
 	char outcome[RELOAD_TEXT_MAX + 64];

@@ -17,7 +17,7 @@
 
 /* What was handed over to the instance, which has not answered yet */
 struct reload_sent {
-	struct proto_client answer; /* .fd is -1: there is nothing of this kind */
+	struct proto_client answer; /* connection for the answer; .fd is -1 if none is awaited */
 	struct conf conf; /* the new configuration */
 	struct conf_diff diff;
 	bool *missing; /* for each row of .diff, as reload_answer() sets it */
@@ -35,21 +35,24 @@ struct reload {
 	struct conf own; /* .conf after the first reload */
 	struct reload_sent sent;
 	bool asked; /* a client waits for the outcome of the present reload */
-	bool again; /* a signal came since it began, so the file is read once more */
+	bool again; /* a signal came after the reload began, so the file is read once more */
 	struct proto_client awaits; /* connection with the request "reload await" */
 	pid_t *helper; /* helpers that were started and not yet waited for */
 	unsigned int nhelpers;
 };
 
-/* reload_open() - Begin to wait for the command; .name, .file, .over and .conf are set. The instance is ready */
+/*
+ * reload_open() - Begin to wait for the command `reload`. The instance must be ready, and the caller must have set .name,
+ * .file, .over and .conf
+ */
 void reload_open(struct reload *r);
 /* reload_fd() - Return the descriptor that becomes readable when a client asks or the instance answers; -1: there is none */
 int reload_fd(const struct reload *r);
 /* reload_serve() - Read the configuration again, or take the instance's answer, because reload_fd() is readable */
 void reload_serve(struct reload *r);
 /*
- * reload_now() - Read the configuration again because of a signal; if a reload is under way, when that has ended. A message goes
- * to the log of the instance
+ * reload_now() - Read the configuration again because of a signal, at once or after the reload that is under way. A message
+ * goes to the log of the instance
  */
 void reload_now(struct reload *r);
 /* reload_reap() - Wait for helpers that have ended */

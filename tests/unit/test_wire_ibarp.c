@@ -40,9 +40,10 @@ static const uint8_t request[] = {
 	0x0a, 0x04, 0x00, 0x07, /* Target IP Address 10.4.0.7 */
 };
 
-#define SPA 44 /* offsets in the figure */
-#define TARGET 48
-#define AGAIN 28
+/* Offsets in request[] */
+#define SPA 44 /* Sender IP Address */
+#define TARGET 48 /* Target EUI-64 */
+#define AGAIN 28 /* second copy of SenderGID[127-96] */
 
 static void check_fields(const struct ibarp_pkt *a)
 {
@@ -87,7 +88,10 @@ static void test_P20_P23_ibarp_both_directions(void **state)
 	assert_int_equal(a.op, ARP_OP_REPLY);
 }
 
-/* Make the message without the rows that the figure has twice: 84 octets with the encapsulation. */
+/*
+ * Make the request without the second copies of SenderGID[127-96] and TargetGID[127-96]. The result
+ * has 84 octets with the encapsulation.
+ */
 static void single(uint8_t ret[IBARP_LEN_SINGLE])
 {
 	memcpy(ret, request, AGAIN - 4);

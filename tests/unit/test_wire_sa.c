@@ -32,8 +32,8 @@ static void test_sa_hdr_layout(void **state)
 }
 
 /*
- * Clause I20: the only segment of a table must have the flags Active, First and Last, and no
- * response time.
+ * Clause I20: the only segment of a GetTableResp must have the flags Active, First and Last, and
+ * RRespTime 31, which means that no response time is given.
  */
 static void test_rmpp_hdr_single_segment(void **state)
 {

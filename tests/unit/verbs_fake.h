@@ -43,13 +43,13 @@ struct fake {
 	struct ca_suite_env *race;
 	uint8_t link_layer, node_type;
 	unsigned int refused_mads; /* MADs that the kernel would have refused */
-	unsigned int busy_class; /* class whose unsolicited MADs another program has */
+	unsigned int busy_class; /* class whose unsolicited MADs another program receives */
 };
 
 extern struct fake fake;
 extern const struct verbs_lib fake_lib;
 
-/* fake_up() - Make the HCAs and both devices, without any fault */
+/* fake_up() - Make the two simulated HCAs and their devices fake0 and fake1; no fault is set */
 void fake_up(struct ca_suite_env *env);
 /* fake_down() - Free the ports; the test fails if an object of the library still exists */
 void fake_down(struct ca_suite_env *env);
