@@ -164,9 +164,8 @@ step_build-all() {
 	say "build: clang, warnings are errors"
 	one build-clang "${make_clang[@]}"
 }
-# clang's warnings do not depend on optimization, and nothing runs these programs.
-make_clang=(make -s -j"$jobs" CC=clang OPT=-O0 all)
-make_fuzz=(make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 fuzz-bins)
+# The fuzzers are built here, too, so that clang compiles each file only once.
+make_clang=(make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 all fuzz-bins)
 
 # Run each script of tests/lint: without an argument or, for the scripts that accept it, with "all", so that they
 # check all files.
@@ -290,9 +289,9 @@ step_quick() {
 }
 
 step_slow() {
-	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build, clang-tidy, the fuzzers"
+	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build with the fuzzers, clang-tidy"
 	build_linux || return
-	queue=([idle]="roots kernels headers $(scripts all builds) san $(unit_tests all) tidy clang fuzz" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+	queue=([idle]="roots kernels headers $(scripts all builds) san $(unit_tests all) tidy clang" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
 		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
 	run_lanes
 	run_alone all
@@ -373,7 +372,6 @@ lane_start() { # LANE: start the first program of its queue
 	san) pool one_log build-san chrt -i 0 "${make_san[@]}" ;;
 	tests/lint/*) pool one_log "lint-$(basename "$next" .sh)" chrt -i 0 bash "$next" ;;
 	unit/* | sim/*) pool unit_log "$next" chrt -i 0 "build/san/$next" ;;
-	fuzz) pool one_log build-fuzz chrt -i 0 "${make_fuzz[@]}" ;;
 	tidy | headers) pool one_log "lint-$next-all" chrt -i 0 bash "tests/lint/$next.sh" all ;;
 	*) pool_script "$next" "${idle[@]}" ;;
 	esac
@@ -485,7 +483,7 @@ step_load() {
 
 step_fuzz() {
 	say "fuzz: ${FUZZ_SECONDS:-5} s each"
-	one build-fuzz "${make_fuzz[@]}" || return # step slow has built them already, if it ran before
+	one build-fuzz "${make_clang[@]}" || return # step slow has built them already, if it ran before
 	for t in build/fuzz/fuzz/fuzz_*; do
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}
