@@ -111,8 +111,8 @@ not() { ! "$@"; }
 # --- time
 
 # within SECONDS CMD...: repeat CMD until it succeeds, and fail when SECONDS have passed. $pauses has the pauses
-# between attempts, in seconds; its last value is repeated
-pauses=(0.05)
+# between attempts, in seconds; its last value is repeated. An attempt takes some hundredths of a second of CPU time
+pauses=(0.05 0.05 0.05 0.1)
 within() {
 	local deadline=$((SECONDS + $1)) out n=0
 	shift
@@ -121,10 +121,14 @@ within() {
 			printf '%s\n' "$out"
 			return 1
 		fi
-		sleep "${pauses[n < ${#pauses[@]} - 1 ? n++ : n]}"
+		nap "${pauses[n < ${#pauses[@]} - 1 ? n++ : n]}"
 	done
 	[ -z "$out" ] || printf '%s\n' "$out"
 }
+
+# nap SECONDS: sleep without starting a process, by waiting for a FIFO into which nobody writes
+nap() { read -rt "$1" <>"$work/.nap"; }
+mkfifo "$work/.nap"
 
 # eventually SECONDS CMD...: repeat CMD until it succeeds. SECONDS is the longest time that this takes on an idle
 # machine. The limit is never below $patience seconds, so that the test does not fail on a busy machine.
@@ -212,7 +216,7 @@ lab_files() {
 		now=$(for p in $(descendants "$lab_pid"); do ls "/proc/$p/fd" | wc -l; done | tr '\n' ' ')
 		[ "$now" = "$before" ] && n=$((n + 1)) || n=0
 		before=$now
-		sleep 0.1
+		nap 0.1
 	done
 	echo "$now"
 }
@@ -229,16 +233,25 @@ halted() {
 
 # descendants PID: print the process, its children, and their descendants
 descendants() {
-	local p
+	local p file children all=''
 	[ -d "/proc/$1" ] || return 0
 	echo "$1"
-	for p in $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+	for file in "/proc/$1/task/"*/children; do
+		read -r children <"$file" # the line has no end, so read returns 1
+		all+=" $children"
+	done
+	for p in $all; do
 		descendants "$p"
 	done
-}
+} 2>/dev/null
 
 # identity PID: print the start time of the process, by which it differs from a later process with the same pid
-identity() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+identity() {
+	local stat fields
+	read -r stat <"/proc/$1/stat" || return
+	read -ra fields <<<"${stat##*) }" # the name of the program before this parenthesis may contain anything
+	echo "${fields[19]}"
+} 2>/dev/null
 
 # Store the lists of the processes and namespaces that the lab has now, for lab_gone
 lab_remember() {

@@ -108,18 +108,10 @@ not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
 # bash. Any number of commands may run at a time.
 g() {
-	local name=$1 id=$BASHPID.$RANDOM$RANDOM cmd=${2-} deadline=$((SECONDS + vm_patience)) answer status n=0
+	local name=$1 cmd=${2-}
 	shift
 	[ $# = 1 ] || cmd=${*@Q}
-	echo "$id $(base64 -w0 <<<"$cmd")" >&"${vm_in[$name]}"
-	until answer=$(grep -m1 "^$id .* \.\$" "$work/$name.out"); do
-		vm_runs "$name" || { echo "VM $name has ended"; return 125; }
-		[ $SECONDS -lt $deadline ] || { echo "VM $name: no answer after $vm_patience s: $cmd"; return 124; }
-		sleep "${pauses[n < ${#pauses[@]} - 1 ? n++ : n]}"
-	done
-	read -r _ status answer <<<"${answer% .}"
-	base64 -d <<<"$answer"
-	return "$status"
+	"$TOOLS/vm_ask" "$name" "${vm_pid[$name]}" "${vm_in[$name]}" "$work/$name.out" "$vm_patience" "$cmd"
 }
 
 # gb NAME FILE CMD...: runs CMD in the background of the VM, with its output in the VM's FILE, which is empty before gb returns; prints
