@@ -167,14 +167,20 @@ step_build-all() {
 # The fuzzers are built here, too, so that clang compiles each file only once.
 make_clang=(make -s -j"$jobs" O=build/fuzz CC=clang SAN=1 FUZZ=1 all fuzz-bins)
 
-# Run each script of tests/lint: without an argument or, for the scripts that accept it, with "all", so that they
-# check all files.
+# Run the scripts of tests/lint without an argument. Step lint-all runs two of them with "all", so that they check all files with all
+# compilers.
 step_lint() {
 	say lint
-	for l in tests/lint/*.sh; do
+	for l in $(lints); do
 		pool one_log "lint-$(basename "$l" .sh)" bash "$l"
 	done
 	pool_end
+}
+lints() {
+	local l
+	for l in tests/lint/*.sh; do
+		has "$l" all || echo "$l"
+	done
 }
 
 step_lint-all() {
@@ -283,7 +289,7 @@ build_linux() {
 step_quick() {
 	say "system and interop tests (namespaces), $system_jobs at a time; beside them lint, then the unit and simulation tests (ASan, UBSan)"
 	one build-system make -s -j"$jobs" all system-tools || return
-	queue=([idle]="$(echo tests/lint/*.sh) san" [unit]=$(unit_tests check) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
+	queue=([idle]="$(lints) san" [unit]=$(unit_tests check) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
 	run_lanes
 	run_alone check
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# check.sh: all
 #
 # headers.sh [all]: check that each header compiles alone, with gcc; with "all", also with clang
 set -u
