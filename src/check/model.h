@@ -118,7 +118,7 @@ struct chk_manager {
 enum chk_members {
 	CHK_MEMBERS_UNASKED, /* the SA was not asked, or the port knows no SA */
 	CHK_MEMBERS_SILENT, /* the SA did not answer */
-	CHK_MEMBERS_REFUSED, /* the SA refused, or answered something else */
+	CHK_MEMBERS_REFUSED, /* the SA refused the request, or its answer was not a list of groups */
 	/* the SA listed groups without their members, as it does for requests without the SM_Key */
 	CHK_MEMBERS_UNNAMED,
 	CHK_MEMBERS_CUT, /* a bound on memory was reached, so some members are missing */

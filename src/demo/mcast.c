@@ -28,7 +28,8 @@ struct seen {
 	bool ready; /* the receiver listens */
 	/* true if a probe has arrived, so the SM has programmed the switches on the way */
 	bool probed;
-	unsigned int got; /* number of datagrams received, not counting probes at members */
+	/* number of datagrams received; at a member of the group, probes do not count */
+	unsigned int got;
 };
 
 struct job {

@@ -32,12 +32,13 @@ bool writer_is_socket(int fd);
 bool writer_is_regular(int fd);
 
 /**
- * writer_fork() - Start a writer, a child that copies to @out until the socket is shut down
- * @ret:	our end of the socket
+ * writer_fork() - Start a writer, a child that copies from a socket to @out until the socket is shut down
+ * @ret:	the end of the socket to which the caller writes
  * @truncate:	true to truncate the file when the first octets come
  *
- * Call before seccomp. The child has no other descriptors and no capabilities, may outlive this process until
- * everything is written, and is reaped by its parent at that time. Return: 0 or -errno
+ * This process must not have installed its seccomp filter yet. The child has no other descriptors and no capabilities.
+ * It ends when everything is written, possibly after this process, and is then reaped by whichever process is its
+ * parent at that time. Return: 0 or -errno
  */
 int writer_fork(int *ret, int out, bool truncate);
 

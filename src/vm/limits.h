@@ -5,10 +5,10 @@
 /*
  * DOC: How long a virtual machine may take
  *
- *	until its first process has opened the channel	10 s with KVM, because KVM does not work otherwise
+ *	until its first process has opened the channel	10 s with KVM; if a boot takes longer, it is assumed that KVM does not work
  *	until ib0 is up					60 s, or the time of --timeout if that is longer
- *	until CMD runs					120 s, with systemd 360 s, or the time of --timeout in place of these
- *	until CMD has ended				no limit, or the time of --timeout
+ *	until CMD runs					120 s (360 s with systemd), or the time of --timeout if it is given
+ *	until CMD has ended				no limit, or the time of --timeout if it is given
  *
  * All limits but the second are measured from the start of QEMU. The limits are long, because an emulated processor on
  * a busy machine is slow.

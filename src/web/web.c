@@ -43,7 +43,8 @@ static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 }
 
 /*
- * Send the next question of web/live.h, unless questions of clients are waiting, which come first.
+ * Send the instance the next request that web/live.h chooses. Requests for HTTP clients come first, so nothing is sent
+ * while one of them waits.
  */
 static void follow(struct web *w, ns_t now)
 {

@@ -193,7 +193,7 @@ static void variant_field(struct group *g)
 {
 	struct pkt *p = g->p[prng_below(&g->r, g->n)];
 	uint32_t bth = ib_bth_off(pkt_hdr(p));
-	/* VL, a reserved bit of the BTH; with a GRH also TClass, FlowLabel, HopLmt */
+	/* octets of VL and of reserved bits of the BTH, and, if there is a GRH, of TClass, FlowLabel and HopLmt */
 	uint32_t at[] = { 0, bth + 4, IB_LRH_LEN + 1, IB_LRH_LEN + 3, IB_LRH_LEN + 7 };
 
 	damage(p, at[prng_below(&g->r, ib_lrh_has_grh(pkt_hdr(p)) ? 5 : 2)], 0x10);

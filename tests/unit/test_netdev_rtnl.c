@@ -120,7 +120,7 @@ static void test_rtnl_multicast_forwarding_event(void **state)
 
 	mnl_attr_put_u32(nlh, NETCONFA_IFINDEX, 7);
 	assert_int_equal(rtnl_event_decode(&ev, nlh),
-			 -EOPNOTSUPP); /* the attribute is another setting */
+			 -EOPNOTSUPP); /* the message has no attribute for multicast forwarding */
 	mnl_attr_put_u32(nlh, NETCONFA_MC_FORWARDING, 1);
 	assert_int_equal(rtnl_event_decode(&ev, nlh), 0);
 	assert_int_equal(ev.type, RTNL_MC_FORWARDING);

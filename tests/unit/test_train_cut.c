@@ -589,7 +589,7 @@ static void test_damage_to_a_sealed_train(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* The CRCs of packet @k in the seals of a train, behind its checksum */
+/* Returns the place of the CRCs of packet @k in the buffer of a train, where they follow the TCP or UDP checksum of the packet */
 static uint8_t *crcs_in_seal(struct pkt *t, unsigned int k)
 {
 	return t->seals->data + (t->seals_at + k) * (2 + IB_CRCS_LEN) + 2;
