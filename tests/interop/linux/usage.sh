@@ -83,9 +83,10 @@ check "Ctrl-C while it boots ends it" eventually 60 gone $pid
 wait $pid
 check "with status 130" equal 130 $?
 
-on_terminal "$work/screen" "exec $UIPOIB vm -- sh -c 'stty size; echo it runs; sleep 1000'"
+# script writes its command into the file, too, so the text that is searched for must not be a part of the command.
+on_terminal "$work/screen" "exec $UIPOIB vm -- sh -c 'stty size; echo it runs \$((40 + 2)); sleep 1000'"
 pid=$!
-check "a command on a terminal runs" eventually $patience grep -q "it runs" "$work/screen"
+check "a command on a terminal runs" eventually $patience grep -q "it runs 42" "$work/screen"
 for p in $(descendants $pid); do lab_procs+=" $p:$(identity "$p")"; done
 printf '\003' >&8
 check "Ctrl-C ends it" eventually 60 gone $pid
