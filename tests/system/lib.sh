@@ -237,6 +237,7 @@ descendants() {
 	[ -d "/proc/$1" ] || return 0
 	echo "$1"
 	for file in "/proc/$1/task/"*/children; do
+		children='' # it stays empty if the thread has ended meanwhile
 		read -r children <"$file" # the line has no end, so read returns 1
 		all+=" $children"
 	done

@@ -58,8 +58,6 @@ vm_start() {
 	vm_pid[$name]=$!
 }
 
-vm_runs() { kill -0 "${vm_pid[$1]}" 2>/dev/null; }
-
 # vm_wait NAME...: waits until these VMs have booted and ib0 is up. If one does not, the script ends
 vm_wait() {
 	local name p
