@@ -28,28 +28,36 @@ trap 'exit 130' INT TERM
 passed=0 failed=0 skipped=0
 failures=()
 
+# A process costs some hundredths of a second of CPU time, and there are several hundred programs. So the functions that are called for each
+# program start few processes.
+
 say() { printf '== %s\n' "$*"; }
 
 # cpu_used: set $cpu to the seconds of CPU that the ended children of this shell have used
 cpu_used() {
-	local file=$work/times.$BASHPID
+	local file=$work/times.$BASHPID used
 	times >"$file" # not in $(...), because times would then show the CPU time of that subshell
-	cpu=$(awk -F'[ms ]+' 'END { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
+	{ read -r && read -ra used; } <"$file" # the second line, such as 1m2.345s 0m6.789s
+	cpu=0
+	for used in "${used[@]}"; do
+		cpu=$((cpu + ${used%m*} * 60))
+		used=${used#*m}
+		cpu=$((cpu + ${used%%[!0-9]*}))
+	done
 }
 
 # record NAME LOGFILE STATUS SECONDS CPU: count the TAP lines of one program. The program has failed if there is no
 # line at all, or if its exit status contradicts the lines.
 record() {
-	local name=$1 log=$2 status=$3 p f s
+	local name=$1 log=$2 status=$3 kept=$logs/$1.log p f s
 	# cmocka prints "not ok N # SKIP name"
-	s=$(grep -Ec '^(not )?ok .*# *[Ss][Kk][Ii][Pp]' "$log")
-	p=$(grep -E '^ok ' "$log" | grep -Evc '# *[Ss][Kk][Ii][Pp]')
-	f=$(grep -E '^not ok ' "$log" | grep -Evc '# *[Ss][Kk][Ii][Pp]')
+	read -r p f s <<<"$(awk '/^(not )?ok / { if (/# *[Ss][Kk][Ii][Pp]/) s++; else if (/^not/) f++; else p++ } END { print p + 0, f + 0, s + 0 }' "$log")"
 	if [ "$status" != 0 ] && [ "$f" = 0 ] || [ $((p + f + s)) = 0 ]; then
 		echo "not ok - $name (exit status $status)" >>"$log"
 		f=$((f + 1))
 	fi
-	mkdir -p "$logs/$(dirname "$name")" && cp "$log" "$logs/$name.log"
+	[ -d "${kept%/*}" ] || mkdir -p "${kept%/*}"
+	cp "$log" "$kept"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	[ "$s" = 0 ] || grep -E '^(not )?ok .*# *[Ss][Kk][Ii][Pp]' "$log" | sed "s|^|$name: |"
 	if [ "$f" != 0 ]; then
@@ -75,8 +83,9 @@ tap_log() {
 }
 
 # unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU time, because on a busy machine
-# the time on the clock depends on other programs. A test that waits for ever ends after half an hour on the clock.
-unit_log() { (ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"); }
+# the time on the clock depends on other programs. A test that waits for ever ends after half an hour on the clock. Only pool may call
+# this function, because the bound stays.
+unit_log() { ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"; }
 
 # one, tap NAME CMD...: run a step and record it; return the status of CMD. Both use now().
 now() {
@@ -94,38 +103,51 @@ one() { now one_log "$@"; }
 tap() { now tap_log "$@"; }
 
 # pool one_log|tap_log|unit_log NAME CMD...: run programs that other programs do not disturb, $pool_size at a time, and
-# record each of them when it has ended. pool_end waits for all.
-pooled=() pool_size=$jobs
+# record each of them when it has ended. pool_end waits for all. pooled has the names of those that run, and pool_lane the lanes to
+# which they belong.
+pooled=() pool_lane=() pool_started=0 pool_size=$jobs
 pool() {
-	local how=$1 name=$2 log="$work/pool.${#pooled[@]}"
+	local how=$1 name=$2 log=$work/pool.$pool_started
 	shift 2
 	pool_wait "$pool_size"
-	pooled+=("$name")
+	pooled[pool_started]=$name pool_lane[pool_started]=${lane:-}
+	pool_started=$((pool_started + 1))
 	{
 		start=$SECONDS
 		"$how" "$name" "$log" "$@"
 		status=$?
 		cpu_used
-		echo "$status $((SECONDS - start)) $cpu" >"$log.new" && mv "$log.new" "$log.status"
+		echo "$status $((SECONDS - start)) $cpu" >"$log.status"
 	} &
 }
 # pool_wait N: wait until fewer than N programs are running
 pool_wait() {
-	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
+	while [ ${#pooled[@]} -ge "$1" ]; do
 		pool_next
 	done
 }
 pool_next() { # wait until a program has ended
+	local i status before=${#pooled[@]}
+	pool_record
+	[ ${#pooled[@]} = "$before" ] || return
 	wait -n
+	status=$?
+	pool_record
+	[ $status = 127 ] || return # 127: there is no process any more, so a shell that is still in the list was killed
+	for i in "${!pooled[@]}"; do
+		echo "137 0 0" >"$work/pool.$i.status"
+		[ -e "$work/pool.$i" ] || : >"$work/pool.$i"
+	done
 	pool_record
 }
 pool_record() {
-	local i status seconds used
+	local i name status seconds used
 	for i in "${!pooled[@]}"; do
-		[ -f "$work/pool.$i.status" ] || continue
+		[ -s "$work/pool.$i.status" ] || continue # echo writes the line at once, so it is there or not
 		read -r status seconds used <"$work/pool.$i.status"
-		rm "$work/pool.$i.status"
-		record "${pooled[i]}" "$work/pool.$i" "$status" "$seconds" "$used"
+		name=${pooled[i]}
+		unset "pooled[i]" "pool_lane[i]"
+		record "$name" "$work/pool.$i" "$status" "$seconds" "$used"
 	done
 }
 # Ctrl-C does not reach processes in the background. So this function sends SIGTERM to the programs, and waits for the
@@ -150,9 +172,8 @@ programs() {
 }
 pool_end() {
 	pool_wait 1
-	pool_record
 	rm -f "$work"/pool.*
-	pooled=() pool_size=$jobs
+	pool_started=0 pool_size=$jobs
 }
 
 step_build() {
@@ -289,7 +310,7 @@ build_linux() {
 step_quick() {
 	say "system and interop tests (namespaces), $system_jobs at a time; beside them lint, then the unit and simulation tests (ASan, UBSan)"
 	one build-system make -s -j"$jobs" all system-tools || return
-	queue=([idle]="$(lints) san" [unit]=$(unit_tests check) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
+	queue=([idle]=" san $(lints)" [unit]=$(unit_tests check) [system]="$(scripts check waits) $(scripts check long) $(scripts check rest)")
 	run_lanes
 	run_alone check
 }
@@ -311,7 +332,7 @@ run_guests() {
 #	idle	compilers, lints, and scripts that do little but compile, one after another. They run under SCHED_IDLE, so they get only CPU
 #		time that no other program needs. Before them a root file system is made, in which a script finds its programs. Last come
 #		those that use all processors, because they may be the only programs that are left.
-#	unit	unit and simulation tests, after the lane idle has built them, under SCHED_IDLE, too
+#	unit	unit and simulation tests, under SCHED_IDLE, too, as soon as the lane idle has built them
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
@@ -319,10 +340,10 @@ run_guests() {
 # Virtual machines begin when the lane system is empty, because the kernel of a virtual machine that gets a fifth of a processor
 # loses packets of a test by its own time-outs, and because the hooks of the conformance suite run into their time-outs while
 # virtual machines run. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
-declare -A queue lane_of
+declare -A queue
 run_lanes() {
 	local lane
-	lane_of=() pool_size=1000
+	pool_size=1000
 	while [[ ${queue[*]} = *[![:space:]]* ]]; do
 		for lane in idle unit beside system busy waits; do
 			while lane_free $lane; do
@@ -333,12 +354,12 @@ run_lanes() {
 	done
 	pool_end
 }
-lane_running() { # LANE: print the number of its scripts that run
-	local p n=0
-	for p in $(jobs -rp); do
-		[ "${lane_of[$p]:-}" != "$1" ] || n=$((n + 1))
+lane_running() { # LANE: set $running to the number of its programs that run
+	local l
+	running=0
+	for l in "${pool_lane[@]}"; do
+		[ "$l" != "$1" ] || running=$((running + 1))
 	done
-	echo $n
 }
 queued() { [[ ${queue[$1]:-} = *[![:space:]]* ]]; } # LANE: succeeds if its queue is not empty
 lane_queue() { # LANE: set $from to the lane from whose queue LANE takes its next script; fails if that queue is empty
@@ -346,20 +367,25 @@ lane_queue() { # LANE: set $from to the lane from whose queue LANE takes its nex
 	queued "$1" || [ "$1" != busy ] || from=waits
 	queued "$from"
 }
-lane_free() { # LANE: succeeds if a script of the lane can start now
-	local from places=1
+lane_free() { # LANE: succeeds if a program of the lane can start now
+	local from places=1 running
 	lane_queue "$1" || return
 	case $1 in
 	beside | system) places=$system_jobs ;;
 	busy | unit) places=$jobs ;;
 	esac
 	case $1 in
-	busy | waits) ! queued system && [ "$(lane_running system)" = 0 ] || return ;;
-	unit) ! queued idle && [ "$(lane_running idle)" = 0 ] && unit_built || return ;;
+	busy | waits)
+		lane_running system
+		! queued system && [ $running = 0 ] || return
+		;;
+	unit) unit_built || return ;;
 	esac
-	[ "$(lane_running "$1")" -lt "$places" ]
+	lane_running "$1"
+	[ $running -lt $places ]
 }
-unit_built() { # empty the queue of the unit tests if they could not be built
+unit_built() { # succeeds when the unit tests have been built; if this failed, empty their queue
+	[[ " ${queue[idle]} " != *" san "* && " ${pooled[*]} " != *" build-san "* ]] || return
 	[[ " ${failures[*]} " != *" build-san "* ]] || queue[unit]=
 	queued unit
 }
@@ -376,12 +402,14 @@ lane_start() { # LANE: start the first program of its queue
 	kernels) TEST_TIMEOUT=3600 pool tap_log kernels chrt -i 0 bash tests/kernels.sh 6.12 ;;
 	clang) pool one_log build-clang chrt -i 0 "${make_clang[@]}" ;;
 	san) pool one_log build-san chrt -i 0 "${make_san[@]}" ;;
-	tests/lint/*) pool one_log "lint-$(basename "$next" .sh)" chrt -i 0 bash "$next" ;;
+	tests/lint/*)
+		rest=${next##*/}
+		pool one_log "lint-${rest%.sh}" chrt -i 0 bash "$next"
+		;;
 	unit/* | sim/*) pool unit_log "$next" chrt -i 0 "build/san/$next" ;;
 	tidy | headers) pool one_log "lint-$next-all" chrt -i 0 bash "tests/lint/$next.sh" all ;;
 	*) pool_script "$next" "${idle[@]}" ;;
 	esac
-	lane_of[$!]=$1
 }
 
 # guests waits|long|rest: print the scripts with virtual machines that start in this phase
