@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "subnet/link.h"
+
 /*
  * DOC: Discovery
  *
@@ -11,6 +13,9 @@
  * the node behind a port. If the node is new, it reads NodeDescription and PortInfo as well, and
  * continues at the other end of every link of the node. The NodeGUID identifies a node, so loops,
  * parallel links and further ports of a CA lead to a known node and only add a link.
+ *
+ * A link needs two trained ends. The ends are read one after the other, and the link may come up or go down in between.
+ * So an end that was Down is read again when its link was found from the other end. If it is still Down, there is no link.
  *
  * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port
  * with two different neighbours. The node that was found later is left out together with its link,
@@ -97,14 +102,37 @@ static bool link_trained(const struct sm_port *p)
 	return p->pi.phys_state == IB_PHYS_LINK_UP && p->pi.port_state >= IB_PORT_INIT;
 }
 
+static bool port_info_taken(struct sm *sm, const struct smp_cmd *cmd, int status,
+			    const uint8_t *data, ns_t now)
+{
+	return !sm_failed(sm, cmd, status, "PortInfo", now) &&
+	       smp_port_info_decode(&cmd->port->pi, data, SMP_DATA_LEN) == 0;
+}
+
+void sm_port_read(struct sm *sm, struct sm_port *p, smp_done_fn *done, ns_t now)
+{
+	struct smp_cmd c = sm_cmd_node(p->node, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, p->num, done);
+
+	c.port = p;
+	smpq_add(&sm->sweepq, &c, now);
+}
+
+static void on_port_again(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+			  ns_t now)
+{
+	struct sm_port *p = cmd->port;
+
+	if (port_info_taken(ctx, cmd, status, data, now) && p->peer && !sm_port_up(p))
+		sm_link_cut(p);
+}
+
 static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			 ns_t now)
 {
 	struct sm_port *p = cmd->port;
 	struct sm *sm = ctx;
 
-	if (sm_failed(sm, cmd, status, "PortInfo", now) ||
-	    smp_port_info_decode(&p->pi, data, SMP_DATA_LEN))
+	if (!port_info_taken(sm, cmd, status, data, now))
 		return;
 	p->known = true;
 	/*
@@ -113,20 +141,14 @@ static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const
 	 */
 	if (p->num && link_trained(p) && !p->peer)
 		visit(sm, p, now);
-}
-
-static void get_port_info(struct sm *sm, struct sm_node *n, unsigned int num, ns_t now)
-{
-	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, num, on_port_info);
-
-	c.port = &n->port[num];
-	smpq_add(&sm->sweepq, &c, now);
+	else if (p->peer && !sm_port_up(p))
+		sm_port_read(sm, p, on_port_again, now);
 }
 
 static void get_all_ports(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	for (unsigned int i = 0; i <= n->info.nports; i++)
-		get_port_info(sm, n, i, now);
+		sm_port_read(sm, &n->port[i], on_port_info, now);
 }
 
 static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
@@ -184,7 +206,7 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 
 	smpq_add(&sm->sweepq, &c, now);
 	if (!n->sw) {
-		get_port_info(sm, n, n->info.local_port, now);
+		sm_port_read(sm, &n->port[n->info.local_port], on_port_info, now);
 		return;
 	}
 	c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_SWITCH_INFO, 0, on_switch_info);
@@ -263,15 +285,6 @@ static bool ca_port_found(struct sm *sm, struct sm_node *n, const struct smp_nod
 	return !other && sm_db_add_port_guid(sm->next, p, info->port_guid) == 0;
 }
 
-static bool link_ends(struct sm_port *a, struct sm_port *b)
-{
-	if ((a->peer && a->peer != b) || (b->peer && b->peer != a))
-		return false;
-	a->peer = b;
-	b->peer = a;
-	return true;
-}
-
 static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			 ns_t now)
 {
@@ -280,6 +293,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 	struct sm_port *from = cmd->port;
 	struct smp_node_info info;
 	struct sm_node *n;
+	struct sm_port *p;
 	bool is_new;
 
 	if (status) {
@@ -302,16 +316,19 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 		n = node_found(sm, &info, cmd, now);
 	if (!n)
 		return;
+	p = &n->port[info.local_port];
 	if (!sm_same_node(&n->info, &info) || (!n->sw && !ca_port_found(sm, n, &info)) ||
-	    (from && !link_ends(from, &n->port[info.local_port]))) {
+	    (from && !sm_link_join(from, p))) {
 		n->lost |= is_new;
 		report_dup(sm, n, cmd, now);
 		return;
 	}
 	if (is_new)
 		ask_node(sm, n, now);
-	else if (!n->sw && !n->port[info.local_port].known)
-		get_port_info(sm, n, info.local_port, now);
+	else if (!p->known && !n->sw)
+		sm_port_read(sm, p, on_port_info, now);
+	else if (p->known && from && !sm_port_up(p))
+		sm_port_read(sm, p, on_port_again, now);
 }
 
 static void visit(struct sm *sm, struct sm_port *from, ns_t now)
@@ -345,26 +362,6 @@ int sm_discover_start(struct sm *sm, ns_t now)
 	return 0;
 }
 
-static uint8_t port_rate(const struct smp_port_info *pi)
-{
-	unsigned int rate = ib_rate_code(pi->width_active, pi->speed_active, pi->speed_ext_active);
-
-	/* A link whose width and speed have no rate code counts as the slowest link, 2.5 Gb/s. */
-	return (uint8_t)(rate ? rate : 2);
-}
-
-void sm_port_measure(struct sm *sm, struct sm_port *p)
-{
-	uint8_t mtu = p->pi.mtu_cap;
-
-	if (p->peer && p->peer->known && p->peer->pi.mtu_cap < mtu)
-		mtu = p->peer->pi.mtu_cap;
-	if (mtu > sm->cfg.max_mtu_code)
-		mtu = sm->cfg.max_mtu_code;
-	p->mtu_code = mtu < IB_MTU_256 ? IB_MTU_256 : mtu;
-	p->rate_code = port_rate(&p->pi);
-}
-
 static void db_measure(struct sm *sm, struct sm_db *db)
 {
 	uint32_t ends = 0;
@@ -377,7 +374,7 @@ static void db_measure(struct sm *sm, struct sm_db *db)
 
 			if (!p->known)
 				continue;
-			sm_port_measure(sm, p);
+			sm_link_measure(p, sm->cfg.max_mtu_code);
 			ends += p->peer && p->peer != p && p->num;
 		}
 	}

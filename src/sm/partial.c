@@ -109,9 +109,15 @@ static void trained(struct sm *sm, struct sm_port *p)
 		t->port[t->nports++] = p;
 }
 
-static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q)
+static void on_port(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
+		    ns_t now);
+
+/* The link at @p leads to @q. If @q was read before the link came up, it is read again. */
+static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q, ns_t now)
 {
 	look_at(sm, q->node, true);
+	if (part_switch(sm, q->node)->asked && !sm_port_up(q))
+		sm_port_read(sm, q, on_port, now);
 	if (sm_link_came(p, q))
 		part_switch(sm, p->node)->moved = part_switch(sm, q->node)->moved = true;
 	trained(sm, p);
@@ -142,7 +148,7 @@ static void on_neighbour(void *ctx, const struct smp_cmd *cmd, int status, const
 	if (q == p || (p->peer && p->peer != q) || (q->peer && q->peer != p))
 		give_up(sm, p->node, "a port is connected in another way");
 	else
-		link_up(sm, p, q);
+		link_up(sm, p, q, now);
 }
 
 static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
@@ -203,12 +209,8 @@ static void on_port(void *ctx, const struct smp_cmd *cmd, int status, const uint
 
 static void read_ports(struct sm *sm, struct sm_node *n, ns_t now)
 {
-	for (unsigned int i = 0; i <= n->info.nports; i++) {
-		struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_GET, SMP_ATTR_PORT_INFO, i, on_port);
-
-		c.port = &n->port[i];
-		smpq_add(&sm->sweepq, &c, now);
-	}
+	for (unsigned int i = 0; i <= n->info.nports; i++)
+		sm_port_read(sm, &n->port[i], on_port, now);
 }
 
 static void on_cleared(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
@@ -312,7 +314,7 @@ void sm_part_discovered(struct sm *sm)
 	const struct sm_sweep *last = &sm->last;
 
 	for (unsigned int i = 0; i < sm->part.nports; i++)
-		sm_port_measure(sm, sm->part.port[i]);
+		sm_link_measure(sm->part.port[i], sm->cfg.max_mtu_code);
 	sm->sweep.partial = true;
 	sm->sweep.nodes = last->nodes;
 	sm->sweep.switches = last->switches;

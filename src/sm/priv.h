@@ -266,8 +266,8 @@ bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char 
 int sm_discover_start(struct sm *sm, ns_t now);
 /* sm_same_node() - Tell whether two NodeInfos can be those of one node, seen from different ports */
 bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
-/* sm_port_measure() - Find MTU and rate of a port's link */
-void sm_port_measure(struct sm *sm, struct sm_port *p);
+/* sm_port_read() - Ask for PortInfo of @p */
+void sm_port_read(struct sm *sm, struct sm_port *p, smp_done_fn *done, ns_t now);
 int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
 int sm_lid_assign(struct sm *sm);

@@ -251,6 +251,12 @@ static inline bool sm_port_carries(const struct sm_port *p)
 	return p->known && (p->num == 0 || (p->peer && p->peer != p && p->peer->known));
 }
 
+/* sm_port_up() - Tell whether the link of @p had trained when PortInfo of @p was read */
+static inline bool sm_port_up(const struct sm_port *p)
+{
+	return p->pi.port_state >= IB_PORT_INIT;
+}
+
 /*
  * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if the published routes do not use
  * the link. sm_port_peer_now() - Return the port at the other end of the link that the running sweep found; NULL if

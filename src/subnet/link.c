@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "subnet/link.h"
 
+bool sm_link_join(struct sm_port *a, struct sm_port *b)
+{
+	if ((a->peer && a->peer != b) || (b->peer && b->peer != a))
+		return false;
+	a->peer = b;
+	b->peer = a;
+	return true;
+}
+
 static void note(struct sm_port *p, enum sm_link_change c)
 {
 	p->change = p->peer->change = (uint8_t)c;
 }
 
-static void disconnect(struct sm_port *p)
+void sm_link_cut(struct sm_port *p)
 {
 	struct sm_port *q = p->peer;
 
@@ -18,7 +27,7 @@ static void disconnect(struct sm_port *p)
 void sm_link_gone(struct sm_port *p)
 {
 	if (p->change == SM_LINK_CAME)
-		disconnect(p);
+		sm_link_cut(p);
 	else
 		note(p, SM_LINK_GONE);
 }
@@ -40,10 +49,30 @@ void sm_links_apply(struct sm_db *db, struct sm_node *sw)
 
 		if (p->change == SM_LINK_GONE) {
 			db->nlinks--;
-			disconnect(p);
+			sm_link_cut(p);
 		} else if (p->change != SM_LINK_KEPT) {
 			db->nlinks += p->change == SM_LINK_CAME;
 			note(p, SM_LINK_KEPT);
 		}
 	}
+}
+
+static uint8_t port_rate(const struct smp_port_info *pi)
+{
+	unsigned int rate = ib_rate_code(pi->width_active, pi->speed_active, pi->speed_ext_active);
+
+	/* A link whose width and speed have no rate code counts as the slowest link, 2.5 Gb/s. */
+	return (uint8_t)(rate ? rate : 2);
+}
+
+void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code)
+{
+	uint8_t mtu = p->pi.mtu_cap;
+
+	if (p->peer && p->peer->known && p->peer->pi.mtu_cap < mtu)
+		mtu = p->peer->pi.mtu_cap;
+	if (mtu > max_mtu_code)
+		mtu = max_mtu_code;
+	p->mtu_code = mtu < IB_MTU_256 ? IB_MTU_256 : mtu;
+	p->rate_code = port_rate(&p->pi);
 }

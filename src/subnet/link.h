@@ -3,12 +3,16 @@
 #define SUBNET_LINK_H
 
 /*
- * Links that come up and go down in a published database (enum sm_link_change). A change is first recorded. It takes
- * effect when the new routes have been computed.
+ * Links between the ports of a database. In a published database a change (enum sm_link_change) is first recorded, and
+ * takes effect when the new routes have been computed.
  */
 
 #include "subnet/db.h"
 
+/* sm_link_join() - Connect two ports. Return: false if one of them has another link */
+bool sm_link_join(struct sm_port *a, struct sm_port *b);
+/* sm_link_cut() - Remove the link at @p, without a record of a change */
+void sm_link_cut(struct sm_port *p);
 /* sm_link_gone() - Note that the link at @p no longer exists */
 void sm_link_gone(struct sm_port *p);
 /*
@@ -16,6 +20,11 @@ void sm_link_gone(struct sm_port *p);
  * each other or not at all. Return: true if the routes do not use the link
  */
 bool sm_link_came(struct sm_port *p, struct sm_port *q);
+/*
+ * sm_link_measure() - Compute MTU code and rate code of the link at @p from the PortInfo of its ends; the MTU is at most
+ * @max_mtu_code
+ */
+void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
 /* sm_links_apply() - Apply the noted changes of the links at a switch */
 void sm_links_apply(struct sm_db *db, struct sm_node *sw);
 

@@ -940,6 +940,79 @@ static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 	}
 }
 
+/* Check that the SM's published database has a path between each two end ports, and that packets on these paths arrive. */
+static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned int after)
+{
+	const struct sm_db *db = sm_db(sm);
+	struct sm_port *a, *b;
+	struct sm_path path;
+
+	for (a = sm_db_end_port(db, NULL); a; a = sm_db_end_port(db, a)) {
+		for (b = sm_db_end_port(db, NULL); b; b = sm_db_end_port(db, b)) {
+			if (sm_db_path(db, a, b, 0, &path))
+				fail_msg("link up after %u SMPs: no path from %s to %s", after,
+					 a->node->desc, b->node->desc);
+		}
+	}
+	net_assert_connected(net);
+}
+
+/*
+ * A link of a ring comes up while a sweep reads the subnet, so the sweep may read one end of the link before and the
+ * other end after this moment. @whole: the sweep reads the whole subnet; otherwise it is a partial sweep, which another
+ * cable causes. @at: the SM's switch
+ */
+static void link_comes_in_mid_sweep(unsigned int after, bool whole, unsigned int at)
+{
+	struct sm_status st;
+	struct net_node *s[3];
+	uint64_t smps, gen;
+	struct net net;
+	struct sm *sm;
+	ns_t end;
+
+	net_init(&net);
+	ring_of_switches(&net, s);
+	net_join(s[0], s[1]);
+	sm = net_sm(s[at], NULL);
+	net_run(&net, net.now + NS_SEC(5));
+	net_cut(s[0], 1, true);
+	net_run(&net, net.now + NS_SEC(5));
+	smps = net.smps;
+	if (whole)
+		sm_kick(sm, "test", net.now);
+	else
+		net_cut(s[0], 4, true);
+	while (net.smps < smps + after)
+		net_run(&net, timers_next(&net.timers));
+	net_cut(s[0], 1, false);
+	gen = sm_db(sm)->generation;
+	for (end = net.now + NS_SEC(5); net.now < end;
+	     net_run(&net, ns_min(end, timers_next(&net.timers)))) {
+		if (sm_db(sm)->generation == gen)
+			continue;
+		gen = sm_db(sm)->generation;
+		assert_paths_lead_somewhere(&net, sm, after);
+	}
+	sm_status(sm, &st);
+	assert_true(st.partial_sweeps > 0);
+	assert_int_equal(sm_db(sm)->nlinks, whole ? 7 : 6);
+	sm_destroy(sm);
+	net_fini(&net);
+}
+
+static void test_link_that_comes_in_mid_sweep_breaks_no_path(void **state)
+{
+	for (unsigned int i = 0; i < 3 * 90; i++)
+		link_comes_in_mid_sweep(1 + i / 3, true, i % 3);
+}
+
+static void test_link_that_comes_in_mid_partial_sweep_breaks_no_path(void **state)
+{
+	for (unsigned int i = 0; i < 3 * 60; i++)
+		link_comes_in_mid_sweep(1 + i / 3, false, i % 3);
+}
+
 static void test_duplicate_guid_is_named_and_left_out(void **state)
 {
 	struct net net;
@@ -1110,6 +1183,8 @@ int main(void)
 		cmocka_unit_test(test_node_dies_in_mid_sweep),
 		cmocka_unit_test(test_switch_dies_in_mid_sweep),
 		cmocka_unit_test(test_cable_pulled_in_mid_sweep_takes_nobody_away),
+		cmocka_unit_test(test_link_that_comes_in_mid_sweep_breaks_no_path),
+		cmocka_unit_test(test_link_that_comes_in_mid_partial_sweep_breaks_no_path),
 		cmocka_unit_test(test_duplicate_guid_is_named_and_left_out),
 		cmocka_unit_test(test_duplicate_port_guid_is_left_out),
 		cmocka_unit_test(test_links_to_oneself),
