@@ -362,25 +362,6 @@ int sm_discover_start(struct sm *sm, ns_t now)
 	return 0;
 }
 
-static void db_measure(struct sm *sm, struct sm_db *db)
-{
-	uint32_t ends = 0;
-
-	for (uint32_t i = 0; i < db->nnodes; i++) {
-		struct sm_node *n = db->node[i];
-
-		for (unsigned int num = 0; num <= n->info.nports; num++) {
-			struct sm_port *p = &n->port[num];
-
-			if (!p->known)
-				continue;
-			sm_link_measure(p, sm->cfg.max_mtu_code);
-			ends += p->peer && p->peer != p && p->num;
-		}
-	}
-	db->nlinks = ends / 2;
-}
-
 /*
  * Complete the database. Return: 0; -EIO: our own node does not answer; -EACCES: our own node has
  * another M_Key; -ENOMEM
@@ -402,7 +383,7 @@ int sm_discover_finish(struct sm *sm)
 	err = sm_db_index_switches(db);
 	if (err)
 		return err;
-	db_measure(sm, db);
+	sm_links_measure(db, sm->cfg.max_mtu_code);
 	sm->sweep.nodes = db->nnodes;
 	sm->sweep.switches = db->nswitches;
 	sm->sweep.links = db->nlinks;

@@ -10,8 +10,9 @@
  * with those fields zero for which zero means "no change". It is sent only if a field differs, so a
  * sweep over an unchanged subnet writes nothing.
  *
- * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active. A
- * port that receives data while it is Armed becomes Active by itself.
+ * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active; links between switches
+ * that forward data already do so before the LFTs are written. A port that receives data while it is Armed becomes Active
+ * by itself.
  *
  * No data passes a port in Init, so its addresses, MTU, VLs and enforcement can wait. The Set that arms the port
  * writes them too, which saves one or two SMPs for each port of a new subnet.
@@ -151,6 +152,18 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 	smpq_add(&sm->sweepq, &c, now);
 }
 
+/*
+ * Tell whether the present round of a sweep arms and activates @p. The round before the new routes are written takes
+ * the links between two switches that forward data; the round after it takes all links.
+ */
+static bool in_this_round(const struct sm *sm, const struct sm_port *p)
+{
+	if (!p->num || !port_linked(p))
+		return false;
+	return sm->routed == sm->next ||
+	       (sm_switch_forwards(p->node) && sm_switch_forwards(p->peer->node));
+}
+
 bool sm_port_to_arm(const struct sm_port *p)
 {
 	return p->num && port_linked(p) && p->pi.port_state == IB_PORT_INIT;
@@ -242,7 +255,7 @@ static void port_arm(struct sm *sm, struct sm_port *p, ns_t now)
 {
 	struct smp_port_info w;
 
-	if (!sm_port_to_arm(p))
+	if (!sm_port_to_arm(p) || !in_this_round(sm, p))
 		return;
 	w = want(sm, p);
 	w.port_state = IB_PORT_ARMED;
@@ -274,7 +287,7 @@ static void port_activate(struct sm *sm, struct sm_port *p, ns_t now)
 {
 	struct smp_port_info w = smp_port_info_keep(&p->pi);
 
-	if (p->num == 0 || !port_linked(p) || p->pi.port_state != IB_PORT_ARMED)
+	if (p->pi.port_state != IB_PORT_ARMED || !in_this_round(sm, p))
 		return;
 	w.port_state = IB_PORT_ACTIVE;
 	sm->sweep.activated++;

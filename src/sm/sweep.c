@@ -348,19 +348,26 @@ static void discover(struct sm *sm, ns_t now)
 }
 
 /*
- * A partial sweep reads no end ports, so it finds no other SMs to ask. It makes links Active before routes lead over
- * them, because the switches already forward data. Packets to a link that is not Active would be lost.
+ * A partial sweep reads no end ports, so it finds no other SMs to ask.
+ *
+ * Packets to a link that is not Active are lost. So a sweep of switches that already forward data makes the links
+ * between these switches Active before routes lead over the links. A heavy sweep makes the other links Active in a
+ * second round, when their switches have the new tables.
  */
 static enum sm_stage next_stage(const struct sm *sm)
 {
-	static const enum sm_stage partial[] = {
-		[SM_STAGE_DISCOVER] = SM_STAGE_LIDS,  [SM_STAGE_LIDS] = SM_STAGE_PKEYS,
-		[SM_STAGE_PKEYS] = SM_STAGE_ARM,      [SM_STAGE_ARM] = SM_STAGE_ACTIVATE,
-		[SM_STAGE_ACTIVATE] = SM_STAGE_ROUTE, [SM_STAGE_ROUTE] = SM_STAGE_MCAST,
-		[SM_STAGE_MCAST] = SM_STAGE_UP,
-	};
-
-	return sm->part.on ? partial[sm->stage] : sm->stage + 1;
+	switch (sm->stage) {
+	case SM_STAGE_DISCOVER:
+		return sm->part.on ? SM_STAGE_LIDS : SM_STAGE_ELECT;
+	case SM_STAGE_PKEYS:
+		return sm->db ? SM_STAGE_ARM : SM_STAGE_ROUTE;
+	case SM_STAGE_ACTIVATE:
+		return sm->part.on || sm->routed != sm->next ? SM_STAGE_ROUTE : SM_STAGE_UP;
+	case SM_STAGE_MCAST:
+		return sm->part.on ? SM_STAGE_UP : SM_STAGE_ARM;
+	default:
+		return sm->stage + 1;
+	}
 }
 
 static void discover_links(struct sm *sm, ns_t now)

@@ -257,6 +257,12 @@ static inline bool sm_port_up(const struct sm_port *p)
 	return p->pi.port_state >= IB_PORT_INIT;
 }
 
+/* sm_switch_forwards() - Tell whether @n is a switch that has acknowledged forwarding entries since it was reset */
+static inline bool sm_switch_forwards(const struct sm_node *n)
+{
+	return n->sw && sm_fdb_lft_blocks(n->sw->fdb) && n->sw->fdb->lft_known[0];
+}
+
 /*
  * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if the published routes do not use
  * the link. sm_port_peer_now() - Return the port at the other end of the link that the running sweep found; NULL if

@@ -76,3 +76,22 @@ void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code)
 	p->mtu_code = mtu < IB_MTU_256 ? IB_MTU_256 : mtu;
 	p->rate_code = port_rate(&p->pi);
 }
+
+void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code)
+{
+	uint32_t ends = 0;
+
+	for (uint32_t i = 0; i < db->nnodes; i++) {
+		struct sm_node *n = db->node[i];
+
+		for (unsigned int num = 0; num <= n->info.nports; num++) {
+			struct sm_port *p = &n->port[num];
+
+			if (!p->known)
+				continue;
+			sm_link_measure(p, max_mtu_code);
+			ends += p->peer && p->peer != p && p->num;
+		}
+	}
+	db->nlinks = ends / 2;
+}

@@ -25,6 +25,8 @@ bool sm_link_came(struct sm_port *p, struct sm_port *q);
  * @max_mtu_code
  */
 void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
+/* sm_links_measure() - Measure all links of a database that discovery has filled, and count them in .nlinks */
+void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code);
 /* sm_links_apply() - Apply the noted changes of the links at a switch */
 void sm_links_apply(struct sm_db *db, struct sm_node *sw);
 
