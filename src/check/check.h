@@ -87,7 +87,7 @@ struct chk_turn {
 
 /*
  * An edge of a credit loop: packets that left by port .hold.out wait until port .want.out is free.
- * .slid and .dlid give one path that does so
+ * .slid and .dlid are the LIDs of one path whose packets do so
  */
 struct chk_wait {
 	struct chk_turn hold, want;
@@ -98,8 +98,8 @@ struct chk_wait {
 /*
  * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that
  * decides which virtual lanes the loop occupies: SLtoVL at both switches, and the SL of the path
- * (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or lanes do not
- * matter, or the loop is longer than @ret, or memory ran out
+ * (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or virtual lanes
+ * cannot affect the loop, or the loop is longer than @ret, or memory ran out
  */
 uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
 

@@ -13,7 +13,11 @@
 enum meaning {
 	DAMAGE, /* a fault */
 	BITS, /* an increase is a fault if it is faster than symbol_errors_admitted() */
-	DROPS, /* an increase is no fault: it means congestion, or a fault that another port counts too */
+	/*
+	 * an increase is no fault of this port, because it means congestion or a fault that another
+	 * port counts, too
+	 */
+	DROPS,
 };
 
 static const struct {

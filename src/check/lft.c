@@ -218,8 +218,8 @@ static void one_lid(struct walk *w)
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
 	/*
-	 * First follow the routes that packets of CAs take. A missing entry is reported once, and
-	 * on such a route it is a worse fault.
+	 * First follow the routes that packets of CAs take, because a missing entry is reported
+	 * only once, and on such a route it is a worse fault.
 	 */
 	for (int ca = 1; ca >= 0; ca--) {
 		w->from_ca = ca;

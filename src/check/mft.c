@@ -163,7 +163,7 @@ static void join(struct tree *t, const struct chk_node *n)
 		if (!p || !to_switch(t, n, p) || !both_ways(t, n, p))
 			continue;
 		m = chk_peer(t->c->f, &n->port[p]);
-		/* One end of each link is enough. */
+		/* Each link is examined from one of its ends only. */
 		if (n->index > m->index || (n == m && p > n->port[p].peer_port))
 			continue;
 		a = root(t, n->index);

@@ -88,7 +88,7 @@ struct chk_switch {
 	uint64_t (*mft)[4];
 	uint32_t mft_len;
 	bool mft_known; /* the MFT was read */
-	bool mft_gaps; /* a part of it was not read */
+	bool mft_gaps; /* a part of the table was not read */
 };
 
 struct chk_node {
@@ -141,8 +141,8 @@ struct chk_path {
 };
 
 /*
- * The link behind a port leads to a node that has the same GUID as a node found earlier, although
- * it is another node.
+ * The node behind a port has the same GUID as a node that was found earlier, but the two are
+ * different nodes.
  */
 struct chk_twin {
 	uint32_t node; /* index of the one of the two nodes that was found first */

@@ -107,7 +107,7 @@ struct chk_way {
 /* Routes to one LID from all switches that have a CA with a LID */
 struct chk_routes {
 	const struct chk *c;
-	const struct chk_node **leaf; /* switches that have such a CA, [nleaves] */
+	const struct chk_node **leaf; /* switches that have a CA with a LID, [nleaves] */
 	uint32_t nleaves;
 	struct chk_way *way; /* [f->n] */
 	const struct chk_node **sw; /* switches on the routes, [n] */

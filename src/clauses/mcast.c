@@ -128,7 +128,10 @@ static void moves(struct run *r)
 		s = sent(r, &group, HOOK_TIME);
 		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
-		/* The loop ends after it has sent one packet later than the longest back-off. */
+		/*
+		 * When the longest back-off has passed, one more packet is sent, which is the last
+		 * one.
+		 */
 		last = r->w->now >= deadline;
 	}
 	if (!s)

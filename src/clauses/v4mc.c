@@ -214,7 +214,10 @@ static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
 		*ret = expect(r, ip4_to, absent, HOOK_TIME);
 		if (!*ret || (*ret)->h.lrh.dlid == mlid || last)
 			break;
-		/* The loop ends after it has sent one packet later than the longest back-off. */
+		/*
+		 * When the longest back-off has passed, one more packet is sent, which is the last
+		 * one.
+		 */
 		last = r->w->now >= deadline;
 	}
 	if (!*ret) {

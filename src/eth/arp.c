@@ -48,7 +48,10 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	*why = ETH_DROP_ARP;
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != e->shape->arp_hrd)
 		return NULL;
-	/* An ARP announcement may be a reply without a target hardware address, RFC 5227 §3. */
+	/*
+	 * The target's hardware address in a reply may be unset, because an ARP announcement may be
+	 * a reply without this address (RFC 5227 §3).
+	 */
 	target = a.op != ARP_OP_REQUEST && !eth_hw_is_unset(e, a.tha);
 	if (hw_to_link(e, a.sha, true, &flags) || hw_to_link(e, a.tha, target, &flags))
 		return NULL;

@@ -22,7 +22,10 @@ static void csum_is_whole(struct pkt *p)
 	frame_info(p)->csum = FRAME_CSUM_OK;
 }
 
-/* Adapters find the IP header behind the encapsulation of RFC 4391, and parse no options or extension headers. */
+/*
+ * CAs that make checksums find the IP header behind the encapsulation of RFC 4391, but do not parse
+ * IP options or extension headers. So the CA makes no checksum of a packet that has any of these.
+ */
 bool eth_csum_by_ca(struct pkt *p)
 {
 	const struct frame_info *f = frame_info_const(p);
@@ -41,8 +44,8 @@ bool eth_csum_by_ca(struct pkt *p)
 }
 
 /*
- * If IPv6 extension headers are long, the checksum field is not within hdr[]. It is then set in a copy of the
- * payload, because other packets may share the buffer.
+ * If IPv6 extension headers are long, the checksum field is not in pkt.hdr[] but in the payload.
+ * The checksum is then set in a copy of the payload, because other packets may share the buffer.
  */
 static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
 {

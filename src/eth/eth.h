@@ -82,7 +82,11 @@ enum eth_drop {
 	/* an IGMP or MLD report had to wait, but the queue of waiting reports was full or the TAP went down */
 	ETH_DROP_HELD,
 	/* from the link */
-	ETH_DROP_RX_ARP, /* malformed ARP, RARP or ND, or no room for an address in it */
+	/*
+	 * malformed ARP, RARP or ND, or no room for one more neighbour whose address is in the
+	 * message
+	 */
+	ETH_DROP_RX_ARP,
 	/* IBARP or ND message that advertises a Q_Key which none of our packets can have */
 	ETH_DROP_RX_QKEY,
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
@@ -195,8 +199,8 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
 /*
- * eth_set_csum() - Set whether eth_ops.post() takes packets whose checksum the CA makes (ca.csum of ca/ca.h). At
- * first it does not
+ * eth_set_csum() - Set whether eth_ops.post() takes packets whose checksum the CA makes (ca.csum of
+ * ca/ca.h). Before the first call, this layer completes all checksums itself
  */
 void eth_set_csum(struct eth_if *e, bool by_ca);
 /*
@@ -218,7 +222,8 @@ unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
 
 /*
- * eth_stations_renumber() - The queue pairs of all stations were made again, with other numbers
+ * eth_stations_renumber() - Adopt the new numbers of the queue pairs of all stations, which were
+ * made again
  * @qpn:	returns the number of a queue pair that eth_ops.station_open() had returned
  */
 void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp));

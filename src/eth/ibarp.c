@@ -19,7 +19,8 @@
  */
 
 /*
- * Writes the values of the port whose hardware address is @hw: our own values, or those that the peer has advertised.
+ * Fills in *ret for the port whose hardware address is @hw, with our own values or with the values
+ * that the peer has advertised.
  * Return: 0 or -ENOENT
  */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)

@@ -69,8 +69,8 @@ static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 
 /*
  * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind the address.
- * Decoded as the RFC specifies, the octets would be the address of no port. The place of the link's subnet prefix
- * shows where the address begins.
+ * If such an option were decoded as the RFC specifies, the result would be the address of no port.
+ * So this function looks for the link's subnet prefix, whose place shows where the address begins.
  */
 static bool is_early(const struct eth_if *e, const struct nd_opt *o)
 {
@@ -145,7 +145,7 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 
 /*
  * The kernel ignores an MTU in a router advertisement that exceeds the MTU of the device, which is the link's MTU.
- * The kernel does not log this, so log it.
+ * The kernel does not log this, so this function does.
  */
 static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
 {

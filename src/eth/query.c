@@ -77,7 +77,7 @@ static void ask(struct eth_if *e, const uint8_t mac[6], uint16_t type, size_t (*
 	f.len = (uint32_t)(ETHER_HLEN + make(b + ETHER_HLEN));
 	f.first = pkt_from_data(e->cfg.pool, b, f.len);
 	if (!f.first)
-		return; /* this query is omitted; the next one is sent within ETH_QUERY_PERIOD */
+		return; /* this query is omitted; the next query is sent within ETH_QUERY_PERIOD */
 	e->stats.queries++;
 	e->ops->deliver(e->ctx, &f);
 }

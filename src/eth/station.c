@@ -91,7 +91,10 @@ static void station_close(struct eth_if *e, struct eth_station *st, ns_t now)
 	free(st);
 }
 
-/* All old numbers are deleted first, because a station may have got the number of another one. */
+/*
+ * All old queue pair numbers are removed from the table before the new numbers are entered, because
+ * the new number of a station may be the old number of another station.
+ */
 void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp))
 {
 	struct eth_station *const *slot = e->stations.slot;

@@ -67,7 +67,10 @@ bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh)
 
 	if (in->peer->ext->inside)
 		return true;
-	/* A directed route has no SLID, and an SMP may come from a port that has no LID yet. */
+	/*
+	 * An SMP on a directed route has the permissive SLID, and a port that has no LID yet sends
+	 * SMPs with SLID 0. Neither SLID belongs to a port, so it is not checked.
+	 */
 	if (ib_lrh_vl(lrh) == IB_VL15 && (slid == IB_LID_PERMISSIVE || slid == 0))
 		return true;
 	out = way_to(in->node, slid);

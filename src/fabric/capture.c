@@ -50,7 +50,10 @@ static int put(struct capture *c, size_t len)
 	return err;
 }
 
-/* Write a record of @len octets in c->buf, which is 0 if no link could carry the packet, and count it. */
+/*
+ * Write the record of @len octets in c->buf, and count it. @len is 0 if the packet has a length
+ * that cannot be recorded.
+ */
 static void record(struct capture *c, size_t len)
 {
 	if (!len)

@@ -88,8 +88,8 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical)
 
 /*
  * Return the number of octets that are copied to hdr[] of struct pkt: the headers from LRH to DETH
- * of a UD packet. The same number is used for all other packets, because it covers all headers that
- * a switch reads.
+ * of a UD packet. The same number is used for all other packets, because these octets include all
+ * headers that a switch reads.
  */
 static size_t headers_of(const uint8_t *lrh)
 {

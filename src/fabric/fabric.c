@@ -297,8 +297,8 @@ static void node_destroy(struct fabric_node *n)
 
 	n->notify = (struct fabric_notify){ 0 };
 	/*
-	 * The MAD endpoints of the node may still send while they are destroyed, so close the
-	 * queues first.
+	 * The MAD endpoints of the node may still send while they are destroyed, so the egress
+	 * queues are closed first.
 	 */
 	for (unsigned int i = 0; n->port && i <= nports; i++)
 		n->port[i].up = false;

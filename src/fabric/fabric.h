@@ -198,8 +198,9 @@ enum fabric_link_state {
 enum fabric_link_state fabric_link_state(const struct fabric_port *p);
 const char *fabric_link_state_name(enum fabric_link_state s);
 /*
- * fabric_link_retrains() - Tell whether a Set(PortInfo) takes the link of @p down for a moment; valid in fabric_ext_ops.want(), which
- * is also called when an end is disabled
+ * fabric_link_retrains() - Tell whether the link of @p goes down only for a moment, because a
+ * Set(PortInfo) retrains it. The answer is valid within fabric_ext_ops.want(), which is also called
+ * when an end is disabled
  */
 bool fabric_link_retrains(const struct fabric_port *p);
 
