@@ -134,7 +134,7 @@ int conf_key_given(struct conf_parser *p, const char *name, const char *value)
 	return unknown_key(p, name);
 }
 
-/* Keeps the text of a key, from which conf_diff() tells what a new file changes. */
+/* Keeps the text of a key, because conf_diff() compares the settings of two files as texts. */
 static int keep(struct conf_parser *p, const char *name, const char *value)
 {
 	struct conf_setting *s = conf_grow(p->c.setting, p->c.nsettings, sizeof(*s));

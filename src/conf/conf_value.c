@@ -12,7 +12,7 @@ int conf_parse_uint(unsigned long *ret, const char *s, unsigned long min, unsign
 	unsigned long v;
 	char *end;
 
-	if (*s < '0' || *s > '9') /* strtoul() would take a sign or blanks */
+	if (*s < '0' || *s > '9') /* strtoul() would accept a sign or blanks */
 		return -EINVAL;
 	errno = 0;
 	v = strtoul(s, &end, 0);

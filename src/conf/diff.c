@@ -273,7 +273,10 @@ static bool port_in_use(const struct conf *was, const struct conf_port *p)
 	return false;
 }
 
-/* A port whose descriptors the main process got with privileges that it has given up */
+/*
+ * Refuses a new interface on a port of the kernel or at a UDP address that no interface has yet,
+ * because the main process has given up the privileges to open such a port.
+ */
 static int check_port(const struct conf_diff_row *r, const struct conf *was, const struct conf *is,
 		      char err[CONF_ERR_MAX])
 {
@@ -306,7 +309,7 @@ static int check_netns(const struct conf_diff_row *r, const struct conf *is, cha
 	return 0;
 }
 
-/* Checks a section that is not kept. */
+/* Checks a section that is added, removed or replaced. */
 static int check_row(const struct conf_diff_row *r, const struct conf *was, const struct conf *is,
 		     char err[CONF_ERR_MAX])
 {

@@ -34,7 +34,7 @@ struct import_opts {
 };
 
 /**
- * import_run() - Read, check, write
+ * import_run() - Read and check the input, and write the files
  * @ret:	report on the topology: numbers, and "notes" with an array of lines for each kind of remark. Written
  *		on success and with -EPROTO; the caller frees it by json_decref()
  * @err:	one line, on failure

@@ -66,8 +66,9 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
 	/*
-	 * rtnetlink does not show the MAC of such a device. If its alias was changed, index and name identify the
-	 * device, because only programs with /dev/ibtap make links of this kind.
+	 * rtnetlink does not show the MAC of a device of type 32. If its alias was changed, index
+	 * and name identify the device, because only programs with /dev/ibtap make links of this
+	 * kind.
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		return !strcmp(l->kind, "ibtap") &&
@@ -199,7 +200,10 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 	memcpy(text, ns->nl.err, sizeof(text));
 	if (!rtnl_link_get(&ns->nl, t->ifindex, NULL, &l))
 		memcpy(t->mac, l.mac, sizeof(t->mac));
-	/* the kernel's text about the request, for the response */
+	/*
+	 * rtnl_link_get() may have replaced the kernel's text about the request, which the response
+	 * needs
+	 */
 	memcpy(ns->nl.err, text, sizeof(text));
 }
 

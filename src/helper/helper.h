@@ -130,8 +130,9 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 int netdev_helper_start_in(int user_fd, struct netdev_helper **ret);
 
 /*
- * netdev_helper_detach() - Free the handle of a helper, which goes on. Return: its socket, which the caller passes on
- * and closes. The caller has to live as long as the helper, and to wait for the process @ret_pid
+ * netdev_helper_detach() - Free the handle of a helper, which keeps running. Return: its socket,
+ * which the caller passes on and closes. The caller has to live as long as the helper, and to wait
+ * for the process @ret_pid
  */
 int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid);
 

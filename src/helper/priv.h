@@ -28,7 +28,10 @@ struct helper_queue {
 
 struct netdev_helper {
 	int sock;
-	/* process, which this process has to wait for; -1 and 0: it is a child of another process */
+	/*
+	 * the helper process, for which this process has to wait; -1 and 0: the helper is a child
+	 * of another process
+	 */
 	int pidfd;
 	pid_t pid;
 	uint32_t seq; /* tag of the last request */

@@ -188,7 +188,7 @@ static int serve(struct srv *s, int start_err)
 
 /*
  * Close all descriptors but the socket, the user namespace (-1: none) and standard error, to which libraries may
- * write. The two get new numbers.
+ * write. The socket gets the number 3, and the user namespace the number 4.
  */
 static void keep_only(int *sock, int *user_fd)
 {
@@ -198,7 +198,10 @@ static void keep_only(int *sock, int *user_fd)
 		dup2(null, 0);
 		dup2(null, 1);
 	}
-	/* The copies keep either descriptor while the other one gets its new number. */
+	/*
+	 * First copy both descriptors to numbers above 4, because dup2() closes the descriptor that
+	 * has the number 3 or 4, which may be one of the two.
+	 */
 	s = fcntl(*sock, F_DUPFD, high);
 	u = *user_fd < 0 ? -1 : fcntl(*user_fd, F_DUPFD, high);
 	*sock = dup2(s, 3);
@@ -240,8 +243,9 @@ static bool may_administer(void)
 }
 
 /*
- * Enter the user namespace of another helper. A network namespace that belongs to it is needed, too, because the
- * process may not return to one that does not.
+ * Enter the user namespace of another helper, and make a network namespace that belongs to it,
+ * because from within the user namespace the process may not return to the network namespace that
+ * it has left.
  */
 static int enter_userns(int user_fd)
 {

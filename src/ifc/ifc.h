@@ -60,7 +60,7 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
-	/* random secret from which the numbers are made that others must not guess */
+	/* random secret; numbers that others must not be able to guess are made from it */
 	struct hash_key secret;
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */

@@ -137,7 +137,10 @@ static void show_cm(struct ifc_port *p, ns_t now)
 	ca_cm_supported(p->ca, p->cm_supported, now);
 }
 
-/* An adapter with another GUID, or with other offloads, may have taken the place of the former one. */
+/*
+ * Adopts the GUID and the offloads of the device, because another adapter may have taken the place
+ * of the former one.
+ */
 static void device_back(struct ifc_port *p, const struct ca_port_attr *a, ns_t now)
 {
 	struct ifc *i;

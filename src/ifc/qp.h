@@ -19,7 +19,10 @@ int ifc_qp_modify(struct ifc *i, uint16_t pkey_index, uint32_t qkey);
  */
 void ifc_qp_destroy(struct ifc *i);
 
-/* ifc_qps_renumbered() - All queue pairs were made again, with other numbers (CA_EVENT_DEVICE_BACK) */
+/*
+ * ifc_qps_renumbered() - Adopt the new numbers of all queue pairs, which were made again
+ * (CA_EVENT_DEVICE_BACK)
+ */
 void ifc_qps_renumbered(struct ifc *i, ns_t now);
 
 /* ifc_qp_ready() - The queue pair has packets to poll */

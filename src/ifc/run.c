@@ -94,8 +94,8 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads at least one frame, and further frames while the packets of one more frame like the last
- * would not exceed @limit. *ret_err is the error of the last read, or 0.
+ * Reads at least one frame. Reads a further frame as long as a frame with as many packets as the
+ * last one would not exceed @limit packets in all. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {

@@ -52,7 +52,7 @@ int fab_add(struct inst *in, const struct conf_fabric *conf, const struct topo *
 
 void fab_destroy(struct inst_fabric *f);
 
-/* fab_packets() - Return all packets of the fabric, as what a capture records */
+/* fab_packets() - Return the description, for a capture, of all packets of the fabric */
 struct capfile_at fab_packets(struct inst_fabric *f);
 
 #endif

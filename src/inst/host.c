@@ -20,8 +20,9 @@ struct event_ctx {
 };
 
 /*
- * Somebody may set an MTU that is larger than the link's. The kernel then makes packets that the link must drop. While a setting of
- * ours is under way, the event may still have the MTU before it.
+ * Somebody may set an MTU that is larger than the link's. The kernel then makes packets that the
+ * link must drop. While our own request for another MTU is under way, the event may still contain
+ * the former MTU.
  */
 static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
 {

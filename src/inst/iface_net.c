@@ -25,7 +25,7 @@
  * was full
  */
 #define AGAIN NS_SEC(2)
-/* upper limit of this time, which doubles with each refusal in a row */
+/* upper limit of the time AGAIN, which doubles with each refusal in a row */
 #define AGAIN_MAX NS_SEC(64)
 
 static void next(struct inst_iface *i);
@@ -135,7 +135,10 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 		log_refusal(i, asked, a->text);
 	if (asked & RETURN)
 		on_return(i, asked, a);
-	/* The kernel has begun IPv6 again, without the identifier. */
+	/*
+	 * The kernel has begun IPv6 on the TAP again and has lost the identifier, so the identifier
+	 * is sent again.
+	 */
 	if (done && (asked & IFACE_NET_MTU) && a->value && n->carrier_wanted)
 		set_identifier(i);
 	if (asked == IFACE_NET_GONE)
@@ -382,7 +385,7 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 }
 
 /*
- * Sends the kernel the interface identifier and its fe80:: address, and ask it to delete the
+ * Sends the kernel the interface identifier and its fe80:: address, and asks it to delete the
  * address of a former identifier. Stable identifiers are not sent, because the kernel makes them
  * itself.
  */

@@ -93,7 +93,10 @@ static void readable(struct loop_fd *fd, uint32_t events, ns_t now)
 
 	(void)events;
 	(void)now;
-	/* The socket was reported as readable, but there was nothing to read. */
+	/*
+	 * The socket was reported as readable, but there was nothing to read, so wait for the next
+	 * report.
+	 */
 	if (res == -ETIMEDOUT)
 		return;
 	n->pieces++;
@@ -107,7 +110,7 @@ static void readable(struct loop_fd *fd, uint32_t events, ns_t now)
 		if (!res)
 			return;
 	}
-	/* The kernel has no IPv6. */
+	/* A kernel without IPv6 has no IPv6 neighbours, so the dump is complete. */
 	if (res == -EOPNOTSUPP && d && d->family == RTNL_V6)
 		res = 0;
 	end(h, res);

@@ -328,8 +328,9 @@ int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
- * ipoib_link_set_qpn() - The queue pair was made again with another number, on a device that had failed. The link starts
- * again from the beginning with the next ipoib_link_port_update()
+ * ipoib_link_set_qpn() - Report that the owner of the link made the queue pair again, with another
+ * number, after the device had failed. The link starts again from the beginning with the next
+ * ipoib_link_port_update()
  */
 void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now);
 

@@ -207,8 +207,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 	if (m->attach_failed)
 		ipoib_mcast_attach(m);
 	/*
-	 * The CA refused the address handle. A group that the link receives requests one here; for
-	 * other groups the next packet does.
+	 * If the CA refused the address handle of a group that the link receives, the handle is
+	 * requested again here. For other groups the next packet causes the request.
 	 */
 	if (m->state == IPOIB_MCAST_FAILED && ipoib_mcast_receives(m) && now >= m->until) {
 		const struct ib_mcmember_rec rec = m->rec;

@@ -176,7 +176,7 @@ void ipoib_mcast_query_done(struct sac_group_query *q, int status,
 	switch (status) {
 	case 0:
 	case SA_STATUS_TOO_MANY_RECORDS:
-		/* the group exists, because this SA returned a list of its members */
+		/* the SA has one or several records of the group, so the group exists */
 		ipoib_mcast_join_sender(m, now);
 		break;
 	case SA_STATUS_NO_RECORDS:

@@ -44,7 +44,7 @@ enum ipoib_sl_from {
 enum ipoib_group_from {
 	/* the MGID comes from .mgid_broadcast, the values from the record of the join */
 	IPOIB_GROUP_MAP,
-	IPOIB_GROUP_SIDR, /* both from SIDR, see sidr/sidr.h */
+	IPOIB_GROUP_SIDR, /* the MGID and the values come from SIDR, see sidr/sidr.h */
 };
 
 /* How the kernel's ARP for IPv4 is carried on the link. IPv6 has Neighbour Discovery on every link. */
