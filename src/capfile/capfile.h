@@ -48,7 +48,7 @@ struct capfile {
 	/* port of the kernel whose packets are captured; NULL after it was closed */
 	struct ca *ca;
 	struct verbs_tap tap; /* at .ca */
-	unsigned int source; /* .ca as an interface of the file */
+	unsigned int source; /* number of .ca as a source of the capture (capture_add_source()) */
 	/*
 	 * source of the records; NULL while the capture ends, and its writer writes the remaining
 	 * records
@@ -81,17 +81,27 @@ struct capfile {
 	void *ctx;
 };
 
-/* The packets that a capture records */
+/* The choice of the packets that a capture records */
 struct capfile_at {
 	struct capfiles *files;
-	/* log of the owner of the packets; the names that its lines are about are borrowed until the capture has ended */
+	/*
+	 * log of the owner of the packets; the names of objects in it are borrowed until the
+	 * capture has ended
+	 */
 	const struct log_sink *log;
 	/* name of the fabric, borrowed until capfile_close_all(), or of the port */
 	const char *name;
-	/* Each packet of this fabric once, at the end ports; with .link, "NODE/PORT", both directions of the link at this port */
+	/*
+	 * If .fabric is set, the capture records each packet of this fabric once, at the end ports.
+	 * If .link ("NODE/PORT") is set, too, the capture instead records both directions of the
+	 * link at this port
+	 */
 	struct fabric *fabric;
 	const char *link;
-	/* With .fabric NULL: what the queue pairs of interfaces on this port of the kernel send and receive */
+	/*
+	 * If .fabric is NULL, the capture records the packets that the queue pairs of interfaces on
+	 * this port of the kernel send and receive
+	 */
 	struct ca *ca;
 };
 

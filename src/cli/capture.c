@@ -204,7 +204,9 @@ static int start_stdout(json_t *args)
 	return start_stream(args, STDOUT_FILENO);
 }
 
-/* Open a FIFO or a device in this process. As in a shell, that waits until a FIFO has a reader. */
+/*
+ * Open a FIFO or a device in this process. As in a shell, the open waits until a FIFO has a reader.
+ */
 static int start_special(json_t *args, const char *file)
 {
 	int out = open(file, O_WRONLY | O_CLOEXEC), status;

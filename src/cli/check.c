@@ -67,8 +67,8 @@ static int set_numbers(struct task *t)
 	t->cfg.pkey = (uint16_t)pkey;
 	t->timeout_ms = (unsigned int)ms;
 	/*
-	 * The kernel repeats a request three times and then reports it as lost. Only a busy machine delays this
-	 * report further.
+	 * The program waits longer than the kernel, which repeats a request three times and then
+	 * reports it as lost. Only a busy machine delays this report further.
 	 */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
 	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */

@@ -6,7 +6,7 @@
 
 #include "cmdline/cmdline.h"
 
-/* tests/lint/version.sh compares it with the other places that name the version. */
+/* tests/lint/version.sh compares this version with the other places that name the version. */
 #define UIPOIB_VERSION "0.2.0"
 
 /* All objects (cli/objects.c) */

@@ -78,7 +78,10 @@ static int check(const struct demo_opts *o, const char *word)
 			PROTO_EXIT_USAGE,
 			"demo: -n '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
 			o->name, PROTO_NAME_MAX - 1);
-	/* The demo itself prints to standard output. */
+	/*
+	 * A capture cannot be written to standard output, because the demo prints its own lines
+	 * there.
+	 */
 	if (o->capture && !strcmp(o->capture, "-"))
 		return cli_error(PROTO_EXIT_USAGE, "demo: --capture '-': expected a file");
 	return 0;

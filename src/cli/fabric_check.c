@@ -145,8 +145,8 @@ static int parse(struct opts *o, int argc, char **argv)
 	if (o->ntables && !o->file)
 		return cli_error(PROTO_EXIT_USAGE, "fabric check: --tables is for a FILE");
 	/*
-	 * The kernel repeats a request three times and then reports it as lost. Only a busy machine delays this
-	 * report further.
+	 * The program waits longer than the kernel, which repeats a request three times and then
+	 * reports it as lost. Only a busy machine delays this report further.
 	 */
 	o->survey.patience = NS_MSEC(o->timeout_ms) * 5 + NS_SEC(10);
 	return 0;

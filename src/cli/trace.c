@@ -198,7 +198,7 @@ static void read_result(const struct trace *t, int from, bool answered, char ret
 		t->probe->summary(ret, answered);
 }
 
-/* What a reader may do if there was no answer */
+/* Prints advice for the user if there was no answer */
 static void print_advice(const struct trace *t)
 {
 	const char *advice = json_string_value(json_object_get(t->start, "advice"));

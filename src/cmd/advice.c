@@ -14,24 +14,34 @@
 #include "wire/mgid.h"
 
 /*
- * A state and a reason say what is wrong with an interface. This file says what helps. doc/troubleshooting.md has the same as a table.
+ * The state and the reason of an interface tell the user what is wrong. This file makes the advice
+ * that tells the user how to correct it. doc/troubleshooting.md has the same advice as a table.
  */
 
-/* " fabric NAME", which commands need where there are several */
+/*
+ * Appends " fabric NAME" if the instance has several fabrics, because commands then need this
+ * argument
+ */
 static void add_fabric(struct text *t, const struct inst_iface *i)
 {
 	if (i->inst->nfabs > 1)
 		text_add(t, " fabric %s", i->port->fab->name);
 }
 
-/* The host of an interface without a name is this machine itself */
+/*
+ * Appends the command that enters a host. The host without a name is this machine itself, so it
+ * needs none
+ */
 static void add_exec(struct text *t, const struct inst_host *h)
 {
 	if (*h->name)
 		text_add(t, "uipoib exec %s ", h->name);
 }
 
-/* Only a subnet manager of the instance takes commands of uipoib */
+/*
+ * Tells whether the subnet manager belongs to this instance, because only such a manager takes
+ * commands of uipoib
+ */
 static bool sm_is_ours(const struct inst_iface *i)
 {
 	return i->port->fab && !list_empty(&i->port->fab->sms);
@@ -99,7 +109,7 @@ static void of_port(const struct inst_iface *i, const struct ipoib_link_info *in
 	}
 }
 
-/* @what: what has to be done in the partitions of the subnet manager */
+/* Appends the advice to change the partitions of the subnet manager. @what: the change */
 static void of_partitions(const struct inst_iface *i, const char *what, struct text *t)
 {
 	text_add(t, "%s in the ", what);
@@ -120,7 +130,10 @@ static void of_pkey(const struct inst_iface *i, struct text *t)
 	of_partitions(i, what, t);
 }
 
-/* What makes the broadcast group of the link in a file of partitions: the word ipoib if it is that of RFC 4391, or a group with its MGID */
+/*
+ * Advises to add the broadcast group of the link to its partition: by the word ipoib if it is the
+ * group of RFC 4391, otherwise by its MGID
+ */
 static void of_no_group(const struct inst_iface *i, const struct ipoib_link_info *info,
 			struct text *t)
 {
@@ -159,7 +172,10 @@ static void of_join(const struct inst_iface *i, const struct ipoib_link_info *in
 	}
 }
 
-/* Without a network device the state of the link says nothing */
+/*
+ * Advises how to get a missing network device, before any advice about the state of the link,
+ * because the state does not show that the device is missing
+ */
 static bool of_netdev(const struct inst_iface *i, struct text *t)
 {
 	if (i->host->gone && *i->host->netns == '/') {
@@ -222,7 +238,10 @@ static void first_of(const struct inst *in, bool by_pkey, char ret[ADVICE_MAX])
 			advice_iface(i, ret);
 }
 
-/* In the order of inst_up() */
+/*
+ * Interfaces are examined in the order of inst_up(), so that the advice is about the interface that
+ * inst_up() names
+ */
 void advice_all(const struct inst *in, char ret[ADVICE_MAX])
 {
 	ret[0] = '\0';
@@ -256,7 +275,7 @@ static void add_groups(struct text *t, const ib_gid *a, const ib_gid *b)
 		 print_gid(one, sizeof(one), a), print_gid(two, sizeof(two), b));
 }
 
-/* What keeps two interfaces that are up apart */
+/* Appends the reason why two interfaces that are up do not reach each other */
 static void of_two(const struct inst_iface *a, const struct inst_iface *b, struct text *t)
 {
 	struct ipoib_link_info x, y;

@@ -7,8 +7,8 @@
 #define ADVICE_MAX 448
 
 /*
- * advice_iface() - What a user can do so that an interface comes up: whole sentences with the commands to type; "" if the interface
- * is up
+ * advice_iface() - Write the steps by which a user can bring the interface up, as whole sentences
+ * with the commands to type; "" if the interface is up
  */
 void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX]);
 
@@ -16,8 +16,9 @@ void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX]);
 void advice_all(const struct inst *in, char ret[ADVICE_MAX]);
 
 /*
- * advice_pair() - Why packets of @from do not reach @to, as far as the two interfaces show it: in whole sentences; "" if they are on one
- * link, and if another interface of the first host is on one link with @to
+ * advice_pair() - Write the reason why packets of @from do not reach @to, as far as the two
+ * interfaces show it, in whole sentences; "" if they are on one link, and if another interface of
+ * the first host is on one link with @to
  */
 void advice_pair(const struct inst_iface *from, const struct inst_iface *to, char ret[ADVICE_MAX]);
 

@@ -18,7 +18,10 @@
 
 /* Commands about the instance itself: show it, wait until it is up, enter its hosts, stop it. */
 
-/* A host has several structs after a reload that added interfaces to it. The first stands for all. */
+/*
+ * A reload that adds interfaces to a host makes a further struct for the same host. In answers only
+ * the first of these structs stands for the host.
+ */
 static bool is_first(const struct inst_host *h)
 {
 	return inst_host_find(h->inst, h->name) == h;

@@ -56,8 +56,9 @@ static void add_changed(json_t *all, const json_t *common, const struct inst_fab
 }
 
 /*
- * Set the names of an end of a packet: @who, which is the port that the LID or the GID belongs to, and @who_lid,
- * @who_qp and @who_gid. The GID names a port that the LID does not name, such as one whose LID has changed.
+ * Set the members of @row about one end of a packet. The member @who is the name of the port; the
+ * members @who_lid, @who_qp and @who_gid are its addresses in the packet. If no port has the LID,
+ * for example because the LID of the port has changed, the port is found by its GID.
  */
 static void set_end(json_t *row, const struct inst_sm *m, const char *who, uint16_t lid,
 		    uint32_t qp, const ib_gid *gid)
@@ -77,7 +78,10 @@ static void set_end(json_t *row, const struct inst_sm *m, const char *who, uint1
 	cmd_set(row, key, gid ? cmd_gid(gid) : json_null());
 }
 
-/* Set port and peer: port @num of the node that has @lid, and the other end of its cable */
+/*
+ * Set the members "port" (port @num of the node that has @lid) and "peer" (the other end of its
+ * cable)
+ */
 static void set_port(json_t *row, const struct sm_db *db, uint16_t lid, uint8_t num)
 {
 	const struct sm_port *end = sm_db_port_by_lid(db, lid), *p = NULL;
@@ -88,7 +92,10 @@ static void set_port(json_t *row, const struct sm_db *db, uint16_t lid, uint8_t 
 	cmd_set(row, "peer", name_of(p ? p->peer : NULL));
 }
 
-/* Traps 257 to 259: the wrong key and both ends of the packet; for trap 259 also the port of the switch */
+/*
+ * Set the members for traps 257 to 259: the wrong key and both ends of the packet; for trap 259
+ * also the port of the switch
+ */
 static void set_violation(json_t *row, const struct inst_sm *m, const struct mad_notice *n)
 {
 	struct notice_violation v;
@@ -126,9 +133,10 @@ static const struct sm_port *sender_by_route(const struct sm_port *to, const str
 }
 
 /*
- * Trap 256. Agents differ in what they write to LIDADDR: the LID of the requester, as the description of the trap says,
- * or their own, as Linux's drivers do. So their own LID says nothing about the requester. The wrong M_Key is not
- * shown, because it may be the right one of another fabric.
+ * Set the members for trap 256. In LIDADDR, some agents write the LID of the requester, as the
+ * description of the trap says, and others write their own LID, as Linux's drivers do. So if
+ * LIDADDR is the agent's own LID, it does not name the requester. The wrong M_Key is not shown,
+ * because it may be the right M_Key of another fabric.
  */
 static void set_mkey(json_t *row, const struct sm_db *db, const struct mad_notice *n,
 		     const struct sm_port *issuer)
@@ -151,7 +159,10 @@ static void set_mkey(json_t *row, const struct sm_db *db, const struct mad_notic
 	cmd_set(row, "modifier", cmd_hex(k.mod, 8));
 }
 
-/* Trap 144: what has changed since the SM's last sweep. The member is absent if the SM knows all of it already. */
+/*
+ * Set the members for trap 144: the attributes that have changed since the SM's last sweep. The
+ * member "changed" is null if the SM knows all of them already.
+ */
 static void set_change(json_t *row, const struct sm_db *db, const struct mad_notice *n)
 {
 	static const char *const others[] = { "NodeDescription", "LinkWidthEnabled",
@@ -176,7 +187,7 @@ static void set_change(json_t *row, const struct sm_db *db, const struct mad_not
 	cmd_set(row, "changed", *buf ? ctl_str(buf) : json_null());
 }
 
-/* Traps 64 to 67: the port or the group that came or went */
+/* Set the members for traps 64 to 67: the port or the group that was created or deleted */
 static void set_gid(json_t *row, const struct sm_db *db, const struct mad_notice *n)
 {
 	ib_gid gid = mad_notice_get_gid(n);

@@ -14,16 +14,20 @@
 /*
  * DOC: reload
  *
- *	reload		a client asks; answered with the outcome
- *	reload await	of the supervisor; answered when a client asks
- *	reload apply	of the supervisor, with a socket from which reload/msg.h comes; answered when it is applied
- *	reload done	of the supervisor: the outcome
+ *	reload		request of a client; answered after the reload, with the outcome
+ *	reload await	request of the supervisor; answered when a client has sent `reload`
+ *	reload apply	request of the supervisor, with a socket for the messages of reload/msg.h, which
+ *			describe the changes; answered when the changes are applied
+ *	reload done	request of the supervisor, with the outcome for the clients
  *
  * The supervisor reads the file and decides what may change. Its requests are accepted from the parent of this process
  * only, because they bring descriptors that this process trusts.
  */
 
-/* Clients that may wait for a reload, so that the supervisor's own connections find room */
+/*
+ * Largest number of clients that may wait for a reload. The limit leaves connections for the
+ * supervisor.
+ */
 #define WAITERS_MAX 16
 
 struct waiter {
@@ -49,7 +53,7 @@ static bool from_supervisor(struct ctl_req *r)
 	return false;
 }
 
-/* --- clients and the supervisor meet */
+/* --- requests of clients, and the supervisor's requests that wait for them */
 
 static void waiter_gone(struct ctl_hold *h)
 {
@@ -89,7 +93,10 @@ static void keeper_gone(struct ctl_hold *h)
 	answer(s, PROTO_EXIT_FAILED, "the supervisor has ended", h->req.now);
 }
 
-/* Lets the supervisor begin, if it waits. */
+/*
+ * Answers the supervisor's `reload await`, so that the supervisor begins a reload. If a reload is
+ * running, another reload follows it.
+ */
 static void begin(struct ctl_reload *s, ns_t now)
 {
 	s->again = s->running;

@@ -346,7 +346,7 @@ static bool read_args(struct ctl_req *r, struct trace_match *m)
 	return m->family != 5;
 }
 
-/* Return the interface at which the trace begins, which has to be up */
+/* Refuse the trace, because the interface at which it would begin is not up */
 static void end_not_up(struct ctl_req *r, const struct inst_iface *i)
 {
 	char advice[ADVICE_MAX];

@@ -45,7 +45,7 @@ struct conform_chapter {
 
 /*
  * A clause or case (.id), and the reason (.why) why the clause has no case or the case does not
- * apply. Tables of these end with an entry whose .id is NULL.
+ * apply. A table of such entries ends with an entry whose .id is NULL.
  */
 struct conform_reason {
 	const char *id, *why;

@@ -156,7 +156,9 @@ const struct crc_kernel *const *crc_kernels(size_t *ret_n);
 extern const struct crc_kernel *crc_best;
 extern const struct crc_kernel crc_portable;
 
-/* crc16_short() - For any number of octets */
+/*
+ * crc16_short() - Do the work of crc_kernel.crc16 for any number of octets, also for fewer than 16
+ */
 uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
 
 /* crc_tables_init() - Compute the tables of crc_portable, crc16_short() and crc16_vl_delta() */

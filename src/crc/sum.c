@@ -63,8 +63,10 @@ static uint8_t *place_of(struct crc_sum *s, unsigned int i)
 }
 
 /*
- * Change the sum so that each packet is its message of the ICRC, or back: the register begins with ones, some fields are taken as ones,
- * and the ICRC is complemented. Such a message, with its ICRC at the end, is a multiple of the generator.
+ * Change the sum as if each packet were the message over which its ICRC is computed, or change it
+ * back. In this message the initial register of ones is added, some fields are replaced by ones,
+ * and the ICRC at the end is complemented. As a polynomial, such a message is a multiple of the
+ * generator.
  */
 static void toggle_icrc(struct crc_sum *s)
 {
@@ -79,7 +81,10 @@ static void toggle_icrc(struct crc_sum *s)
 	}
 }
 
-/* Change the sum so that each packet is its message of the VCRC, with its VCRC behind it. */
+/*
+ * Change the sum as if each packet were the message over which its VCRC is computed, followed by
+ * its VCRC.
+ */
 static void append_vcrc(struct crc_sum *s)
 {
 	for (unsigned int i = 0; i < s->n; i++) {

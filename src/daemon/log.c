@@ -99,7 +99,10 @@ static void add_about(struct journal_entry *e, const struct log_about *about)
 	add_name(e, "UIPOIB_CAPTURE", about->capture);
 }
 
-/* Return: false if the journal does not take the number of the entries that it has not taken */
+/*
+ * Tells the journal how many entries it has refused. Return: false if the journal refuses this
+ * entry, too
+ */
 static bool say_refused(struct journal_entry *e)
 {
 	char notice[128];

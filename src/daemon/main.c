@@ -105,7 +105,10 @@ static int fix_runtime_dir(void)
 	char dir[108];
 	int status = proto_dir(dir, sizeof(dir), 0);
 
-	/* Another user owns the folder. The socket cannot be made then, and that error is reported. */
+	/*
+	 * If another user owns the folder, the socket cannot be made later, and that error is
+	 * reported.
+	 */
 	if (status == -EPERM)
 		return 0;
 	return status ? status : setenv("UIPOIB_RUNTIME_DIR", dir, 1) ? -errno : 0;

@@ -29,7 +29,10 @@ void user_set(char *text)
 	if (!user.n)
 		fatal("user %u: expected a GID", (unsigned int)user.uid);
 	user.other = true;
-	/* systemd does this on Debian's machines, and ping needs it where the file capability of its program is not seen. */
+	/*
+	 * Let every group open ICMP sockets, as systemd does on Debian. ping needs such a socket
+	 * where the file capability of its program has no effect.
+	 */
 	write_file("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 }
 

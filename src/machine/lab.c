@@ -7,7 +7,7 @@
 #include "topo/topo.h"
 
 #define PORTS 8
-/* 1x and 4x, SDR to QDR, as in generated topologies */
+/* link widths 1x and 4x, and speeds SDR to QDR, as in generated topologies */
 #define RATE ((struct topo_rate){ .width = 3, .speed = 7 })
 
 static const char text[] = "[fabric vm]\n"

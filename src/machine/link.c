@@ -14,7 +14,10 @@
 
 #define ANSWER_MS 10000
 #define INSTANCE_BUF (8 * 1024 * 1024)
-/* Octets of the receive buffer. Packets for a VM that is slower than that are lost, as in a full switch. */
+/*
+ * Octets of the receive buffer. If the buffer is full, because the VM reads slowly, packets for the
+ * VM are lost, as in a full switch.
+ */
 #define RCVBUF (1024 * 1024)
 
 /* --- the pair of sockets, both bound to loopback; one of them is for the instance */

@@ -2,7 +2,10 @@
 #ifndef MACHINE_MACHINE_H
 #define MACHINE_MACHINE_H
 
-/* The command `uipoib vm`. QEMU and what it boots are in vm/, and the first process of the guest is in guest/. */
+/*
+ * The command `uipoib vm`. The code for QEMU, and for the kernel and initramfs that QEMU boots, is
+ * in vm/. The first process of the guest is in guest/.
+ */
 
 #include <getopt.h>
 

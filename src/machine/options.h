@@ -37,8 +37,9 @@ struct vm_opts {
 /* options_usage() - Print the usage message; returns @status */
 int options_usage(int status);
 /*
- * options_parse() - Read the command line into @o, whose pointers are those of @argv. With --help only cli_opts.help is set.
- * options_free() is called in any case. Return: 0, or the exit status after a message
+ * options_parse() - Read the command line into @o, whose pointers point into @argv. With --help
+ * only cli_opts.help is set. options_free() is called in any case. Return: 0, or the exit status
+ * after a message
  */
 int options_parse(struct vm_opts *o, int argc, char **argv);
 /* options_add_address() - Take the argument of --address */

@@ -53,7 +53,10 @@ static bool in_path(const char *program)
 	return found;
 }
 
-/* The VM runs this machine's programs under a kernel for x86-64, so it needs that processor's programs. */
+/*
+ * The VM runs this machine's programs under a kernel for x86-64, so they have to be programs for
+ * x86-64.
+ */
 static int check_machine(void)
 {
 	struct utsname u;
