@@ -156,13 +156,15 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	 * own. The emulated TSC is this machine's TSC, and the guest measures its rate during the boot. With the TSC,
 	 * the guest's time ran several times too fast on a busy machine, so that its link lost the peer again and
 	 * again. The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the check is
-	 * off. The kernel's tests of its ciphers take time, and the guest does not need them.
+	 * off. The kernel's tests of its ciphers take time, and the guest does not need them. If an emulated guest
+	 * randomized the addresses of programs, QEMU would translate a program and its libraries anew at each start.
 	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "
 	    "random.trust_cpu=on "
-	    "tsc=%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s%s",
-	    c->kvm ? "reliable" : "unstable", c->verbose ? "ignore_loglevel" : "quiet", systemd);
+	    "%stsc=%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s%s",
+	    c->kvm ? "" : "norandmaps ", c->kvm ? "reliable" : "unstable",
+	    c->verbose ? "ignore_loglevel" : "quiet", systemd);
 }
 
 static void add_wires(struct qemu_args *a, const struct qemu_cfg *c)

@@ -78,7 +78,7 @@ not_for_ever() {
 check "a VM that hangs in each boot is given up after the third" not_for_ever
 rm "$work/boots" && touch "$work/mended"
 after_hang() {
-	hanging -- sh -c 'cat /proc/sys/kernel/softlockup_panic; sleep 2; cat /proc/uptime' >"$work/out" 2>"$work/err" &&
+	hanging -- sh -c 'cat /proc/sys/kernel/softlockup_panic; sleep 2; cat /proc/uptime /proc/sys/kernel/randomize_va_space' >"$work/out" 2>"$work/err" &&
 		grep "a processor hung in the boot" "$work/err" && equal 0 "$(sed -n 1p "$work/out")" &&
 		not grep "Unknown kernel command line" "$work/err"
 }
@@ -90,6 +90,8 @@ not_older() { # succeeds if the uptime in the VM is at most twice the time that 
 	[ "${there%.*}" -le $((2 * here)) ]
 }
 check "a wrong measurement of the TSC's rate does not make an emulated VM's time run faster" not_older
+
+check "an emulated VM does not randomize addresses" equal 0 "$(sed -n 3p "$work/out")"
 
 # --- the time of a boot
 
