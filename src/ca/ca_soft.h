@@ -17,7 +17,7 @@
 struct ca_soft_hca;
 
 /*
- * Functions of the HCA's owner, to whom the queues belong into which the HCA sends. @ctx is the
+ * Functions of the owner of the HCA, who also owns the queues into which the HCA sends. @ctx is the
  * argument of ca_soft_hca_bind(). A function that is NULL stands for queues that are always empty.
  */
 struct ca_soft_queues {

@@ -56,7 +56,7 @@ struct capfile {
 	struct capture *cap;
 	unsigned int id;
 	int fd; /* socket to the writer or the client */
-	/* true if a writer process is at the other end of the socket, which sends reports */
+	/* true if the other end of the socket belongs to a writer process, which sends reports */
 	bool reports;
 	/*
 	 * true if the writer writes a regular file; the instance does not end before this file is

@@ -14,18 +14,21 @@
 struct graph {
 	struct chk *c;
 	/*
-	 * index of the channel that leaves the node by port 1; the channels of its other ports
-	 * follow; [f->n]
+	 * for each node of the fabric, index of the channel that leaves the node by port 1; the
+	 * channels of the node's other ports follow
 	 */
 	uint32_t *first;
 	uint32_t n; /* number of channels */
-	/* bit mask of the egress ports of the next switch on which a channel depends, [n] */
-	uint64_t (*next)[4];
-	const struct chk_node **from; /* switch at which each channel begins, [n] */
-	uint8_t *gone; /* 1 for channels that were found to be in no cycle, [n] */
 	/*
-	 * number of channels that depend on this channel; in peel_back(), number of channels on which this channel
-	 * depends; [n]
+	 * for each channel, bit mask of the egress ports of the next switch on which the channel
+	 * depends
+	 */
+	uint64_t (*next)[4];
+	const struct chk_node **from; /* switch at which each channel begins */
+	uint8_t *gone; /* 1 for each channel that was found to be in no cycle */
+	/*
+	 * number of channels that depend on this channel; in peel_back(), number of channels on
+	 * which this channel depends
 	 */
 	uint32_t *waits;
 };

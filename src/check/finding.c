@@ -109,7 +109,10 @@ void chk_report_fini(struct chk_report *r)
 	*r = (struct chk_report){ 0 };
 }
 
-/* Order of two findings, which differ */
+/*
+ * Compares two findings for qsort() and bsearch(). Findings of the same kind at the same place are
+ * equal, because the texts of two readings may differ.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct chk_finding *x = a, *y = b;

@@ -36,9 +36,9 @@ struct loop {
 
 struct walk {
 	struct chk *c;
-	uint8_t *verdict; /* enum verdict of each switch for .lid, [f->n] */
+	uint8_t *verdict; /* by node index: enum verdict of each switch for .lid */
 	struct wrong *hole, *apart, *dead; /* [f->n] */
-	bool *has_cas; /* true for switches to which CAs are connected, [nsw] */
+	bool *has_cas; /* by index in .c->sw: true if CAs are connected to the switch */
 	bool from_ca; /* true if packets of CAs take the route that is being followed */
 	struct loop loop[LOOPS_MAX];
 	unsigned int nloops;

@@ -8,7 +8,6 @@
 
 #define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
 #define ALL_SPEEDS 15
-/* one value of LinkSpeedExtEnabled, not a mask of speeds: no extended speed is enabled */
 #define EXT_SPEEDS_DISABLED 30 /* no mask: the value for "no extended speed is enabled" */
 
 /* Number of lanes for each width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */

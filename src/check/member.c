@@ -60,8 +60,8 @@ void chk_members(struct chk *c)
 		if (ib_lid_is_mcast(c->f->member[i].mlid))
 			count(v, &c->f->member[i]);
 	/*
-	 * OpenSM makes no tree for a group whose members are all at one port, because a packet has
-	 * nowhere to go.
+	 * OpenSM makes no tree for a group whose members are all at one port, because packets of a
+	 * member have no other port to reach.
 	 */
 	for (uint32_t i = 0; i < c->f->nmembers; i++)
 		if (ib_lid_is_mcast(c->f->member[i].mlid) &&

@@ -33,8 +33,8 @@ struct island {
 struct tree {
 	struct chk *c;
 	unsigned int at; /* MLID - 0xc000 */
-	uint32_t *up; /* union-find over nodes, [f->n] */
-	struct island *island; /* indexed by the root of the island, [f->n] */
+	uint32_t *up; /* union-find over nodes, by node index */
+	struct island *island; /* islands, by the index of the root node */
 	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
 	uint32_t n;
 	bool looped; /* a loop was already reported for this MLID, and only one loop of an MLID is reported */

@@ -64,8 +64,8 @@ struct chk_port {
 	uint16_t npkeys;
 	bool pkeys_gaps; /* a part of the table was not read */
 	/*
-	 * VL on which packets of each SL leave by this port, one row for each ingress port, [nports
-	 * + 1] of a switch, [1] of a CA; CHK_NO_VL or NULL: not read
+	 * VL on which packets of each SL leave by this port. A switch has a row for each ingress
+	 * port (0 to .nports), a CA has one row. CHK_NO_VL or NULL: not read
 	 */
 	uint8_t (*sltovl)[16];
 	struct chk_counters *counters; /* NULL: not read */
@@ -75,15 +75,15 @@ struct chk_switch {
 	bool known; /* .si was read */
 	struct smp_switch_info si;
 	/*
-	 * egress port of each LID, [lft_len]; LIDs from lft_len on have none (SMP_LFT_NONE). NULL:
-	 * not read
+	 * egress ports of the LIDs below .lft_len; higher LIDs have none (SMP_LFT_NONE). NULL: not
+	 * read
 	 */
 	uint8_t *lft;
 	uint32_t lft_len;
 	bool lft_gaps; /* a part of the table was not read */
 	/*
-	 * bit mask of the egress ports of each MLID from 0xc000 on, [mft_len]; further MLIDs have
-	 * none
+	 * bit masks of the egress ports of the first .mft_len MLIDs, from 0xc000 on; further MLIDs
+	 * have none
 	 */
 	uint64_t (*mft)[4];
 	uint32_t mft_len;
@@ -145,7 +145,7 @@ struct chk_path {
  * different nodes.
  */
 struct chk_twin {
-	uint32_t node; /* index of the one of the two nodes that was found first */
+	uint32_t node; /* index of the node that was found first */
 	uint32_t behind; /* node and port whose link leads to the second node */
 	uint8_t behind_port;
 };

@@ -25,12 +25,15 @@ struct chk {
 	struct chk_owner *by_lid; /* first owner of each LID, [IB_LID_MCAST_MIN] */
 	const struct chk_node **sw; /* switches, [nsw] */
 	uint32_t nsw;
-	/* end ports that have a port GUID, sorted by GUID, and then in the order of the fabric, [nby_guid] */
+	/*
+	 * the .nby_guid end ports that have a port GUID, sorted by GUID, and then in the order of
+	 * the fabric
+	 */
 	struct chk_port_guid *by_guid;
 	uint32_t nby_guid;
 	/*
-	 * number of the part of the fabric to which each node belongs; links that carry data
-	 * connect the nodes of a part; [f->n]
+	 * by node index: number of the part of the fabric to which the node belongs; links that
+	 * carry data connect the nodes of a part
 	 */
 	uint32_t *part;
 	bool no_memory;
@@ -110,7 +113,7 @@ struct chk_routes {
 	const struct chk_node **leaf; /* switches that have a CA with a LID, [nleaves] */
 	uint32_t nleaves;
 	struct chk_way *way; /* [f->n] */
-	const struct chk_node **sw; /* switches on the routes, [n] */
+	const struct chk_node **sw; /* the .n switches on the routes */
 	uint32_t n;
 	uint64_t steps; /* sum of .n over all calls of chk_routes_to(), a measure of the work */
 };

@@ -81,8 +81,9 @@ static void follow(struct chk_routes *r, const struct chk_node *leaf, unsigned i
 		n = w->next;
 	}
 	/*
-	 * Store the end of the route for all switches that this search visited. Until then they
-	 * count as part of a loop. If the search comes back to one of them, the route is a loop.
+	 * Store the end of the route for all switches that this search visited. Until then these
+	 * switches count as part of a loop, so if the search comes back to one of them, the route
+	 * is a loop.
 	 */
 	end = n ? r->way[n->index].end : CHK_WAY_ENDS;
 	for (uint32_t i = first; i < r->n; i++)

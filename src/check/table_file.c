@@ -197,7 +197,10 @@ static int row(struct reader *r, const char *line)
 
 /* --- lines */
 
-/* Tell whether a line has no data, but is a heading of columns, or a count of rows at the end of a section */
+/*
+ * Tell whether a line has no data, because it is a heading of columns or a count of rows at the end
+ * of a section
+ */
 static bool is_idle(const char *line)
 {
 	static const char *const starts[] = { "Lid  Out", "Port     Info", "Ports:", "MLid",

@@ -173,7 +173,10 @@ static void print_report(json_t *r)
 			  text(r, "config"));
 }
 
-/* An error that the user can correct is wrong usage. An output that cannot be written is the environment's fault. */
+/*
+ * An error that the user can correct is reported as wrong usage, and an output that cannot be
+ * written as a fault of the environment.
+ */
 static int exit_status(int err)
 {
 	switch (err) {

@@ -33,7 +33,7 @@ struct cm {
 	struct list services; /* struct cm_service */
 	struct list sources;
 	struct htab source_tab;
-	struct cm_source *source; /* [CM_SOURCES]; NULL: no request came yet */
+	struct cm_source *source; /* array of CM_SOURCES entries; NULL: no request came yet */
 };
 
 /* cm_register() - Register at the endpoint, unless that is done. Return: 0; -EBUSY; -ENOMEM */

@@ -48,7 +48,11 @@ struct monitor {
 	struct list sms; /* struct mon_sm.link */
 	uint64_t *drops; /* values one second ago, in the order of stats_each() */
 	unsigned int ndrops, at;
-	bool first; /* only store the values, without rows */
+	/*
+	 * true at the first reading of the counters: the values are only stored, and no rows are
+	 * sent
+	 */
+	bool first;
 	/* true if the set of counters has changed, so that .drops must be made again */
 	bool recount;
 };

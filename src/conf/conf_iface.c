@@ -372,8 +372,8 @@ static int check_scope(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * Two interfaces of a port with different P_Keys must not have the same broadcast group. They can
- * have the same one in a profile whose MGIDs do not contain the P_Key.
+ * Two interfaces of a port with different P_Keys must not have the same broadcast group. Without
+ * this check they could have the same group in a profile whose MGIDs do not contain the P_Key.
  */
 static int check_link(struct conf_parser *p, const struct conf_iface *f)
 {

@@ -171,8 +171,8 @@ const struct seen *arp_request_for(struct run *r, const struct world_peer *p, co
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*
  * settle() - Make sure that the DUT will send nothing more in answer to earlier packets: ping the
- * DUT from a peer that it knows, and wait for the answer. This proves it because packets and
- * answers keep their order. Return: false if no answer came; then the case has a verdict
+ * DUT from a peer that it knows, and wait for the answer. The answer proves this, because packets
+ * and answers keep their order. Return: false if no answer came; then the case has a verdict
  */
 bool settle(struct run *r);
 

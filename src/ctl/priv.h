@@ -41,9 +41,9 @@ struct ctl_door {
 /* Clients that wait for a reload, and the supervisor that makes it: cmd/reload.c */
 struct ctl_reload {
 	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
-	bool kept; /* .keeper is such a request */
+	bool kept; /* true while .keeper waits for clients */
 	bool running; /* the supervisor was told that a client waits, and has not asked again since */
-	bool again; /* a client has come meanwhile */
+	bool again; /* another client has asked for a reload meanwhile */
 	struct list waiters;
 };
 
@@ -67,7 +67,7 @@ struct ctl {
 struct ctl_client {
 	struct list link;
 	struct ctl *ctl;
-	struct ctl_door *door; /* socket by which the client came */
+	struct ctl_door *door; /* socket to which the client has connected */
 	int sock;
 	struct loop_fd fd;
 	struct timer stuck;

@@ -77,7 +77,10 @@ static void begin_entry(struct journal_entry *e, enum log_level lvl)
 	journal_add(e, "UIPOIB_INSTANCE", out.instance);
 }
 
-/* A name may come from a file that describes a fabric of others, or from a client, so it is escaped as in a message. */
+/*
+ * A name may come from a file that describes a fabric of others, or from a client, so it is escaped
+ * like the text of a message.
+ */
 static void add_name(struct journal_entry *e, const char *field, const char *name)
 {
 	char escaped[1024];

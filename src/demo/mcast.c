@@ -34,7 +34,7 @@ struct seen {
 
 struct job {
 	unsigned int members;
-	struct seen *seen; /* [n] states of the receivers, in shared memory */
+	struct seen *seen; /* states of the receivers, in shared memory */
 	/* in shared memory: set to true a while after all datagrams were sent, so that they had time to arrive */
 	bool *done;
 };

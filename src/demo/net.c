@@ -110,8 +110,8 @@ struct job {
 	bool ipv6;
 	int patience_ms;
 	unsigned int each; /* number of other hosts that each host pings */
-	bool *answered; /* [n * each] in shared memory: true if the reply has come */
-	ns_t *rtt; /* [RTT_PINGS] round-trip times in shared memory; 0: no answer */
+	bool *answered; /* in shared memory, for each ping: true if the reply has come */
+	ns_t *rtt; /* in shared memory, RTT_PINGS round-trip times; 0: no answer */
 };
 
 /* Number of the @k-th host that host @i pings. Targets are spread evenly over all hosts. */

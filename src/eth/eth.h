@@ -146,7 +146,10 @@ enum eth_shape {
 
 struct eth_if_cfg {
 	enum eth_shape shape;
-	/* the IPoIB link; borrowed, as all pointers below, which must outlive the interface */
+	/*
+	 * the IPoIB link; borrowed, as are all pointers below, so their objects must outlive the
+	 * interface
+	 */
 	struct ipoib_link *link;
 	struct pkt_pool *pool;
 	struct timers *timers;

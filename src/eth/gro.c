@@ -16,7 +16,7 @@
 
 /* A packet that may be coalesced, as parsed by parse() */
 struct cand {
-	/* all headers, the link header first; pkt.hdr[] has all their .hlen octets */
+	/* all headers, beginning with the link header; all .hlen octets of them are in pkt.hdr[] */
 	const uint8_t *h;
 	uint16_t l3, l4; /* offsets of the IP header and of the L4 header */
 	uint16_t hlen;

@@ -247,7 +247,7 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 
 /*
  * A group that was in the kernel's list is left when the list no longer has it. The other groups
- * are left when the reports say so.
+ * are left when the reports show that they have no members.
  */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {
@@ -270,7 +270,7 @@ void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now)
 		return;
 	list_for_each_safe (g, tmp, &e->groups.all, link)
 		group_compare(e, g, exact, now);
-	eth_held_release(e, now); /* reports that waited for a group that is left now */
+	eth_held_release(e, now); /* reports may have waited for a group that is left now */
 }
 
 /* --- reports */

@@ -42,7 +42,7 @@ struct eth_groups {
 	struct list all; /* struct eth_group.link */
 	struct htab by_addr; /* struct eth_group.by_addr */
 	unsigned int n, nmembers;
-	/* the log has a line "no room for a group" from the time since the last group was left */
+	/* the line "no room for a group" was logged, and no group was left since then */
 	bool full_logged;
 };
 

@@ -4,7 +4,7 @@
 
 /*
  * While the kernel may use the address of a neighbour, this layer stores the neighbour's token and
- * what else the neighbour's messages contained about it, such as its Q_Key.
+ * the other data that the neighbour's messages contained about it, such as its Q_Key.
  */
 
 #include "eth/eth.h"
@@ -19,7 +19,7 @@ struct eth_peer {
 	uint8_t flags; /* the reserved octet of the peer's address in its last ARP message */
 	/*
 	 * true if the peer has sent an IBARP request; .asked_qkey and .asked_eui64 are from the
-	 * last one
+	 * last such request
 	 */
 	bool asked;
 	uint32_t asked_qkey;

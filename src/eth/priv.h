@@ -62,8 +62,8 @@ void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
 /*
  * --- arp.c, ibarp.c, nd.c: return a new packet whose addresses have the form of the side to which
- * it goes (link or kernel). They return NULL if the message is refused, with the reason in *why. @p
- * is borrowed
+ * the packet is sent (link or kernel). They return NULL if the message is refused, with the reason
+ * in *why. @p is borrowed
  */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);

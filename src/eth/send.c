@@ -35,7 +35,9 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
-/* Sends a single packet, whose checksum the CA makes, or else this process. */
+/*
+ * Sends a single packet. If the CA can make its checksum, the CA does so, otherwise this process.
+ */
 static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
 {
 	int status = 0;
@@ -214,8 +216,8 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now)
 		if (o->waiting[(o->head + i) % ETH_WAITING_MAX].ah == ah)
 			last = i + 1;
 	/*
-	 * Earlier super-frames are posted together with the last one that uses @ah, so that their
-	 * order does not change.
+	 * All super-frames up to the last one that uses @ah are posted, so that the order of
+	 * super-frames does not change.
 	 */
 	while (last--) {
 		o->room = NO_LIMIT;

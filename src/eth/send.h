@@ -31,7 +31,8 @@ void eth_out_init(struct eth_if *e);
 /* eth_out_fini() - Free the super-frames that wait */
 void eth_out_fini(struct eth_if *e);
 /*
- * eth_out_ah_gone() - An address handle is about to be destroyed: post the super-frames that use it
+ * eth_out_ah_gone() - Post the super-frames that use an address handle, because the handle is about
+ * to be destroyed
  *
  * The super-frames are posted even if the send queue has no room for them. If they were dropped, packets would be
  * lost whenever the SA client asks for a path again and the path's handle is replaced.

@@ -236,8 +236,8 @@ static struct fabric *fabric_new(const struct fabric_cfg *cfg, uint32_t nnodes)
 }
 
 /*
- * About the memory of the nodes of a topology, and of a subnet manager that brings them up. A switch has two LFTs, its
- * own and the one that the SM computes.
+ * Estimate the memory of the nodes of a topology, and of a subnet manager that manages them. A
+ * switch has two LFTs, its own and the one that the SM computes.
  */
 static size_t memory_of(const struct topo *t)
 {

@@ -126,7 +126,7 @@ struct fabric_send_queue {
 	bool stalled; /* the port sends no data, as if its link had no credits */
 };
 struct fabric_send_queue fabric_send_queue(const struct fabric_port *p);
-/* fabric_send_flush() - Discard the packets in the data queue of a port; returns how many */
+/* fabric_send_flush() - Discard the packets in the data queue of a port, and return their number */
 unsigned int fabric_send_flush(struct fabric_port *p, ns_t now);
 
 struct fabric_stats {

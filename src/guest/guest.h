@@ -94,7 +94,10 @@ void net_up(unsigned int hcas, unsigned int seconds);
 
 /* --- user.c */
 
-/* user_set() - Take "UID,GID[,GROUP ...]", the user as whom CMD runs; without this call CMD runs as root */
+/*
+ * user_set() - Store the user as whom CMD runs, given as "UID,GID[,GROUP ...]"; without this call
+ * CMD runs as root
+ */
 void user_set(char *text);
 /* user_become() - Become that user; to be called in the process that becomes CMD. The process ends if the kernel refuses */
 void user_become(void);

@@ -185,7 +185,9 @@ void hca_group_fini(struct hca *h);
 /* tail.c */
 /* hca_tail_seal() - Append pad octets and the CRCs that @crc calls for */
 void hca_tail_seal(struct pkt *p, enum hca_crc crc);
-/* hca_tail_check() - Verify the CRCs that the flags of @p say it has. Return: HCA_OK or a reason */
+/*
+ * hca_tail_check() - Verify the CRCs that @p has according to its flags. Return: HCA_OK or a reason
+ */
 enum hca_drop hca_tail_check(const struct pkt *p);
 
 /* rx.c */

@@ -264,7 +264,7 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL, "name, MAC or MTU of a TAP");
 	if (s->ntaps >= NETDEV_TAP_MAX)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -ENOSPC, "too many TAPs");
-	/* srv_tap_conf_ok() has found the NUL in the name. */
+	/* srv_tap_conf_ok() has checked that the name ends with a NUL. */
 	memcpy(t.name, req->tap.ifname, sizeof(t.name));
 	err = srv_ns_rtnl(ns);
 	if (!err && ns->follow)
@@ -305,8 +305,8 @@ static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct
 
 /*
  * Have the kernel make no fe80:: address, as in srv_tap_set_up(), and delete the one that it has made of the MAC, which is only a
- * token of the link-layer address. The main process adds the right one. Failures do not matter, because then the kernel has
- * no IPv6, or no such address.
+ * token of the link-layer address. The main process adds the right address. Failures do not matter,
+ * because then the kernel has no IPv6, or no such address.
  */
 static void ipv6_begun(struct srv_ns *ns, const struct srv_tap *t)
 {

@@ -41,7 +41,10 @@ static int park_open(struct srv_park *p)
 	return err;
 }
 
-/* Names in the parking namespace differ, because several hosts may have a TAP of the same name. */
+/*
+ * Makes a name that no other TAP in the parking namespace has, because several hosts may have TAPs
+ * of the same name.
+ */
 static void park_name(struct srv_park *p, char name[IFNAMSIZ])
 {
 	snprintf(name, IFNAMSIZ, "tap%u", ++p->names);
@@ -218,8 +221,9 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * The TAP may already be in the new namespace. If two hosts share a namespace, one may request its TAP before it
- * learns that the namespace was deleted, and again when it learns that a new namespace has the name.
+ * The TAP may already be in the new namespace. If two hosts share a namespace, one host may request
+ * its TAP before it learns that the namespace was deleted, and again when it learns that a new
+ * namespace has the name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

@@ -223,7 +223,10 @@ int srv_ns_open(struct srv *s, struct srv_ns *unused, const struct helper_req *r
 		return open_new(s, req->spec, &what, r);
 	if (err)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "opening the namespace");
-	/* Root of a user namespace may not enter a namespace that another program makes. */
+	/*
+	 * The root user of a user namespace may not enter a namespace that another program makes,
+	 * so a helper in a user namespace does not follow the name.
+	 */
 	what.follow = s->user_fd < 0 && netns_spec_lasts(&what.spec, fd);
 	return answer_fd(s, fd, &what, r);
 }
@@ -250,7 +253,10 @@ int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *
 	struct srv_ns what = { .created = false };
 	int fd = s->given;
 
-	/* The machine's own namespace is never one of a host that has a name, whoever gave the descriptor. */
+	/*
+	 * A host that has a name never uses the namespace in which the helper was started, so the
+	 * descriptor of this namespace is refused, whatever process it comes from.
+	 */
 	if (fd < 0 || !is_netns(fd) || netns_same(fd, s->home))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
 				  "the descriptor of a network namespace");

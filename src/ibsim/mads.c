@@ -204,7 +204,7 @@ static void request(struct ibsim_client *c, const struct mad_addr *to, struct ib
 
 /*
  * Tell whether a method is sent as a request. A MAD with the method Send has no response, but a
- * Trap has one: OpenSM as a standby relies on a TrapRepress for its Trap 144.
+ * Trap has the response TrapRepress, on which OpenSM as a standby relies for its Trap 144.
  */
 static bool wants_response(uint8_t method)
 {

@@ -7,8 +7,8 @@
  *
  * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner may
  * have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list may restrict the P_Keys that are
- * reported. This is useful because a join does not always show whether IPoIB uses a partition: an SM may create a
- * group at any join.
+ * reported. This is useful because a join does not always show whether IPoIB uses a partition,
+ * since an SM may create a group at any join.
  *
  * A P_Key that leaves the table is reported at once. New P_Keys are reported at a limited rate, because a table that
  * is written again and again could otherwise keep the owner busy with making interfaces.

@@ -162,8 +162,8 @@ void ifc_station_close(void *ctx, void *qp)
 /* --- packets */
 
 /*
- * The software HCA takes every packet. Another CA takes only what fits into its send queue, and the
- * other packets are lost.
+ * The software HCA takes every packet. Another CA takes only as many packets as its send queue has
+ * room for, and the other packets are lost.
  */
 static void post_to(const struct ifc_qp *q, const struct ca_send *s, unsigned int n, ns_t now)
 {

@@ -298,7 +298,7 @@ static void say_buffers(struct inst_udp *u)
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
 }
 
-/* Logs that the link is open to whoever can reach the address at which it listens. */
+/* Logs that every sender that can reach the address at which the link listens can use the link. */
 static void say_open(struct inst_udp *u, const struct ip_endpoint *listen)
 {
 	char text[CONF_ENDPOINT_MAX];

@@ -361,9 +361,10 @@ struct ipoib_neigh_rev {
 
 /*
  * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
- * may write those marked "for the user". The members below the empty line are private to the link. A pointer to a
- * neighbour is valid until the next call into the link, unless ipoib_neigh_hold() took a reference. An idle neighbour
- * is removed. If it has references, it is removed after NEIGH_GONE, when the last reference is dropped.
+ * may write those whose comment says "member of the user of the link". The members below the empty
+ * line are private to the link. A pointer to a neighbour is valid until the next call into the
+ * link, unless ipoib_neigh_hold() took a reference. An idle neighbour is removed. If it has
+ * references, it is removed after NEIGH_GONE, when the last reference is dropped.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */

@@ -131,7 +131,10 @@ struct ipoib_link {
 	bool has_qp, qp_asked;
 	/* the SA granted the join of the broadcast group, and the group's record fits this port */
 	bool joined;
-	/* true if the SA client is joining again the broadcast group that is .joined */
+	/*
+	 * true while the SA client joins the broadcast group again, of which the link is a member
+	 * (.joined)
+	 */
 	bool renewing;
 	/* true if the warnings about the broadcast group's Q_Key and MTU were logged */
 	bool qkey_said;
@@ -203,7 +206,8 @@ struct ipoib_link {
 
 	/* Multicast router */
 	bool router; /* the link belongs to a multicast router, see ipoib_link_set_router() */
-	struct sac_group_query router_list; /* open question for all groups */
+	/* request for all groups that the SA has not answered yet */
+	struct sac_group_query router_list;
 	struct timer router_timer; /* asks for all groups */
 	/* number of requests for the list of all groups that failed in a row, for the back-off */
 	unsigned int router_failures;

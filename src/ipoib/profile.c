@@ -187,7 +187,10 @@ static bool is_ip_or_ibarp(uint16_t ethertype)
 	return ethertype == ETH_P_IPV4 || ethertype == ETH_P_ARP4 || ethertype == ETH_P_IPV6_;
 }
 
-/* §3.2: paths have an MTU of 2048 or 4096. The IP MTU is 2048, or what the encapsulation leaves of 2048. */
+/*
+ * §3.2: paths have an MTU of 2048 or 4096. The IP MTU is 2048; on a link with an MTU of 2048 it is
+ * smaller by the encapsulation.
+ */
 static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 {
 	switch (group_mtu) {

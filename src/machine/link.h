@@ -17,8 +17,8 @@ struct link {
 	int fd; /* our end of the link, a connected non-blocking UDP socket that carries the VM's packets */
 	char host[64]; /* a name for the VM: "vm-Switch1-7" */
 	/*
-	 * true if both ends of the link are new. The link then comes up at once, without the pause in which an old
-	 * end notices the break
+	 * true if both ends of the link are new. The link then comes up at once, without the pause
+	 * that an old end would need to notice the end of the former link
 	 */
 	bool fresh;
 	/* GUID of the VM's HCA; a VM at the same port of an instance of the same name gets the same GUID */

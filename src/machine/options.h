@@ -42,7 +42,7 @@ int options_usage(int status);
  * after a message
  */
 int options_parse(struct vm_opts *o, int argc, char **argv);
-/* options_add_address() - Take the argument of --address */
+/* options_add_address() - Parse and store the value of --address */
 int options_add_address(struct vm_opts *o, const char *text);
 void options_free(struct vm_opts *o);
 

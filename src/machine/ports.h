@@ -12,7 +12,7 @@
 
 struct ports {
 	const char *text
-		[VM_HCAS_MAX]; /* values of --port, [given]; NULL: the first free port of a switch */
+		[VM_HCAS_MAX]; /* values of --port (.given); NULL: the first free port of a switch */
 	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; others: .udp is false */
 	uint64_t guid[VM_HCAS_MAX]; /* each --guid, [nguids] */
 	unsigned int given, nguids;
@@ -26,9 +26,9 @@ struct ports {
 
 /* The functions return 0, or the exit status after a message. */
 
-/* ports_add() - Take the value of --port */
+/* ports_add() - Check and store the value of --port */
 int ports_add(struct ports *p, const char *text);
-/* ports_guid() - Take the value of --guid */
+/* ports_guid() - Parse and store the value of --guid */
 int ports_guid(struct ports *p, const char *text);
 /* ports_check() - Check the options together; @option is "-c" or "-n" if the user gave one of them, else NULL */
 int ports_check(const struct ports *p, const char *option);

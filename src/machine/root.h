@@ -4,7 +4,10 @@
 
 /* The root file system of a VM: this machine's own, or a folder that --root names */
 
-/* root_set() - Take the argument of --root. @ret: its absolute path, allocated. Return: 0, or the exit status after a message */
+/*
+ * root_set() - Check the value of --root. @ret: its absolute path, allocated. Return: 0, or the
+ * exit status after a message
+ */
 int root_set(char **ret, const char *dir);
 
 /*
