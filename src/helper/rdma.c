@@ -24,12 +24,11 @@
  */
 
 #define DEVICES_MAX 1024 /* RDMA_MAX_PORTS: most devices of a kind that the kernel makes */
-#define NODE_MODE \
-	/*
-	 * the mode permits all access, because only the main process, which has no other rights,
-	 * sees the folder
-	 */
-	(S_IFCHR | 0666)
+/*
+ * The mode permits all access, because only the main process, which has no other rights, sees the
+ * folder.
+ */
+#define NODE_MODE (S_IFCHR | 0666)
 
 /* "DEVICE/PORT", where DEVICE may be part of a path in sysfs */
 static bool is_port(const char *name, size_t size)
