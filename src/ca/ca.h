@@ -178,8 +178,8 @@ static inline int ca_pkey_query(struct ca *ca, uint16_t index, uint16_t *ret)
 }
 
 /*
- * ca_pkey_find() - Return the index of the entry that matches the low 15 bits of @pkey, preferably that of a full
- * member; -ENOENT
+ * ca_pkey_find() - Return the index of the entry that matches the low 15 bits of @pkey, preferably
+ * that of a full member; -ENOENT: no entry matches
  */
 int ca_pkey_find(struct ca *ca, uint16_t pkey);
 

@@ -11,7 +11,7 @@
 
 /* The ports that have members of an MLID */
 struct ports {
-	uint64_t first; /* GUID of the first port that is a member; 0: no port is */
+	uint64_t first; /* GUID of the first port that is a member; 0: no port is a member */
 	bool several; /* members are at two ports or more */
 };
 

@@ -102,14 +102,15 @@ struct chk_node {
 	char desc[65];
 	struct chk_port *port; /* [0] to [nports] */
 	struct chk_switch *sw; /* data of a switch; NULL for a CA or a router */
-	uint8_t nhops; /* directed route from the port that reads, path[1 .. nhops] */
+	/* directed route from the port that reads the fabric, in path[1] to path[nhops] */
+	uint8_t nhops;
 	uint8_t path[IB_MAX_HOPS + 1];
 	uint8_t arrived; /* port of this node at which the directed route .path arrives */
 };
 
 /* A subnet manager that answered SMInfo */
 struct chk_manager {
-	uint32_t node; /* node and port at which it runs */
+	uint32_t node; /* node and port at which the subnet manager runs */
 	uint8_t port;
 	struct smp_sm_info info;
 };

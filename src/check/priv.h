@@ -88,7 +88,10 @@ struct chk_loop {
 	uint32_t links;
 };
 
-/* chk_find_loop() - Find a credit loop. Adds to c->steps. Return: false: out of memory */
+/*
+ * chk_find_loop() - Find a credit loop. The number of switches visited is added to c->steps.
+ * Return: false: out of memory
+ */
 bool chk_find_loop(struct chk *c, struct chk_loop *ret);
 
 /* CHK_WAY_CIRCLES: the route is a loop, which lft.c reports */
@@ -110,7 +113,7 @@ struct chk_way {
 /* Routes to one LID from all switches that have a CA with a LID */
 struct chk_routes {
 	const struct chk *c;
-	const struct chk_node **leaf; /* switches that have a CA with a LID, [nleaves] */
+	const struct chk_node **leaf; /* the .nleaves switches that have a CA with a LID */
 	uint32_t nleaves;
 	struct chk_way *way; /* [f->n] */
 	const struct chk_node **sw; /* the .n switches on the routes */

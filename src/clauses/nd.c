@@ -201,7 +201,7 @@ void nd_interface_id(struct run *r)
 
 /*
  * For watch(): judge the reserved octet of the link-layer address option in every solicitation and
- * advertisement whose first option this is
+ * advertisement that has this option as its first option
  */
 static void option_reserved(struct run *r, const struct seen *s)
 {

@@ -13,8 +13,9 @@
 #include "util/text.h"
 
 /*
- * `uipoib check PORT` checks all that IPoIB at a port needs. The questions and the evaluation of their answers are in
- * probe/. This file asks the kernel about its IPoIB interface and about a neighbour, and opens the umad device.
+ * `uipoib check PORT` checks everything that IPoIB needs at a port. The questions and the
+ * evaluation of their answers are in probe/. This file asks the kernel about its IPoIB interface
+ * and about a neighbour, and opens the umad device.
  */
 
 static const struct cli_key keys[] = {

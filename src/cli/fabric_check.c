@@ -17,8 +17,9 @@
 
 /*
  * `uipoib fabric check`. The fabric may come from a file. A live fabric is read through umad. The fabric of an
- * instance is read through umad, too: the program executes itself at a node of the instance, as `uipoib exec` would.
- * So the check judges the answers of the agents in the fabric, and not the instance's knowledge about them.
+ * instance is read through umad, too, for which the program executes itself at a node of the
+ * instance, as `uipoib exec` would. So the check judges the answers of the agents in the fabric,
+ * and not the instance's knowledge about them.
  */
 
 #define TABLES_MAX 64

@@ -13,7 +13,10 @@
 
 #define LIBRARY "libuipoib-umad.so"
 
-/* LD_PRELOAD is split at blanks and colons, and ld.so expands words that begin with '$'. */
+/*
+ * Paths with blanks, colons or '$' are refused, because LD_PRELOAD is split at blanks and colons,
+ * and ld.so expands words that begin with '$'.
+ */
 static bool can_stand_in_preload(const char *path)
 {
 	return !strpbrk(path, " :$");

@@ -106,7 +106,7 @@ static void print_event(void *ctx, json_t *row)
 	} else if (cli_opts.details || !routine(row, event)) {
 		print_text(row, event);
 	}
-	/* Later events could not be written either. */
+	/* Later events could not be written either, so the command ends. */
 	if (fflush(stdout))
 		exit(cli_error(PROTO_EXIT_FAILED, "standard output: %s", strerror(errno)));
 }

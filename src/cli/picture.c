@@ -34,7 +34,10 @@ static int read_layout(struct layout *ret, const char *fabric)
 	return status;
 }
 
-/* The form and the name of a fabric, each at most once. Return: 0, or the exit status after a message */
+/*
+ * Parse the form and the name of a fabric, each of which may be given once. Return: 0, or the exit
+ * status after a message
+ */
 static int parse(int argc, char **argv, const char **ret_form, const char **ret_fabric)
 {
 	bool bad = false;

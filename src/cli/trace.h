@@ -18,7 +18,10 @@
 #define TRACE_NO_PROBE 127
 #define TRACE_TEXT_MAX 4096 /* most octets of a probe's output, NUL included */
 
-/* A probe, which the host at the beginning of the trace runs. It has the same name in the control protocol. */
+/*
+ * A probe, which is run by the host where the trace begins. It has the same name in the control
+ * protocol.
+ */
 struct trace_probe {
 	const char *name;
 	bool port; /* the name is followed by a port of TCP or UDP */

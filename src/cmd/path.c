@@ -150,7 +150,7 @@ struct getter {
 	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
 };
 
-/* The object that a client asks for */
+/* The destination of a path, as a client's request names it */
 struct target {
 	struct inst_iface *iface;
 	/* kinds of the address; both are true for an IPv6 address that may also be a GID */

@@ -306,7 +306,10 @@ int cli_show(const struct cli_show *s, int argc, char **argv)
 		return status;
 	rows = json_array();
 	status = cli_call(s->cmd, args, add_row, rows);
-	/* Rows that came before an error are shown, too: a route that ends in a loop, for instance. */
+	/*
+	 * Rows that came before an error are shown, too, for instance those of a route that ends in
+	 * a loop.
+	 */
 	if (!status || json_array_size(rows))
 		cli_print_rows(s, rows);
 	json_decref(rows);

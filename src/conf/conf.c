@@ -24,7 +24,7 @@
  */
 #define CONF_SECTIONS_MAX 4096
 
-/* Return the number of octets at the beginning of a text that may belong to the name of a key */
+/* Return the length of the longest beginning of a text that can be the name of a key */
 static size_t key_len(const char *text, size_t len)
 {
 	size_t n = 0;

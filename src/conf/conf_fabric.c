@@ -73,7 +73,7 @@ static bool is_mtu(unsigned long v)
 	return !(v & (v - 1));
 }
 
-/* The value becomes part of the name of a socket, so it is a word without blanks of limited length. */
+/* The value becomes part of the name of a socket, so it has to be a short word without blanks. */
 static int set_ibsim(struct conf_parser *p, const char *v)
 {
 	struct conf_fabric *f = cur_fabric(p);

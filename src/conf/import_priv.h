@@ -2,7 +2,10 @@
 #ifndef CONF_IMPORT_PRIV_H
 #define CONF_IMPORT_PRIV_H
 
-/* import.c reads and reports, import_conf.c chooses hosts, import_write.c writes. */
+/*
+ * import.c reads the input and makes the report, import_conf.c chooses the hosts, and
+ * import_write.c writes the files.
+ */
 
 #include "conf/import.h"
 #include "topo/topo.h"

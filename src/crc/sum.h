@@ -64,7 +64,10 @@ bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, u
  */
 void crc_sum_add(struct crc_sum *s, const struct pkt *p);
 
-/* crc_sum_right() - Tell whether the CRCs of all packets are right; the sum is used up */
+/*
+ * crc_sum_right() - Tell whether the CRCs of all packets are right; afterwards the sum cannot be
+ * used again
+ */
 bool crc_sum_right(struct crc_sum *s);
 
 #endif

@@ -49,7 +49,7 @@ struct ctl_reload {
 
 struct ctl {
 	struct inst *in;
-	const struct ctl_cmd *const *tables; /* of all commands; the last is NULL */
+	const struct ctl_cmd *const *tables; /* tables of all commands; the last pointer is NULL */
 	/* pidfd of the process of the instance that ends last; -1 if there is none, as in tests */
 	int supervisor;
 	/* sockets of management programs; NULL if the instance has none, as in tests */

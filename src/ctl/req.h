@@ -13,7 +13,7 @@
 #include "proto/proto.h"
 
 #define CTL_CLIENTS_MAX 64 /* connections of the control socket that are served at a time */
-#define CTL_READERS_MAX 16 /* the same for the read-only socket */
+#define CTL_READERS_MAX 16 /* connections of the read-only socket that are served at a time */
 
 struct ctl;
 struct tools;
@@ -24,7 +24,7 @@ struct ctl_req {
 	struct inst *in;
 	const struct ctl *ctl; /* server that has .client */
 	struct ctl_client *client;
-	const json_t *args; /* an object; borrowed for the call of the command */
+	const json_t *args; /* JSON object, borrowed during the call of the command */
 	ns_t now;
 };
 

@@ -13,7 +13,10 @@
 #define PING_PATIENCE_MS 15000
 #define INJECTED 100
 #define SWITCHES_SHOWN 6 /* largest number of switches of which each is shown */
-/* Up to LINKS_SHOWN interfaces are all shown. Of more, the first LINKS_SHOWN_OF_MANY are shown, and those that are not up. */
+/*
+ * Up to LINKS_SHOWN interfaces are all shown. If there are more, the first LINKS_SHOWN_OF_MANY and
+ * all that are not up are shown.
+ */
 #define LINKS_SHOWN 6
 #define LINKS_SHOWN_OF_MANY 4
 #define LINE_OCTETS 120

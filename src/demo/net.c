@@ -31,7 +31,10 @@ struct echo {
 	uint64_t data;
 };
 
-/* Internet checksum in the byte order of memory, because the sum works in either byte order (RFC 1071). */
+/*
+ * Computes the Internet checksum without swapping octets, because the sum works in either byte
+ * order (RFC 1071).
+ */
 static uint16_t icmp_csum(const void *p, size_t len)
 {
 	const uint8_t *b = p;

@@ -68,7 +68,7 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 
 /*
  * Converts the target's hardware address in @a into the kernel's form. A RARP message is about its
- * target, so a target address in it that is not zero must be one that can be converted.
+ * target, so its target address must be convertible unless it is zero.
  */
 static int target_from_link(struct eth_if *e, const struct arp_pkt *a,
 			    const struct ipoib_lladdr *target, uint8_t ret[20], ns_t now)

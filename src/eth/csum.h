@@ -8,7 +8,7 @@
  * eth_csum_complete() - Complete a checksum that covers only the pseudo-header
  * @l3:		octets before the IP header
  *
- * No effect without FRAME_CSUM_PARTIAL.
+ * The function has no effect on a packet without FRAME_CSUM_PARTIAL.
  * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet; -ENOMEM
  */
 int eth_csum_complete(struct pkt *p, unsigned int l3);

@@ -99,7 +99,7 @@ const char *eth_drop_name(enum eth_drop d);
 struct eth_send {
 	struct pkt *pkt;
 	void *ah; /* address handle, as passed to ipoib_ah_ready() */
-	void *qp; /* queue pair, as returned by station_open(); NULL: the main one */
+	void *qp; /* queue pair, as returned by station_open(); NULL: the main queue pair */
 	uint32_t dest_qpn, qkey;
 };
 

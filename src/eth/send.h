@@ -19,9 +19,7 @@ struct eth_out {
 	unsigned int room;
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
-	/*
-	 * the first entry of .waiting was segmented into a train, and the packets that remain wait
-	 */
+	/* true if the first entry of .waiting was made a train, of which some packets still wait */
 	bool begun;
 	bool whole; /* true if the super-frame is posted as one train */
 	bool csum_by_ca; /* eth_ops.post() takes packets without checksum, see eth_set_csum() */

@@ -37,8 +37,8 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 	if (e->shape->stations && !frame_info(p)->station && eth_groups_of(e, 0)) {
 		/*
 		 * A report with the interface's MAC may come from a bridge that has the same MAC.
-		 * So a query to this MAC is planned, which station.c sends only if such a group is
-		 * not in the kernel's list by then.
+		 * So a query to this MAC is planned. station.c sends the query only if, by then, a
+		 * group that was reported with this MAC is not in the kernel's list.
 		 */
 		if (e->stations.query_own_at <= now)
 			e->stations.query_own_at = now + ETH_QUERY_PERIOD;

@@ -72,7 +72,10 @@ bool eth_lladdr_is_local(const struct eth_if *e, const struct ipoib_lladdr *a);
 
 /* --- query.c */
 
-/* eth_query() - Send a general IGMP query and an MLD query to a station's @mac, or to all by broadcast */
+/*
+ * eth_query() - Send a general IGMP query and an MLD query to the station @mac; if @mac is the
+ * broadcast address, to all stations
+ */
 void eth_query(struct eth_if *e, const uint8_t mac[6]);
 
 #endif

@@ -80,7 +80,8 @@ void capture_packet(struct capture *c, const struct capture_packet *p, ns_t now)
 
 struct capture_stats {
 	uint64_t packets, octets;
-	uint64_t missed; /* packets that were not recorded: no room, or the capture had stopped */
+	/* packets that were not recorded, because there was no room or the capture had stopped */
+	uint64_t missed;
 	int error; /* 0, or the -errno that stopped the capture */
 };
 const struct capture_stats *capture_stats(const struct capture *c);

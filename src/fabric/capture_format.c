@@ -96,7 +96,7 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name, const char *desc
 
 	n += put16(buf + n, PCAP_LINKTYPE_ERF);
 	n += put16(buf + n, 0);
-	n += put32(buf + n, 0); /* limit of the length of packets: none */
+	n += put32(buf + n, 0); /* the length of packets is not limited */
 	n += put_text(buf + n, PCAPNG_OPT_IF_NAME, name);
 	if (description)
 		n += put_text(buf + n, PCAPNG_OPT_IF_DESCRIPTION, description);

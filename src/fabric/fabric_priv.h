@@ -97,7 +97,7 @@ struct fabric {
 	unsigned int depth[FABRIC_NQUEUES];
 	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
-	ns_t now; /* argument @now of the last call that had such an argument */
+	ns_t now; /* time of the last call that passed a time */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;

@@ -27,9 +27,10 @@ int chan_fd(void);
 void chan_send(enum frame_type type, const void *data, size_t len);
 void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * chan_wait_end() - Wait until the host has closed the channel, or for ever if the host does not close it. To be
- * called after FRAME_EXIT or FRAME_ERROR: the host ends QEMU when it has read that frame. If the guest powered off at
- * once, output that QEMU has not passed on yet would be lost, which happens with QEMU 10 on a busy machine.
+ * chan_wait_end() - Wait until the host has closed the channel, or for ever if the host does not
+ * close it. To be called after FRAME_EXIT or FRAME_ERROR, because the host ends QEMU when it has
+ * read that frame. If the guest powered off at once, output that QEMU has not passed on yet would
+ * be lost, which happens with QEMU 10 on a busy machine.
  */
 void chan_wait_end(void);
 /*

@@ -86,7 +86,11 @@ void systemd_start(void)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		make_file(files[i].path, files[i].text);
-	unlink("/.dockerenv"); /* if the host is a container, systemd would think that the VM is that container */
+	/*
+	 * with this file, which a host has that is a container, systemd would think that the VM
+	 * is a container
+	 */
+	unlink("/.dockerenv");
 	pid = fork();
 	if (pid < 0)
 		fatal("fork: %m");

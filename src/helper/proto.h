@@ -31,7 +31,7 @@ enum helper_op {
 	HELPER_NS_SOCKET,
 	HELPER_TAP_CREATE,
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
-	HELPER_TAP_NAMED, /* the same, for a TAP that may only get one name */
+	HELPER_TAP_NAMED, /* make such a TAP, which may be given one name only */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
 	HELPER_TAP_PARK, /* move a spare TAP out of the namespace again */
 	HELPER_TAP_RETURN, /* move a TAP into its namespace, which was deleted and made again */

@@ -23,7 +23,7 @@
  * helper makes files of such ports only that were named before the seal, and takes their numbers from sysfs.
  */
 
-#define DEVICES_MAX 1024 /* RDMA_MAX_PORTS: most devices of a kind that the kernel makes */
+#define DEVICES_MAX 1024 /* most devices of one kind that the kernel makes (its RDMA_MAX_PORTS) */
 /*
  * The mode permits all access, because only the main process, which has no other rights, sees the
  * folder.

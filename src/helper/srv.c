@@ -251,7 +251,10 @@ static int enter_userns(int user_fd)
 {
 	uid_t owner;
 
-	/* The daemon gives the descriptor, and must not lead root into the namespace of another user. */
+	/*
+	 * The descriptor comes from the daemon, which must not be able to lead root into the
+	 * namespace of another user.
+	 */
 	if (ioctl(user_fd, NS_GET_OWNER_UID, &owner) || owner != geteuid())
 		return -EPERM;
 	return setns(user_fd, CLONE_NEWUSER) || unshare(CLONE_NEWNET) ? -errno : 0;

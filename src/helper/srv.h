@@ -42,7 +42,7 @@ struct srv_tap {
 struct srv_park {
 	int fd; /* -1 until it is needed */
 	struct rtnl nl;
-	unsigned int names; /* number of names that TAPs have got in this namespace */
+	unsigned int names; /* number of names given to TAPs in this namespace so far */
 };
 
 /* A namespace. Its handle is its index in srv.ns plus 1. The entry is free while .refs is 0. */
@@ -58,8 +58,9 @@ struct srv_ns {
 	/* Name that only this helper knows, used in a user namespace; "" if there is none */
 	char name[NETNS_NAME_MAX + 1];
 	struct rtnl nl; /* netlink socket; .fd is -1 until it is needed */
-	struct srv_neigh *neigh; /* the deletion of neighbours that is running; NULL: none is */
-	struct srv_tap *taps; /* TAPs that the helper made for it */
+	/* the deletion of neighbours that is running; NULL: none is running */
+	struct srv_neigh *neigh;
+	struct srv_tap *taps; /* TAPs that the helper made for this namespace */
 	unsigned int ntaps, taps_cap;
 };
 

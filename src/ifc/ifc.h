@@ -43,7 +43,7 @@
  * late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
-#define IFC_STALL_POLL NS_MSEC(10) /* interval at which a send queue is checked that cannot send */
+#define IFC_STALL_POLL NS_MSEC(10) /* interval between checks of a send queue that cannot send */
 /*
  * Default number of packets that the receive ring of an interface holds; the receive ring of a
  * station holds half as many

@@ -582,8 +582,8 @@ void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t)
 	if (i->kind == TAP_INFINIBAND)
 		iface_put_lladdrs(i);
 	/*
-	 * The link joins its broadcast group now, without waiting for IFF_UP: the device appears in the host
-	 * only after the join.
+	 * The link joins its broadcast group now, without waiting for IFF_UP, because the device
+	 * appears in the host only after the join.
 	 */
 	ifc_set_up(&i->ifc, true, in->loop.now);
 }

@@ -21,7 +21,7 @@
 #define PACE_MIN NS_MSEC(50)
 #define PACE_MAX NS_SEC(10)
 /*
- * Time until a request is sent again that was refused, or for which the queue of the helper process
+ * Time after which a request is sent again if it was refused, or if the queue of the helper process
  * was full
  */
 #define AGAIN NS_SEC(2)

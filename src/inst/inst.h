@@ -61,8 +61,8 @@ struct inst_watch {
 	 */
 	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
 	/*
-	 * Called when the namespace of a host has gone, or is open again (inst/host_follow.h). May be
-	 * NULL.
+	 * Called when the namespace of a host was deleted, or is open again (inst/host_follow.h).
+	 * May be NULL.
 	 */
 	void (*host)(struct inst_watch *w, struct inst_host *h, bool comes);
 	/*

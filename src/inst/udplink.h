@@ -29,7 +29,7 @@ struct inst_udp {
 	struct loop_fd fd;
 	struct ip_endpoint bound;
 	struct udp_queue queue; /* packets to send */
-	/* true from a send that found the socket full until the loop reports EPOLLOUT */
+	/* true after a send has found the socket full, until the loop reports EPOLLOUT */
 	bool blocked;
 	/*
 	 * True while there is no buffer to receive into; the socket is not read until the timer .feed expires

@@ -229,7 +229,7 @@ struct ipoib_link {
 /* link.c */
 /* ipoib_link_advance() - Enter the state that the link's conditions require (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
-/* ipoib_link_reason() - Begin a new text of why the link is not UP */
+/* ipoib_link_reason() - Begin a new text with the reason why the link is not UP */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
 /*

@@ -334,8 +334,8 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
 	/*
-	 * If the profile has no .reports, Reports are ignored, to which another user of the port
-	 * may have subscribed.
+	 * If the profile has no .reports, Reports are ignored. They arrive if another user of the
+	 * port has subscribed to them.
 	 */
 	if (ev != SAC_EV_RESTART && !l->profile->reports)
 		return;

@@ -425,8 +425,8 @@ void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	if (m->state != IPOIB_MCAST_ABSENT && m->state != IPOIB_MCAST_FAILED)
 		return;
 	/*
-	 * RFC 4391 §10: packets to this group, which went to the all-routers group, now go to the
-	 * group itself.
+	 * RFC 4391 §10: packets to this group, which were sent to the all-routers group, are now
+	 * sent to the group itself.
 	 */
 	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
 	ipoib_mcast_release_held(m, now);

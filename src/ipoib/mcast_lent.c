@@ -40,8 +40,8 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m)
 }
 
 /*
- * Returns the record of the lender whose LID packets to @m get. NULL: the packets wait until the
- * all-systems group *@ret_wait is joined or refused
+ * Returns the record of the lender whose LID is used for packets to @m. NULL: the packets wait
+ * until the all-systems group *@ret_wait is joined or refused
  */
 static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_mcast **ret_wait,
 					    ns_t now)

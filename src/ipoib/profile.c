@@ -73,7 +73,7 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	return mgid_to_group(ret, mgid, map->pkey, map->scope);
 }
 
-/* Form of packets of RFC 4391, and MTU */
+/* Packets in the form of RFC 4391, with its IP MTU */
 #define PACKETS_RFC4391                                                                         \
 	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS }, \
 	.iid = ipoib_iid_from_guid, .ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH

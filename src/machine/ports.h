@@ -38,7 +38,7 @@ unsigned int ports_hcas(const struct ports *p);
 bool ports_udp(const struct ports *p);
 /**
  * ports_open() - Attach all links
- * @seed:	name from which GUIDs are computed that the user did not give
+ * @seed:	name from which the GUIDs are computed, unless the user gave them
  */
 int ports_open(struct ports *p, const char *instance, const char *seed);
 void ports_close(struct ports *p);

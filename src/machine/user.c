@@ -28,7 +28,10 @@ static bool is_user(const struct passwd *p, const char *name, bool by_uid, unsig
 	return by_uid ? p->pw_uid == uid : !strcmp(p->pw_name, name);
 }
 
-/* Takes name, home and primary group. Return: false if the user is not in the file */
+/*
+ * Reads name, home and primary group of the user from the file. Return: false if the user is not in
+ * the file
+ */
 static bool read_passwd(struct user *u, FILE *f, const char *name, bool by_uid, unsigned long *uid,
 			unsigned long *gid)
 {

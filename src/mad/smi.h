@@ -16,7 +16,7 @@ enum smi_verdict {
 };
 
 /**
- * smi_recv() - An SMP of class 0x81 arrived
+ * smi_recv() - Process an SMP of class 0x81 that arrived
  * @mad:	256 octets, updated in place (hop pointer, return path)
  * @is_switch:	only switches forward
  * @in_port:	ingress port
@@ -35,7 +35,10 @@ bool smi_passes(const void *mad);
 /* smi_ends() - Tell whether an SMP of class 0x81 arrives at the node to which it was sent, by the last hop of its directed route */
 bool smi_ends(const void *mad);
 
-/* smi_send() - A local agent or the SMA of this node sends @mad (a request, or a response with D = 1) */
+/*
+ * smi_send() - Process @mad (a request, or a response with D = 1), which a local agent or the SMA
+ * of this node sends
+ */
 enum smi_verdict smi_send(void *mad, bool is_switch, uint8_t nports, uint8_t *ret_port);
 
 /* smi_make_response() - Turn a request into its response in place: method GetResp or TrapRepress, and the D bit */
