@@ -37,19 +37,13 @@
 	F(pcap_geterr)                              \
 	F(pcap_close)
 
-#define MEMBER(f) __typeof__(f) *f;
-static struct lib {
-	FUNCTIONS(MEMBER)
-} lib;
-
-#define SYMBOL(f) { #f, offsetof(struct lib, f) },
-static const struct dl_symbol symbols[] = { FUNCTIONS(SYMBOL) };
+DL_TABLE(lib, FUNCTIONS);
 
 static int load(void)
 {
 	/* Debian's name of the library, and the name that libpcap itself gives it */
-	if (!dl_load(&lib, "libpcap.so.0.8", symbols, ARRAY_SIZE(symbols)) ||
-	    !dl_load(&lib, "libpcap.so.1", symbols, ARRAY_SIZE(symbols)))
+	if (!dl_load(&lib, "libpcap.so.0.8", lib_symbols, ARRAY_SIZE(lib_symbols)) ||
+	    !dl_load(&lib, "libpcap.so.1", lib_symbols, ARRAY_SIZE(lib_symbols)))
 		return 0;
 	return cli_error(
 		PROTO_EXIT_ENV,

@@ -14,6 +14,18 @@ struct dl_symbol {
 	size_t at; /* offset of the pointer to it in the caller's table */
 };
 
+/*
+ * DL_TABLE() - Define @table, a struct with a pointer to each function of a library, and the symbols of these pointers, @table_symbols
+ * @functions:	macro that applies its argument, a macro, to the name of each function
+ */
+#define DL_TABLE(table, functions)    \
+	static struct dl_table {      \
+		functions(DL_POINTER) \
+	} table;                      \
+	static const struct dl_symbol table##_symbols[] = { functions(DL_SYMBOL) }
+#define DL_POINTER(f) __typeof__(f) *f;
+#define DL_SYMBOL(f) { #f, offsetof(struct dl_table, f) },
+
 /* dl_load() - Load a library, and write the addresses of its functions into @table. Return: 0; -ENOENT: it or a function is missing */
 int dl_load(void *table, const char *soname, const struct dl_symbol *symbols, size_t n);
 

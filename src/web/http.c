@@ -39,17 +39,11 @@
 	F(MHD_resume_connection)             \
 	F(MHD_lookup_connection_value)
 
-#define MEMBER(f) __typeof__(f) *f;
-static struct mhd {
-	FUNCTIONS(MEMBER)
-} mhd;
-
-#define SYMBOL(f) { #f, offsetof(struct mhd, f) },
-static const struct dl_symbol symbols[] = { FUNCTIONS(SYMBOL) };
+DL_TABLE(mhd, FUNCTIONS);
 
 int web_http_load(void)
 {
-	return dl_load(&mhd, "libmicrohttpd.so.12", symbols, ARRAY_SIZE(symbols));
+	return dl_load(&mhd, "libmicrohttpd.so.12", mhd_symbols, ARRAY_SIZE(mhd_symbols));
 }
 
 /* --- connections and their deadlines */
