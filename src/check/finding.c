@@ -39,7 +39,7 @@ void chk_name_link(struct text *t, const struct chk_fabric *f, const struct chk_
 
 /* --- the report */
 
-/* Return: a free entry at the end of the list; NULL if memory ran out */
+/* Add an entry to the list. Return: the entry; NULL if the list is full or memory ran out */
 static struct chk_finding *next_entry(struct chk *c)
 {
 	struct chk_report *r = c->r;
@@ -110,8 +110,8 @@ void chk_report_fini(struct chk_report *r)
 }
 
 /*
- * Compares two findings for qsort() and bsearch(). Findings of the same kind at the same place are
- * equal, because the texts of two readings may differ.
+ * Compares two findings for qsort() and bsearch(). Findings of the same kind at the same place count
+ * as equal, because their texts may differ from one reading to the next.
  */
 static int compare(const void *a, const void *b)
 {

@@ -14,7 +14,9 @@
  */
 void finding_print(const struct chk_kind_info *i, const char *what);
 void finding_advice(const struct chk_kind_info *i);
-/* finding_json() - Return an object with kind, severity, what, why and todo */
+/*
+ * finding_json() - Return an object with the members "kind", "severity", "what", "why" and "todo"
+ */
 json_t *finding_json(const struct chk_kind_info *i, const char *what);
 /* finding_utf8() - Make a JSON string of a text that may have octets that are not UTF-8 */
 json_t *finding_utf8(const char *s);

@@ -161,7 +161,10 @@ static void iface_at(const struct inst_iface *i, struct capfile_at *ret)
 	ret->link = i->port->name;
 }
 
-/* Reads from the arguments which packets to capture. Return: false after an answer to the client */
+/*
+ * Reads the arguments that choose the packets to capture. Return: false after an answer to the
+ * client
+ */
 static bool arg_at(struct ctl_req *r, struct capfile_at *ret)
 {
 	bool bad;

@@ -123,8 +123,8 @@ bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const c
 }
 
 /*
- * Return: why the DUT cannot be expected to act, for example because the link is down; NULL: the
- * DUT must act
+ * Return: the reason why the DUT need not act, for example because the link is down; NULL: the DUT
+ * must act
  */
 static const char *excuse(struct run *r)
 {

@@ -123,7 +123,7 @@ static bool say_refused(struct journal_entry *e)
 	return true;
 }
 
-/* Return: false if the journal does not take the entry */
+/* Sends a line of the log to the journal. Return: false if the journal does not take the entry */
 static bool to_journal(const struct log_about *about, enum log_level lvl, const char *fmt,
 		       const char *msg)
 {

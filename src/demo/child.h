@@ -16,7 +16,10 @@
 /* Function of a child in host @i. It returns 0 or -errno, which the parent gets by the exit status. */
 typedef int demo_child_fn(const struct demo_net *d, unsigned int i, void *arg);
 
-/* demo_child_spawn() - Start a child that runs @fn in the namespaces of host @i. Its pid or -errno */
+/*
+ * demo_child_spawn() - Start a child that runs @fn in the namespaces of host @i. Return: its pid;
+ * -errno
+ */
 pid_t demo_child_spawn(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
 /*
  * demo_child_join() - Wait for a child. Return: the value that its function returned; -ECHILD if it was killed;

@@ -7,7 +7,10 @@
 #include <getopt.h>
 
 extern const struct option dut_conform_options[];
-/* Return: an exit status; if it is not 0, a message was printed */
+/*
+ * Run the command `uipoib conform`. Return: its exit status; if this is not 0, a message was
+ * printed
+ */
 int dut_conform(int argc, char **argv);
 
 #endif

@@ -109,7 +109,10 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 	return dhcp_ports(p);
 }
 
-/* Return: 0; -EPROTO: not DHCP, although the ports are those of DHCP; -EBADMSG: wrong checksum */
+/*
+ * Finds the BOOTP message and its options in a packet. Return: 0; -EPROTO: the message is not DHCP,
+ * although the ports are those of DHCP; -EBADMSG: wrong checksum
+ */
 static int msg_parse(struct msg *m, const struct pkt *p)
 {
 	size_t len = pkt_copy_out(p, 0, m->in, sizeof(m->in)), udp_len;
@@ -221,8 +224,8 @@ static struct client *client_find(const struct eth_if *e, uint32_t xid)
 }
 
 /*
- * Return: the entry of the client that sent @h; or else a free entry; or else the entry whose last
- * request is the oldest; NULL: no memory
+ * Finds the entry for the client that sent @h: its own entry, or else a free entry, or else the
+ * entry whose last request is the oldest. Return: NULL if out of memory
  */
 static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
 {

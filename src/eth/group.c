@@ -93,7 +93,7 @@ static void members_expire(struct eth_if *e, struct eth_group *g, ns_t now)
 /* --- groups */
 
 /*
- * Return: the new group; NULL: @addr is not a multicast address, or there is no room for one more
+ * Makes a group. Return: NULL if @addr is not a multicast address, or there is no room for one more
  * group
  */
 static struct eth_group *group_new(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr,

@@ -133,7 +133,10 @@ static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 	return p;
 }
 
-/* Return: true if the whole frame was posted or dropped; false if a part of it waits for room */
+/*
+ * Sends the super-frame that has waited longest. Return: true if it was posted or dropped as a
+ * whole; false if a part of it waits for room
+ */
 static bool send_first(struct eth_if *e, ns_t now)
 {
 	struct eth_send *first = first_waiting(&e->out);

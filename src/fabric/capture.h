@@ -69,7 +69,7 @@ int capture_add_source(struct capture *c, const char *name, const char *descript
 /* A packet that no link of a fabric carries. The capture adds pad octets and CRCs to it. */
 struct capture_packet {
 	unsigned int source; /* number from capture_add_source() */
-	bool sent; /* direction, seen from the source */
+	bool sent; /* true if the source sent the packet; false if it received the packet */
 	const char *comment; /* at most CAPTURE_COMMENT_MAX octets */
 	const uint8_t *hdr; /* headers from LRH to DETH */
 	unsigned int hdr_len;

@@ -139,7 +139,10 @@ struct hca_ah_attr {
 	uint32_t flow_label;
 	ib_gid dgid;
 };
-/* hca_ah_create() - Return: 0; -EINVAL: wrong port, SL or GID index, DLID 0 or permissive, multicast DLID without MGID; -ENOMEM */
+/*
+ * hca_ah_create() - Make an address handle. Return: 0; -EINVAL: wrong port, SL or GID index, DLID 0
+ * or permissive, multicast DLID without MGID; -ENOMEM
+ */
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 

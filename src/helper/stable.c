@@ -141,7 +141,10 @@ static int writer_gone(struct srv *s)
 	return -EPIPE;
 }
 
-/* Return: 0; -EBUSY: the writer has not answered yet; -EPIPE: the writer has ended */
+/*
+ * Receives the writer's answer to the last request. Return: 0; -EBUSY: the writer has not answered
+ * yet; -EPIPE: the writer has ended
+ */
 static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 {
 	struct pollfd p = { .fd = s->writer, .events = POLLIN };

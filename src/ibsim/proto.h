@@ -38,8 +38,8 @@ struct ibsim_pkt {
 };
 
 /*
- * ibsim_pkt_decode() - Return: 0; -EBADMSG: @n is not 288, or the length in the message is not that
- * of a MAD
+ * ibsim_pkt_decode() - Read a MAD message. Return: 0; -EBADMSG: @n is not 288, or the length in the
+ * message is not that of a MAD
  */
 int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n);
 /* ibsim_pkt_encode() - Write IBSIM_PKT_LEN octets */
@@ -77,7 +77,8 @@ struct ibsim_ctl {
 };
 
 /*
- * ibsim_ctl_decode() - Return: 0; -EBADMSG: @n is not 80, the magic is wrong, or .len is too large
+ * ibsim_ctl_decode() - Read a control message. Return: 0; -EBADMSG: @n is not 80, the magic is
+ * wrong, or .len is too large
  */
 int ibsim_ctl_decode(struct ibsim_ctl *ret, const void *p, size_t n);
 /* ibsim_ctl_encode() - Write IBSIM_CTL_LEN octets */
@@ -99,8 +100,8 @@ struct ibsim_client_info {
 };
 
 /*
- * ibsim_client_info_decode() - Return: 0; -EBADMSG: @len is not 44, or the name of the node has no
- * final zero
+ * ibsim_client_info_decode() - Read the data of a Connect. Return: 0; -EBADMSG: @len is not 44, or
+ * the name of the node has no final zero
  */
 int ibsim_client_info_decode(struct ibsim_client_info *ret, const void *p, size_t len);
 /*

@@ -36,7 +36,7 @@ struct inst_fabric {
 	/* configuration of the fabric; its members that are file names are NULL */
 	struct conf_fabric conf;
 	struct inst_partitions partitions; /* partitions that were loaded last */
-	ns_t up_at; /* time of the first log line SUBNET UP; 0 before */
+	ns_t up_at; /* time of the first log line SUBNET UP; 0: there was none yet */
 	bool traced; /* true while the command `trace` runs on this fabric */
 };
 

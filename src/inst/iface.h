@@ -43,8 +43,8 @@ struct inst_iface {
 	 */
 	struct by_pkey *by_pkey;
 	/*
-	 * TAP of .by_pkey that the interface uses; .tap is a copy of its member .tap. NULL: the
-	 * interface has none yet
+	 * TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL: the interface has
+	 * no TAP yet
 	 */
 	struct by_pkey_tap *spare;
 	/*

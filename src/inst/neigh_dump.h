@@ -48,7 +48,7 @@ struct neigh_dumps {
 	struct neigh_dump *active;
 	/* number of dumps that were begun; a dump of IPv4 and of IPv6 entries counts as two */
 	uint64_t dumps;
-	uint64_t pieces; /* counter: pieces that were read */
+	uint64_t pieces; /* number of pieces that were read */
 	uint64_t entries; /* number of entries that were passed to owners */
 };
 

@@ -18,8 +18,8 @@ int layout_graph_make(struct layout_graph *g, const struct layout *l)
 		return -ENOMEM;
 	/*
 	 * Row n of .to is for the neighbours of node n. Count them in start[n + 2]. After the
-	 * counts are added up, start[n + 1] is where row n begins. Filling the rows then moves it
-	 * to the end of row n, where row n + 1 begins.
+	 * counts are added up, start[n + 1] is where row n begins. While row n is filled, start[n +
+	 * 1] moves to the end of row n, where row n + 1 begins.
 	 */
 	fill = g->start + 1;
 	for (size_t k = 0; k < l->nlinks; k++) {

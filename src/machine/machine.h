@@ -10,7 +10,10 @@
 #include <getopt.h>
 
 extern const struct option machine_vm_options[];
-/* Return: an exit status; if it is not 0, a message was printed or the status is that of CMD */
+/*
+ * Run the command `uipoib vm`. Return: its exit status; if this is not 0, a message was printed or
+ * the status is that of CMD
+ */
 int machine_vm(int argc, char **argv);
 
 #endif
