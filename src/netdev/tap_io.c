@@ -105,7 +105,7 @@ static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *
 	return got < 0 ? -errno : got;
 }
 
-/* Makes the @len octets of the frame that rx_readv() has read the payload of @p. */
+/* Attaches the frame that rx_readv() has read, of @len octets, to @p as its payload. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;

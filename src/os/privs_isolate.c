@@ -42,8 +42,8 @@ bool privs_peer_ok(uid_t uid)
 #define FLAGS (MS_NODEV | MS_NOEXEC | MS_NOSUID)
 
 /*
- * In the working directory: what libibverbs reads and opens. Without it the process only cannot open a device again,
- * so errors are ignored.
+ * Add to the working directory the files that libibverbs reads and opens. Without these files the process can do
+ * everything but open a device again, so errors are ignored.
  */
 static void add_devices(int folder)
 {
@@ -139,7 +139,7 @@ int privs_isolate(uint32_t flags, int folder)
 			err = -errno;
 		if (root && !err)
 			err = empty_root(folder);
-		/* a container may forbid mounts but have user 65534; it keeps its root directory */
+		/* a container that has user 65534 may forbid mounts; the process then keeps its root directory */
 		if (!err || err == -EPERM)
 			err = privs_drop_bounds();
 		if (!err)

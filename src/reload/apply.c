@@ -10,7 +10,7 @@
 #include "inst/port.h"
 #include "reload/set.h"
 
-/* --- what can fail is done first, and can be undone */
+/* --- the steps that can fail, which come first, because they can be undone */
 
 static struct inst_iface *find(struct inst *in, const struct reload_remove *r)
 {
@@ -35,7 +35,7 @@ static int find_all(struct reload_set *s, struct inst *in, char err[INST_ERR_MAX
 	return 0;
 }
 
-/* Opens the ports. A port of a fabric that is not used after all does no harm. */
+/* Opens the ports. If a later step fails, an opened port of a fabric that no interface uses does no harm. */
 static int open_ports(struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
 {
 	int status = 0;
@@ -157,7 +157,7 @@ static void close_hosts(struct inst *in)
 	list_for_each_safe (h, tmp, &in->hosts, link) {
 		if (in_use(h))
 			continue;
-		h->gone = false; /* so that the watchers let go of the host */
+		h->gone = false; /* so that the functions of struct inst_watch release the host */
 		inst_host_event(h, false);
 		host_close(h);
 	}
@@ -184,7 +184,7 @@ static int add_one(struct reload_set *s, struct reload_add *a, ns_t now, char er
 	struct inst_iface *i;
 	int status;
 
-	/* The supervisor has set the offloads. Setting them again tells which the kernel has. */
+	/* The supervisor has set the offloads. They are set again to learn which of them the kernel grants. */
 	status = tap_attach(&t.tap, iface_kind(&a->conf), a->fd, TAP_OFFLOAD_DEFAULT);
 	if (status) {
 		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", a->conf.name, a->conf.host,

@@ -20,8 +20,8 @@
 #include "reload/msg.h"
 
 /*
- * Time after which the supervisor no longer waits for an instance that names no namespace or takes no message, because signals wait
- * meanwhile
+ * Longest time for which the supervisor waits until the instance sends the descriptors of a namespace or accepts a
+ * message. The time is limited, because no signal is handled meanwhile
  */
 #define PATIENCE_MS 20000
 
@@ -81,8 +81,9 @@ static bool runs(const struct make *m, const struct conf_iface *f)
 }
 
 /*
- * Asks the main process for the descriptors of a host that it has. It has descriptors of namespaces of its hosts only,
- * so even a main process that lies cannot name a namespace that the configuration does not.
+ * Asks the main process for the descriptors of the namespaces of one of its hosts. The main process has descriptors of
+ * namespaces of its hosts only, so even if an attacker controls it, it cannot send the descriptor of another namespace
+ * of its own accord.
  */
 static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_user)
 {
@@ -108,7 +109,10 @@ static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_use
 	return status;
 }
 
-/* Starts the helper in the user namespace of the instance's own helper, if that has one. */
+/*
+ * Starts the helper in the user namespace of the instance's first helper, if that helper is in a user namespace of its
+ * own.
+ */
 static int start_helper(struct make *m)
 {
 	int net = -1, user = -1, status = 0;
@@ -131,7 +135,7 @@ static int refused(struct make *m, const struct conf_iface *c, int status)
 		    *why ? why : strerror(-status));
 }
 
-/* True if there is a file of the name or path, so that opening it does not make a namespace. */
+/* True if the file that names the namespace exists, so that opening the namespace does not make a new one. */
 static bool is_there(const char *netns)
 {
 	struct netns_spec s;
@@ -152,8 +156,9 @@ static int adopt(struct make *m, struct host *h)
 }
 
 /*
- * Opens the namespace of a host. One with a name may be deleted and made again, so it is opened by its name, as at the
- * start. That of a process may not, because its number may be another process's by now.
+ * Opens the namespace of a host. A namespace with a name may have been deleted and made again, so it is opened by its
+ * name, as at the start. The namespace of a process is not opened by the process number if the instance has the host,
+ * because the number may belong to another process by now.
  */
 static int open_host(struct make *m, struct host *h)
 {
@@ -183,7 +188,10 @@ static int send_msg(struct make *m, const struct reload_msg *msg, const int *fds
 {
 	int status = fdpass_send(m->sock, msg, sizeof(*msg), fds, n);
 
-	/* The second is the first failure if the main process has closed the socket before it read all messages. */
+	/*
+	 * ECONNRESET comes first, and EPIPE later, if the main process has closed the socket before it read all
+	 * messages.
+	 */
 	m->shut = status == -EPIPE || status == -ECONNRESET;
 	return status ? fail(m, PROTO_EXIT_FAILED, "the instance: %s", strerror(-status)) : 0;
 }
@@ -272,7 +280,7 @@ static int send_partitions(struct make *m, const struct reload_text *t)
 	return status;
 }
 
-/* The sealed helper goes over to the main process, with the last message but the end. */
+/* Seals the helper, and passes its socket to the main process. */
 static int send_helper(struct make *m, pid_t *ret_helper)
 {
 	struct reload_msg msg = { .kind = RELOAD_HELPER };
@@ -404,7 +412,10 @@ static void note_missing(const struct conf_diff *d, bool *missing, const json_t 
 			missing[i] = true;
 }
 
-/* The end of the answer tells whether the instance has changed everything. Before it, a row names each interface that is missing. */
+/*
+ * The end object of the answer tells whether the instance has made all changes. Before the end object, a row names each
+ * interface that the instance could not add.
+ */
 int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
 		  size_t err_len)
 {

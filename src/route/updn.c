@@ -10,8 +10,8 @@
  * Switches are ordered (route/ways.h) by their hops from a root switch, then by GUID. So every
  * switch except the root has a link that leads up, and all switches reach each other.
  *
- * The root is the switch with most links to other switches; if several have equally many, the
- * switch with the lowest GUID.
+ * The root is the switch with the most links to other switches. If several switches have equally many, the root is the
+ * one with the lowest GUID.
  */
 
 static uint32_t links(const struct sm_router *r, uint32_t s)

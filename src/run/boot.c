@@ -40,7 +40,7 @@ static bool take(struct boot *b, const json_t *msg)
 	return json_object_get(msg, "end");
 }
 
-/* Reads what has come. Return: false if the connection is of no use any more */
+/* Reads the answers that have arrived. Return: false if the connection is of no use any more */
 static bool answers(struct boot *b)
 {
 	int status = 0;

@@ -32,7 +32,10 @@
  *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
 
-/* Time that the daemon has for its answer after the links had to be up. While it makes hundreds of hosts it answers late. */
+/*
+ * Time that the daemon has for its answer after the time limit for the links. A daemon that is making hundreds of hosts
+ * answers late.
+ */
 #define ANSWER_PATIENCE_MS 20000
 
 struct run {
@@ -79,8 +82,8 @@ static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 }
 
 /*
- * Reads all signals that have arrived. Returns one that asks the program to end; 0: there is none. However many times
- * SIGHUP has come since, the configuration is read once.
+ * Reads all signals that have arrived. Returns one that asks the program to end; 0: there is none. If SIGHUP has
+ * arrived several times, the configuration is read only once.
  */
 static int signals(struct run *r)
 {

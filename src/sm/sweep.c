@@ -220,7 +220,7 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	/* Otherwise a peer that invents GUIDs could fill memory and use up the LIDs. */
+	/* Without this limit, a peer that invents GUIDs could fill memory and use up the LIDs. */
 	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);

@@ -10,9 +10,7 @@ static bool name_matches(const char *name, const char *desc)
 	return strcmp(name, desc) == 0 || (strlen(name) == first && memcmp(name, desc, first) == 0);
 }
 
-/*
- * Return how specific a rule is that applies to the port; 0: the rule does not apply to the port.
- */
+/* Return how specific the rule is if it applies to the port; 0: the rule does not apply to the port. */
 static int rule_fits(const struct sm_partition_rule *r, const struct sm_port *p, bool is_self)
 {
 	uint8_t type = p->node->info.node_type;

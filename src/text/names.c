@@ -241,7 +241,7 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr)
 	switch (mgmt_class) {
 	case MAD_CLASS_SM_LID:
 	case MAD_CLASS_SM_DR:
-		return NAME_OF(smp_attrs, attr); /* SMPs have none of common_attrs but Notice */
+		return NAME_OF(smp_attrs, attr); /* of common_attrs, SMPs have only Notice */
 	case MAD_CLASS_SA:
 		s = NAME_OF(sa_attrs, attr);
 		break;

@@ -5,7 +5,7 @@
 #include "util/list.h"
 #include "wire/notice.h"
 
-/* Traps 64 to 67: the port or the group that came or went */
+/* Traps 64 to 67: the port or the group that has appeared or disappeared */
 static void add_gid(struct text *t, const struct mad_notice *n)
 {
 	ib_gid g = mad_notice_get_gid(n);
@@ -45,7 +45,7 @@ static void add_mkey(struct text *t, const struct mad_notice *n)
 		text_add(t, " ...");
 }
 
-/* One end of a packet. What the notice does not have is left out. */
+/* Add one end of a packet. Values that the notice does not have are left out. */
 static void add_end(struct text *t, const char *word, uint16_t lid, uint32_t qp, const ib_gid *gid)
 {
 	char buf[PRINT_GID_LEN];

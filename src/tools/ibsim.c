@@ -52,7 +52,10 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 	int err;
 
 	p->asked--;
-	/* The control socket was closed when the namespace went. The first socket after its return replaces it. */
+	/*
+	 * The control socket was closed when the namespace was deleted. The first socket that is made in the new
+	 * namespace replaces it.
+	 */
 	if (a->fd >= 0 && p->ctl.fd < 0) {
 		err = ctl_listen(p, a->fd);
 		if (err)
@@ -243,7 +246,7 @@ static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 			ask_for_spares(p);
 		else if (h->gone || !p->own)
 			close_sockets(p);
-		/* A host that goes although its namespace is there was removed by a reload. */
+		/* If a host disappears while its namespace still exists, a reload has removed the host. */
 		if (!comes && !h->gone)
 			p->host = NULL;
 	}

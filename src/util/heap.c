@@ -39,7 +39,7 @@ void heap_expect(size_t octets)
 		return;
 	heap_extend(octets < EXPECT_MAX ? octets : EXPECT_MAX);
 	end = sbrk(0);
-	/* up to the next border, and down to the last one */
+	/* round the start up, and the end down, to the border of a huge page */
 	start += -(uintptr_t)start % HUGE_PAGE;
 	end -= (uintptr_t)end % HUGE_PAGE;
 	if (start < end)

@@ -30,7 +30,7 @@ static void show(const struct verbs_port *p, struct verbs_seen s, const struct i
 		t->seen(t, &s);
 }
 
-/* Of the P_Key of a received packet only the lower 15 bits are sure, which are those of the queue pair's P_Key. */
+/* Only the lower 15 bits of a received packet's P_Key are known: they are those of the queue pair's P_Key. */
 static struct ib_bth bth_of(const struct verbs_qp *q, uint32_t dest_qp)
 {
 	const struct verbs_port *p = q->port;

@@ -36,7 +36,7 @@ struct vm {
 	pid_t pid; /* process of QEMU; 0: it has ended */
 	int log_fd, chan_fd, eth_fd;
 	bool hello, ready, over;
-	bool shown; /* the progress of the boot is shown, so far */
+	bool shown; /* the terminal shows the progress of the boot */
 	int status; /* exit status, valid when .over is set */
 	ns_t started;
 	unsigned int asked; /* number of signals received that ask to end */
@@ -111,7 +111,7 @@ static void take_text(struct vm *v, const struct frame *f)
 		fprintf(stderr, "vm: %lld ms: %s\n", run_ms(v), v->state);
 }
 
-/* The step for which the boot or CMD has taken the time so far */
+/* Return, for an error message, the step that has not ended yet */
 static const char *step(const struct vm *v)
 {
 	return v->ready	   ? "CMD has not ended"

@@ -91,7 +91,7 @@ int web_ask_send(struct web_ask *a, ns_t now)
 	return proto_send(&a->client, q->cmd, q->args);
 }
 
-/* The function may ask again. */
+/* The question's function may ask another question, so this question is removed first. */
 static void answer(struct web_ask *a, const json_t *end, ns_t now)
 {
 	struct question *q = a->under;

@@ -84,7 +84,7 @@ struct stream {
 	struct web_http *h;
 	struct MHD_Connection *c;
 	struct web_stream at;
-	bool waits; /* for events; as in struct web_request */
+	bool waits; /* true while the connection is suspended because there are no events, as in struct web_request */
 	bool over;
 };
 
