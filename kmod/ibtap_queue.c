@@ -102,7 +102,7 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	spin_unlock_bh(&q->lock);
 	if (last != q) {
 		spin_lock_bh(&last->lock);
-		WRITE_ONCE(last->index, i); /* receive() reads it without the lock */
+		WRITE_ONCE(last->index, i); /* receive() reads .index without the lock */
 		spin_unlock_bh(&last->lock);
 		rcu_assign_pointer(tap->queue[i], last);
 		/* purge() has woken this transmit queue, but a sender may have stopped it again. */

@@ -144,7 +144,7 @@ static void switch_off(struct uib_link *l, const char *why)
 {
 	spin_lock_bh(&l->lock);
 	if (l->state != UIB_LINK_OFF) {
-		if (l->state != UIB_LINK_SILENT) /* a silence that has begun keeps its end */
+		if (l->state != UIB_LINK_SILENT) /* a silence that has begun keeps its end time */
 			l->silent_until = get_jiffies_64() + SILENCE;
 		leave_to(l, UIB_LINK_OFF, why);
 	}

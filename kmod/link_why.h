@@ -2,7 +2,10 @@
 #ifndef LINK_WHY_H
 #define LINK_WHY_H
 
-/* Words for why a link over UDP went down. uib.ko and the daemon log the same words, src/udp/link_why.h being this file. */
+/*
+ * The texts with which uib.ko and the daemon log why a link over UDP went down. Both use this file, because
+ * src/udp/link_why.h is a symbolic link to it.
+ */
 
 #define LINK_WHY_SILENT "nothing came from the peer for 3 s"
 #define LINK_WHY_DISABLED "this port was disabled"

@@ -99,7 +99,7 @@ enum uib_counter {
 	UIB_DROP_LEN,
 	UIB_DROP_VCRC,
 	UIB_DROP_ICRC,
-	UIB_DROP_VERSION, /* LNH, opcode, TVer, IPVer, NxtHdr */
+	UIB_DROP_VERSION, /* LNH, opcode, TVer, IPVer or NxtHdr is not that of a UD packet */
 	UIB_DROP_PORT_STATE,
 	UIB_DROP_VL15,
 	UIB_DROP_MTU,

@@ -18,10 +18,7 @@ static uint16_t source_lid(const struct node_port *port, const struct mad_addr *
 	return (uint16_t)((port->pi.lid & ~mask) | (to->path_bits & mask));
 }
 
-/*
- * Return the P_Key for the BTH, which is the port's own table entry, which has bit 15 clear if the
- * port is a limited member.
- */
+/* Return the P_Key for the BTH. It is the port's own table entry, whose bit 15 is 0 if the port is a limited member. */
 static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 {
 	int i = node_pkey_find(port, pkey);

@@ -47,7 +47,7 @@ enum node_rcv_reason {
 	NODE_RCV_LOCAL_PHYSICAL, /* wrong CRC */
 	NODE_RCV_MALFORMED, /* wrong length, version or VL */
 	NODE_RCV_OVERRUN,
-	NODE_RCV_DLID_MAPPING, /* this and the following count in PortRcvSwitchRelayErrors */
+	NODE_RCV_DLID_MAPPING, /* this reason and those below count in PortRcvSwitchRelayErrors */
 	NODE_RCV_VL_MAPPING,
 	NODE_RCV_LOOPING,
 	NODE_RCV_REASONS,

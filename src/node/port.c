@@ -5,7 +5,7 @@
 #include "node/priv.h"
 
 #define VL_CAP_0_7 4 /* VLCap code of VL0 to VL7; OpenSM's routing engine lash needs VL0 to VL3 */
-#define VLARB_CAP 8 /* as many as EACH_VL() has */
+#define VLARB_CAP 8 /* number of entries of one priority, one for each VL of EACH_VL() */
 /* index in vlarb[] of the first low-priority block; high-priority blocks start at VLARB_HIGH */
 #define VLARB_LOW 0
 #define VLARB_HIGH 2

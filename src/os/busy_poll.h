@@ -49,10 +49,10 @@ struct busy_poll {
 	/* number of polls since the last short wait that found no ready file */
 	unsigned int misses;
 	ns_t off_until; /* time before which the loop does not poll */
-	ns_t off; /* length of the last such pause; 0: none yet, or polling has proved worthwhile since */
+	ns_t off; /* length of the last pause without polling; 0: none yet, or polling has helped since */
 	/* number of times in a row that the CPU was late when a packet had come */
 	unsigned int late;
-	/* number of polls since that pause that found a ready file; BUSY_POLL_QUICK of them set .off to 0 */
+	/* number of polls that found a ready file since the last pause; BUSY_POLL_QUICK of them set .off to 0 */
 	unsigned int hits;
 };
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 struct dl_symbol {
-	const char *name; /* of a function of the library */
-	size_t at; /* offset of the pointer to it in the caller's table */
+	const char *name; /* name of a function of the library */
+	size_t at; /* offset of the pointer to the function in the caller's table */
 };
 
 /*
@@ -26,7 +26,10 @@ struct dl_symbol {
 #define DL_POINTER(f) __typeof__(f) *f;
 #define DL_SYMBOL(f) { #f, offsetof(struct dl_table, f) },
 
-/* dl_load() - Load a library, and write the addresses of its functions into @table. Return: 0; -ENOENT: it or a function is missing */
+/*
+ * dl_load() - Load a library, and write the addresses of its functions into @table. Return: 0; -ENOENT: the library or
+ * one of its functions is missing
+ */
 int dl_load(void *table, const char *soname, const struct dl_symbol *symbols, size_t n);
 
 #endif

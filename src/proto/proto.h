@@ -25,7 +25,7 @@
  * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its
  * "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
  *
- * "stop" sends a pidfd of the supervisor with its end. It becomes readable when all processes of the instance
+ * "stop" sends a pidfd of the supervisor with its end. The pidfd becomes readable when all processes of the instance
  * have ended. The end has no descriptor if the kernel gave the daemon no pidfd.
  *
  * "capture start" sends a stream socket with the first octet of its request (SCM_RIGHTS). With "file", a writer

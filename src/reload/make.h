@@ -6,9 +6,9 @@
  * DOC: The supervisor's part of a reload
  *
  * The helper of a running instance is sealed, and makes no namespace and no TAP. So the supervisor, which has read the
- * configuration itself, starts another helper, has it open the namespaces and make the TAPs that the new configuration
- * names, and seals it. Only then the main process gets its socket. So the main process never talks to a helper that is
- * not sealed, and has no say in what the helper makes.
+ * configuration itself, starts another helper, which opens the namespaces and makes the TAPs that the new configuration
+ * names, and then seals that helper. Only then the main process gets the helper's socket. So the main process never talks
+ * to a helper that is not sealed, and has no say in what the helper makes.
  */
 
 #include <stddef.h>
@@ -44,7 +44,7 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_cl
 		char *err, size_t err_len);
 
 /**
- * reload_answer() - Read what has come of the instance's answer, without waiting
+ * reload_answer() - Read the part of the instance's answer that has arrived, without waiting
  * @d:		changes that the instance was told to make
  * @missing:	for each row of @d, set to true if the instance could not add the interface of this row, but has removed the
  *		interfaces that the new configuration lacks

@@ -48,8 +48,8 @@ void reload_set_free(struct reload_set *s);
 /**
  * reload_set_take() - Receive a message
  *
- * Return: 0; 1: it was the last; -EAGAIN: there is none yet; -EPIPE: the other end is closed; -EPROTO: it makes no
- * sense; -errno
+ * Return: 0; 1: the message was the last one; -EAGAIN: no message has arrived; -EPIPE: the other end is closed; -EPROTO:
+ * the message is invalid; -errno
  */
 int reload_set_take(struct reload_set *s, int sock);
 

@@ -29,7 +29,7 @@ struct ways {
 	uint8_t *way;
 };
 
-/* Where a switch stands in the order: by .rank, then by .guid. */
+/* The position of a switch in the order. Switches are ordered by .rank, and those with equal .rank by .guid. */
 struct ways_place {
 	uint32_t rank;
 	uint32_t index;

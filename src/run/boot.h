@@ -17,15 +17,15 @@
 
 struct boot {
 	const char *name; /* of the instance */
-	bool shown; /* the start goes on, and somebody sees it */
+	bool shown; /* the start is in progress, and a terminal shows its progress */
 	ns_t began; /* time of clock_now() */
 	struct proto_client
 		client; /* connection by which the instance is asked; .fd is -1 while there is none */
 	unsigned int asked; /* number of requests that the instance has not answered */
 	bool up; /* the instance said that all interfaces are up */
-	char waits_for[160]; /* what it said last that it waits for */
-	char manager
-		[64]; /* what its first subnet manager does; "" if it has none, or the manager does nothing */
+	char waits_for[160]; /* what the instance waits for, according to its last answer */
+	/* what the first subnet manager of the instance does; "" if there is no manager, or it does nothing */
+	char manager[64];
 };
 
 void boot_begin(struct boot *b, const char *name);

@@ -57,7 +57,7 @@ struct sm_cfg {
 	uint16_t mkey_lease; /* M_Key lease in seconds; 0: it never ends */
 	uint8_t mkey_protect;
 	const struct sm_engine *routing; /* routing engine, route/route.h; NULL: minhop */
-	bool partial_sweeps; /* true: a cable between switches costs a partial sweep, sm/partial.c */
+	bool partial_sweeps; /* true: a partial sweep (sm/partial.c) suffices when a cable between switches changes */
 	bool no_enforce; /* true if switch ports shall not check P_Keys */
 	unsigned int max_smps; /* most outstanding SMPs */
 	unsigned int timeout_ms, retries; /* time-out and retries of an SMP */

@@ -20,7 +20,7 @@
 struct sm_lid_slot {
 	struct hlink by_guid;
 	uint64_t guid;
-	uint16_t lid; /* base LID; 0: the port got none from us */
+	uint16_t lid; /* base LID; 0: this SM has assigned none to the port */
 	bool configured; /* true if sm_cfg.lids gives the LID */
 	bool outside; /* true if the port is, or once was, behind an external port */
 	/* true while the SM must still send a ClientReregister to the port, or the port has not acknowledged it */

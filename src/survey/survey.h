@@ -8,8 +8,7 @@
  * A survey reads a live fabric into the model of check/model.h, by Get requests of subnet management (directed
  * routes) and of performance management (by LID). Gets change nothing in the fabric. The survey does no I/O itself:
  * survey_next() returns requests, limited by a window and by a rate, and survey_recv() processes the answers. The
- * caller sends and receives. It also repeats requests, and reports a request as lost when all repetitions have
- * failed.
+ * caller sends and receives. The caller also repeats requests, and reports a request as lost when all repetitions have failed.
  *
  *	discover	NodeInfo and PortInfo, breadth first; behind each port whose link is up follows the next node
  *	first count	PortCounters of all ports that are up
@@ -55,7 +54,7 @@ struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 /* A request to be sent */
 struct survey_mad {
 	uint8_t mad[MAD_LEN];
-	uint8_t qpn; /* 0 or 1: of both ends */
+	uint8_t qpn; /* number of the queue pair at both ends, 0 or 1 */
 	uint16_t dlid; /* IB_LID_PERMISSIVE with a directed route */
 };
 

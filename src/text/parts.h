@@ -28,7 +28,7 @@ void text_add_port_info(struct text *t, const struct smp_port_info *i);
 /* Add the headers and the attribute that follow the common header of an SA MAD. */
 void text_add_sa(struct text *t, const void *mad, size_t len);
 
-/* Add the fields of a SIDR_REQ or SIDR_REP; nothing for other MADs of communication management. */
+/* Add the fields of a SIDR_REQ or SIDR_REP; add nothing for other MADs of communication management. */
 void text_add_cm(struct text *t, const void *mad, size_t len);
 
 #endif

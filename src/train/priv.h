@@ -47,7 +47,7 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 	return train_l4(p) + (train_is_udp(frame_info(p)) ? 6 : 16);
 }
 
-/* --- from the headers of a train to those of one packet */
+/* --- make the headers of one packet from those of its train */
 
 /*
  * train_advance() - Remove the first @k packets: the headers become those of the packet after them,

@@ -100,11 +100,11 @@ struct udp_link {
 	struct timer state_timer;
 	struct timer keepalive_timer;
 	/*
-	 * The ICRC of the last packet that udp_link_rx() checked was right. The link does not need the ICRC, but one
-	 * pass computes both CRCs
+	 * true if the ICRC of the last packet that udp_link_rx() checked was right. The link does not need the ICRC,
+	 * but one pass computes both CRCs
 	 */
 	bool icrc_right;
-	bool timed_out; /* true if UP was left the last time because nothing came from the peer */
+	bool timed_out; /* true if the link last left UP because nothing came from the peer */
 	struct udp_link_stats stats;
 };
 

@@ -36,7 +36,7 @@ struct frame_info {
 	uint16_t gso_size; /* payload octets per segment of a super-frame */
 	uint8_t gso; /* enum frame_gso: the kind of segments into which a super-frame is cut */
 	uint8_t csum; /* enum frame_csum */
-	/* in a train: a packet that is taken off it keeps FRAME_CSUM_PARTIAL, because the CA makes its checksum */
+	/* in a train: its packets keep FRAME_CSUM_PARTIAL when they are taken off, because the CA makes the checksums */
 	uint8_t offload;
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");

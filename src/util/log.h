@@ -16,7 +16,7 @@ enum log_level {
 	LOG_LVL_DEBUG,
 };
 
-/* Names of the objects that all lines of a sink are about, which the owner of the sink keeps; NULL: of no such object */
+/* Names of the objects that all lines of a sink are about, kept by the owner of the sink; NULL: there is none */
 struct log_about {
 	const char *iface, *host, *fabric;
 	const char *port; /* CA/PORT */

@@ -16,7 +16,7 @@ struct verbs_lib {
 	struct ibv_context *(*open_device)(struct ibv_device *dev);
 	int (*close_device)(struct ibv_context *ctx);
 	int (*query_device)(struct ibv_context *ctx, struct ibv_device_attr *ret);
-	/* fills @ret up to, but not including, .port_cap_flags2 */
+	/* fills the members of @ret before .port_cap_flags2 */
 	int (*query_port)(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *ret);
 	int (*query_gid)(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *ret);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *ctx);
@@ -47,7 +47,7 @@ struct verbs_lib {
 	/* Open the folder of the port's P_Keys in sysfs. Returns a descriptor */
 	int (*pkeys_open)(const char *device, uint8_t port);
 	int (*pkey_read)(int fd, unsigned int index, uint16_t *ret);
-	/* Write the name of the kernel's driver of a device, as "mlx5_core", to @ret */
+	/* Write the name of the kernel's driver of a device, such as "mlx5_core", to @ret */
 	int (*driver_read)(const char *device, char *ret, size_t size);
 	/* Open the umad device of a port, non-blocking and with P_Key indices. Returns a descriptor */
 	int (*umad_open)(const char *device, uint8_t port);

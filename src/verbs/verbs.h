@@ -90,7 +90,7 @@ struct verbs_tap {
 
 /*
  * verbs_tap_add() - Call t->seen for each packet that a queue pair of a port of verbs_open() sends or receives, until
- * list_del(&t->link), which must come before ca_close()
+ * the caller calls list_del(&t->link), which it must do before ca_close()
  */
 void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 

@@ -55,7 +55,8 @@ struct guest_cfg {
 		root; /* folder of the host that is the root file system; NULL: the host's own root */
 	/* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *share;
-	const char *const *address; /* "0,10.4.0.100/16" is one of ib0; NULL-terminated */
+	/* addresses of the interfaces, such as "0,10.4.0.100/16" for ib0; NULL-terminated */
+	const char *const *address;
 	const char *cwd;
 	char *const *env;
 	char *const *cmd;

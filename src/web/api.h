@@ -20,7 +20,7 @@ struct web {
 	struct proto_client monitor;
 	struct web_http *http;
 	struct list snapshots; /* HTTP requests that wait for a snapshot or for a section of it */
-	char *snapshot; /* the last one; NULL: none */
+	char *snapshot; /* the last snapshot that was made, as text; NULL: none */
 	size_t snapshot_len;
 	ns_t snapshot_at;
 	int signals;

@@ -80,7 +80,7 @@ ns_t web_live_due(const struct web_live *l, ns_t now);
  */
 void web_live_answer(struct web_live *l, json_t *rows, ns_t now, long long unix_ms);
 
-/* web_live_event() - A row of "monitor" */
+/* web_live_event() - Process a row of the command "monitor", which reports an event */
 void web_live_event(struct web_live *l, json_t *row, ns_t now);
 
 /*

@@ -24,7 +24,7 @@
 #define WEB_LINKS_PER_EVENT 512
 
 struct web_link {
-	unsigned int node[2], port[2]; /* its ends, A and B */
+	unsigned int node[2], port[2]; /* node and port of each end of the cable, A and B */
 	const char *speed; /* "4xEDR" */
 	/* name of end B of the cable if end B is outside the instance's fabrics */
 	const char *outside;

@@ -22,8 +22,8 @@ struct web_stream {
 	const struct web_ring *ring;
 	const char *lead; /* text that comes before the next event, or "" */
 	uint64_t next; /* number of the event that is being sent, or of the next event */
-	size_t off; /* octets of it that are sent */
-	ns_t last; /* time of the last octets */
+	size_t off; /* number of octets of event .next that were sent */
+	ns_t last; /* time at which octets were last sent */
 	ns_t idle; /* last time at which web_stream_slow() found no unread events */
 };
 

@@ -20,7 +20,7 @@ struct web_cfg {
 		/* names that the Host header of a request may have, NULL-terminated (web/host.h) */
 		hosts;
 	int sock; /* a listening TCP socket, non-blocking; taken */
-	const char *at; /* its address, which is printed when requests are answered */
+	const char *at; /* address of .sock, which is printed as soon as requests are answered */
 };
 
 /* web_run() - Serve until a signal comes (SIGINT, SIGTERM) or the instance ends. Return: PROTO_EXIT_*, with @err if it is not 0 */

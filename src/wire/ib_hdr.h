@@ -65,8 +65,8 @@ static inline bool ib_lrh_has_bth(const uint8_t *lrh)
 }
 
 /*
- * ib_bth_off() - Return the number of octets before the BTH, which the packet must have: the LRH,
- * and the GRH if there is one
+ * ib_bth_off() - Return the offset of the BTH, which is the length of the LRH and, if there is one, of the GRH. The
+ * packet must have a BTH
  */
 static inline unsigned int ib_bth_off(const uint8_t *lrh)
 {

@@ -7,7 +7,7 @@
 #define IPV4_LEN 20 /* octets of a header without options */
 /* mask of the fragment offset (in units of 8 octets) in the word of flags and fragment offset */
 #define IPV4_OFFSET 0x1fff
-/* mask of the fragment offset and the flag More Fragments; both are 0 unless it is a fragment */
+/* mask of the fragment offset and the flag More Fragments; both are 0 unless the packet is a fragment */
 #define IPV4_FRAGMENT 0x3fff
 #define IPV6_LEN 40
 #define IPV6_FRAGMENT_LEN 8

@@ -107,7 +107,10 @@ static size_t qps_off(const struct mad_notice *n)
 	return is_259(n) ? D259_QPS : D257_QPS;
 }
 
-/* A notice of trap 259 says which of its fields are valid. In those of traps 257 and 258 the GIDs are 0 without a GRH. */
+/*
+ * A notice of trap 259 says which of its fields are valid. In notices of traps 257 and 258 the GIDs are 0 if the packet
+ * had no GRH.
+ */
 static uint16_t valid_fields(const struct mad_notice *n, const struct notice_violation *v)
 {
 	static const ib_gid none;

@@ -39,7 +39,7 @@ struct notice_mkey {
 	bool directed; /* the SMP had a directed route */
 	bool truncated; /* the route was longer than .path, which has its beginning */
 	uint8_t hops; /* number of valid entries of .path */
-	/* entries 1 .. of the return path: the port by which the SMP arrived at each node, the reporting node's last */
+	/* return path from entry 1 on: the port by which the SMP arrived at each node; the reporting node comes last */
 	uint8_t path[NOTICE_PATH_MAX];
 };
 void notice_mkey_decode(struct notice_mkey *ret, const struct mad_notice *n);
@@ -50,7 +50,7 @@ struct notice_violation {
 	uint16_t slid, dlid; /* 0: unknown */
 	uint8_t sl;
 	uint32_t src_qp, dest_qp; /* 0: unknown; packets for QP0 are not checked */
-	uint32_t key; /* the P_Key or Q_Key that was wrong; 0 may be unknown */
+	uint32_t key; /* the P_Key or Q_Key that was wrong; 0 may mean unknown */
 	bool has_gids;
 	ib_gid sgid, dgid;
 	/* trap 259 only: the switch and its port that discarded the packet */

@@ -157,8 +157,8 @@ struct smp_port_info {
 int smp_port_info_decode(struct smp_port_info *ret, const void *p, size_t len);
 void smp_port_info_encode(void *p, const struct smp_port_info *i);
 /*
- * smp_port_info_keep() - Return the PortInfo whose Set changes nothing at a port with @pi. Those fields are 0 for which
- * 0 means "no change" (IBTA 14.2.5.6)
+ * smp_port_info_keep() - Return the PortInfo whose Set changes nothing at a port with @pi. A field in which 0 means "no
+ * change" is 0 (IBTA 14.2.5.6)
  */
 struct smp_port_info smp_port_info_keep(const struct smp_port_info *pi);
 /* smp_vl_count() - Return the number of data VLs that a code of PortInfo:OperationalVLs means; 1 for an unknown code */

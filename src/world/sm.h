@@ -19,8 +19,8 @@ struct sm_request {
 	const void *data; /* data of the request, 64 octets; NULL means zeros */
 	bool by_lid; /* true: routed by LID; false: by a directed route of one hop */
 	/*
-	 * is combined by exclusive or with the right M_Key, so 0 sends the right M_Key, and any
-	 * other value a wrong one
+	 * the request has the exclusive or of this value and the right M_Key, so the M_Key is right if this value is 0,
+	 * and otherwise wrong
 	 */
 	uint64_t mkey;
 	bool once; /* send the request only once */

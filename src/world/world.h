@@ -205,7 +205,7 @@ struct world {
 	/* SM */
 	uint64_t mkey;
 	bool trap_silent; /* true: the SM does not repress traps */
-	/* TID of the transaction that waits for an answer; 0: no transaction does */
+	/* TID of the transaction that waits for an answer; 0: no transaction waits */
 	uint64_t answer_tid;
 	const struct seen *answer;
 
