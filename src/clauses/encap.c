@@ -162,6 +162,7 @@ static void pkey(struct run *r, const struct seen *s)
 	if (s->kind == SEEN_DATA)
 		check(r,
 		      s->h.bth.pkey == WORLD_PKEY || s->h.bth.pkey == r->w->dut.pkey ||
+			      s->h.bth.pkey == r->w->old_pkey ||
 			      s->h.bth.pkey == part_of_packet(r->w, s),
 		      s, "the P_Key is 0x%04x, expected 0x%04x", s->h.bth.pkey, WORLD_PKEY);
 }

@@ -21,12 +21,15 @@ static bool joins_broadcast(const struct seen *s, const void *bcast)
 	       !memcmp(s->payload + SA_DATA_OFF + 6, (const uint8_t *)bcast + 6, 10);
 }
 
+/*
+ * Set the P_Key in the DUT's table. Both P_Keys are right from now on, because the DUT may use the new one before its
+ * answer comes, and the answer, which leaves on VL15, may overtake packets with the old one
+ */
 static bool set(struct run *r, uint16_t pkey)
 {
-	if (!rereg_set_pkey(r, pkey))
-		return false;
+	r->w->old_pkey = r->w->dut.pkey;
 	r->w->dut.pkey = pkey;
-	return rereg_now(r);
+	return rereg_set_pkey(r, pkey) && rereg_now(r);
 }
 
 /*
@@ -47,10 +50,24 @@ static const struct seen *begin(struct run *r)
 	return s;
 }
 
+static bool is_from_full(const struct run *r, const struct seen *s)
+{
+	return s->h.bth.pkey == WORLD_PKEY;
+}
+
+/*
+ * Make the DUT a full member again. Data keeps its order, so after an answer with the P_Key 0xffff no packet with 0x7fff
+ * can be under way any more. If the DUT's answers do not change within 18 s, clause R3 judges its next packet
+ */
 static void end(struct run *r)
 {
-	if (set(r, WORLD_PKEY))
-		rereg_ping_until(r, rereg_any_answer);
+	const struct seen *s = set(r, WORLD_PKEY) ? rereg_ping_until(r, is_from_full) : NULL;
+
+	if (!s)
+		return;
+	r->w->old_pkey = WORLD_PKEY;
+	if (!is_from_full(r, s))
+		answer_of(r, &r->w->peer[0], 84);
 }
 
 static void full_pkey_in_mgid(struct run *r)

@@ -44,6 +44,7 @@ int world_init(struct world *w, const struct world_io *io, const struct world_cf
 		.dut.lid = WORLD_DUT_LID,
 		.dut.pkey = WORLD_PKEY,
 		.old_qkey = WORLD_QKEY,
+		.old_pkey = WORLD_PKEY,
 	};
 	if (!w->map.scope)
 		w->map.scope = cfg->subnet ? WORLD_SCOPE_GLOBAL : WORLD_SCOPE_LINK;

@@ -216,6 +216,11 @@ struct world {
 	 * again. If nothing has changed, this is the group's present Q_Key
 	 */
 	uint32_t old_qkey;
+	/*
+	 * entry of the DUT's P_Key table before the last change. Packets with this P_Key may still be under way; limited.c
+	 * says when they no longer are
+	 */
+	uint16_t old_pkey;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
 	unsigned int nsubs;
 	struct world_report report[WORLD_REPORTS];

@@ -111,7 +111,9 @@ static void set_port(struct dut *d, uint8_t *mad)
 		now.sm_lid = set.sm_lid;
 		if (set.port_state)
 			now.port_state = set.port_state;
-		if (set.port_state == IB_PORT_ACTIVE)
+		if (set.client_reregister)
+			d->joined = false;
+		if (set.port_state == IB_PORT_ACTIVE || set.client_reregister)
 			d->join_at = d->now + NS_MSEC(10);
 	}
 	now.client_reregister = set.client_reregister;
@@ -119,6 +121,32 @@ static void set_port(struct dut *d, uint8_t *mad)
 	now.client_reregister = false;
 	smp_port_info_encode(d->port, &now);
 	be16_put(mad + MAD_OFF_STATUS, status);
+}
+
+static void set_pkey(struct dut *d, uint16_t pkey)
+{
+	if (d->flaw != FLAW_KEEPS_LIMITED || d->pkey & IB_PKEY_FULL)
+		d->pkey = pkey;
+}
+
+/* Headers of a packet of data to the sender of the packet with the headers @req */
+static struct ib_ud_hdr headers_to(const struct dut *d, const struct ib_ud_hdr *req, uint32_t qpn)
+{
+	return (struct ib_ud_hdr){
+		.lrh = { .dlid = req->lrh.slid, .slid = d->lid, .sl = 1 },
+		.bth = { .opcode = IB_OP_UD_SEND_ONLY, .pkey = d->pkey, .dest_qp = qpn },
+		.deth = { .qkey = d->qkey, .src_qp = QPN },
+	};
+}
+
+/* Send an IPv4 packet that answers nothing, with the P_Key @pkey */
+static void put_late(struct dut *d, uint16_t pkey)
+{
+	struct ib_ud_hdr to = { .lrh.slid = 1 }, h = headers_to(d, &to, 0x0a5000);
+	uint8_t ip[24] = { 0x08, 0, 0, 0, 0x45, [7] = 20, [12] = 64, [13] = 17 };
+
+	h.bth.pkey = pkey;
+	put_packet(d, &h, ip, sizeof(ip));
 }
 
 static void smp(struct dut *d, const struct ib_ud_hdr *req, uint8_t *mad)
@@ -134,14 +162,17 @@ static void smp(struct dut *d, const struct ib_ud_hdr *req, uint8_t *mad)
 				      .local_port = 1 };
 	struct ib_ud_hdr h = *req;
 	bool directed = mad_class(mad) == MAD_CLASS_SM_DR;
+	const uint16_t pkey = d->pkey;
 
 	if (mad_method_is_response(mad_method(mad)))
 		return;
 	be16_put(mad + MAD_OFF_STATUS, 0);
 	if (mad_attr(mad) == SMP_ATTR_NODE_INFO)
 		smp_node_info_encode(mad + SMP_DATA_OFF, &node);
+	else if (mad_attr(mad) == SMP_ATTR_PKEY_TABLE && mad_method(mad) == MAD_METHOD_SET)
+		set_pkey(d, be16_at(mad + SMP_DATA_OFF));
 	else if (mad_attr(mad) == SMP_ATTR_PKEY_TABLE)
-		be16_put(mad + SMP_DATA_OFF, IB_PKEY_DEFAULT);
+		be16_put(mad + SMP_DATA_OFF, d->pkey);
 	else if (mad_attr(mad) == SMP_ATTR_PORT_INFO && mad_method(mad) == MAD_METHOD_SET)
 		set_port(d, mad);
 	else if (mad_attr(mad) == SMP_ATTR_PORT_INFO)
@@ -157,6 +188,8 @@ static void smp(struct dut *d, const struct ib_ud_hdr *req, uint8_t *mad)
 	h.lrh.dlid = req->lrh.slid;
 	h.lrh.slid = req->lrh.dlid;
 	put_packet(d, &h, mad, MAD_LEN);
+	if (d->flaw == FLAW_OVERTAKEN && d->pkey != pkey && d->joined)
+		put_late(d, pkey);
 }
 
 /* --- SA client */
@@ -240,7 +273,7 @@ static void sa_answer(struct dut *d, const uint8_t *mad)
 	subscribe(d);
 }
 
-/* --- IPoIB: ARP requests are answered */
+/* --- IPoIB: ARP requests and pings are answered */
 
 /*
  * Act as if the link had been down at the DUT for a time so short that the suite's end did not
@@ -260,13 +293,7 @@ static void arp(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *paylo
 {
 	static const uint8_t head[12] = { 0x08, 0x06, 0, 0, 0, 32, 8, 0, 20, 4, 0, 2 };
 	uint8_t buf[60];
-	struct ib_ud_hdr h = {
-		.lrh = { .dlid = req->lrh.slid, .slid = d->lid, .sl = 1 },
-		.bth = { .opcode = IB_OP_UD_SEND_ONLY,
-			 .pkey = 0xffff,
-			 .dest_qp = be32_at(payload + 12) & IB_QPN_MASK },
-		.deth = { .qkey = d->qkey, .src_qp = QPN },
-	};
+	struct ib_ud_hdr h = headers_to(d, req, be32_at(payload + 12) & IB_QPN_MASK);
 	ib_gid gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, GUID);
 
 	if (d->joined && d->flaps) {
@@ -282,6 +309,39 @@ static void arp(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *paylo
 	memcpy(buf + 32, payload + 56, 4);
 	memcpy(buf + 36, payload + 12, 24);
 	put_packet(d, &h, buf, sizeof(buf));
+}
+
+/* Answer the echo request @payload, whose IPv4 header has no options */
+static void echo(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *payload)
+{
+	size_t len = 4u + be16_at(payload + 6);
+	struct ib_ud_hdr h = headers_to(d, req, req->deth.src_qp);
+	uint8_t buf[256];
+
+	if (!d->joined || len > sizeof(buf))
+		return;
+	memcpy(buf, payload, len);
+	memcpy(buf + 16, payload + 20, 4);
+	memcpy(buf + 20, payload + 16, 4);
+	buf[24] = 0; /* echo reply; the suite does not verify checksums */
+	put_packet(d, &h, buf, len);
+}
+
+/* --- a DHCP client, which takes no offer */
+
+static void discover(struct dut *d)
+{
+	struct ib_ud_hdr to = { .lrh.slid = 1 }, h = headers_to(d, &to, 0x0a5000);
+	uint8_t buf[4 + 20 + 8 + 244] = { 0x08, 0, 0, 0, 0x45, [12] = 64, [13] = 17 },
+				 *udp = buf + 24;
+
+	be16_put(buf + 6, sizeof(buf) - 4);
+	udp[1] = 68;
+	udp[3] = 67;
+	be16_put(udp + 4, 8 + 244);
+	memcpy(udp + 8 + 236, (const uint8_t[]){ 99, 130, 83, 99, 53, 1, 1, 255 }, 8);
+	put_packet(d, &h, buf, sizeof(buf));
+	d->discover_at = d->now + NS_SEC(16);
 }
 
 /*
@@ -315,6 +375,9 @@ static void from_suite(void *ctx, const void *data, size_t len)
 	else if (be16_at(raw + hdr) == 0x0806 && be16_at(raw + hdr + 10) == 1 &&
 		 be16_at(raw + hdr + 4) == 32)
 		arp(d, &h, raw + hdr);
+	else if (be16_at(raw + hdr) == 0x0800 && raw[hdr + 4] == 0x45 && raw[hdr + 13] == 1 &&
+		 raw[hdr + 24] == 8)
+		echo(d, &h, raw + hdr);
 }
 
 static ns_t next_event(const struct dut *d)
@@ -323,6 +386,8 @@ static ns_t next_event(const struct dut *d)
 
 	if (d->join_at && !d->dead)
 		t = ns_min(t, d->join_at);
+	if (d->discover_at)
+		t = ns_min(t, d->discover_at);
 	return d->interrupt_at ? ns_min(t, d->interrupt_at) : t;
 }
 
@@ -341,6 +406,8 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 			return -EINTR;
 		if (d->join_at && d->now >= d->join_at)
 			join(d);
+		if (d->discover_at && d->now >= d->discover_at)
+			discover(d);
 		if (d->now >= d->keepalive_at) {
 			d->keepalive_at += NS_SEC(1);
 			put(d, "", 0);
@@ -360,7 +427,11 @@ static int to_suite(void *ctx, void *buf, size_t size, struct ip_endpoint *ret_f
 
 static int begin_hook(void *ctx, const char *step)
 {
-	((struct dut *)ctx)->hooks++;
+	struct dut *d = ctx;
+
+	d->hooks++;
+	if (d->has_dhcp)
+		d->discover_at = d->now + NS_SEC(1);
 	return 0;
 }
 
@@ -385,10 +456,12 @@ int dut_run(struct dut *d, struct conform_report *ret, const char *const *clause
 			       .hook_status = hook_status };
 	struct conform_cfg cfg = { .world.dut = address,
 				   .clauses = clauses,
-				   .profile = conform_profile_find(d->profile ? d->profile
-									      : "rfc4391") };
+				   .profile = d->own_profile };
 	const char *unknown;
 
+	if (!cfg.profile)
+		cfg.profile = conform_profile_find(d->profile ? d->profile : "rfc4391");
+	d->pkey = IB_PKEY_DEFAULT;
 	d->now = NS_SEC(1000);
 	d->keepalive_at = d->now + NS_MSEC(500);
 	smp_port_info_encode(d->port, &pi);

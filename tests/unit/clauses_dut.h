@@ -4,8 +4,8 @@
 
 /*
  * A small device under test (DUT) on virtual time, for the conformance suite. The DUT keeps the
- * link up, answers SMPs and ARP, subscribes to the SA's notices, and joins the broadcast group; one
- * second after a refusal it joins again. A test can choose one flaw, by which the DUT violates one
+ * link up, answers SMPs, ARP and pings, subscribes to the SA's notices, and joins the broadcast
+ * group; one second after a refusal it joins again. A test can choose one flaw, by which the DUT violates one
  * clause.
  */
 
@@ -38,6 +38,12 @@ enum dut_flaw {
 	 */
 	FLAW_GARBLED,
 	FLAW_DIES, /* the DUT is silent for ever after its join */
+	/*
+	 * no flaw: a packet of data with the P_Key from before leaves after the answer to each
+	 * Set(P_KeyTable), which has overtaken it on VL15
+	 */
+	FLAW_OVERTAKEN,
+	FLAW_KEEPS_LIMITED, /* the DUT uses the P_Key 0x7fff for ever once the SM has set it */
 };
 
 #define DUT_QUEUE 512
@@ -47,7 +53,9 @@ struct dut {
 	ns_t now, keepalive_at, join_at;
 	ns_t interrupt_at; /* time at which the user interrupts; 0: never */
 	int hook_status;
+	bool has_dhcp; /* true: the hook's step starts a DHCP client, which takes no offer */
 	const char *profile; /* NULL: rfc4391 */
+	const struct conform_profile *own_profile; /* profile of the test's own; NULL: .profile */
 	unsigned int hooks;
 	/*
 	 * number of ARP requests that the DUT will leave without an answer, because its end of the
@@ -56,7 +64,8 @@ struct dut {
 	unsigned int flaps;
 	bool dead, active, joined;
 	uint8_t port[64]; /* PortInfo */
-	uint16_t lid;
+	uint16_t lid, pkey;
+	ns_t discover_at; /* time of the next DHCPDISCOVER; 0: the DUT sends none */
 	uint32_t qkey;
 	uint64_t tid;
 	struct prng rng;
