@@ -89,7 +89,8 @@ hook_server() {
 }
 serve_steps() { # N PROFILE FIFO
 	export UIPOIB_NAME=$inst-$1
-	until "$UIPOIB" exec dut true; do sleep 0.2; done
+	until "$UIPOIB" exec dut true; do nap 0.2; done
+	: >"$work/serving.$1"
 	exec "$UIPOIB" exec dut python3 tests/system/hook_server.py "$(device_of "$2")" "$3"
 }
 # passes N PROFILE [MAY_FAIL]: succeeds if a uipoib host of the profile passes all cases that apply to it, except the cases MAY_FAIL
@@ -122,6 +123,8 @@ mutant() {
 		>"$work/relay.$n" 2>&1 &
 	relay_pid[$n]=$!
 	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
+	# The suite waits 13 s for the link, and on a busy machine the DUT may take longer to start.
+	eventually 20 test -e "$work/serving.$n" || { cat "$work/dut.$n.log"; return 1; }
 	: >"$work/begun.$n"
 	# shellcheck disable=SC2046
 	UIPOIB_NAME=$inst-$n UIPOIB=$UIPOIB "$UIPOIB" conform --dut "udp:127.0.0.1:$((8000 + n))" --listen "127.0.0.1:$((5000 + n))" \
@@ -139,9 +142,7 @@ mutants() {
 	local name want
 	while read -r name want; do
 		names[next_mutant]="$1 $name $want"
-		while [ "$((next_mutant - 10 - $(files begun)))" -ge 4 ] || [ "$((next_mutant - 10 - $(files status)))" -ge 60 ]; do
-			sleep 0.1
-		done
+		until fewer_without begun 4 && fewer_without status 60; do nap 0.1; done
 		(
 			unset dut_pid relay_pid server_pid
 			declare -A dut_pid relay_pid server_pid
@@ -153,10 +154,12 @@ mutants() {
 		next_mutant=$((next_mutant + 1))
 	done
 }
-files() { # NAME: print the number of files NAME.*
-	local found
-	found=$(compgen -G "$work/$1.*" | wc -l)
-	echo "$found"
+# fewer_without NAME N: succeeds if fewer than N of the mutants that were started have no file NAME.NUMBER yet. It is called
+# ten times a second, so it starts no process
+fewer_without() {
+	local found=("$work/$1".*)
+	[ -e "${found[0]}" ] || found=()
+	[ $((next_mutant - 10 - ${#found[@]})) -lt "$2" ]
 }
 next_mutant=10 mutant_pids=()
 judged() { cat "$work/mutant.$1"; [ "$(cat "$work/status.$1")" = 0 ]; }
