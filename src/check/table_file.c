@@ -8,7 +8,7 @@
 
 /*
  * Reads forwarding tables that other programs have printed. A file has a section for each switch,
- * which begins with one of these headings (the program is named on the right):
+ * which begins with one of these headings (the program or its file is named on the right):
  *
  *	Unicast lids [0x0-0x12] of switch DR path ... guid 0x0000000000200008 (Switch9):	ibroute, dump_fts, dump_lfts.sh
  *	0x0001 001 : (Channel Adapter portguid 0x0000000000100001: 'Hca1')

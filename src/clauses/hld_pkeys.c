@@ -489,7 +489,7 @@ static void released(struct run *r)
 }
 
 static const struct conform_case end_cases[] = {
-	{ "H35", "unloading leaves all groups", HLD "4.3",
+	{ "H35", "all groups are left when the driver is unloaded", HLD "4.3",
 	  "All IPoIB network devices will be brought down and all resources will be released.",
 	  "R28 R69", released, NULL },
 };

@@ -67,7 +67,7 @@ struct sm_cfg {
 	/* largest number of SMPs a second that read tables back (sm/audit.c); 0: no audit */
 	unsigned int audit_rate;
 	uint16_t max_mlids; /* most groups, further limited by the MFTs of the switches */
-	/* LIDs of ports that were known before; copied by sm_create() */
+	/* LIDs for ports that come up without a LID; sm_create() copies the array */
 	const struct sm_lid_entry *lids;
 	size_t nlids;
 	/*

@@ -96,7 +96,7 @@ static inline be64 be64_of(uint64_t h)
 	return v;
 }
 
-/* Accessors of octets at any address */
+/* Accessors of big-endian integers at addresses of any alignment; the values are in host order */
 static inline uint16_t be16_at(const void *p)
 {
 	be16 v;

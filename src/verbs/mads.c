@@ -51,8 +51,9 @@ static uint64_t tid_of_request(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 }
 
 /*
- * Return the TID of a MAD that keeps its TID: an ACK to the segments of a response, or an answer to a request of the
- * other end.
+ * Return the TID with which to send a MAD whose method is that of a response. If the MAD is an ACK to the segments of a
+ * response to our own request, this is the TID with which the last of these segments arrived. If the MAD answers a
+ * request of the other end, this is @tid, the TID of that request.
  */
 static uint64_t tid_of_response(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 {
