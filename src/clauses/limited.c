@@ -61,12 +61,13 @@ static bool is_from_full(const struct run *r, const struct seen *s)
  */
 static void end(struct run *r)
 {
-	const struct seen *s = set(r, WORLD_PKEY) ? rereg_ping_until(r, is_from_full) : NULL;
+	const struct seen *s;
 
-	if (!s)
+	if (!set(r, WORLD_PKEY))
 		return;
+	s = rereg_ping_until(r, is_from_full);
 	r->w->old_pkey = WORLD_PKEY;
-	if (!is_from_full(r, s))
+	if (s && !is_from_full(r, s))
 		answer_of(r, &r->w->peer[0], 84);
 }
 
