@@ -121,9 +121,11 @@ static void on_port_again(void *ctx, const struct smp_cmd *cmd, int status, cons
 			  ns_t now)
 {
 	struct sm_port *p = cmd->port;
+	struct sm *sm = ctx;
 
-	if (port_info_taken(ctx, cmd, status, data, now) && p->peer && !sm_port_up(p))
-		sm_link_cut(p);
+	port_info_taken(sm, cmd, status, data, now);
+	if (p->peer && !sm_port_up(p))
+		sm_db_cut(sm->next, p);
 }
 
 static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
@@ -261,14 +263,6 @@ static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *inf
 		      sm_db_add_port_guid(sm->next, &n->port[0], info->port_guid)))
 		n->lost = true;
 	return n;
-}
-
-bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b)
-{
-	return a->node_type == b->node_type && a->nports == b->nports &&
-	       a->sys_guid == b->sys_guid && a->device_id == b->device_id &&
-	       a->vendor_id == b->vendor_id &&
-	       (a->node_type != IB_NODE_SWITCH || a->port_guid == b->port_guid);
 }
 
 /*

@@ -16,6 +16,11 @@
  * When a job is sent, it carries the entries that are wanted at that time. A waiter, such as the
  * answer to a join, waits until all jobs that are older than the waiter are done.
  *
+ * While switches go from one tree to another, parts of both trees together could be a loop. So the
+ * jobs first remove the ports that the new trees do not have; until all have done so, each switch
+ * has a part of the old trees. Only then the jobs add ports. A position whose content is unknown
+ * has nothing to remove, because its switch is new, was reset, or did not answer.
+ *
  * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
  * jobs are still in the list.
  */
@@ -27,6 +32,7 @@ struct mft_job {
 	uint16_t block;
 	uint8_t pos;
 	bool open; /* true while the write is in flight */
+	bool pruned; /* true when the switch has no ports any more that are not wanted */
 	/* number of the oldest change in this block that the switch has not acknowledged */
 	uint64_t seq;
 	/* number of the first change that was made after the job was sent; 0: there was none */
@@ -57,6 +63,21 @@ static struct mft_job *job_find(const struct sm *sm, const struct sm_fdb *f, uns
 	return NULL;
 }
 
+/* Only switches of our own hold up others, because a foreign switch may answer as late as it likes. */
+static bool holds_others_up(const struct mft_job *j)
+{
+	const struct sm_node *n = j->sm->routed ? sm_db_node(j->sm->routed, j->fdb->guid) : NULL;
+
+	return n && !n->outside;
+}
+
+static void set_pruned(struct mft_job *j, bool pruned)
+{
+	if (pruned != j->pruned)
+		j->sm->mft_unpruned += pruned ? -1 : 1;
+	j->pruned = pruned;
+}
+
 /*
  * @changed: true if the wanted entries have changed. A job that is in flight is then sent once
  *	more.
@@ -68,8 +89,11 @@ static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigne
 
 	sm->mft_seq++;
 	if (j) {
-		if (j->open && changed && !j->again)
+		if (!changed)
+			return;
+		if (j->open && !j->again)
 			j->again = sm->mft_seq;
+		set_pruned(j, !holds_others_up(j));
 		return;
 	}
 	j = calloc(1, sizeof(*j));
@@ -82,6 +106,8 @@ static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigne
 	j->block = (uint16_t)block;
 	j->pos = (uint8_t)pos;
 	j->seq = sm->mft_seq;
+	j->pruned = true;
+	set_pruned(j, !holds_others_up(j));
 	list_add_tail(&sm->mft_jobs, &j->link);
 }
 
@@ -217,6 +243,7 @@ void sm_mcast_wait(struct sm *sm, sm_group_done_fn *done, void *ctx, void *mem, 
 
 static void job_free(struct mft_job *j)
 {
+	set_pruned(j, true);
 	list_del(&j->link);
 	sm_fdb_put(j->fdb);
 	free(j);
@@ -257,6 +284,8 @@ static void on_mft(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 		if (j->again) {
 			j->seq = j->again;
 			j->again = 0;
+		} else if (!j->pruned && sm_mft_dirty(j->fdb->mft[j->block], j->pos)) {
+			set_pruned(j, true);
 		} else {
 			job_free(j);
 		}
@@ -269,12 +298,10 @@ static void on_mft(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 
 static void job_send(struct sm *sm, struct mft_job *j, struct sm_node *n, ns_t now)
 {
-	const struct sm_mft_block *b = j->fdb->mft[j->block];
 	struct smp_cmd c = sm_cmd_node(n, MAD_METHOD_SET, SMP_ATTR_MFT,
 				       (uint32_t)j->pos << 28 | j->block, on_mft);
 
-	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
-		j->sent[i] = sm_mask_position(b->want[i], j->pos);
+	sm_mft_next(j->fdb->mft[j->block], j->pos, j->pruned, j->sent);
 	smp_mft_block_encode(c.data, j->sent);
 	c.arg = j;
 	c.node = NULL; /* NULL, because the job may outlive the database */
@@ -289,16 +316,29 @@ static void job_send(struct sm *sm, struct mft_job *j, struct sm_node *n, ns_t n
 		sm->sweep.mft_blocks++;
 }
 
-static void jobs_run(struct sm *sm, ns_t now)
+/* Tell whether a job may be sent now: while a job has ports to remove, none adds ports. */
+static bool job_ready(struct mft_job *j)
 {
+	if (!j->pruned && !sm_mft_prunable(j->fdb->mft[j->block], j->pos))
+		set_pruned(j, true);
+	return !j->pruned || !j->sm->mft_unpruned;
+}
+
+/*
+ * Send the jobs that are ready. Return: true if the last job that had ports to remove is gone, so that others may have
+ * become ready
+ */
+static bool jobs_send(struct sm *sm, ns_t now)
+{
+	unsigned int unpruned = sm->mft_unpruned;
 	struct mft_job *j, *tmp;
 
 	list_for_each_safe (j, tmp, &sm->mft_jobs, link) { /* NOLINT(clang-analyzer-unix.Malloc) */
 		struct sm_node *n;
 
 		if (sm->mft_open >= sm->cfg.max_smps)
-			return;
-		if (j->open)
+			return false;
+		if (j->open || !job_ready(j))
 			continue;
 		n = sm->routed ? sm_db_node(sm->routed, j->fdb->guid) : NULL;
 		if (!n || n->lost)
@@ -306,6 +346,13 @@ static void jobs_run(struct sm *sm, ns_t now)
 		else
 			job_send(sm, j, n, now);
 	}
+	return unpruned && !sm->mft_unpruned;
+}
+
+static void jobs_run(struct sm *sm, ns_t now)
+{
+	while (jobs_send(sm, now))
+		;
 }
 
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
@@ -315,11 +362,7 @@ bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int 
 
 	if (!b || sm_mft_dirty(b, pos) || job_find(sm, f, block, pos))
 		return false;
-	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++) {
-		if (sm_mask_position(b->have[i], pos) != read[i])
-			return true;
-	}
-	return false;
+	return !sm_mft_has(b, pos, read);
 }
 
 void sm_mcast_repair(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,

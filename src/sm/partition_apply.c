@@ -251,29 +251,6 @@ static const struct sm_partition_group *listed(const struct sm_partition *part, 
 }
 
 /*
- * Tell whether a member has the P_Key. The table of a port that did not answer is unknown, so the
- * next sweep decides about such a port.
- */
-static bool has_pkey(const struct sm_db *db, const struct sm_mcmember *m, uint16_t pkey)
-{
-	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
-
-	return !p || p->node->lost || sm_port_pkey(p, pkey);
-}
-
-/* Find a member that has lost the P_Key of the group; NULL: none */
-static struct sm_mcmember *outsider(const struct sm_db *db, const struct sm_group *g)
-{
-	struct sm_mcmember *m;
-
-	list_for_each (m, &g->members, link) {
-		if (!has_pkey(db, m, g->rec.pkey))
-			return m;
-	}
-	return NULL;
-}
-
-/*
  * A membership ends when the P_Key disappears from the port's table, not when the line disappears
  * from partitions.conf. The host at the port notices the change of its table, and joins again when
  * the P_Key is back. If the line returns before the tables were written, nothing changes for the
@@ -287,7 +264,7 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 		const ib_gid mgid = g->rec.mgid;
 		struct sm_mcmember *m;
 
-		while (sm_group_find(sm, &mgid) == g && (m = outsider(db, g)))
+		while (sm_group_find(sm, &mgid) == g && (m = sm_group_outsider(db, g)))
 			sm_group_leave(sm, g, m->port_guid, m->join_state, now);
 	}
 }

@@ -211,8 +211,8 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 }
 
 /*
- * Switch off enforcement at ports that do not lead to a CA any more, and at all ports if it is not
- * configured.
+ * Switch off enforcement at ports that do not lead to a CA any more, and at all ports if it is not configured. A port
+ * that is up, although no node was found behind it, may lead to a CA that hides.
  */
 static void enforcement_off(struct sm *sm, ns_t now)
 {
@@ -222,7 +222,7 @@ static void enforcement_off(struct sm *sm, ns_t now)
 		for (unsigned int i = 1; i <= n->info.nports && !n->lost; i++) {
 			struct sm_port *p = &n->port[i];
 
-			if (p->known && !port_enforces(sm, p))
+			if (p->known && !port_enforces(sm, p) && (p->peer || !sm_port_up(p)))
 				set_enforcement(sm, p, false, now);
 		}
 	}

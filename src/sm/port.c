@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "subnet/link.h"
+
 /*
  * DOC: Port parameters
  *
@@ -154,14 +156,15 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 
 /*
  * Tell whether the present round of a sweep arms and activates @p. The round before the new routes are written takes
- * the links between two switches that forward data; the round after it takes all links.
+ * links between two switches that forward data; the round after it takes all links.
  */
 static bool in_this_round(const struct sm *sm, const struct sm_port *p)
 {
 	if (!p->num || !port_linked(p))
 		return false;
 	return sm->routed == sm->next ||
-	       (sm_switch_forwards(p->node) && sm_switch_forwards(p->peer->node));
+	       (p->node->sw && p->peer->node->sw && sm_link_harmless(sm->db, p) &&
+		sm_link_harmless(sm->db, p->peer));
 }
 
 bool sm_port_to_arm(const struct sm_port *p)

@@ -219,6 +219,8 @@ struct sm {
 	struct list mft_jobs, mft_waits;
 	uint64_t mft_seq;
 	unsigned int mft_open; /* number of MFT writes in flight */
+	unsigned int
+		mft_unpruned; /* number of MFT writes that are not known to have no ports to remove */
 
 	/* audit.c */
 	struct smpq auditq;
@@ -264,8 +266,6 @@ bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char 
  * Stages of a sweep. Each queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
  */
 int sm_discover_start(struct sm *sm, ns_t now);
-/* sm_same_node() - Tell whether two NodeInfos can be those of one node, seen from different ports */
-bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
 /* sm_port_read() - Ask for PortInfo of @p */
 void sm_port_read(struct sm *sm, struct sm_port *p, smp_done_fn *done, ns_t now);
 int sm_discover_finish(struct sm *sm);

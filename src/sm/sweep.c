@@ -170,15 +170,6 @@ static void revise_memberships(struct sm *sm, ns_t now)
 	sm->parts_new = sm->again || sm->incomplete;
 }
 
-static bool changes_unread(const struct sm_db *db)
-{
-	for (uint32_t s = 0; s < db->nswitches; s++) {
-		if (db->sw[s]->sw->si.port_state_change)
-			return true;
-	}
-	return false;
-}
-
 static void publish(struct sm *sm, ns_t now)
 {
 	struct sm_db *old = sm->db == sm->next ? NULL : sm->db;
@@ -199,7 +190,7 @@ static void publish(struct sm *sm, ns_t now)
 	 * If this SM became master in this sweep, PortStateChange was not cleared before, so another sweep has to
 	 * read the ports that may have changed.
 	 */
-	recheck = sm->incomplete || sm->better_to_come || changes_unread(sm->db);
+	recheck = sm->incomplete || sm->better_to_come || sm_db_changes_unread(sm->db);
 	sm_info(sm,
 		"SUBNET UP: %s %" PRIu64 ", %u nodes (%u switches), %u links, %u SMPs, %" PRIu64
 		" us",

@@ -107,6 +107,14 @@ static struct sm_node *node_new(const struct smp_node_info *info)
 	return n;
 }
 
+bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b)
+{
+	return a->node_type == b->node_type && a->nports == b->nports &&
+	       a->sys_guid == b->sys_guid && a->device_id == b->device_id &&
+	       a->vendor_id == b->vendor_id &&
+	       (a->node_type != IB_NODE_SWITCH || a->port_guid == b->port_guid);
+}
+
 struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info)
 {
 	struct sm_node *n;
@@ -156,6 +164,15 @@ static void port_cut(struct sm_db *db, struct sm_port *p)
 	if (p->guid)
 		htab_del(&db->ports, &p->by_guid);
 	p->guid = 0;
+}
+
+void sm_db_cut(struct sm_db *db, struct sm_port *p)
+{
+	struct sm_port *q = p->peer;
+
+	port_cut(db, p);
+	if (q != p)
+		port_cut(db, q);
 }
 
 void sm_db_drop_port(struct sm_db *db, struct sm_port *p)
@@ -387,4 +404,13 @@ struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port)
 		return NULL;
 	*ret_port = p->peer->num;
 	return p->peer->node;
+}
+
+bool sm_db_changes_unread(const struct sm_db *db)
+{
+	for (uint32_t s = 0; s < db->nswitches; s++) {
+		if (db->sw[s]->sw->si.port_state_change)
+			return true;
+	}
+	return false;
 }

@@ -144,6 +144,8 @@ struct sm_db {
  * ports only.
  */
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
+/* sm_db_changes_unread() - Tell whether PortStateChange was set at a switch and was not cleared before its ports were read */
+bool sm_db_changes_unread(const struct sm_db *db);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
 /* @gid may have the subnet's own prefix, or any prefix whose first 9 bits are those of fe80::/64, as in OpenSM. */
@@ -257,12 +259,6 @@ static inline bool sm_port_up(const struct sm_port *p)
 	return p->pi.port_state >= IB_PORT_INIT;
 }
 
-/* sm_switch_forwards() - Tell whether @n is a switch that has acknowledged forwarding entries since it was reset */
-static inline bool sm_switch_forwards(const struct sm_node *n)
-{
-	return n->sw && sm_fdb_lft_blocks(n->sw->fdb) && n->sw->fdb->lft_known[0];
-}
-
 /*
  * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if the published routes do not use
  * the link. sm_port_peer_now() - Return the port at the other end of the link that the running sweep found; NULL if
@@ -311,8 +307,12 @@ void sm_db_destroy(struct sm_db *db);
  * sm_db_add_node() - Add a node with the number of ports in @info. Return: NULL if memory ran out
  */
 struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info);
+/* sm_same_node() - Tell whether two NodeInfos can be those of one node, seen from different ports */
+bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
 /* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
+/* sm_db_cut() - Remove the link at @p. A further port of a CA that is at its end counts as not reached */
+void sm_db_cut(struct sm_db *db, struct sm_port *p);
 /*
  * sm_db_drop_port() - Remove a CA port that another SM manages. If its node has no other known port, the node is
  * marked as lost

@@ -140,6 +140,35 @@ bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos)
 	return false;
 }
 
+bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos)
+{
+	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK && b->known >> pos & 1; i++) {
+		if (sm_mask_position(b->have[i], pos) & ~sm_mask_position(b->want[i], pos))
+			return true;
+	}
+	return false;
+}
+
+void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
+		 uint16_t ret[SMP_MFT_PER_BLOCK])
+{
+	bool all = pruned || !(b->known >> pos & 1);
+
+	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
+		ret[i] = sm_mask_position(b->want[i], pos) &
+			 (all ? UINT16_MAX : sm_mask_position(b->have[i], pos));
+}
+
+bool sm_mft_has(const struct sm_mft_block *b, unsigned int pos,
+		const uint16_t read[SMP_MFT_PER_BLOCK])
+{
+	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++) {
+		if (sm_mask_position(b->have[i], pos) != read[i])
+			return false;
+	}
+	return true;
+}
+
 void sm_mft_acked(struct sm_mft_block *b, unsigned int pos, const uint16_t sent[SMP_MFT_PER_BLOCK])
 {
 	unsigned int shift = pos % 4 * 16;
@@ -150,4 +179,19 @@ void sm_mft_acked(struct sm_mft_block *b, unsigned int pos, const uint16_t sent[
 		*w = (*w & ~(0xffffull << shift)) | (uint64_t)sent[i] << shift;
 	}
 	b->known |= (uint16_t)(1u << pos);
+}
+
+bool sm_fdb_written(const struct sm_fdb *f)
+{
+	for (uint32_t b = 0; b < sm_fdb_lft_blocks(f); b++) {
+		if (!f->lft_known[b])
+			return false;
+	}
+	for (unsigned int b = 0; b < f->mft_end; b++) {
+		for (unsigned int pos = 0; f->mft[b] && pos < sm_fdb_positions(f); pos++) {
+			if (sm_mft_dirty(f->mft[b], pos))
+				return false;
+		}
+	}
+	return f->lft;
 }

@@ -74,6 +74,9 @@ static inline uint32_t sm_fdb_lft_blocks(const struct sm_fdb *f)
 	return f->lft ? f->lft->blocks : 0;
 }
 
+/* sm_fdb_written() - Tell whether the switch has acknowledged all entries of an LFT and of the MFT that it should have */
+bool sm_fdb_written(const struct sm_fdb *f);
+
 static inline unsigned int sm_fdb_positions(const struct sm_fdb *f)
 {
 	return (f->nports + 16u) / 16;
@@ -93,6 +96,20 @@ static inline uint16_t sm_mask_position(const uint64_t mask[4], unsigned int pos
 
 /* sm_mft_dirty() - Tell whether @pos of the block has to be written */
 bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos);
+
+/* sm_mft_prunable() - Tell whether the switch has ports at @pos that are not wanted */
+bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos);
+
+/*
+ * sm_mft_next() - Get the entries to write to @pos: the wanted ones; before the switch is @pruned, only those of them
+ * that the switch has, if its entries are known
+ */
+void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
+		 uint16_t ret[SMP_MFT_PER_BLOCK]);
+
+/* sm_mft_has() - Tell whether the entries of the switch at @pos are those that were read from it */
+bool sm_mft_has(const struct sm_mft_block *b, unsigned int pos,
+		const uint16_t read[SMP_MFT_PER_BLOCK]);
 
 /* sm_mft_acked() - Note that the switch has acknowledged @sent for @pos */
 void sm_mft_acked(struct sm_mft_block *b, unsigned int pos, const uint16_t sent[SMP_MFT_PER_BLOCK]);

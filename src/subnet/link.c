@@ -15,7 +15,7 @@ static void note(struct sm_port *p, enum sm_link_change c)
 	p->change = p->peer->change = (uint8_t)c;
 }
 
-void sm_link_cut(struct sm_port *p)
+static void disconnect(struct sm_port *p)
 {
 	struct sm_port *q = p->peer;
 
@@ -27,7 +27,7 @@ void sm_link_cut(struct sm_port *p)
 void sm_link_gone(struct sm_port *p)
 {
 	if (p->change == SM_LINK_CAME)
-		sm_link_cut(p);
+		disconnect(p);
 	else
 		note(p, SM_LINK_GONE);
 }
@@ -49,7 +49,7 @@ void sm_links_apply(struct sm_db *db, struct sm_node *sw)
 
 		if (p->change == SM_LINK_GONE) {
 			db->nlinks--;
-			sm_link_cut(p);
+			disconnect(p);
 		} else if (p->change != SM_LINK_KEPT) {
 			db->nlinks += p->change == SM_LINK_CAME;
 			note(p, SM_LINK_KEPT);
@@ -94,4 +94,16 @@ void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code)
 		}
 	}
 	db->nlinks = ends / 2;
+}
+
+bool sm_link_harmless(const struct sm_db *db, const struct sm_port *p)
+{
+	const struct sm_node *old = sm_db_node(db, p->node->info.node_guid);
+	const struct sm_port *was;
+
+	if (!old || !old->sw || old->info.nports < p->num || !sm_fdb_written(p->node->sw->fdb))
+		return false;
+	was = sm_port_peer_routed(&old->port[p->num]);
+	return !was || (was->num == p->peer->num &&
+			was->node->info.node_guid == p->peer->node->info.node_guid);
 }

@@ -11,8 +11,6 @@
 
 /* sm_link_join() - Connect two ports. Return: false if one of them has another link */
 bool sm_link_join(struct sm_port *a, struct sm_port *b);
-/* sm_link_cut() - Remove the link at @p, without a record of a change */
-void sm_link_cut(struct sm_port *p);
 /* sm_link_gone() - Note that the link at @p no longer exists */
 void sm_link_gone(struct sm_port *p);
 /*
@@ -27,6 +25,13 @@ bool sm_link_came(struct sm_port *p, struct sm_port *q);
 void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
 /* sm_links_measure() - Measure all links of a database that discovery has filled, and count them in .nlinks */
 void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code);
+/*
+ * sm_link_harmless() - Tell whether @p, a port of a switch in a database that is not published yet, may become Active
+ * before the switch has its new tables: the old tables are known, and none of their entries leads out of @p to another
+ * port than the one that is there now
+ * @db:	published database
+ */
+bool sm_link_harmless(const struct sm_db *db, const struct sm_port *p);
 /* sm_links_apply() - Apply the noted changes of the links at a switch */
 void sm_links_apply(struct sm_db *db, struct sm_node *sw);
 

@@ -89,3 +89,25 @@ bool sm_pkeys_arrange(uint16_t *table, const uint16_t *old, size_t n, const uint
 	}
 	return true;
 }
+
+/*
+ * Tell whether a member has the P_Key. The table of a port that did not answer is unknown, so the
+ * next sweep decides about such a port.
+ */
+static bool has_pkey(const struct sm_db *db, const struct sm_mcmember *m, uint16_t pkey)
+{
+	const struct sm_port *p = sm_db_port_by_guid(db, m->port_guid);
+
+	return !p || p->node->lost || sm_port_pkey(p, pkey);
+}
+
+struct sm_mcmember *sm_group_outsider(const struct sm_db *db, const struct sm_group *g)
+{
+	struct sm_mcmember *m;
+
+	list_for_each (m, &g->members, link) {
+		if (!has_pkey(db, m, g->rec.pkey))
+			return m;
+	}
+	return NULL;
+}

@@ -9,6 +9,7 @@
 
 #include "partition/partition.h"
 #include "subnet/db.h"
+#include "subnet/group.h"
 
 /*
  * sm_partition_membership() - Return the membership of @p. Of the rules that apply to @p the most
@@ -16,6 +17,9 @@
  */
 enum sm_membership sm_partition_membership(const struct sm_partition *part, const struct sm_port *p,
 					   bool is_self);
+
+/* sm_group_outsider() - Find a member that has lost the P_Key of the group. Return: NULL if there is none */
+struct sm_mcmember *sm_group_outsider(const struct sm_db *db, const struct sm_group *g);
 
 bool sm_pkeys_contain(const uint16_t *v, size_t n, uint16_t pkey);
 /*

@@ -720,6 +720,67 @@ static void test_I24_random_membership(void **state)
 	}
 }
 
+/* Check that a packet from any host to any group comes to an end. */
+static void assert_no_storm(struct rig *r, unsigned int switches, const char *what)
+{
+	for (struct sm_group *g = sm_group_next(r->sm, NULL); g; g = sm_group_next(r->sm, g)) {
+		for (unsigned int i = switches; i < r->net.n; i++) {
+			struct copies c = { .net = &r->net };
+
+			if (net_flood(&r->net.node[i]->port[1], g->rec.mlid, on_hit, &c) < 0)
+				fail_msg("%s: a packet from %s to 0x%04x goes in a loop", what,
+					 r->net.node[i]->desc, g->rec.mlid);
+		}
+	}
+}
+
+/*
+ * Links between switches go down and come up, so that trees change. At no moment, before or after the write of any table,
+ * does a packet go in a loop. @whole: each sweep reads the whole subnet
+ */
+static void no_storm(uint64_t seed, bool whole)
+{
+	const unsigned int switches = 7, hosts = 14;
+	struct sm_cfg cfg = sm_cfg_default();
+	struct prng p;
+	struct rig r;
+
+	net_init(&r.net);
+	net_random(&r.net, seed, switches, hosts, 1);
+	for (unsigned int i = 0; i < switches; i++)
+		net_join(r.net.node[i], r.net.node[(i + 1) % switches]);
+	cfg.partial_sweeps = !whole;
+	r.sm = net_sm(r.net.node[0], &cfg);
+	assert_true(net_until_up(&r.net, r.sm, 1));
+	prng_seed(&p, seed);
+	for (unsigned int i = 1; i < 3; i++) {
+		struct sm_group *g = make_group(&r, i);
+
+		for (unsigned int h = i; h < hosts; h++)
+			join(&r, g, &r.net.node[switches + h]->port[1], 1);
+	}
+	for (unsigned int step = 0; step < 12; step++) {
+		struct net_node *n = r.net.node[prng_below(&p, switches)];
+		unsigned int port = 1 + prng_below(&p, 4);
+		ns_t end = r.net.now + NS_SEC(1);
+
+		if (!n->port[port].peer || !n->port[port].peer->node->lft)
+			continue;
+		net_cut(n, port, !n->port[port].cut);
+		for (; r.net.now < end; net_run(&r.net, ns_min(end, timers_next(&r.net.timers))))
+			assert_no_storm(&r, switches, whole ? "sweeps of all" : "partial sweeps");
+	}
+	rig_down(&r);
+}
+
+static void test_I24_trees_change_without_a_storm(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		no_storm(seed, false);
+		no_storm(seed, true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -744,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_membership_ends_with_its_port),
 		cmocka_unit_test(test_I22_mlids_run_out),
 		cmocka_unit_test(test_I24_random_membership),
+		cmocka_unit_test(test_I24_trees_change_without_a_storm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

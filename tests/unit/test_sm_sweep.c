@@ -940,6 +940,45 @@ static void test_cable_pulled_in_mid_sweep_takes_nobody_away(void **state)
 	}
 }
 
+/*
+ * The cable of a CA's second port is pulled while a sweep reads the subnet. The port is reached only by its own link, so
+ * the published database must not have the port without the link.
+ */
+static void test_cable_of_a_second_port_pulled_in_mid_sweep(void **state)
+{
+	for (unsigned int after = 1; after <= 60; after++) {
+		struct net_node *s, *ca;
+		const struct sm_node *n;
+		uint64_t smps, gen;
+		struct net net;
+		struct sm *sm;
+
+		net_init(&net);
+		s = net_switch(&net, 8);
+		ca = net_ca(&net, 2);
+		net_link(s, 1, ca, 1);
+		net_link(s, 2, ca, 2);
+		net_join(s, net_ca(&net, 1));
+		sm = net_sm(s, NULL);
+		net_run(&net, net.now + NS_SEC(5));
+		smps = net.smps;
+		gen = sm_db(sm)->generation;
+		sm_kick(sm, "test", net.now);
+		while (net.smps < smps + after)
+			net_run(&net, timers_next(&net.timers));
+		net_cut(s, 2, true);
+		assert_true(net_until_up(&net, sm, gen + 1));
+		n = sm_db_node(sm_db(sm), ca->info.node_guid);
+		for (unsigned int i = 1; n && i <= 2; i++) {
+			if (i != n->info.local_port && n->port[i].known && !n->port[i].peer)
+				fail_msg("cut after %u SMPs: port %u is known without a link",
+					 after, i);
+		}
+		sm_destroy(sm);
+		net_fini(&net);
+	}
+}
+
 /* Check that the SM's published database has a path between each two end ports, and that packets on these paths arrive. */
 static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned int after)
 {
@@ -1185,6 +1224,7 @@ int main(void)
 		cmocka_unit_test(test_node_dies_in_mid_sweep),
 		cmocka_unit_test(test_switch_dies_in_mid_sweep),
 		cmocka_unit_test(test_cable_pulled_in_mid_sweep_takes_nobody_away),
+		cmocka_unit_test(test_cable_of_a_second_port_pulled_in_mid_sweep),
 		cmocka_unit_test(test_link_that_comes_in_mid_sweep_loses_no_packet),
 		cmocka_unit_test(test_link_that_comes_in_mid_partial_sweep_breaks_no_path),
 		cmocka_unit_test(test_duplicate_guid_is_named_and_left_out),
