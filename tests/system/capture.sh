@@ -27,8 +27,8 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # the kernel may keep 4 MB that are never sent
 }
 
-# sent: print the number of packets that the ports' counters report as sent. While the subnet does not change, no
-# packet is sent on VL 15, so a difference of two such numbers counts data packets only.
+# sent: print the number of packets that the ports' counters report as sent. While no subnet manager runs, no packet is
+# sent on VL 15, so a difference of two such numbers counts data packets only.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
@@ -70,6 +70,9 @@ check "a capture that was cut ends with a message" cut_capture
 swept_twice() { [ "$(u -j fabric sm show | jq '.sm[0].heavy_sweeps')" -ge 2 ]; }
 lab_up
 check "the subnet is up and quiet" eventually 10 swept_twice
+check "hosts look up and join what they need" traffic
+manager=$(u -j fabric sm show | jq -r '.sm[0].port')
+check "the subnet manager stops, which would read tables from time to time" u fabric sm stop "$manager"
 before=$(sent)
 check "a capture starts" u capture start "$work/some.pcap"
 first=$(sent)
@@ -88,6 +91,8 @@ each_once() {
 	[ "$got" -ge $((last - first)) ] && [ "$got" -le $((after - before)) ] && [ $((last - first)) -gt 1000 ]
 }
 check "it has each packet of that time once, across however many switches" each_once
+check "no packet of these is of VL 15" equal 0 "$(jq .vl15 "$work/seen")"
+check "the subnet manager starts again" u fabric sm start "$manager"
 at_dev() {
 	u capture start "$work/dev.pcapng" dev uib0@h2 || return 1
 	u -j capture show | jq '.capture[] | select(.file | endswith("dev.pcapng"))' >"$work/dev"
