@@ -271,8 +271,21 @@ int uib_enable(struct ib_device *ibdev)
 	list_add_tail(&dev->node, &devs);
 	spin_unlock(&devs_lock);
 	uib_stats_add(dev);
-	uib_link_start(&dev->link);
 	return 0;
+}
+
+/*
+ * Start the link when all consumers know the device. An SM that finds the port asks its clients to register again,
+ * and ib_core then removes each GID from its table for a moment and adds it again. If ib_ipoib reads GID 0 in this
+ * moment, it makes no interface for the port and does not try again. The device may have been unregistered already;
+ * a reference makes ib_core wait for the end of this function.
+ */
+static void start(struct uib_dev *dev)
+{
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	uib_link_start(&dev->link);
+	ib_device_put(&dev->ibdev);
 }
 
 /* Add a device to namespace @net. */
@@ -301,7 +314,12 @@ static int add(struct net *net, const struct spec *s)
 		goto err_dealloc;
 	dev->parent = parent;
 	dev->ibdev.dev.parent = &parent->dev;
+	/* Another process may remove the device before start() has ended. */
+	get_device(&dev->ibdev.dev);
 	err = ib_register_device(&dev->ibdev, s->name, NULL);
+	if (!err)
+		start(dev);
+	put_device(&dev->ibdev.dev);
 	if (err)
 		goto err_dealloc;
 	return 0;

@@ -103,6 +103,27 @@ check "its PortInfo, by an SMP of no hops" local_smp
 check "rdma link delete" rdma link delete uib1
 check "nothing is left of it" eventually 5 gone uib1
 
+# --- the link of a device starts when all consumers know the device
+
+# If the link came up before, the SM's first request could make ib_core replace GID 0 while ib_ipoib reads it, and the
+# device would have no interface.
+tracing=/sys/kernel/tracing
+trace_starts() { echo 'r:uib_test/registered ib_register_device' >>$tracing/kprobe_events && echo 'p:uib_test/started uib_link_start' >>$tracing/kprobe_events && echo 1 >$tracing/events/uib_test/enable; }
+starts_last() {
+	local order
+	trace_starts && add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 silence=0 && remove uib1
+	order=$(grep -oE ' (registered|started): ' $tracing/trace | tr -d ' \n')
+	echo 0 >$tracing/events/uib_test/enable
+	echo >$tracing/kprobe_events
+	echo "order: $order"
+	[ "$order" = registered:started: ]
+}
+if [ -e $tracing/kprobe_events ]; then
+	check "the link starts after the registration" starts_last
+else
+	echo "ok - the link starts after the registration # SKIP the kernel has no kprobe_events"
+fi
+
 # --- the SMA and PMA give the answers that agents.py expects from src/node, too
 
 add uib1 listen=127.0.0.1:7002 peer=127.0.0.1:7001 guid=0xace0000000a6e7
