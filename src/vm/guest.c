@@ -9,8 +9,9 @@
 #include "vm/modules.h"
 
 /*
- * The modules that are loaded in each stage. The modules of the link are loaded early, so that the
- * link comes up while the root is mounted.
+ * The modules that are loaded in each stage. The modules of the link are loaded early, so that the link comes up while
+ * the root is mounted. ib_ipoib is loaded before the HCA exists. If it came while the SM configures the port, it could
+ * find no GID, because ib_core replaces the GIDs at that time, and it does not try again.
  */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
 static const char *const for_link[] = { "virtio_net", "ib_core", NULL };
@@ -139,15 +140,15 @@ static int write_all(struct writer *w)
 	say(w, "channel", "");
 	status = add_modules(w, for_link);
 	if (!status)
+		status = add_modules(w, for_ipoib);
+	if (!status)
 		status = add_uib(w);
 	if (status)
 		return status;
 	say(w, "cable", "");
 	for (unsigned int i = 0; w->cfg->hca[i]; i++)
 		say(w, "hca", w->cfg->hca[i]);
-	status = add_modules(w, for_ipoib);
-	if (!status)
-		status = add_modules(w, for_root);
+	status = add_modules(w, for_root);
 	if (status)
 		return status;
 	say(w, "root", "");

@@ -44,13 +44,15 @@ fi
 # A VM with one processor, little memory, standard input and error closed, and a long command
 long=$(seq -s ' ' 18000)
 vm --cpus 1 --mem 256 -- bash -c '
-	cat && echo "cpus $(nproc)" && echo "long ${#1}" && echo "event_idx" $(cut -c 30 /sys/bus/virtio/devices/*/features) && ls -l /proc/self/fd/0 >&2
+	cat && echo "cpus $(nproc)" && echo "long ${#1}" && echo "event_idx" $(cut -c 30 /sys/bus/virtio/devices/*/features) && echo "newest first" $(grep -oE "^(uib|ib_ipoib) " /proc/modules) && ls -l /proc/self/fd/0 >&2
 	exit 7' sh "$long" <&- 2>&- >"$work/small"
 check "its status" equal 7 $?
 check "standard input that is closed is at its end" grep -qx "cpus 1" "$work/small"
 check "a command of ${#long} octets" grep -qx "long ${#long}" "$work/small"
 # Feature bit 29 is VIRTIO_F_EVENT_IDX (virtio 1.2, section 6). With it, one lost announcement would stop a queue (src/vm/qemu.c).
 check "the queues of cable, channel and root continue after a lost announcement" grep -qx "event_idx 0 0 0" "$work/small"
+# The SM may make ib_core replace the GIDs of a new HCA, so ib_ipoib must already be there to read them (src/vm/guest.c).
+check "ib_ipoib is loaded before the HCA exists" grep -qx "newest first uib ib_ipoib" "$work/small"
 wait
 if [ $users_may = yes ]; then
 	check "a user: output that nobody reads ends the command" equal 141 "$(cat "$work/status")"
