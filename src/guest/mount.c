@@ -27,6 +27,13 @@ void mount_early(void)
 	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
 }
 
+/* The host may not answer a mount by 9p, so it is told for which one the VM waits. */
+static void mount_9p(const char *tag, const char *at, unsigned long flags, const char *options)
+{
+	chan_sendf(FRAME_STATE, "the VM mounts %s (9p) at %s", tag, at);
+	mount_or_die("9p", tag, at, flags, options);
+}
+
 /*
  * Mounts a file system at a folder of the new root, which is made if the host does not have this
  * folder.
@@ -59,7 +66,7 @@ static void enter(void)
  */
 void mount_root(void)
 {
-	mount_or_die("9p", VM_ROOT_TAG, "/lower", MS_RDONLY, NINE_P ",cache=loose");
+	mount_9p(VM_ROOT_TAG, "/lower", MS_RDONLY, NINE_P ",cache=loose");
 	mount_or_die("tmpfs", "tmpfs", "/upper", 0, "mode=755");
 	mkdir("/upper/files", 0755);
 	mkdir("/upper/work", 0755);
@@ -96,7 +103,7 @@ void make_dirs(char *path)
 void mount_modules(char *dir)
 {
 	make_dirs(dir);
-	mount_or_die("9p", VM_MODULES_TAG, dir, MS_RDONLY, NINE_P ",cache=loose");
+	mount_9p(VM_MODULES_TAG, dir, MS_RDONLY, NINE_P ",cache=loose");
 }
 
 /* A share is cached only for mmap(), because both the host and the VM may change its files. */
@@ -108,5 +115,5 @@ void mount_share(char *tag_and_dir)
 		fatal("share '%s': expected TAG:DIR", tag_and_dir);
 	*dir++ = '\0';
 	make_dirs(dir);
-	mount_or_die("9p", tag_and_dir, dir, 0, NINE_P ",cache=mmap");
+	mount_9p(tag_and_dir, dir, 0, NINE_P ",cache=mmap");
 }

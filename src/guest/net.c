@@ -148,9 +148,14 @@ static void set_ib_up(const char *ifname)
 {
 	int status = 0;
 
+	chan_sendf(FRAME_STATE, "the VM waits for %s", ifname);
 	for (unsigned int ms = 0; (status = net_set_up(ifname)) == -ENODEV && ms < 5000;
 	     ms += TICK_MS)
 		pause_ms(TICK_MS);
+	if (status == -ENODEV)
+		fatal("%s is absent: ib_ipoib made no interface for the HCA, and the kernel's log "
+		      "has the reason",
+		      ifname);
 	if (status)
 		fatal("%s: %s", ifname, strerror(-status));
 }
