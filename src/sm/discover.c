@@ -99,7 +99,7 @@ static void on_node_desc(void *ctx, const struct smp_cmd *cmd, int status, const
 
 static bool link_trained(const struct sm_port *p)
 {
-	return p->pi.phys_state == IB_PHYS_LINK_UP && p->pi.port_state >= IB_PORT_INIT;
+	return p->pi.phys_state == IB_PHYS_LINK_UP && sm_port_up(p);
 }
 
 static bool port_info_taken(struct sm *sm, const struct smp_cmd *cmd, int status,

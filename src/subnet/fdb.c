@@ -152,11 +152,9 @@ bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos)
 void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 		 uint16_t ret[SMP_MFT_PER_BLOCK])
 {
-	bool all = pruned || !(b->known >> pos & 1);
-
 	for (unsigned int i = 0; i < SMP_MFT_PER_BLOCK; i++)
 		ret[i] = sm_mask_position(b->want[i], pos) &
-			 (all ? UINT16_MAX : sm_mask_position(b->have[i], pos));
+			 (pruned ? UINT16_MAX : sm_mask_position(b->have[i], pos));
 }
 
 bool sm_mft_has(const struct sm_mft_block *b, unsigned int pos,

@@ -102,7 +102,7 @@ bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos);
 
 /*
  * sm_mft_next() - Get the entries to write to @pos: the wanted ones; before the switch is @pruned, only those of them
- * that the switch has, if its entries are known
+ * that the switch has
  */
 void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 		 uint16_t ret[SMP_MFT_PER_BLOCK]);

@@ -14,8 +14,7 @@
  * find no GID, because ib_core replaces the GIDs at that time, and it does not try again.
  */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
-static const char *const for_link[] = { "virtio_net", "ib_core", NULL };
-static const char *const for_ipoib[] = { "ib_ipoib", "ib_umad", NULL };
+static const char *const for_link[] = { "virtio_net", "ib_core", "ib_ipoib", "ib_umad", NULL };
 static const char *const for_root[] = { "9pnet_virtio", "9p", "overlay", NULL };
 
 struct writer {
@@ -139,8 +138,6 @@ static int write_all(struct writer *w)
 		return status;
 	say(w, "channel", "");
 	status = add_modules(w, for_link);
-	if (!status)
-		status = add_modules(w, for_ipoib);
 	if (!status)
 		status = add_uib(w);
 	if (status)

@@ -232,6 +232,17 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 	}
 }
 
+void net_ring(struct net *net, struct net_node *s[3])
+{
+	for (int i = 0; i < 3; i++)
+		s[i] = net_switch(net, 8);
+	net_link(s[0], 1, s[1], 1);
+	net_link(s[1], 2, s[2], 1);
+	net_link(s[2], 2, s[0], 2);
+	for (int i = 0; i < 3; i++)
+		net_join(s[i], net_ca(net, 1));
+}
+
 struct net_port *net_end(struct net_port *p)
 {
 	return p->node->lft ? &p->node->port[0] : p;

@@ -109,6 +109,9 @@ void net_reset(struct net_node *n);
 void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned int cas,
 		unsigned int max_ca_ports);
 
+/* Make a ring of three switches @s, each with one CA. */
+void net_ring(struct net *net, struct net_node *s[3]);
+
 /*
  * Return the MAD endpoint of a node. The first call makes the endpoint; if @is_sm is true, this
  * call also sets the capability bit IsSM of the node.
