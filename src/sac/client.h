@@ -137,6 +137,11 @@ void sac_paths_forget_gid(struct sac *s, const ib_gid *dgid);
 void sac_groups_init(struct sac *s);
 void sac_groups_fini(struct sac *s);
 void sac_groups_restart(struct sac *s, ns_t now);
+/*
+ * sac_groups_shutdown() - Leave at once those groups that have no reference, even if a join has no
+ * answer yet, because the SA may have granted it
+ */
+void sac_groups_shutdown(struct sac *s, ns_t now);
 /* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
 /*

@@ -570,6 +570,20 @@ void sac_groups_restart(struct sac *s, ns_t now)
 	}
 }
 
+void sac_groups_shutdown(struct sac *s, ns_t now)
+{
+	struct sac_group *g, *tmp;
+
+	list_for_each_safe (g, tmp, &s->groups, all) {
+		if (group_want(g))
+			continue;
+		if (!g->leaving)
+			sac_op_cancel(&g->op);
+		g->retry_at = 0;
+		group_step(g, now);
+	}
+}
+
 void sac_groups_hurry(struct sac *s, ns_t now)
 {
 	struct sac_group *g;

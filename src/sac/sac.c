@@ -180,6 +180,7 @@ void sac_shutdown(struct sac *s, ns_t now)
 {
 	s->closing = true;
 	timer_cancel(s->timers, &s->rejoin);
+	sac_groups_shutdown(s, now);
 	sac_inform_stop(s, now);
 }
 

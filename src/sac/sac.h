@@ -120,8 +120,8 @@ bool sac_usable(const struct sac *s);
 bool sac_subscribed(const struct sac *s);
 
 /*
- * sac_shutdown() - Unsubscribe, before the client is destroyed. The references should have been
- * left before.
+ * sac_shutdown() - Unsubscribe, and leave the groups that have no reference without waiting for open
+ * joins, before the client is destroyed. The references should have been left before.
  *
  * sac_idle() - Whether no request is queued or open; true at once if the port is down
  */

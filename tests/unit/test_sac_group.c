@@ -741,6 +741,44 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	sac_rig_fini(&r);
 }
 
+/* After its shutdown the client has little time, so it must not wait for the answer to a join. */
+static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.delay = NS_SEC(10); /* of answers; the SA carries out requests at once */
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_shutdown(r.sac, r.now);
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	assert_false(sac_idle(r.sac));
+	sac_rig_fini(&r);
+}
+
+/* A join that timed out may have been granted, and its answer lost. */
+static void test_shutdown_leaves_a_group_whose_join_timed_out(void **state)
+{
+	struct user a = { 0 };
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	make(&r, 1);
+	r.sa.delay = NS_SEC(100);
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
+	while (!sac_idle(r.sac))
+		sac_rig_run(&r, NS_MSEC(1));
+	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
+	sac_group_leave(r.sac, &a.ref, r.now);
+	sac_shutdown(r.sac, r.now);
+	assert_int_equal(at_sa(&r, 1)->have, 0);
+	assert_false(sac_idle(r.sac));
+	sac_rig_fini(&r);
+}
+
 static void test_leave_from_inside_done(void **state)
 {
 	struct user a = { 0 }, b = { 0 };
@@ -951,6 +989,8 @@ int main(void)
 		cmocka_unit_test(test_bit_that_a_late_trap_67_ended_is_left),
 		cmocka_unit_test(test_membership_that_ended_while_the_port_was_down_is_left),
 		cmocka_unit_test(test_leave_is_repeated_to_a_silent_sa),
+		cmocka_unit_test(test_shutdown_leaves_a_group_whose_join_has_no_answer_yet),
+		cmocka_unit_test(test_shutdown_leaves_a_group_whose_join_timed_out),
 		cmocka_unit_test(test_leave_from_inside_done),
 		cmocka_unit_test(test_shared_port_never_leaves_and_joins_every_60_s),
 		cmocka_unit_test(test_R60_existence_is_asked_by_get),
