@@ -20,7 +20,7 @@ static struct log_out {
 	struct loop_fd room;
 	int journal; /* socket to the journal; -1: the supervisor gets all lines */
 	unsigned long
-		refused; /* number of entries that the journal has not taken since the last one that it took */
+		refused; /* number of entries that the journal refused since it last accepted an entry */
 	const char *instance; /* name of the instance */
 } out;
 

@@ -66,8 +66,8 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	if (err)
 		return err;
 	/*
-	 * The link is recognized by its mark after the move, so the mark is set again, because the alias may have
-	 * been changed in the namespace.
+	 * After the move, the link is recognized by the mark in its alias. Set the alias again, because somebody in
+	 * the former namespace may have changed it.
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		rtnl_link_alias(&p->nl, l.ifindex, t->mark);

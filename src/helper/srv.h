@@ -269,8 +269,8 @@ int srv_stable_prepare(struct srv *s);
  * srv_stable_set() - Write the secret from which the kernel makes the interface identifiers of a TAP. The TAP is in
  * @ns
  *
- * Return: 0; -EPERM the TAP was made without .stable; -ETIMEDOUT the writer does not answer; -EBUSY it has not answered an
- * earlier request; -EPIPE there is no writer (any more); -errno
+ * Return: 0; -EPERM: the TAP was made without .stable; -ETIMEDOUT: the writer does not answer; -EBUSY: the writer has not answered
+ * an earlier request; -EPIPE: there is no writer (any more); -errno
  */
 int srv_stable_set(struct srv *s, struct srv_ns *ns, const struct srv_tap *t,
 		   const uint8_t secret[16]);

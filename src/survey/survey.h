@@ -30,7 +30,7 @@
 
 struct survey_cfg {
 	unsigned int window; /* requests open at once, 1 to SURVEY_WINDOW_MAX */
-	unsigned int per_second; /* most requests a second, from 1 on */
+	unsigned int per_second; /* largest number of requests a second, at least 1 */
 	/*
 	 * time after which a request without an answer counts as lost, even if the transport has not reported the
 	 * loss

@@ -75,7 +75,7 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 		  const void *data, size_t len);
 /* peer_headers() - Return: the headers of a unicast packet of the peer to the DUT */
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p);
-/* peer_arp_message() - Write the request of a peer for the DUT's address, w->wire->arp->len octets */
+/* peer_arp_message() - Write an ARP request of @p for the DUT's IPv4 address, of w->wire->arp->len octets */
 void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p);
 /*
  * peer_echo() - Write the encapsulation header and an echo request that fits into one packet.
