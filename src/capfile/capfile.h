@@ -125,7 +125,7 @@ int capfile_open(const struct capfile_at *at, const char *path, struct capfile *
  * @path:	name of the regular file that a writer process of the client writes; "-" if the client reads the
  * 		socket itself
  *
- * Return: as capfile_open(); -EINVAL @fd is no stream socket
+ * Return: as capfile_open(); -EINVAL: @fd is no stream socket
  */
 int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struct capfile **ret,
 		    char err[CAPFILE_ERR_MAX]);

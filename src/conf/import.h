@@ -43,8 +43,8 @@ struct import_opts {
  * that exists is not overwritten unless .force is set. Before the texts are written, they are parsed again, to prove
  * that they give the same topology and a valid configuration.
  *
- * Return: 0; -EPROTO something is left out, and .strict is set; -EINVAL the file or an expression is wrong;
- * -EEXIST an output exists; -ENOENT and other errors of reading; -EIO an output cannot be written; -ENOMEM
+ * Return: 0; -EPROTO: something is left out, and .strict is set; -EINVAL: the file or an expression is wrong;
+ * -EEXIST: an output exists; -ENOENT and other errors of reading; -EIO: an output cannot be written; -ENOMEM
  */
 int import_run(const struct import_opts *o, json_t **ret, char err[IMPORT_ERR_MAX]);
 

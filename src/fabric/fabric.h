@@ -253,7 +253,7 @@ struct fabric_ext_ops {
  * @label:	name of the end in captures and messages
  * @ret:	the external end; the link is down until fabric_ext_carrier()
  *
- * Return: 0; -EBUSY the port has a cable; -EINVAL port 0; -ENOMEM
+ * Return: 0; -EBUSY: the port has a cable; -EINVAL: port 0; -ENOMEM
  */
 int fabric_ext_attach(struct fabric_port *port, const char *label, const struct fabric_ext_ops *ops,
 		      void *ctx, struct fabric_port **ret);

@@ -204,7 +204,7 @@ struct netdev_ns_info {
  *
  * In a user namespace the helper cannot make a name in /run/netns. A name that does not exist
  * there is then known to this helper only (info->named is false, created is true).
- * Return: 0; -EINVAL @spec; -ENOENT; -EPERM; -errno
+ * Return: 0; -EINVAL: @spec is wrong; -ENOENT; -EPERM; -errno
  */
 int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 		   struct netdev_ns_info *ret_info);
@@ -355,7 +355,7 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
  * netdev_post_*() - Queue a request
  *
  * Requests for one namespace are served in the order in which they were queued; requests for different namespaces do
- * not wait for each other. Return: 0; -ENOBUFS NETDEV_JOBS_MAX jobs wait already; -ENOMEM; -EPIPE the helper has
+ * not wait for each other. Return: 0; -ENOBUFS: NETDEV_JOBS_MAX jobs wait already; -ENOMEM; -EPIPE: the helper has
  * ended; -EINVAL
  */
 
@@ -423,7 +423,7 @@ int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, ne
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and
- * has no addresses. -EBUSY: another device has the name; -ENODEV the TAP was deleted; -ESTALE the namespace is gone
+ * has no addresses. -EBUSY: another device has the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone
  * again
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
@@ -435,7 +435,7 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  *
  * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
  * value is the interface index. The interface is down and has no addresses. -EBUSY: another device has the name;
- * -ENODEV the TAP was deleted; -ESTALE the namespace is gone; -EALREADY the TAP is placed under another name; -EPERM
+ * -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under another name; -EPERM
  * netdev_tap_spare() did not allow the name, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,

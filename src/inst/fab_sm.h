@@ -39,7 +39,7 @@ struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port 
  * @at:		port 0 of a switch or a port of a CA
  * @priority:	0 .. 15
  *
- * Return: 0; -EINVAL @at has no management endpoint; -EBUSY @at has a manager; -ENOMEM or another -errno. On failure nothing has changed and @err has the message
+ * Return: 0; -EINVAL: @at has no management endpoint; -EBUSY: @at has a manager; -ENOMEM or another -errno. On failure nothing has changed and @err has the message
  */
 int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority, ns_t now,
 		 char err[INST_ERR_MAX]);

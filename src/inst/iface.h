@@ -86,7 +86,7 @@ struct inst_iface {
 /**
  * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is ready
  *
- * Return: 0; -EBUSY: another device has the name; -EPERM TAPs are not permitted; -EINVAL; -ENOMEM,
+ * Return: 0; -EBUSY: another device has the name; -EPERM: TAPs are not permitted; -EINVAL; -ENOMEM,
  * with a message in @err
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);

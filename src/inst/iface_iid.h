@@ -19,7 +19,7 @@ struct iface_iid {
 /*
  * iface_iid_init() - Adopt the configuration, and compute the secret of stable identifiers
  *
- * To be called while /etc is visible. Return: 0; -ENOENT the secret is not configured and cannot be
+ * To be called while /etc is visible. Return: 0; -ENOENT: the secret is not configured and cannot be
  * computed from /etc/machine-id; -errno, with a message in @err
  */
 int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX]);

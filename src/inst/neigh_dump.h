@@ -27,7 +27,7 @@ struct neigh_dump {
 	void (*entry)(struct neigh_dump *d, const struct rtnl_neigh *n);
 	/*
 	 * Called once, after the last entry or instead of further entries. @err: 0; -EAGAIN: the table changed during
-	 * the dump, so entries may be missing; -ENODEV the host was closed; -errno of the kernel. The function may
+	 * the dump, so entries may be missing; -ENODEV: the host was closed; -errno of the kernel. The function may
 	 * free @d and start other dumps.
 	 */
 	void (*done)(struct neigh_dump *d, int err);

@@ -59,7 +59,7 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
  * @fd:		socket of this end; the function owns it, also on failure
  * @fresh:	true if the peer is new, so that the link need not begin with a period of silence
  *
- * Return: 0; -EBUSY the port has a cable, -EINVAL and others, with a message in @err
+ * Return: 0; -EBUSY: the port has a cable; -EINVAL and others, with a message in @err
  */
 int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
 		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,

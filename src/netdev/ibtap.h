@@ -20,7 +20,7 @@
  * ibtap_open() - Create a device in the caller's network namespace
  *
  * Works like tap_open(); the new device has neither carrier nor address.
- * Return: 0; -EINVAL bad name; -EEXIST: another device has the name; -EPERM; -ENOENT there is no /dev/ibtap, because
+ * Return: 0; -EINVAL: bad name; -EEXIST: another device has the name; -EPERM; -ENOENT: there is no /dev/ibtap, because
  * the module is not loaded
  */
 int ibtap_open(const char *ifname, int *ret_fd, const char **ret_what);

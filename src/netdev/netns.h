@@ -49,7 +49,7 @@ int netns_spec_parse(struct netns_spec *ret, const char *spec);
  * netns_open() - Open a namespace that exists
  * @ret_fd:	close-on-exec
  *
- * Return: 0; -ENOENT, -EACCES or another -errno of open(2); -EINVAL the file is no network namespace
+ * Return: 0; -ENOENT, -EACCES or another -errno of open(2); -EINVAL: the file is no network namespace
  */
 int netns_open(const struct netns_spec *spec, int *ret_fd);
 
@@ -65,7 +65,7 @@ int netns_create(int *ret_fd);
  * netns_create_named() - Make a namespace and bind it to /run/netns/NAME, as `ip netns add`
  * @spec:	of kind NETNS_NAME
  *
- * Return: 0; -EEXIST: another namespace has the name; -EINVAL @spec is of another kind; -errno
+ * Return: 0; -EEXIST: another namespace has the name; -EINVAL: @spec is of another kind; -errno
  */
 int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 
@@ -150,7 +150,7 @@ int netns_watch(int *ret_fd);
  *
  * `ip netns add` first makes the file, and then mounts the namespace on it; the descriptor does not report the
  * mount. When @fd was readable, call netns_watch_drain(), then netns_check() for each @spec that was added.
- * Return: 0 or -errno; -ENOENT there is no such folder
+ * Return: 0 or -errno; -ENOENT: there is no such folder
  */
 int netns_watch_add(int fd, const struct netns_spec *spec);
 /* netns_watch_drain() - Read the waiting events; if there are very many, some remain and @fd stays readable */

@@ -177,7 +177,7 @@ struct rtnl_neigh {
 /**
  * rtnl_neigh_get() - Find the entry of one address
  *
- * Return: 0; -ENOENT there is none; -EOPNOTSUPP before Linux 5.0; -errno
+ * Return: 0; -ENOENT: there is none; -EOPNOTSUPP before Linux 5.0; -errno
  */
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
@@ -207,7 +207,7 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
  *
  * The socket may not be used for anything else until the dump has ended. If the kernel reports that the table changed
  * during the dump, nl->changed is set.
- * Return: 1 the dump goes on; 0 the dump has ended; -ETIMEDOUT no message came (a non-blocking socket returns this at
+ * Return: 1: the dump continues; 0: the dump has ended; -ETIMEDOUT: no message came (a non-blocking socket returns this at
  * once); another -errno: the dump failed and has ended
  */
 int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,

@@ -24,7 +24,7 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
 /**
  * rtnl_talk() - Send a request and wait for its answers
  *
- * Return: 0; the value that @cb returned; -errno of the kernel, with its text in nl->err; -ETIMEDOUT; -EAGAIN the
+ * Return: 0; the value that @cb returned; -errno of the kernel, with its text in nl->err; -ETIMEDOUT; -EAGAIN: the
  * table changed during a dump
  */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg);

@@ -132,8 +132,8 @@ struct tap_rx {
  *
  * Needs CAP_NET_ADMIN in the namespace; all calls below work without it. The device
  * is deleted when its last descriptor is closed.
- * Return: 0; -EINVAL bad name; -EBUSY: another device has the name; -EPERM or -EACCES TAPs are not permitted; -ENOENT
- * or -ENODEV there is no /dev/net/tun
+ * Return: 0; -EINVAL: bad name; -EBUSY: another device has the name; -EPERM or -EACCES: TAPs are not permitted; -ENOENT
+ * or -ENODEV: there is no /dev/net/tun
  */
 int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 
@@ -184,7 +184,7 @@ void tap_rx_fini(struct tap_rx *rx);
  * @ret:	the caller frees ret->pkt
  *
  * Counts and skips a bad frame. Reads nothing while the pool is exhausted.
- * Return: 0; -EAGAIN no frame waits; -ENOBUFS the pool is exhausted; see tap_deleted(); -errno
+ * Return: 0; -EAGAIN: no frame waits; -ENOBUFS: the pool is exhausted; see tap_deleted(); -errno
  */
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
@@ -193,7 +193,7 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
  * @p:		packet that begins with the link header of a device of kind @kind
  *
  * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
- * Return: 0; -EBADMSG the frame has a partial checksum and a VLAN tag, or the checksummed part does not begin after
+ * Return: 0; -EBADMSG: the frame has a partial checksum and a VLAN tag, or the checksummed part does not begin after
  * the link header
  */
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind);
@@ -209,8 +209,8 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind 
  * @vnet:	NULL for a frame that is one complete packet
  * @iov:	the parts of the frame are iov[1] to iov[@n]; iov[0] is overwritten with the virtio-net header
  *
- * Return: 0; -EIO the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM there is no room now;
- * -EINVAL the kernel found the frame or its header wrong; see tap_deleted()
+ * Return: 0; -EIO: the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM: there is no room now;
+ * -EINVAL: the kernel found the frame or its header wrong; see tap_deleted()
  */
 int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n);
 

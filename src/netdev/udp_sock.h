@@ -107,7 +107,7 @@ void udp_sock_close(struct udp_sock *s);
  * udp_sock_recv() - Read the datagrams that are waiting
  * @ret:	datagrams, which @rx owns
  *
- * Return: number of datagrams, 0 if none waits; -ENOBUFS there is no buffer; -errno
+ * Return: number of datagrams, 0 if none waits; -ENOBUFS: there is no buffer; -errno
  */
 int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram **ret);
 
@@ -126,7 +126,7 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
  * udp_sock_send() - Send the packets of a batch, in order
  *
  * Return: number of packets sent, at least 1; -EAGAIN: there is no room now, so the caller waits for EPOLLOUT;
- * -EOPNOTSUPP the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes
+ * -EOPNOTSUPP: the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes
  * the batch again without UDP_SEGMENT; another negative errno if the first packet cannot be sent
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);

@@ -179,7 +179,7 @@ struct node {
 };
 
 /*
- * node_init() - Make a node. All pointers except @cfg are borrowed until node_fini(). Return: 0; -EINVAL no
+ * node_init() - Make a node. All pointers except @cfg are borrowed until node_fini(). Return: 0; -EINVAL: no
  * ports, or too many; -ENOMEM
  */
 int node_init(struct node *n, const struct node_cfg *cfg, const struct node_ops *ops, void *ctx,

@@ -47,8 +47,8 @@ int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned 
  * fdpass_recv() - Wait for a message of exactly @len octets
  * @ret_fds:	room for FDPASS_MAX descriptors, which are close-on-exec
  *
- * Return: 0; -EPIPE the other end is closed; -EAGAIN the socket's time-out passed; -EBADMSG the
- * message has another length; -EMFILE this process may open no more descriptors, and the received
+ * Return: 0; -EPIPE: the other end is closed; -EAGAIN: the socket's time-out passed; -EBADMSG: the
+ * message has another length; -EMFILE: this process may open no more descriptors, and the received
  * descriptors are closed; -errno
  */
 int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n);

@@ -35,7 +35,7 @@ int file_seal(const char *text, size_t len);
  * free()
  *
  * Reading such a file never waits, even if an untrusted process sent the descriptor. @fd is borrowed.
- * Return: as file_read(); -EINVAL @fd is no such memory file
+ * Return: as file_read(); -EINVAL: @fd is no such memory file
  */
 int file_read_sealed(int fd, char **ret, size_t *ret_len);
 

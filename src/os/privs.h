@@ -80,7 +80,7 @@ int privs_drop_bounds(void);
  * read-only, except for what @folder adds (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
  * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent
  * dies.
- * Return: 0; -ESRCH the parent has died; -EPERM, -EUSERS or -ENOSPC the system forbids user namespaces; -errno. After
+ * Return: 0; -ESRCH: the parent has died; -EPERM, -EUSERS or -ENOSPC: the system forbids user namespaces; -errno. After
  * an error the process must end, because some of the changes may have been made.
  */
 int privs_isolate(uint32_t flags, int folder);
@@ -136,7 +136,7 @@ int privs_helper_caps(void);
  * @flags:	mask of enum privs_flags; PRIVS_LOG has precedence over PRIVS_KILL
  *
  * Sets no_new_privs. In a build with AddressSanitizer, leak detection at exit no longer works.
- * Return: 0; -errno; -EOPNOTSUPP the kernel has no seccomp filters
+ * Return: 0; -errno; -EOPNOTSUPP: the kernel has no seccomp filters
  */
 int privs_seccomp(uint32_t flags);
 

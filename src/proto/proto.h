@@ -74,7 +74,7 @@ int proto_name_ok(const char *name);
 
 /*
  * proto_dir() - Find the folder of the sockets, and make it if @make is set
- * Return: 0; -ENAMETOOLONG; -EPERM another user owns it or may write to it; -errno
+ * Return: 0; -ENAMETOOLONG; -EPERM: another user owns it or may write to it; -errno
  */
 int proto_dir(char *buf, size_t size, int make);
 
@@ -161,7 +161,7 @@ int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd)
  * proto_recv() - Receive the next line as a JSON object, which the caller frees by json_decref()
  * @timeout_ms:	-1 for no limit
  *
- * Return: 0; -ETIMEDOUT; -EPIPE the instance has ended; -EPROTO the line is no JSON object
+ * Return: 0; -ETIMEDOUT; -EPIPE: the instance has ended; -EPROTO: the line is no JSON object
  */
 int proto_recv(struct proto_client *c, int timeout_ms, json_t **ret);
 

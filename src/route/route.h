@@ -34,7 +34,7 @@ void sm_router_destroy(struct sm_router *r);
  * @steps:	length of a slice: the function returns after about this many steps of some nanoseconds each
  * @ret:	switch whose sm_switch.lft is complete now; NULL: all switches are
  *
- * Return: 0; -EAGAIN the slice is over, call again to continue; -ENOMEM
+ * Return: 0; -EAGAIN: the slice is over, call again to continue; -ENOMEM
  */
 int sm_router_run(struct sm_router *r, size_t steps, struct sm_node **ret);
 

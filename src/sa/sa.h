@@ -54,7 +54,7 @@ struct sa;
  * @sm:	borrowed; must outlive the SA
  *
  * Registers with the SM's endpoint and as its listener.
- * Return: 0; -EBUSY the endpoint has an SA; -ENOMEM
+ * Return: 0; -EBUSY: the endpoint has an SA; -ENOMEM
  */
 int sa_create(struct sa **ret, struct sm *sm);
 

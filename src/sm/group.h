@@ -46,8 +46,8 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
  * @admin:	the group is the administrator's, and exists even without members
  *
  * Calls group(created) of the listeners.
- * Return: 0; -EEXIST a group has the MGID; -ENOSPC no MLID is left (SA status 0x0100); -ENOMEM;
- * -EINVAL @rec's MGID is not multicast
+ * Return: 0; -EEXIST: a group has the MGID; -ENOSPC: no MLID is left (SA status 0x0100); -ENOMEM;
+ * -EINVAL: @rec's MGID is not multicast
  */
 int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin,
 		    struct sm_group **ret, ns_t now);
@@ -75,7 +75,7 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
  *
  * When the last FullMember or SendOnlyFullMember leaves, a group that is not the administrator's
  * ends: group(deleted) of the listeners is called, and @g is freed.
- * Return: the bits that remain; -ENOENT no member; -EINVAL @join_state has a bit that the member
+ * Return: the bits that remain; -ENOENT: no member; -EINVAL: @join_state has a bit that the member
  * does not have
  */
 int sm_group_leave(struct sm *sm, struct sm_group *g, uint64_t port_guid, uint8_t join_state,

@@ -21,8 +21,8 @@ enum sm_table {
 };
 
 /*
- * sm_table_blocks() - Return the number of blocks (for SLtoVL, ingress ports) of a table of @p; 0:
- * there is none
+ * sm_table_blocks() - Return the number of blocks of a table of @p, or 0 if @p has no such table. The
+ * SLtoVL table has one block for each ingress port
  */
 unsigned int sm_table_blocks(const struct sm_port *p, enum sm_table what);
 
@@ -38,7 +38,7 @@ typedef void sm_learn_fn(void *ctx, ns_t now);
  * @all_ports:	read the tables of all other ports of @p's node too
  * @done:		called once, if -EINPROGRESS is returned
  *
- * Return: 0 if all tables are known, and done() is not called; -EINPROGRESS; -ENOMEM; -EAGAIN there
+ * Return: 0 if all tables are known, and done() is not called; -EINPROGRESS; -ENOMEM; -EAGAIN: there
  * is no database
  */
 int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool all_ports,

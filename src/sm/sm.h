@@ -161,7 +161,7 @@ struct sm_listener {
  * @cfg:	copied
  *
  * Registers for subnet management on QP0. The SM does nothing before sm_start().
- * Return: 0; -EBUSY the endpoint has an SM; -EINVAL a value of @cfg is out of range; -ENOMEM
+ * Return: 0; -EBUSY: the endpoint has an SM; -EINVAL: a value of @cfg is out of range; -ENOMEM
  */
 int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, struct timers *timers,
 	      const struct log_sink *log);
@@ -184,8 +184,8 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
  * A sweep writes the LID, and requests ClientReregister from all CAs, because this is how they
  * notice that their paths to the port have changed.
  *
- * Return: 0; -EAGAIN not master, or no database yet; -EINVAL no unicast LID, or not aligned for the
- * port's LMC; -ENOENT no such end port; -EEXIST another port has the LID, or had it and is absent;
+ * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: no unicast LID, or not aligned for the
+ * port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and is absent;
  * -ENOMEM
  */
 int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);

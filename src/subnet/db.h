@@ -223,7 +223,7 @@ struct sm_path {
  * @dlid:	0: @dst's base LID
  *
  * For the reverse direction (Reversible) call it with @src and @dst exchanged.
- * Return: 0; -EHOSTUNREACH no route or a link on it is not active; -EINVAL @dlid is not a LID of
+ * Return: 0; -EHOSTUNREACH: no route or a link on it is not active; -EINVAL: @dlid is not a LID of
  * @dst
  */
 int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,

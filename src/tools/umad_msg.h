@@ -28,8 +28,8 @@ struct umad_received {
 	int fd;
 };
 /*
- * umad_msg_recv() - Receive a message. Return: 0; -EAGAIN no message waits; -EPIPE the connection
- * has ended; -EPROTO the message is longer than @size
+ * umad_msg_recv() - Receive a message. Return: 0; -EAGAIN: no message waits; -EPIPE: the connection
+ * has ended; -EPROTO: the message is longer than @size
  */
 int umad_msg_recv(int sock, uint8_t *buf, size_t size, struct umad_received *ret);
 

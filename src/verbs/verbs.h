@@ -62,8 +62,8 @@ struct verbs_stats {
  *
  * The process may change its credentials after the call, for example drop its privileges, if the kernel takes all
  * commands by ioctl() (Linux 5.0). Earlier kernels refuse commands after such a change.
- * Return: 0; -ENODEV: no such device or port; -EMEDIUMTYPE: the port is not InfiniBand; -EOPNOTSUPP this build has no
- * verbs; -ELIBACC the library is missing; -ENOMEM; -errno
+ * Return: 0; -ENODEV: no such device or port; -EMEDIUMTYPE: the port is not InfiniBand; -EOPNOTSUPP: this build has no
+ * verbs; -ELIBACC: the library is missing; -ENOMEM; -errno
  */
 int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
 	       struct ca **ret, char err[VERBS_ERR_MAX]);

@@ -71,7 +71,7 @@ struct guest_cfg {
  * guest_initramfs() - Write the initramfs to @f
  * @err:	on failure the reason
  *
- * Return: 0; -ENOENT the kernel lacks a module; -errno
+ * Return: 0; -ENOENT: the kernel lacks a module; -errno
  */
 int guest_initramfs(FILE *f, const struct guest_cfg *c, char err[VM_ERR_MAX]);
 

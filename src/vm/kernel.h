@@ -24,7 +24,7 @@ struct vm_kernel {
  * @head:	the first 32 KB of the image, or all of a shorter one
  *
  * Source: Documentation/arch/x86/boot.rst, kernel_version.
- * Return: 0; -ENOEXEC the file is no bzImage
+ * Return: 0; -ENOEXEC: the file is no bzImage
  */
 int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len);
 
@@ -37,7 +37,7 @@ int kernel_release(char ret[KERNEL_RELEASE_MAX], const uint8_t *head, size_t len
  *		@home/../lib/uipoib/RELEASE/uib.ko, else in the kernel's own modules
  * @err:	on failure the missing file, and the package that has it
  *
- * Return: 0; -ENOENT: a file is missing; -EINVAL @want is wrong
+ * Return: 0; -ENOENT: a file is missing; -EINVAL: @want is wrong
  */
 int kernel_find(struct vm_kernel *ret, const char *want, const char *uib, const char *home,
 		char err[VM_ERR_MAX]);

@@ -31,7 +31,7 @@ void modules_close(struct modules *m);
  * @name:	name of the module, in which '-' and '_' are the same
  *
  * A module that is in the list already, or built into the kernel, is not added.
- * Return: 0; -ENOENT the kernel has no such module; -E2BIG too many modules; -ENOMEM
+ * Return: 0; -ENOENT: the kernel has no such module; -E2BIG: too many modules; -ENOMEM
  */
 int modules_add(struct modules *m, const char *name);
 /*
@@ -45,7 +45,7 @@ char *modules_find(const struct modules *m, const char *name);
  * names
  * @ret_missing:	on -ENOENT the name of the module that the kernel does not have
  *
- * Return: 0; -ENOENT; -ENOEXEC the file is no module for x86-64; another error of reading it
+ * Return: 0; -ENOENT; -ENOEXEC: the file is no module for x86-64; another error of reading it
  */
 int modules_add_file(struct modules *m, const char *path, char ret_missing[64]);
 
