@@ -5,6 +5,7 @@
 #
 #	veth			a --------- veth --------- b, offloads on
 #	whole, segment, crc	a -- TAP == relay == TAP -- b: the modes of bench/relay.c
+#	whole2, segment2, crc2	the same with two threads, one for each direction
 #	lazy, full		a -- Hca1 == Switch1 == Switch2 == Switch3 == Hca2 -- b: uipoib, crc = lazy, and crc = full
 #	lazy1, full1		the same with one switch
 #	udp			as lazy, but Hca2 is in a second process, and its link to Switch3 runs over UDP on lo
@@ -61,7 +62,7 @@ in_list() { # WORD LIST...
 
 # Check all words before anything is measured.
 for w in $rows; do
-	in_list "$w" veth whole segment crc lazy full lazy1 full1 udp || usage "there is no row '$w' in ROWS"
+	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full lazy1 full1 udp || usage "there is no row '$w' in ROWS"
 done
 for w in $figures; do
 	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
@@ -89,7 +90,9 @@ row_veth() {
 }
 
 row_relay() {
-	background "$O/bench/relay" -m "$2" "${1%@*}" "$3:t1" "$4:t2" >"$work/$1.ready" 2>"$work/$1.log"
+	local mode=${1%@*} threads=()
+	[ "$mode" = "${mode%2}" ] || threads=(-t)
+	background "$O/bench/relay" "${threads[@]}" -m "$2" "${mode%2}" "$3:t1" "$4:t2" >"$work/$1.ready" 2>"$work/$1.log"
 	relays[$1]=$!
 	for _ in {1..100}; do
 		grep -qx ready "$work/$1.ready" && break
@@ -169,7 +172,7 @@ set_up() {
 	ip netns add "$a" && ip netns add "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up || return 1
 	case $row in
 	veth) row_veth "$key" "$2" "$a" "$b" ;;
-	whole | segment | crc) row_relay "$key" "$2" "$a" "$b" ;;
+	whole | segment | crc | whole2 | segment2 | crc2) row_relay "$key" "$2" "$a" "$b" ;;
 	udp) row_udp "$key" "$2" "$a" "$b" ;;
 	*) row_uipoib "$key" "$2" "$a" "$b" ;;
 	esac || return 1

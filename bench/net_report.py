@@ -19,12 +19,15 @@ import os
 import statistics
 import sys
 
-# The rows that do the same work as each row of uipoib, beginning with the most similar one: modes of the relay, or the kernel's driver
+# The rows that do the same work as each row, beginning with the most similar one: modes of the relay, or the kernel's driver
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],
     "full": ["crc"],
     "full1": ["crc"],
+    "whole2": ["whole"],
+    "segment2": ["segment"],
+    "crc2": ["crc"],
     "udp": ["crc"],
     "uipoib": ["kernel"],
 }

@@ -3,7 +3,7 @@
 /*
  * A bare relay between two TAPs, which shows the minimum cost of a data path in user space.
  *
- *	relay [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
+ *	relay [-t] [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
  *
  *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
  *	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
@@ -17,11 +17,13 @@
  * stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr. Status 2:
  * wrong arguments; 1: a TAP could not be made, or the relay could not run.
  *
- * The relay has one thread. It ignores addresses and neighbours: each frame is written to the other TAP.
+ * The relay has one thread, or with -t one thread for each direction, which shows what a second processor could gain.
+ * It ignores addresses and neighbours: each frame is written to the other TAP.
  */
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,10 +44,19 @@
 struct relay {
 	const struct way_mode *mode;
 	unsigned int mtu;
+	bool threads; /* a thread for each way */
 	const char *names[2]; /* the TAPs, as in the arguments */
 	struct tap tap[2];
 	struct way way[2]; /* way[i] begins at tap[i] */
-	int epfd, sigfd;
+	int sigfd;
+};
+
+/* A thread that forwards the frames of one way or of both ways */
+struct runner {
+	struct relay *r;
+	unsigned int first, end; /* it serves the ways from .first to .end - 1 */
+	int epfd;
+	int status; /* 0 after SIGTERM or SIGINT, or -errno */
 };
 
 /* --- the TAPs */
@@ -130,19 +141,18 @@ static int open_tap(struct relay *r, unsigned int i)
 
 /* --- the loop */
 
-static int watch(struct relay *r, int fd, uint32_t which)
+static int watch(int epfd, int fd, uint32_t which)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = which };
 
-	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 #define SIGNALS 2 /* event of the signalfd; events 0 and 1 are those of the TAPs */
 
-static int loop_open(struct relay *r)
+static int signals_open(struct relay *r)
 {
 	sigset_t set;
-	int err = 0;
 
 	/*
 	 * A shell starts background programs with SIGINT ignored, and a signalfd does not report
@@ -154,38 +164,89 @@ static int loop_open(struct relay *r)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	r->sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	r->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (r->sigfd < 0 || r->epfd < 0)
+	return r->sigfd < 0 ? -errno : 0;
+}
+
+/* Every thread watches the signalfd. Nobody reads it, so that one signal ends all threads. */
+static int runner_open(struct runner *t)
+{
+	int err = 0;
+
+	t->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epfd < 0)
 		return -errno;
-	for (unsigned int i = 0; i < 2 && !err; i++)
-		err = watch(r, r->tap[i].fd, i);
-	return err ? err : watch(r, r->sigfd, SIGNALS);
+	for (unsigned int i = t->first; i < t->end && !err; i++)
+		err = watch(t->epfd, t->r->tap[i].fd, i);
+	return err ? err : watch(t->epfd, t->r->sigfd, SIGNALS);
+}
+
+static int forward(struct relay *r, unsigned int i)
+{
+	int err = r->mode->forward(&r->way[i]);
+
+	if (!err || err == -EAGAIN || err == -ENOBUFS)
+		return 0;
+	fprintf(stderr, "relay: %s: %s\n", r->names[i], strerror(-err));
+	return err;
 }
 
 /* Returns 0 after SIGTERM or SIGINT, or -errno. */
-static int run(struct relay *r)
+static int run(struct runner *t)
 {
 	for (;;) {
 		struct epoll_event ev[SIGNALS + 1];
-		int n = epoll_wait(r->epfd, ev, SIGNALS + 1, -1);
+		int n = epoll_wait(t->epfd, ev, SIGNALS + 1, -1);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < n; i++) {
-			struct way *w;
-			int err;
+			int err = 0;
 
 			if (ev[i].data.u32 == SIGNALS)
 				return 0;
-			w = &r->way[ev[i].data.u32];
-			err = r->mode->forward(w);
-			if (err && err != -EAGAIN && err != -ENOBUFS) {
-				fprintf(stderr, "relay: %s: %s\n", r->names[w - r->way],
-					strerror(-err));
+			err = forward(t->r, ev[i].data.u32);
+			if (err)
 				return err;
-			}
 		}
 	}
+}
+
+/* The thread of the second way. If it fails, it ends the first thread, too, as SIGTERM does. */
+static void *run_thread(void *arg)
+{
+	struct runner *t = arg;
+
+	t->status = run(t);
+	if (t->status)
+		kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+static int run_all(struct relay *r)
+{
+	struct runner all = { .r = r, .end = r->threads ? 1 : 2 };
+	struct runner second = { .r = r, .first = 1, .end = 2 };
+	pthread_t thread;
+	int err = runner_open(&all);
+
+	if (!err && r->threads) {
+		err = runner_open(&second);
+		if (!err)
+			err = -pthread_create(&thread, NULL, run_thread, &second);
+	}
+	if (err) {
+		fprintf(stderr, "relay: waiting for the TAPs: %s\n", strerror(-err));
+		return err;
+	}
+	puts("ready");
+	fflush(stdout);
+	err = run(&all);
+	if (!r->threads)
+		return err;
+	if (err)
+		kill(getpid(), SIGTERM);
+	pthread_join(thread, NULL);
+	return err ? err : second.status;
 }
 
 static void print_counters(const struct relay *r)
@@ -209,27 +270,23 @@ static void print_counters(const struct relay *r)
 
 static int relay(struct relay *r)
 {
-	struct pkt_pool *pool = pkt_pool_create(WAY_PKTS, WAY_BUFS);
-	int err = 0;
+	int err = signals_open(r);
 
-	if (!pool) {
-		fprintf(stderr, "relay: out of memory\n");
-		return -ENOMEM;
-	}
 	for (unsigned int i = 0; i < 2 && !err; i++)
 		err = open_tap(r, i);
-	if (err)
-		return err;
-	for (unsigned int i = 0; i < 2; i++)
-		way_init(&r->way[i], r->mode, r->mtu, pool, &r->tap[i], &r->tap[!i]);
-	err = loop_open(r);
+	for (unsigned int i = 0; i < 2 && !err; i++) {
+		struct pkt_pool *pool = pkt_pool_create(WAY_PKTS, WAY_BUFS);
+
+		if (pool)
+			way_init(&r->way[i], r->mode, r->mtu, pool, &r->tap[i], &r->tap[!i]);
+		else
+			err = -ENOMEM;
+	}
 	if (err) {
-		fprintf(stderr, "relay: waiting for the TAPs: %s\n", strerror(-err));
+		fprintf(stderr, "relay: %s\n", strerror(-err));
 		return err;
 	}
-	puts("ready");
-	fflush(stdout);
-	err = run(r);
+	err = run_all(r);
 	print_counters(r);
 	return err;
 }
@@ -240,7 +297,7 @@ static int usage(const char *format, const char *what)
 {
 	fprintf(stderr, "relay: ");
 	fprintf(stderr, format, what);
-	fprintf(stderr, "\nusage: relay [-m MTU] whole|segment|crc [NETNS:]TAP [NETNS:]TAP\n");
+	fprintf(stderr, "\nusage: relay [-t] [-m MTU] whole|segment|crc [NETNS:]TAP [NETNS:]TAP\n");
 	return 2;
 }
 
@@ -251,9 +308,12 @@ int main(int argc, char **argv)
 	int c;
 
 	opterr = 0;
-	while ((c = getopt(argc, argv, "+m:")) != -1) {
+	while ((c = getopt(argc, argv, "+tm:")) != -1) {
 		unsigned long mtu;
 
+		r.threads |= c == 't';
+		if (c == 't')
+			continue;
 		if (c != 'm')
 			return usage("'%s' is no option with its value", argv[optind - 1]);
 		mtu = strtoul(optarg, &end, 10);

@@ -75,7 +75,7 @@ static unsigned int packets_of(const struct virtio_net_hdr *h, const uint8_t *fr
 
 static int forward_whole(struct way *w)
 {
-	static uint8_t buf[sizeof(struct virtio_net_hdr) + TAP_FRAME_MAX];
+	static _Thread_local uint8_t buf[sizeof(struct virtio_net_hdr) + TAP_FRAME_MAX];
 	size_t octets = 0;
 
 	for (unsigned int i = 0; i < READ_FRAMES && octets < READ_OCTETS; i++) {

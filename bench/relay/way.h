@@ -14,7 +14,7 @@
 #include "relay/count.h"
 
 /*
- * Sizes of the pool that both directions share. Packets are needed for a batch and for the flows
+ * Sizes of the pool of a direction. Packets are needed for a batch and for the flows
  * whose packets wait to be coalesced; buffers are needed for the data of these packets, and for the
  * frames that are being read.
  */

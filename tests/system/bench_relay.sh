@@ -13,9 +13,9 @@ R=$(dirname "$TOOLS")/bench/relay
 relay=
 octets=$((32 << 20)) # length of each TCP flow
 
-relay_up() { # MODE MTU
+relay_up() { # MODE MTU [-t]
 	rm -f "$work/ready" # the file of an earlier relay
-	"$R" -m "$2" "$1" a:t0 b:t0 >"$work/ready" 2>"$work/counters" &
+	"$R" ${3:-} -m "$2" "$1" a:t0 b:t0 >"$work/ready" 2>"$work/counters" &
 	relay=$!
 	eventually 5 grep -qx ready "$work/ready" || return 1
 	local host n=1
@@ -152,9 +152,9 @@ cuts() { holds ".cut > $octets / $1 and .checksums > 0 and .coalesced > $octets 
 sealed() { holds ".sealed == .packets and .verified == .packets and .drops.icrc == 0 and .drops.vcrc == 0"; }
 unsealed() { holds '.sealed == 0 and .verified == 0'; }
 
-mode() { # MODE MTU SIGNAL
-	local m="$1 at MTU $2" a
-	check "$m: the relay makes TAPs with this MTU, and packets of this length pass" up_at "$1" "$2"
+mode() { # MODE MTU SIGNAL [-t]
+	local m="$1 at MTU $2${4:+, two threads}" a
+	check "$m: the relay makes TAPs with this MTU, and packets of this length pass" up_at "$1" "$2" "${4:-}"
 	serve
 	for a in 10.7.0.2 fd07::2; do
 		check "$m: TCP of both directions with $a arrives unchanged" traffic tcp $a $octets
@@ -176,7 +176,7 @@ mode() { # MODE MTU SIGNAL
 	*) check "$m: no CRCs are made" unsealed ;;
 	esac
 }
-up_at() { relay_up "$1" "$2" && at_mtu "$2"; }
+up_at() { relay_up "$@" && at_mtu "$2"; }
 
 check "two namespaces" eval 'ip netns add a && ip netns add b && ip -n a link set lo up && ip -n b link set lo up'
 
@@ -197,4 +197,6 @@ mode whole 2044 TERM
 mode segment 2044 INT
 mode crc 2044 TERM
 mode crc 4092 TERM
+mode segment 2044 TERM -t
+mode crc 2044 INT -t
 finish
