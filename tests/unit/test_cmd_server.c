@@ -7,139 +7,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "cmd/cmd.h"
-#include "ctl/priv.h"
+#include "ctl_rig.h"
 #include "os/fdpass.h"
 
-/*
- * Tests the control server on an instance without fabrics. The test runs the loop round by round,
- * and time is virtual. The command `monitor` is used as a request that stays open.
- */
+/* Tests the control server. The command `monitor` is used as a request that stays open. */
 
-struct rig {
-	struct inst in;
-	struct ctl ctl;
-	int peer;
-	ns_t now;
-};
-
-static int setup(void **state)
-{
-	struct rig *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -1;
-	inst_init(&r->in, &(struct inst_cfg){ .name = "test" });
-	if (loop_init(&r->in.loop))
-		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	r->in.pool = pkt_pool_create(16, 1);
-	r->now = NS_SEC(1000);
-	r->peer = -1;
-	ctl_init(&r->ctl, &r->in, cmd_tables);
-	*state = r;
-	return r->in.pool ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct rig *r = *state;
-	struct ctl_client *c, *tmp;
-
-	if (r->peer >= 0)
-		close(r->peer);
-	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
-		ctl_client_drop(c);
-		ctl_client_free(c);
-	}
-	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
-	pkt_pool_destroy(r->in.pool);
-	loop_fini(&r->in.loop);
-	free(r);
-	return 0;
-}
-
-/* Serve the ready descriptors and run the due timers once; true if there is more to do. */
-static bool spin_once(struct rig *r)
-{
-	struct epoll_event ev[16];
-	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
-
-	for (int i = 0; i < n; i++) {
-		struct loop_fd *f = ev[i].data.ptr;
-
-		if (f->fn)
-			f->fn(f, ev[i].events, r->now);
-	}
-	timers_run(&r->in.loop.timers, r->now);
-	/*
-	 * The timer of one event may arm a timer that is due at once, such as the timer that
-	 * removes clients. That timer runs in the next round.
-	 */
-	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
-}
-
-/*
- * Run the loop until it is idle. Fail if it does not become idle, because a connection keeps it
- * busy.
- */
-static void spin(struct rig *r)
-{
-	for (int i = 0; i < 10000; i++)
-		if (!spin_once(r))
-			return;
-	fail_msg("the loop does not come to rest");
-}
-
-static int add_client(struct rig *r)
-{
-	int s[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
-	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), 0);
-	return s[1];
-}
-
-static void say(struct rig *r, const char *text)
+static void say(struct ctl_rig *r, const char *text)
 {
 	if (r->peer < 0)
-		r->peer = add_client(r);
+		r->peer = ctl_rig_client(r);
 	assert_int_equal(send(r->peer, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-	spin(r);
-}
-
-/*
- * Read the text that has arrived at @fd, at most @size - 1 octets. *@ret_eof tells whether the end
- * of file followed
- */
-static char *hear(int fd, char *buf, size_t size, bool *ret_eof)
-{
-	size_t len = 0;
-	ssize_t n = -1;
-
-	while (len < size - 1 && (n = recv(fd, buf + len, size - 1 - len, 0)) > 0)
-		len += (size_t)n;
-	buf[len] = '\0';
-	*ret_eof = n == 0 || (n < 0 && errno == ECONNRESET);
-	return buf;
+	ctl_rig_spin(r);
 }
 
 /*
  * Check that the answer contains the text @part, and that the server then has closed the connection
  * (@eof true) or has left it open.
  */
-static void answers(struct rig *r, const char *part, bool eof)
+static void answers(struct ctl_rig *r, const char *part, bool eof)
 {
 	char buf[16384];
 	bool end;
 
-	spin(r);
-	hear(r->peer, buf, sizeof(buf), &end);
+	ctl_rig_spin(r);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &end);
 	if (!strstr(buf, part))
 		fail_msg("'%s' does not contain '%s'", buf, part);
 	assert_int_equal(end, eof);
@@ -160,7 +54,7 @@ static unsigned int count(const char *text, const char *what)
 
 static void test_request_gives_rows_and_an_end(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n");
 	answers(r, "{\"row\":{\"name\":\"test\"", false);
@@ -171,7 +65,7 @@ static void test_request_gives_rows_and_an_end(void **state)
 static void test_request_in_single_octets(void **state)
 {
 	static const char text[] = "{\"v\":1,\"cmd\":\"wait\"}\n";
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
 		say(r, (char[]){ text[i], '\0' });
@@ -180,12 +74,12 @@ static void test_request_in_single_octets(void **state)
 
 static void test_requests_in_one_piece_are_answered_in_order(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char buf[4096], *first, *second;
 	bool eof;
 
 	say(r, "{\"v\":1,\"cmd\":\"nonsense\"}\n{\"v\":1,\"cmd\":\"wait\"}\n{\"v\":1,\"c");
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	first = strstr(buf, "'nonsense'");
 	second = strstr(buf, "{\"end\":{\"status\":0}}");
 	assert_true(first && second && first < second);
@@ -197,7 +91,7 @@ static void test_requests_in_one_piece_are_answered_in_order(void **state)
 
 static void test_garbage_ends_the_connection(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char buf[4096];
 	bool eof;
 
@@ -206,7 +100,7 @@ static void test_garbage_ends_the_connection(void **state)
 	 * second line must not be served.
 	 */
 	say(r, "GET / HTTP/1.1\n{\"v\":1,\"cmd\":\"instance show\"}\n");
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	assert_non_null(strstr(buf, "\"status\":2"));
 	assert_non_null(strstr(buf, "not a JSON object a line"));
 	assert_null(strstr(buf, "\"row\""));
@@ -219,7 +113,7 @@ static void test_values_that_are_no_objects_end_the_connection(void **state)
 	static const char *const text[] = {
 		"[]\n", "7\n", "null\n", "\n", "{\"v\":1,\"v\":1}\n", "\"\xff\"\n"
 	};
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(text); i++) {
 		say(r, text[i]);
@@ -260,7 +154,7 @@ static void test_version_command_and_arguments_are_checked(void **state)
 		  "host 'h9': no such host" },
 		{ "{\"v\":1,\"cmd\":\"capture stop\"}\n", "id: missing" },
 	};
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char want[128];
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
@@ -276,7 +170,7 @@ static void test_version_command_and_arguments_are_checked(void **state)
  */
 static void test_error_is_valid_text_whatever_was_quoted(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char request[256] = "{\"v\":1,\"cmd\":\"x";
 	char buf[4096];
 	json_t *end;
@@ -286,7 +180,7 @@ static void test_error_is_valid_text_whatever_was_quoted(void **state)
 		strcat(request, "\xc3\xa4");
 	strcat(request, "\"}\n");
 	say(r, request);
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	end = json_loads(buf, 0, NULL);
 	assert_non_null(end);
 	assert_non_null(strstr(buf, "unknown"));
@@ -295,7 +189,7 @@ static void test_error_is_valid_text_whatever_was_quoted(void **state)
 
 /* --- lines that are too long */
 
-static void fill_line(struct rig *r, size_t len)
+static void fill_line(struct ctl_rig *r, size_t len)
 {
 	char *text = malloc(len + 1);
 
@@ -308,7 +202,7 @@ static void fill_line(struct rig *r, size_t len)
 
 static void test_line_above_the_limit_ends_the_connection(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	fill_line(r, PROTO_LINE_MAX + 1);
 	answers(r, "a line of more than 65536 octets", true);
@@ -318,7 +212,7 @@ static void test_line_above_the_limit_ends_the_connection(void **state)
 static void test_line_of_the_limit_is_read(void **state)
 {
 	static const char head[] = "{\"v\":1,\"cmd\":\"wait\"";
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char *text = malloc(PROTO_LINE_MAX + 1);
 
 	assert_non_null(text);
@@ -334,17 +228,17 @@ static void test_line_of_the_limit_is_read(void **state)
 
 static void test_half_closed_client_gets_its_answers(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char buf[4096];
 	bool eof;
 
-	r->peer = add_client(r);
+	r->peer = ctl_rig_client(r);
 	assert_true(send(r->peer,
 			 "{\"v\":1,\"cmd\":\"instance show\"}\n{\"v\":1,\"cmd\":\"wait\"}\nrest",
 			 54, 0) > 0);
 	shutdown(r->peer, SHUT_WR);
-	spin(r);
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_spin(r);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	assert_int_equal(count(buf, "{\"end\":{\"status\":0}}\n"), 2);
 	assert_true(eof);
 	assert_int_equal(r->ctl.control.nclients, 0);
@@ -352,43 +246,43 @@ static void test_half_closed_client_gets_its_answers(void **state)
 
 static void test_half_closed_client_keeps_an_open_request(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
 	assert_false(list_empty(&r->in.watches));
 	shutdown(r->peer, SHUT_WR);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 1);
 	assert_false(list_empty(&r->in.watches));
 	close(r->peer);
 	r->peer = -1;
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 0);
 	assert_true(list_empty(&r->in.watches));
 }
 
 static void test_client_that_goes_ends_what_it_asked_for(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
 	assert_false(list_empty(&r->in.watches));
 	close(r->peer);
 	r->peer = -1;
-	spin(r);
+	ctl_rig_spin(r);
 	assert_true(list_empty(&r->in.watches));
 	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
-	r->peer = add_client(r);
+	r->peer = ctl_rig_client(r);
 	assert_true(send(r->peer, "{\"v\":1,\"cmd\":\"stop\"}\n", 21, 0) == 21);
 	close(r->peer);
 	r->peer = -1;
-	spin(r);
+	ctl_rig_spin(r);
 	assert_true(r->in.loop.stop);
 	assert_int_equal(r->ctl.control.nclients, 0);
 }
@@ -400,28 +294,28 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 static void test_requests_behind_an_open_one_wait(void **state)
 {
 	static const char text[] = "{\"v\":1,\"cmd\":\"wait\"}\n";
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	ssize_t n;
 
 	say(r, "{\"v\":1,\"cmd\":\"monitor\"}\n");
 	do {
 		n = send(r->peer, text, sizeof(text) - 1, MSG_NOSIGNAL);
-		spin(r);
+		ctl_rig_spin(r);
 	} while (n > 0);
 	assert_int_equal(r->ctl.control.nclients, 1);
 	close(r->peer);
 	r->peer = -1;
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
 static void test_control_counts_clients_and_requests(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n{\"v\":1,\"cmd\":\"no such\"}\n");
-	close(add_client(r));
-	spin(r);
+	close(ctl_rig_client(r));
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.stats.clients, 2);
 	assert_int_equal(r->ctl.stats.requests, 2);
 	say(r, "{\"v\":1,\"cmd\":\"stats show\"}\n");
@@ -434,12 +328,12 @@ static void test_control_counts_clients_and_requests(void **state)
 /* --- clients that do not read */
 
 /* Send requests without reading the answers, until the socket has no room for more answers. */
-static void clog_up(struct rig *r)
+static void clog_up(struct ctl_rig *r)
 {
 	const struct ctl_client *c;
 
 	if (r->peer < 0)
-		r->peer = add_client(r);
+		r->peer = ctl_rig_client(r);
 	c = list_first(&r->ctl.clients, struct ctl_client, link);
 	for (int i = 0; i < 100000 && !timer_armed(&c->stuck); i++)
 		say(r, "{\"v\":1,\"cmd\":\"instance show\"}\n");
@@ -448,33 +342,33 @@ static void clog_up(struct rig *r)
 
 static void test_client_that_stops_reading_is_dropped_after_a_second(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 
 	clog_up(r);
 	r->now += NS_MSEC(999);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 1);
 	r->now += NS_MSEC(1);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 0);
 	assert_int_equal(r->ctl.stats.clients_stuck, 1);
 }
 
 static void test_client_that_reads_again_in_time_stays(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	static char buf[1 << 20];
 	bool eof;
 
 	clog_up(r);
 	r->now += NS_MSEC(999);
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	assert_false(eof);
-	spin(r);
+	ctl_rig_spin(r);
 	r->now += NS_SEC(5);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 1);
-	hear(r->peer, buf, sizeof(buf), &eof);
+	ctl_rig_hear(r->peer, buf, sizeof(buf), &eof);
 	say(r, "{\"v\":1,\"cmd\":\"wait\"}\n");
 	answers(r, "{\"end\":{\"status\":0}}\n", false);
 }
@@ -508,12 +402,12 @@ static bool pipe_ended(int fd)
 
 static void test_descriptors_that_nobody_takes_are_closed(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	int p[2][2];
 
 	assert_int_equal(pipe(p[0]), 0);
 	assert_int_equal(pipe(p[1]), 0);
-	r->peer = add_client(r);
+	r->peer = ctl_rig_client(r);
 	for (int i = 0; i < 2; i++) {
 		send_fd(r->peer, "{\"v\":1,\"cmd\":\"wait\"}\n", p[i][1]);
 		close(p[i][1]);
@@ -536,12 +430,12 @@ static void test_descriptors_that_nobody_takes_are_closed(void **state)
 
 static void test_clients_beyond_64_are_turned_away(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	int fd[CTL_CLIENTS_MAX + 1], s[2];
 	char buf[256] = "";
 
 	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
-		fd[i] = add_client(r);
+		fd[i] = ctl_rig_client(r);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
 	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), -ENOSPC);
 	/* The client gets the reason for the refusal although it has sent no request. */
@@ -551,11 +445,11 @@ static void test_clients_beyond_64_are_turned_away(void **state)
 	assert_int_equal(recv(s[1], buf, sizeof(buf), 0), 0);
 	close(s[1]);
 	close(fd[0]);
-	spin(r);
-	fd[0] = add_client(r); /* there is room for a client again */
+	ctl_rig_spin(r);
+	fd[0] = ctl_rig_client(r); /* there is room for a client again */
 	for (int i = 0; i < CTL_CLIENTS_MAX; i++)
 		close(fd[i]);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.control.nclients, 0);
 }
 
@@ -575,12 +469,12 @@ static unsigned int open_files(void)
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
 	union fdpass_control c;
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	char text[] = "{\"v\":1,\"cmd\":\"nothing\"}\n";
 	int fds[FDPASS_MAX];
 	unsigned int before;
 
-	r->peer = add_client(r);
+	r->peer = ctl_rig_client(r);
 	for (unsigned int i = 0; i < FDPASS_MAX; i++)
 		fds[i] = STDIN_FILENO;
 	before = open_files();
@@ -639,7 +533,7 @@ static bool is_reading(const char *name)
 }
 
 struct visit {
-	struct rig *r;
+	struct ctl_rig *r;
 	unsigned int reads, changes;
 };
 
@@ -650,7 +544,7 @@ struct visit {
 static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 {
 	struct visit *v = ctx;
-	struct rig *r = v->r;
+	struct ctl_rig *r = v->r;
 	char req[256], answer[16384];
 	bool eof;
 	int s[2];
@@ -663,8 +557,8 @@ static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 	assert_int_equal(ctl_client_add(&r->ctl.reader, s[0]), 0);
 	snprintf(req, sizeof(req), "{\"v\":1,\"cmd\":\"%s\"}\n", c->name);
 	assert_int_equal(send(s[1], req, strlen(req), MSG_NOSIGNAL), strlen(req));
-	spin(r);
-	hear(s[1], answer, sizeof(answer), &eof);
+	ctl_rig_spin(r);
+	ctl_rig_hear(s[1], answer, sizeof(answer), &eof);
 	if (c->effect == CTL_CHANGES) {
 		v->changes++;
 		if (!strstr(answer, "{\"end\":{\"status\":1,") || !strstr(answer, "EACCES") ||
@@ -676,7 +570,7 @@ static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 			fail_msg("%s: refused: %s", c->name, answer);
 	}
 	close(s[1]);
-	spin(r);
+	ctl_rig_spin(r);
 	return false;
 }
 
@@ -698,7 +592,7 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 static void test_read_only_socket_does_not_stop_the_instance(void **state)
 {
 	static const char stop[] = "{\"v\":1,\"cmd\":\"stop\"}\n";
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	int s[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
@@ -721,7 +615,7 @@ static void test_read_only_socket_does_not_stop_the_instance(void **state)
  */
 static void test_readers_do_not_take_the_places_of_others(void **state)
 {
-	struct rig *r = *state;
+	struct ctl_rig *r = *state;
 	int fd[CTL_READERS_MAX], s[2];
 
 	for (int i = 0; i < CTL_READERS_MAX; i++) {
@@ -736,13 +630,13 @@ static void test_readers_do_not_take_the_places_of_others(void **state)
 	answers(r, "{\"end\":{\"status\":0}}", false);
 	for (int i = 0; i < CTL_READERS_MAX; i++)
 		close(fd[i]);
-	spin(r);
+	ctl_rig_spin(r);
 	assert_int_equal(r->ctl.reader.nclients, 0);
 }
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, ctl_rig_setup, ctl_rig_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_request_gives_rows_and_an_end),
 		CASE(test_request_in_single_octets),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_CTL_RIG_H
+#define TESTS_CTL_RIG_H
+
+/*
+ * The control server, with all commands, on an instance without fabrics. The test runs the loop round by round, and time
+ * is virtual.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "cmd/cmd.h"
+#include "ctl/ctl.h"
+#include "ctl/priv.h"
+
+struct ctl_rig {
+	struct inst in;
+	struct ctl ctl;
+	int peer;
+	ns_t now;
+};
+
+static inline int ctl_rig_setup(void **state)
+{
+	struct ctl_rig *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -1;
+	inst_init(&r->in, &(struct inst_cfg){ .name = "test" });
+	if (loop_init(&r->in.loop))
+		return -1;
+	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
+	r->in.pool = pkt_pool_create(16, 1);
+	r->now = NS_SEC(1000);
+	r->peer = -1;
+	ctl_init(&r->ctl, &r->in, cmd_tables);
+	*state = r;
+	return r->in.pool ? 0 : -1;
+}
+
+static inline int ctl_rig_teardown(void **state)
+{
+	struct ctl_rig *r = *state;
+	struct ctl_client *c, *tmp;
+
+	if (r->peer >= 0)
+		close(r->peer);
+	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
+		ctl_client_drop(c);
+		ctl_client_free(c);
+	}
+	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+	pkt_pool_destroy(r->in.pool);
+	loop_fini(&r->in.loop);
+	free(r);
+	return 0;
+}
+
+/* Serve the ready descriptors and run the due timers once; true if there is more to do. */
+static inline bool ctl_rig_spin_once(struct ctl_rig *r)
+{
+	struct epoll_event ev[16];
+	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct loop_fd *f = ev[i].data.ptr;
+
+		if (f->fn)
+			f->fn(f, ev[i].events, r->now);
+	}
+	timers_run(&r->in.loop.timers, r->now);
+	/*
+	 * The timer of one event may arm a timer that is due at once, such as the timer that
+	 * removes clients. That timer runs in the next round.
+	 */
+	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
+}
+
+/*
+ * Run the loop until it is idle. Fail if it does not become idle, because a connection keeps it
+ * busy.
+ */
+static inline void ctl_rig_spin(struct ctl_rig *r)
+{
+	for (int i = 0; i < 10000; i++)
+		if (!ctl_rig_spin_once(r))
+			return;
+	fail_msg("the loop does not come to rest");
+}
+
+static inline int ctl_rig_client(struct ctl_rig *r)
+{
+	int s[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
+	assert_int_equal(ctl_client_add(&r->ctl.control, s[0]), 0);
+	return s[1];
+}
+
+/*
+ * Read the text that has arrived at @fd, at most @size - 1 octets. *@ret_eof tells whether the end
+ * of file followed
+ */
+static inline char *ctl_rig_hear(int fd, char *buf, size_t size, bool *ret_eof)
+{
+	size_t len = 0;
+	ssize_t n = -1;
+
+	while (len < size - 1 && (n = recv(fd, buf + len, size - 1 - len, 0)) > 0)
+		len += (size_t)n;
+	buf[len] = '\0';
+	*ret_eof = n == 0 || (n < 0 && errno == ECONNRESET);
+	return buf;
+}
+
+#endif
