@@ -103,7 +103,7 @@ static void begin(struct ctl_reload *s, ns_t now)
 	if (s->running)
 		return;
 	s->running = true;
-	s->kept = false;
+	s->kept = s->reported = false;
 	s->keeper.req.now = now;
 	ctl_end(&s->keeper.req, PROTO_EXIT_OK, NULL);
 }
@@ -124,7 +124,7 @@ static void reload(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	w->next = s->running;
+	w->next = s->running && !s->reported;
 	list_add_tail(&s->waiters, &w->link);
 	ctl_hold(r, &w->hold, waiter_gone);
 	begin(s, r->now);
@@ -150,6 +150,7 @@ static void await(struct ctl_req *r)
 static void done(struct ctl_req *r)
 {
 	bool bad;
+	struct ctl_reload *s = state(r);
 	const char *text = from_supervisor(r) ? ctl_arg_str(r, "text", &bad) : NULL;
 	long long status;
 	bool asked, changed;
@@ -170,8 +171,10 @@ static void done(struct ctl_req *r)
 	       : changed ? "not reloaded"
 			 : "not reloaded, and nothing has changed",
 	       text);
-	if (asked)
-		answer(state(r), (int)status, text, r->now);
+	if (asked) {
+		answer(s, (int)status, text, r->now);
+		s->reported = true;
+	}
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }
 

@@ -43,6 +43,7 @@ struct ctl_reload {
 	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
 	bool kept; /* true while .keeper waits for clients */
 	bool running; /* the supervisor was told that a client waits, and has not asked again since */
+	bool reported; /* while .running: the supervisor has reported the outcome for this client */
 	bool again; /* another client has asked for a reload meanwhile */
 	struct list waiters;
 };

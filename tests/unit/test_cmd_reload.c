@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "ctl_rig.h"
+
+/*
+ * The instance's part of a reload: requests of clients, and requests of the supervisor, in each order in which they can
+ * arrive. The instance accepts requests of the supervisor only if they come from its parent. So the tests run in a
+ * child process, and use connections that its parent has made.
+ */
+
+#define PAIRS 8
+#define OK "{\"end\":{\"status\":0}}\n"
+#define CHANGES(text) "{\"row\":{\"changes\":\"" text "\"}}\n" OK
+
+static int made[PAIRS][2]; /* connections of the parent that no test has used yet */
+static unsigned int used;
+
+static int supervisor(struct ctl_rig *r)
+{
+	assert_true(used < PAIRS);
+	assert_int_equal(ctl_client_add(&r->ctl.control, made[used][0]), 0);
+	return made[used++][1];
+}
+
+static void ask(struct ctl_rig *r, int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	ctl_rig_spin(r);
+}
+
+static void hears(int fd, const char *text)
+{
+	char buf[1024];
+	bool eof;
+
+	assert_string_equal(ctl_rig_hear(fd, buf, sizeof(buf), &eof), text);
+	assert_false(eof);
+}
+
+static void await(struct ctl_rig *r, int fd)
+{
+	ask(r, fd, "{\"v\":1,\"cmd\":\"reload await\"}\n");
+}
+
+static void reload(struct ctl_rig *r, int fd)
+{
+	ask(r, fd, "{\"v\":1,\"cmd\":\"reload\"}\n");
+}
+
+/* The supervisor reports an outcome. @asked: a client has asked for the reload, and not a signal */
+static void done(struct ctl_rig *r, int fd, const char *outcome, bool asked)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"v\":1,\"cmd\":\"reload done\",\"args\":{\"status\":0,\"text\":\"%s\","
+		 "\"asked\":%s,\"changed\":true}}\n",
+		 outcome, asked ? "true" : "false");
+	ask(r, fd, text);
+	hears(fd, OK);
+}
+
+static void test_reload_is_answered_with_its_outcome(void **state)
+{
+	struct ctl_rig *r = *state;
+	int waits = supervisor(r), reports = supervisor(r), client = ctl_rig_client(r);
+
+	await(r, waits);
+	hears(waits, "");
+	reload(r, client);
+	hears(waits, OK);
+	hears(client, "");
+	done(r, reports, "kept 1", true);
+	hears(client, CHANGES("kept 1"));
+	close(client);
+	close(waits);
+	close(reports);
+	ctl_rig_spin(r);
+}
+
+/* The running reload may have read the file before the client asked, so the client gets the outcome of the next one. */
+static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **state)
+{
+	struct ctl_rig *r = *state;
+	int waits = supervisor(r), reports = supervisor(r);
+	int first = ctl_rig_client(r), second = ctl_rig_client(r);
+
+	await(r, waits);
+	reload(r, first);
+	hears(waits, OK);
+	reload(r, second);
+	done(r, reports, "kept 1", true);
+	hears(first, CHANGES("kept 1"));
+	hears(second, "");
+	await(r, waits);
+	hears(waits, OK);
+	done(r, reports, "kept 2", true);
+	hears(second, CHANGES("kept 2"));
+	close(first);
+	close(second);
+	close(waits);
+	close(reports);
+	ctl_rig_spin(r);
+}
+
+static void test_reload_between_an_outcome_and_the_next_await_is_answered(void **state)
+{
+	struct ctl_rig *r = *state;
+	int waits = supervisor(r), reports = supervisor(r);
+	int first = ctl_rig_client(r), second = ctl_rig_client(r);
+
+	await(r, waits);
+	reload(r, first);
+	hears(waits, OK);
+	done(r, reports, "kept 1", true);
+	hears(first, CHANGES("kept 1"));
+	reload(r, second);
+	hears(second, "");
+	await(r, waits);
+	hears(waits, OK);
+	done(r, reports, "kept 2", true);
+	hears(second, CHANGES("kept 2"));
+	close(first);
+	close(second);
+	close(waits);
+	close(reports);
+	ctl_rig_spin(r);
+}
+
+/* A signal has begun a reload when a client asks. The outcome of that reload is not the client's. */
+static void test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own(void **state)
+{
+	struct ctl_rig *r = *state;
+	int waits = supervisor(r), reports = supervisor(r), client = ctl_rig_client(r);
+
+	await(r, waits);
+	reload(r, client);
+	hears(waits, OK);
+	done(r, reports, "kept 1", false);
+	hears(client, "");
+	done(r, reports, "kept 2", true);
+	hears(client, CHANGES("kept 2"));
+	close(client);
+	close(waits);
+	close(reports);
+	ctl_rig_spin(r);
+}
+
+static int run(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, ctl_rig_setup, ctl_rig_teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_reload_is_answered_with_its_outcome),
+		CASE(test_reload_during_another_one_gets_the_outcome_of_the_next),
+		CASE(test_reload_between_an_outcome_and_the_next_await_is_answered),
+		CASE(test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+	int status;
+	pid_t pid;
+
+	for (unsigned int i = 0; i < PAIRS; i++)
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, made[i]))
+			return 1;
+	pid = fork();
+	if (!pid)
+		return run();
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status ? 1 : 0;
+}
