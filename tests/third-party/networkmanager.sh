@@ -15,14 +15,14 @@ guest_start a
 vm_wait a
 
 connection() { # NAME TYPE INTERFACE ADDRESS LINE...
-	printf '%s\n' '[connection]' "id=$1" "uuid=$(uuidgen)" "type=$2" "interface-name=$3" autoconnect=false "${@:5}" \
+	printf '%s\n' '[connection]' "id=$1" "uuid=$(</proc/sys/kernel/random/uuid)" "type=$2" "interface-name=$3" autoconnect=false "${@:5}" \
 		'[ipv4]' method=manual "address1=$4/16" '[ipv6]' method=link-local >"$work/nm/$1.nmconnection"
 }
 mkdir "$work/nm"
 connection one infiniband ib0 10.4.9.7 '[infiniband]' transport-mode=datagram
 connection part infiniband ib0.8001 10.5.9.7 '[infiniband]' transport-mode=datagram p-key=0x8001 parent=ib0
 connection bond bond bond0 10.4.9.8 '[bond]' mode=active-backup miimon=100
-printf '%s\n' '[connection]' id=port "uuid=$(uuidgen)" type=infiniband interface-name=ib0 master=bond0 slave-type=bond autoconnect=false \
+printf '%s\n' '[connection]' id=port "uuid=$(</proc/sys/kernel/random/uuid)" type=infiniband interface-name=ib0 master=bond0 slave-type=bond autoconnect=false \
 	'[infiniband]' transport-mode=datagram >"$work/nm/port.nmconnection"
 # NetworkManager waits for udev to report each interface, so udevd runs, too; systemd would cost an emulated processor half a minute more.
 printf '%s\n' '[main]' plugins=keyfile 'no-auto-default=*' '[keyfile]' 'unmanaged-devices=except:type:infiniband;except:type:bond' >"$work/nm.conf"
