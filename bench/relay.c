@@ -200,7 +200,7 @@ static int run(struct runner *t)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < n; i++) {
-			int err = 0;
+			int err;
 
 			if (ev[i].data.u32 == SIGNALS)
 				return 0;
@@ -224,23 +224,24 @@ static void *run_thread(void *arg)
 
 static int run_all(struct relay *r)
 {
-	struct runner all = { .r = r, .end = r->threads ? 1 : 2 };
+	struct runner first = { .r = r, .end = r->threads ? 1 : 2 };
 	struct runner second = { .r = r, .first = 1, .end = 2 };
 	pthread_t thread;
-	int err = runner_open(&all);
+	int err = signals_open(r);
 
-	if (!err && r->threads) {
+	if (!err)
+		err = runner_open(&first);
+	if (!err && r->threads)
 		err = runner_open(&second);
-		if (!err)
-			err = -pthread_create(&thread, NULL, run_thread, &second);
-	}
+	if (!err && r->threads)
+		err = -pthread_create(&thread, NULL, run_thread, &second);
 	if (err) {
 		fprintf(stderr, "relay: waiting for the TAPs: %s\n", strerror(-err));
 		return err;
 	}
 	puts("ready");
 	fflush(stdout);
-	err = run(&all);
+	err = run(&first);
 	if (!r->threads)
 		return err;
 	if (err)
@@ -268,24 +269,31 @@ static void print_counters(const struct relay *r)
 	json_decref(o);
 }
 
+/* The TAPs have to be open, because a way begins with the offloads of its TAP. */
+static int make_ways(struct relay *r)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pkt_pool *pool = pkt_pool_create(WAY_PKTS, WAY_BUFS);
+
+		if (!pool) {
+			fprintf(stderr, "relay: out of memory\n");
+			return -ENOMEM;
+		}
+		way_init(&r->way[i], r->mode, r->mtu, pool, &r->tap[i], &r->tap[!i]);
+	}
+	return 0;
+}
+
 static int relay(struct relay *r)
 {
-	int err = signals_open(r);
+	int err = 0;
 
 	for (unsigned int i = 0; i < 2 && !err; i++)
 		err = open_tap(r, i);
-	for (unsigned int i = 0; i < 2 && !err; i++) {
-		struct pkt_pool *pool = pkt_pool_create(WAY_PKTS, WAY_BUFS);
-
-		if (pool)
-			way_init(&r->way[i], r->mode, r->mtu, pool, &r->tap[i], &r->tap[!i]);
-		else
-			err = -ENOMEM;
-	}
-	if (err) {
-		fprintf(stderr, "relay: %s\n", strerror(-err));
+	if (!err)
+		err = make_ways(r);
+	if (err)
 		return err;
-	}
 	err = run_all(r);
 	print_counters(r);
 	return err;

@@ -89,7 +89,8 @@ static void keeper_gone(struct ctl_hold *h)
 {
 	struct ctl_reload *s = container_of(h, struct ctl_reload, keeper);
 
-	s->kept = s->running = s->again = false;
+	s->phase = CTL_RELOAD_NONE;
+	s->again = false;
 	answer(s, PROTO_EXIT_FAILED, "the supervisor has ended", h->req.now);
 }
 
@@ -99,11 +100,10 @@ static void keeper_gone(struct ctl_hold *h)
  */
 static void begin(struct ctl_reload *s, ns_t now)
 {
-	s->again = s->running;
-	if (s->running)
+	s->again = s->phase != CTL_RELOAD_KEPT;
+	if (s->again)
 		return;
-	s->running = true;
-	s->kept = s->reported = false;
+	s->phase = CTL_RELOAD_RUNNING;
 	s->keeper.req.now = now;
 	ctl_end(&s->keeper.req, PROTO_EXIT_OK, NULL);
 }
@@ -113,7 +113,7 @@ static void reload(struct ctl_req *r)
 	struct ctl_reload *s = state(r);
 	struct waiter *w;
 
-	if (!s->kept && !s->running) {
+	if (s->phase == CTL_RELOAD_NONE) {
 		ctl_end(r, PROTO_EXIT_FAILED,
 			"there is no file to read again: the instance was not started by run -c "
 			"FILE");
@@ -124,7 +124,7 @@ static void reload(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	w->next = s->running && !s->reported;
+	w->next = s->phase == CTL_RELOAD_RUNNING;
 	list_add_tail(&s->waiters, &w->link);
 	ctl_hold(r, &w->hold, waiter_gone);
 	begin(s, r->now);
@@ -136,12 +136,11 @@ static void await(struct ctl_req *r)
 
 	if (!from_supervisor(r))
 		return;
-	if (s->kept) {
+	if (s->phase == CTL_RELOAD_KEPT) {
 		ctl_end(r, PROTO_EXIT_FAILED, "the supervisor waits already");
 		return;
 	}
-	s->running = false;
-	s->kept = true;
+	s->phase = CTL_RELOAD_KEPT;
 	ctl_hold(r, &s->keeper, keeper_gone);
 	if (s->again)
 		begin(s, r->now);
@@ -173,7 +172,8 @@ static void done(struct ctl_req *r)
 	       text);
 	if (asked) {
 		answer(s, (int)status, text, r->now);
-		s->reported = true;
+		if (s->phase == CTL_RELOAD_RUNNING)
+			s->phase = CTL_RELOAD_REPORTED;
 	}
 	ctl_end(r, PROTO_EXIT_OK, NULL);
 }

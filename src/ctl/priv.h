@@ -41,9 +41,12 @@ struct ctl_door {
 /* Clients that wait for a reload, and the supervisor that makes it: cmd/reload.c */
 struct ctl_reload {
 	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
-	bool kept; /* true while .keeper waits for clients */
-	bool running; /* the supervisor was told that a client waits, and has not asked again since */
-	bool reported; /* while .running: the supervisor has reported the outcome for this client */
+	enum {
+		CTL_RELOAD_NONE, /* no supervisor */
+		CTL_RELOAD_KEPT, /* .keeper waits for clients */
+		CTL_RELOAD_RUNNING, /* the supervisor was told that a client waits */
+		CTL_RELOAD_REPORTED, /* it has reported the outcome for this client, and will wait again */
+	} phase;
 	bool again; /* another client has asked for a reload meanwhile */
 	struct list waiters;
 };

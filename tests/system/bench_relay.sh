@@ -192,6 +192,7 @@ done
 check "a namespace that is not there" refuse 1 "relay: nowhere:t0: opening the network namespace: No such file" timeout 20 "$R" whole a:t0 nowhere:t0
 check "a name that is no interface's" refuse 1 "relay: a:sixteen-octets-x: .*Invalid argument" timeout 20 "$R" whole a:sixteen-octets-x b:t0
 check "a name that is taken" refuse 1 "relay: b:lo: making the TAP: " timeout 20 "$R" whole a:t0 b:lo
+check "the reason comes once" equal 1 "$(wc -l <"$work/refuse.out")"
 
 mode whole 2044 TERM
 mode segment 2044 INT

@@ -20,11 +20,37 @@
 static int made[PAIRS][2]; /* connections of the parent that no test has used yet */
 static unsigned int used;
 
+/* Ends of connections: two of the supervisor, and those of two clients */
+static int waits, reports, first, second;
+
 static int supervisor(struct ctl_rig *r)
 {
 	assert_true(used < PAIRS);
 	assert_int_equal(ctl_client_add(&r->ctl.control, made[used][0]), 0);
 	return made[used++][1];
+}
+
+static int setup(void **state)
+{
+	struct ctl_rig *r;
+
+	if (ctl_rig_setup(state))
+		return -1;
+	r = *state;
+	waits = supervisor(r);
+	reports = supervisor(r);
+	first = ctl_rig_client(r);
+	second = ctl_rig_client(r);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(waits);
+	close(reports);
+	close(first);
+	close(second);
+	return ctl_rig_teardown(state);
 }
 
 static void ask(struct ctl_rig *r, int fd, const char *text)
@@ -68,27 +94,20 @@ static void done(struct ctl_rig *r, int fd, const char *outcome, bool asked)
 static void test_reload_is_answered_with_its_outcome(void **state)
 {
 	struct ctl_rig *r = *state;
-	int waits = supervisor(r), reports = supervisor(r), client = ctl_rig_client(r);
 
 	await(r, waits);
 	hears(waits, "");
-	reload(r, client);
+	reload(r, first);
 	hears(waits, OK);
-	hears(client, "");
+	hears(first, "");
 	done(r, reports, "kept 1", true);
-	hears(client, CHANGES("kept 1"));
-	close(client);
-	close(waits);
-	close(reports);
-	ctl_rig_spin(r);
+	hears(first, CHANGES("kept 1"));
 }
 
 /* The running reload may have read the file before the client asked, so the client gets the outcome of the next one. */
 static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **state)
 {
 	struct ctl_rig *r = *state;
-	int waits = supervisor(r), reports = supervisor(r);
-	int first = ctl_rig_client(r), second = ctl_rig_client(r);
 
 	await(r, waits);
 	reload(r, first);
@@ -101,18 +120,11 @@ static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **s
 	hears(waits, OK);
 	done(r, reports, "kept 2", true);
 	hears(second, CHANGES("kept 2"));
-	close(first);
-	close(second);
-	close(waits);
-	close(reports);
-	ctl_rig_spin(r);
 }
 
 static void test_reload_between_an_outcome_and_the_next_await_is_answered(void **state)
 {
 	struct ctl_rig *r = *state;
-	int waits = supervisor(r), reports = supervisor(r);
-	int first = ctl_rig_client(r), second = ctl_rig_client(r);
 
 	await(r, waits);
 	reload(r, first);
@@ -125,35 +137,25 @@ static void test_reload_between_an_outcome_and_the_next_await_is_answered(void *
 	hears(waits, OK);
 	done(r, reports, "kept 2", true);
 	hears(second, CHANGES("kept 2"));
-	close(first);
-	close(second);
-	close(waits);
-	close(reports);
-	ctl_rig_spin(r);
 }
 
 /* A signal has begun a reload when a client asks. The outcome of that reload is not the client's. */
 static void test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own(void **state)
 {
 	struct ctl_rig *r = *state;
-	int waits = supervisor(r), reports = supervisor(r), client = ctl_rig_client(r);
 
 	await(r, waits);
-	reload(r, client);
+	reload(r, first);
 	hears(waits, OK);
 	done(r, reports, "kept 1", false);
-	hears(client, "");
+	hears(first, "");
 	done(r, reports, "kept 2", true);
-	hears(client, CHANGES("kept 2"));
-	close(client);
-	close(waits);
-	close(reports);
-	ctl_rig_spin(r);
+	hears(first, CHANGES("kept 2"));
 }
 
 static int run(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, ctl_rig_setup, ctl_rig_teardown)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_reload_is_answered_with_its_outcome),
 		CASE(test_reload_during_another_one_gets_the_outcome_of_the_next),
