@@ -6,7 +6,7 @@
 #	check.sh [STEP ...]	check: build quick			(the default: no VM, some minutes; quick is system, lint and unit in one)
 #				check-all: slow fuzz		(the tests that check leaves out; slow is system-all, linux, lint-all and build-all in one)
 #				third-party		(not in check-all, except for the scripts marked `all`)
-#				check-night: bits lint-deep mutants seeds kasan volume hostile debian image prometheus page load	(hours)
+#				check-night: bits lint-deep mutants seeds kasan volume releases hostile debian image prometheus page load	(hours)
 #
 # Every step prints TAP lines, which are counted here; the output of a test that fails is shown. The output of each program is
 # stored in build/check (LOGS), and at the end tests/lint/conformance.sh looks there for the tests that CONFORMANCE.md names.
@@ -15,7 +15,7 @@ set -u
 cd "$(dirname "$0")/.."
 steps=" ${*:-check} "
 steps=${steps/ check / build quick }
-steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume hostile debian image prometheus page load }
+steps=${steps/ check-night / bits lint-deep mutants seeds kasan volume releases hostile debian image prometheus page load }
 steps=${steps/ check-all / slow fuzz }
 jobs=$(nproc)
 system_jobs=${SYSTEM_JOBS:-$((jobs * 3))}
@@ -318,7 +318,7 @@ step_quick() {
 step_slow() {
 	say "system tests that take long, then Linux's own IPoIB (virtual machines); beside them clang: its build with the fuzzers, clang-tidy"
 	build_linux || return
-	queue=([idle]="roots kernels headers $(scripts all builds) san $(unit_tests all) tidy clang" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
+	queue=([idle]="kernels headers $(scripts all builds) san $(unit_tests all) tidy clang" [beside]=$(scripts all waits) [system]="$(scripts all long) $(scripts all rest)"
 		[busy]="$(guests long) $(guests rest)" [waits]=$(guests waits))
 	run_lanes
 	run_alone all
@@ -330,8 +330,8 @@ run_guests() {
 
 # run_lanes: run the programs in the queues of these lanes, each lane in the order of its queue:
 #	idle	compilers, lints, and scripts that do little but compile, one after another. They run under SCHED_IDLE, so they get only CPU
-#		time that no other program needs. Before them a root file system is made, in which a script finds its programs. Last come
-#		those that use all processors, because they may be the only programs that are left.
+#		time that no other program needs. Last come those that use all processors, because they may be the only programs that are
+#		left.
 #	unit	unit and simulation tests, under SCHED_IDLE, too, as soon as the lane idle has built them
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
@@ -396,9 +396,6 @@ lane_start() { # LANE: start the first program of its queue
 	read -r -d '' next rest <<<"${queue[$from]}"
 	queue[$from]=$rest
 	case $next in
-	# A script of tests/interop/linux waits for this root, so that it is made under the ordinary scheduler. If the archive does
-	# not answer, that script is skipped.
-	roots) pool one_log roots bash -c 'bash tests/third-party/root.sh trixie || [ $? = 4 ]' ;;
 	kernels) TEST_TIMEOUT=3600 pool tap_log kernels chrt -i 0 bash tests/kernels.sh 6.12 ;;
 	clang) pool one_log build-clang chrt -i 0 "${make_clang[@]}" ;;
 	san) pool one_log build-san chrt -i 0 "${make_san[@]}" ;;
@@ -412,7 +409,7 @@ lane_start() { # LANE: start the first program of its queue
 	esac
 }
 
-# guests waits|long|rest: print the scripts with virtual machines that start in this phase
+# guests waits|long|rest|night: print the scripts with virtual machines that start in this phase, or at night only
 guests() {
 	local t when
 	for t in tests/interop/linux/*.sh $(third_party all); do
@@ -420,6 +417,7 @@ guests() {
 		when=rest
 		has "$t" long && when=long
 		has "$t" waits && when=waits
+		has "$t" night && when=night
 		[ $when != "$1" ] || echo "$t"
 	done
 }
@@ -470,6 +468,16 @@ step_volume() {
 	for t in hostile ibtap ibtap_profiles kmod verbs; do
 		FUZZ_SECONDS=300 FAULT_SECONDS=300 MEGABYTES=100 RANDOM_SECONDS=60 KILLS=100 TEST_TIMEOUT=1h \
 			tap "volume-$t" bash "tests/interop/linux/$t.sh"
+	done
+}
+
+step_releases() {
+	local t
+	say "the kernel modules for the kernels of other releases, and programs of other releases on them"
+	TEST_TIMEOUT=1h tap kernels bash tests/kernels.sh
+	build_linux || return
+	for t in $(guests night); do
+		TEST_TIMEOUT=1h tap "${t#tests/}" bash "$t"
 	done
 }
 

@@ -22,6 +22,7 @@
 #		processors. If it has none, it is started first, and virtual machines may run at the same time.
 #	builds	The script does little but compile, so it gets only the CPU time that no other program needs.
 #	all	`make check-all` runs the script, and `make check` does not, because the script takes more than 12 s of CPU time.
+#	night	`make check-night` runs the script, which has virtual machines, and `make check-all` does not.
 #	guest	This is a unit test that needs a kernel module, so a script of tests/interop/linux runs it in its virtual machine.
 set -u
 export LC_ALL=C

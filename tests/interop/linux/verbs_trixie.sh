@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: waits
+# check.sh: night
 # packages: ibverbs-utils ibverbs-providers rdma-core python3-pyverbs rdmacm-utils perftest infiniband-diags python3 iproute2 iputils-ping procps kmod
 # root: trixie
 # release: trixie
