@@ -101,7 +101,7 @@ cp /usr/share/doc/uipoib/examples/lab.topo /etc/uipoib/
 	printf '[fabric lab]\ntopology = lab.topo\n'
 	for i in 1 2; do printf '[interface uib0@h%d]\nport = fabric:lab/Hca%d/1\naddress = 10.4.0.%d/24\n' $i $i $i; done
 } >/etc/uipoib/lab.conf
-machine() { uipoib vm --systemd=multi-user.target --share /etc/systemd/system --mem 768 -- sh -ec "$1"; }
+machine() { uipoib vm --systemd=multi-user.target --share /etc/systemd/system --memory 768 -- sh -ec "$1"; }
 reaches='uipoib -n lab exec h1 ping -n -c 2 -i 0.2 -W 10 10.4.0.2'
 check "a lab as a service is enabled" machine "systemctl enable --now uipoib@lab && $reaches"
 check "after a restart of the machine it runs" machine "systemctl is-active uipoib@lab && uipoib -n lab wait --timeout 60 && $reaches"

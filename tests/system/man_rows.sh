@@ -13,45 +13,56 @@ lab_up
 check "hosts reach each other" reaches4 1 2
 
 # Write a line "OBJECT MEMBER" for each member that the section names. Words in parentheses are members of a member, or remarks, so
-# they are left out
+# they are left out, and so is what follows the first sentence.
 python3 - man/uipoib.8 <<-'PY' >"$work/man"
 	import re, sys
 	section = re.search(r"^\.SH ROWS\n(.*?)^\.SH", open(sys.argv[1]).read(), re.M | re.S)[1]
 	for entry in section.split("\n.TP\n")[1:]:
 	    head, text = entry.split("\n", 1)
-	    text = re.sub(r"\([^()]*\)", "", re.sub(r"^\..*\n", "", text, flags=re.M))
-	    for name in sorted(set(re.findall(r"[a-z0-9_]+", text))):
+	    text = re.sub(r"^\.[A-Z]+ ", "", text, flags=re.M)
+	    while "(" in text:
+	        text, inner = re.sub(r"\([^()]*\)", "", text), text
+	        assert text != inner, entry
+	    for name in sorted(set(re.findall(r"[a-z0-9_]+", re.split(r"\.\s", text)[0]))):
 	        print(head.split()[1], name)
 PY
 
-# printed OBJECT COMMAND...: print the names of the members that the rows of the command have
-printed() {
-	u -j "${@:2}" | jq -r --arg o "$1" '.[$o][] | keys[]' | sort -u
-}
-# complete OBJECT COMMAND...: succeeds if these names are those of the manual page
+# complete OBJECT COMMAND...: succeeds if the rows that the command prints, in one document or several ones, have all members that the
+# manual page names, and no other members
 complete() {
-	printed "$@" >"$work/printed"
+	"${@:2}" | jq -r --arg o "$1" '.[$o] | if type == "array" then .[] else . end | keys[] | select(. != "schema")' | sort -u >"$work/printed"
 	[ -s "$work/printed" ] && diff <(sed -n "s/^$1 //p" "$work/man") "$work/printed"
 }
 u fabric fault add Switch1/1 delay 1ms >/dev/null
 u capture start "$work/lab.pcap" >/dev/null
-check "instance" complete instance instance show
-check "host" complete host host show
-check "link" complete link link show
-check "neigh" complete neigh neigh show
-check "maddr" complete maddr maddr show
-check "stats" complete stats stats show
-check "fabric" complete fabric fabric show
-check "node" complete node fabric node show
-check "port" complete port fabric port show
-check "lft" complete lft fabric lft show Switch1
-check "mft" complete mft fabric mft show Switch1
-check "hop" complete hop fabric route Hca1/1 Hca2/1
-check "udp" complete udp fabric udp show
-check "sm" complete sm fabric sm show
-check "group" complete group fabric group show
-check "partition" complete partition fabric partition show
-check "fault" complete fault fabric fault show
-check "capture" complete capture capture show
+check "instance" complete instance u -j instance show
+check "host" complete host u -j host show
+check "link" complete link u -j link show
+check "neigh" complete neigh u -j neigh show
+check "maddr" complete maddr u -j maddr show
+check "stats" complete stats u -j stats show
+check "fabric" complete fabric u -j fabric show
+check "node" complete node u -j fabric node show
+check "port" complete port u -j fabric port show
+check "lft" complete lft u -j fabric lft show Switch1
+check "mft" complete mft u -j fabric mft show Switch1
+check "hop" complete hop u -j fabric route Hca1/1 Hca2/1
+check "udp" complete udp u -j fabric udp show
+check "sm" complete sm u -j fabric sm show
+check "group" complete group u -j fabric group show
+check "partition" complete partition u -j fabric partition show
+check "fault" complete fault u -j fabric fault show
+check "capture" complete capture u -j capture show
+paths() { u -j path show && u -j path get 10.4.0.2 dev uib0@h1; }
+check "path" complete path paths
+check "inject" complete inject u -j fabric inject uib0@h1 uib0@h2 qkey
+traces() {
+	u -j trace h1 h2 arp
+	u fabric fault add Switch1/2 corrupt 100% data >/dev/null # the packet is dropped behind this port, and that row has a reason
+	u -j trace h1 h2 ping
+	return 0
+}
+check "trace" complete trace traces
+check "import" complete import u -j fabric import "$work/lab.topo" -o "$work/imported.topo" --config "$work/imported.conf"
 lab_down
 finish

@@ -15,7 +15,7 @@
 vm_patience=240 # systemd boots, too
 . "$(dirname "$0")/lib.sh"
 partition_lab 2
-guest_start a --systemd --mem 768
+guest_start a --systemd --memory 768
 vm_wait a
 no_address() { says '^$' g a ip -o addr show dev ib0 scope global; }
 

@@ -10,7 +10,7 @@ unset UIPOIB_NAME
 profiles=${PROFILES:-rfc4391 linux hld2002 v4mc01 v6ib00 encaparp00}
 mkdir "$work/reports"
 # shellcheck disable=SC2016,SC2086
-"$UIPOIB" vm --timeout 1500 --mem 1500 --share "$work/reports" -- bash -c 'dir=$0 && export UIPOIB=$1 && shift && bash tests/interop/linux/guest/ibtap_conform.sh \
+"$UIPOIB" vm --timeout 1500 --memory 1500 --share "$work/reports" -- bash -c 'dir=$0 && export UIPOIB=$1 && shift && bash tests/interop/linux/guest/ibtap_conform.sh \
 	"$1" "$(ls "$dir"/kmod/$(uname -r)/ibtap.ko)" "${@:2}"; s=$?; echo "# $(head -1 /proc/stat)"; exit $s' "$(dirname "$UIPOIB")" "$UIPOIB" "$work/reports" $profiles || failed=1
 # If networkd is too slow to release its lease before it ends, D1/release is NA.
 documented() { # PROFILE

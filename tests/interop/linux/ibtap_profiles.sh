@@ -7,6 +7,6 @@
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 iperf3
 unset UIPOIB_NAME
-"$UIPOIB" vm --timeout 1500 --mem 1024 -- bash -c 'UIPOIB=$1 TOOLS=$2 MEGABYTES=$3 exec bash tests/interop/linux/guest/ibtap_profiles.sh \
+"$UIPOIB" vm --timeout 1500 --memory 1024 -- bash -c 'UIPOIB=$1 TOOLS=$2 MEGABYTES=$3 exec bash tests/interop/linux/guest/ibtap_profiles.sh \
 	"$(ls "$0"/kmod/$(uname -r)/ibtap.ko)"' "$(dirname "$UIPOIB")" "$UIPOIB" "$TOOLS" "${MEGABYTES:-10}" || failed=1
 finish

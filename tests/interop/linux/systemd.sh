@@ -83,7 +83,7 @@ cat >"$work/lab/inside" <<-END
 	check "ib0 still reaches h1" soon ping -n -c 2 -i 0.2 -W 10 10.4.0.1
 	exit 9
 END
-vm --systemd --mem 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
+vm --systemd --memory 768 -- bash "$work/lab/inside" >"$work/out" 2>"$work/err"
 check "the status of the command is the VM's" equal 9 $?
 cat "$work/out"
 grep -q '^not ok' "$work/out" && failed=1

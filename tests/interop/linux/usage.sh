@@ -13,9 +13,9 @@ vm() { timeout $patience "$UIPOIB" vm "$@"; }
 # --- wrong arguments are refused before a VM boots
 
 check "a number of processors that is none" refuse 2 "--cpus 'two': expected 1 to 64" vm --cpus two -- true
-check "megabytes that are none" refuse 2 "--memory 'much'" vm --mem much -- true
+check "megabytes that are none" refuse 2 "--memory 'much'" vm --memory much -- true
 check "a time that is none" refuse 2 "--timeout 'soon': expected seconds" vm --timeout soon -- true
-check "an option without its value" refuse 2 "requires an argument" vm --mem
+check "an option without its value" refuse 2 "requires an argument" vm --memory
 check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
 
 # --- two VMs at a time, each with a fabric of its own
@@ -43,7 +43,7 @@ fi
 
 # A VM with one processor, little memory, standard input and error closed, and a long command
 long=$(seq -s ' ' 18000)
-vm --cpus 1 --mem 256 -- bash -c '
+vm --cpus 1 --memory 256 -- bash -c '
 	cat && echo "cpus $(nproc)" && echo "long ${#1}" && echo "event_idx" $(cut -c 30 /sys/bus/virtio/devices/*/features) && echo "newest first" $(grep -oE "^(uib|ib_ipoib) " /proc/modules) && ls -l /proc/self/fd/0 >&2
 	exit 7' sh "$long" <&- 2>&- >"$work/small"
 check "its status" equal 7 $?

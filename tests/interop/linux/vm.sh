@@ -17,7 +17,7 @@ vm() { timeout $patience "$UIPOIB" vm "$@"; }
 bad() { refuse "$1" "$2" vm "${@:3}" -- true; }
 check "no such option" bad 2 "unrecognized option" --colour
 check "a number of processors" bad 2 "--cpus '0': expected 1 to 64" --cpus 0
-check "too little memory" bad 2 "--memory '64': .*at least" --mem 64
+check "too little memory" bad 2 "--memory '64': .*at least" --memory 64
 check "a share that is no folder" bad 2 "--share '/etc/passwd': expected a folder" --share /etc/passwd
 check "a root that is no folder" bad 2 "--root '/etc/passwd': expected a folder" --root /etc/passwd
 check "a root without programs" bad 2 "--root '/proc': .*no folder bin" --root /proc
