@@ -170,7 +170,7 @@ static const struct conform_case cases[] = {
 	{ "R56/reply", "ARP requests for the DUT's address are answered", "RFC 4391 §9.2; RFC 826",
 	  "Hardware type 32, hardware address length 20; the rest as in RFC 826.", "R28 U2 R29",
 	  answers, NULL },
-	{ "R48/reply", "the reply goes to the asker's QPN", "RFC 4391 §9.1.1; RFC 826",
+	{ "R48/reply", "the ARP reply goes to the QPN of the requester", "RFC 4391 §9.1.1; RFC 826",
 	  "All IP traffic MUST go to the QPN of the link-layer address; ARP replies too.",
 	  "R56/reply", reply_is_for_the_asker, NULL },
 	{ "R56/request", "ARP requests have the form of RFC 4391", "RFC 4391 §9.2; RFC 826",

@@ -250,7 +250,7 @@ static const struct conform_case cases[] = {
 	{ "R52", "all packets have the broadcast group's Q_Key", "RFC 4391 §9.1.2",
 	  "The Q_Key of the broadcast group MUST be used for all traffic of the link.", "U2", NULL,
 	  encap_qkey },
-	{ "R24", "the group's parameters are those of the join's answer", "RFC 4391 §5",
+	{ "R24", "the group's parameters come from the answer to the join", "RFC 4391 §5",
 	  "The MTU, Q_Key and other parameters are taken from the response to the join.", "U2",
 	  NULL, group_parameters },
 	{ "R19", "the broadcast group's SL is used", "RFC 4391 §4.1",
@@ -271,7 +271,7 @@ static const struct conform_case cases[] = {
 	  NULL },
 	{ "R35", "2044 octets are received and sent", "RFC 4391 §7",
 	  "An IP MTU of 2044 MUST be supported.", "R34/grh", encap_full_mtu, NULL },
-	{ "R37/fragment", "longer packets are cut at the IP MTU", "RFC 4391 §7",
+	{ "R37/fragment", "longer packets are fragmented at the IP MTU", "RFC 4391 §7",
 	  "The IP MTU is the IB MTU of the group less 4.", "R35 V16/mtu", encap_fragments, NULL },
 };
 

@@ -413,10 +413,10 @@ static void parameters(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "H30/join", "a P_Key that comes makes an interface that joins", HLD "2.6",
+	{ "H30/join", "an interface appears with a new P_Key, and joins", HLD "2.6",
 	  "When a P_Key has been added, attempt to join the broadcast group.", "R27 R28", joins,
 	  NULL },
-	{ "H30/only-joins", "broadcast groups are joined, never made", HLD "2.6, note",
+	{ "H30/only-joins", "broadcast groups are joined, and never created", HLD "2.6, note",
 	  "Joining an IBA multicast group is a separate operation from creating one.", "R23", NULL,
 	  only_joins },
 	{ "H30/before", "nothing is sent before the join", HLD "2.6",
@@ -438,12 +438,12 @@ static const struct conform_case cases[] = {
 	{ "H11", "devices have the names ibX_Y_Z", HLD "2.1.1",
 	  "X is the CA, Y the port, Z the partition key, all hexadecimal: ib0_1_14.", "H9 R60",
 	  names, NULL },
-	{ "H30/gone", "an interface goes with its P_Key", HLD "2.6",
+	{ "H30/gone", "an interface disappears with its P_Key", HLD "2.6",
 	  "Interfaces follow the P_Key change notifications.", "H9", gone, NULL },
 	{ "H31", "P_Keys outside of the list make no interface", HLD "2.6, note",
 	  "Newly assigned P_Keys are compared to a list of configured keys.", "H30/gone",
 	  list_of_pkeys, NULL },
-	{ "H34", "a join is tried as the parameters say", HLD "4.2",
+	{ "H34", "a join is repeated as the parameters say", HLD "4.2",
 	  "mcast_timeout and mcast_retry_cnt; the other parameters do not show on the wire.",
 	  "H30/gone", parameters, NULL },
 	{ "H20", "packets belong to the device and the type that they came for", HLD "2.1.2",

@@ -192,7 +192,7 @@ static const struct conform_case cases[] = {
 	  "IBTA 14.2.5.1, 13.4.9",
 	  "Traps go to MasterSMLID, repeated with the same TID until TrapRepress.", "R44/other",
 	  pkey_trap, NULL },
-	{ "I6", "a Set with a wrong M_Key is not answered, and counted", "IBTA 14.2.4.1",
+	{ "I6", "a Set with a wrong M_Key is counted, and not answered", "IBTA 14.2.4.1",
 	  "A request with a wrong M_Key is dropped; M_KeyViolations counts it.", "I5/active", mkey,
 	  NULL },
 };

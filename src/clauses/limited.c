@@ -115,7 +115,7 @@ static const struct conform_case cases[] = {
 	{ "I7/limited", "packets of a limited member have its P_Key, 0x7FFF", "IBTA 10.9.2",
 	  "The P_Key of a packet is the entry of the port's table.", "R27 R15/limited",
 	  own_pkey_in_packets, NULL },
-	{ "R44/both", "limited members do not hear each other", "IBTA 10.9.3",
+	{ "R44/both", "limited members do not receive each other's packets", "IBTA 10.9.3",
 	  "P_Keys match if 15 bits are equal and one is a full member's.", "I7/limited R44/other",
 	  not_from_limited, NULL },
 };

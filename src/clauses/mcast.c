@@ -176,7 +176,7 @@ static const struct conform_case cases[] = {
 	  NULL },
 	{ "R63", "packets to an absent link-local group are dropped", "RFC 4391 §10",
 	  "else: drop the packet.", "R60", absent_link_local, NULL },
-	{ "R61", "packets to an absent wider group go to the routers", "RFC 4391 §10",
+	{ "R61", "packets to an absent group of wider scope go to all-routers", "RFC 4391 §10",
 	  "Beyond link-local scope the packet must be sent to the all-router or the broadcast "
 	  "group.",
 	  "R60", absent_beyond, NULL },
@@ -185,7 +185,7 @@ static const struct conform_case cases[] = {
 const struct conform_chapter chapter_mcast = { "senders", cases, sizeof(cases) / sizeof(cases[0]) };
 
 static const struct conform_case later_cases[] = {
-	{ "R66", "traffic moves to the group once it is created", "RFC 4391 §10",
+	{ "R66", "packets go to a new group as soon as it exists", "RFC 4391 §10",
 	  "Packets directed to the all-router group must be forwarded to the right group if it is "
 	  "created later.",
 	  "R61 M22/all-systems", moves, NULL },

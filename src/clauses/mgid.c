@@ -118,14 +118,14 @@ static const struct conform_case cases[] = {
 	{ "R11", "IPv4 groups use 28 bits, the others are 0", "RFC 4391 §4",
 	  "For IPv4, the group ID is placed in the lower 28 bits; the rest is filled with 0.",
 	  "R6 R7 R9 R13 R15 R20 R15/limited", NULL, ip4_28_bits },
-	{ "R68", "new groups are created like the broadcast group", "RFC 4391 §10",
+	{ "R68", "new groups get the parameters of the broadcast group", "RFC 4391 §10",
 	  "P_Key, Q_Key, SL, MTU and HopLimit MUST be those of the broadcast-GID.", "R28", NULL,
 	  created_alike },
 	{ "R67", "a receiver joins its group as FullMember and creates it", "RFC 4391 §10",
 	  "A node that joins an IP multicast group attempts a FullMember join; an absent group "
 	  "must be created.",
 	  "R28 R68 M9 V4 V5 V6", receiver, NULL },
-	{ "R69", "a receiver that goes leaves as FullMember", "RFC 4391 §10",
+	{ "R69", "a receiver leaves its group as FullMember", "RFC 4391 §10",
 	  "When a node leaves an IP multicast group, it SHOULD make a FullMember leave request.",
 	  "R67", leaves, NULL },
 };

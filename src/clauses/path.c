@@ -104,7 +104,7 @@ static const struct conform_case cases[] = {
 	  "RFC 4391 §9.1.2",
 	  "The LID is found by an IBA method: an SA query for the PathRecord of the GID.", REACHED,
 	  asks_first, NULL },
-	{ "R45", "nothing goes to a peer whose path is not known", "RFC 4391 §9.1",
+	{ "R45", "nothing is sent to a peer before its path is known", "RFC 4391 §9.1",
 	  "The rate of a path must be determined before sending; SL and LID come from the SA.",
 	  "R50/query", waits, NULL },
 	{ "R50/lid", "packets go to the LID of the PathRecord", "RFC 4391 §9.1.2",
