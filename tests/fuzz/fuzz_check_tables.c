@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any text is either accepted as tables of a fabric, or refused with a message that names the line.
- * The checks of accepted tables terminate within their bounds.
+ * Any text must be either accepted as a file with the tables of a fabric, or refused with a message
+ * that names the line. The checks of accepted tables must end within their bounds.
  */
 #include <assert.h>
 #include <errno.h>

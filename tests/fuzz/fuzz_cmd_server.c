@@ -12,8 +12,8 @@
 
 /*
  * A client of the control socket sends any octets to an instance that has a small fabric. The first
- * octet of the input decides the sizes of the pieces. Afterwards the server must be idle and have
- * no clients.
+ * octet of the input decides the sizes of the pieces in which the client sends. When the client has
+ * closed its connection, the server must be idle and have no clients.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -71,9 +71,9 @@ static void drain(int fd)
 }
 
 /*
- * Returns true for inputs that may contain "capture start", because this command writes to a file
- * that the input names. Its name is visible in the input unless characters are escaped, and no
- * accepted input contains an escape.
+ * Returns true for inputs that may contain the command "capture start", which would write to a file
+ * that the input names. The command's name is visible in the input unless the input escapes
+ * characters of it, so inputs with escapes count, too.
  */
 static bool writes_files(const uint8_t *data, size_t len)
 {

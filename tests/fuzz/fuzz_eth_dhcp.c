@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * DHCP messages in both directions, from the device and from the link, of the interface itself and
- * of stations (other MACs behind it). The input is a sequence of records, each with a control of 8
- * octets and then options. Everything before the options is generated, so that the fuzzer gets past
- * the first checks. The first record chooses the shape of the interface.
+ * DHCP messages from the device and from the link, of the interface itself and of stations (other
+ * MACs behind the interface). The input is a sequence of records, each with 8 control octets and
+ * then DHCP options. The target itself makes everything that a message has before the options, so
+ * that the fuzzer gets past the first checks. The first record chooses the shape of the interface.
  *
  * The following must hold: There is no crash and no leak. A message is passed on or counted as
- * dropped. A client's message has the form of RFC 4390 on the link, and a reply has the form of the
- * device or is unchanged. Checksums are right afterwards.
+ * dropped. On the link, a client's message has the format of RFC 4390. At the device, a reply has
+ * the format of the device or is unchanged. If the checksums of a message were right, they are
+ * right again when the message is passed on.
  */
 
 #include "eth_fuzz.h"

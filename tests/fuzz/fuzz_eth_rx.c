@@ -2,7 +2,8 @@
 
 /*
  * Packets from the link: any octets after any LRH and GRH that an HCA may report. The input is a
- * batch of packets, each with a control of 6 octets, which decides which fields are corrected.
+ * batch of packets, each of them after 6 control octets, which decide which fields of the packet
+ * the target corrects.
  *
  * Conditions that must be true: no crash, no leak, and each packet is delivered (perhaps coalesced)
  * or counted under exactly one reason.
@@ -65,7 +66,8 @@ static void mend_arp(uint8_t *arp, size_t n, unsigned int i)
 
 /*
  * Turns the packet into an IBARP message about a peer, either in the format that
- * draft-ietf-ipoib-ip-over-infiniband-00 draws, or without the second copies of the fields.
+ * draft-ietf-ipoib-ip-over-infiniband-00 shows, or in the format that has each of these fields only
+ * once.
  */
 static void mend_ibarp(uint8_t *b, size_t n, unsigned int i)
 {

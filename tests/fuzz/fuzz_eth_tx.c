@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Frames from the kernel, of either shape: any octets and any virtio-net header. The input is a sequence of records,
- * each with a control of 8 octets. The control decides which fields are corrected, so that the
- * fuzzer gets past the first checks.
+ * Frames from the kernel, of either shape: any octets and any virtio-net header. The input is a
+ * sequence of records, each with 8 control octets, which decide which fields the target corrects,
+ * so that the fuzzer gets past the first checks.
  *
- * Conditions that must be true: no crash, no leak, and each frame is posted (perhaps in segments), held back, or
- * counted under exactly one reason.
+ * Conditions that must be true: no crash, no leak, and each frame is posted (perhaps in segments),
+ * held back, or counted under exactly one reason.
  */
 
 #include "eth_fuzz.h"
@@ -153,7 +153,7 @@ static size_t ibarp_request(uint8_t *b, const struct ipoib_lladdr *a)
 	return 4 + IBARP_LEN;
 }
 
-/* Make a packet from which the link learns the link-layer address @a. */
+/* Write to @b a packet from which the link learns the link-layer address @a. */
 static size_t lesson(uint8_t *b, const struct ipoib_lladdr *a)
 {
 	switch (ipoib_link_profile(ef.link)->resolve) {
@@ -198,8 +198,9 @@ static void one(const uint8_t *ctl, const uint8_t *data, size_t n)
 	after = pkt_pool_pkts_used(ef.pool);
 	if (after < before || (after == before && ef_drops() == drops && ef.posted > posted + 1))
 		/*
-		 * One frame may cause one new held report, because reports that were held are
-		 * released in its place. A super-frame is posted as several segments.
+		 * In these cases the number of held packets cannot be checked: the frame made the
+		 * interface release or replace membership reports that it held, or a super-frame
+		 * was posted as several segments.
 		 */
 		return;
 	ef_check(after <= before + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets of any octets arrive at the ports of a switch: SMPs that configure it, data, multicast,
- * and damaged packets. The switch must not crash, leak memory, recurse or run for ever.
+ * Packets of any octets arrive at the ports of a switch: SMPs that configure the switch, unicast
+ * and multicast data, and damaged packets. The switch must not crash, leak memory, recurse or run
+ * for ever.
  *
  * The input is a list of records: port (bits 0-1) and flags (bit 2: PktLen is corrected, bit 3:
  * CRCs count as absent, bit 4: time passes, bit 5: the port's link changes) in one octet, a length

@@ -2,8 +2,9 @@
 
 /*
  * Packets of any content arrive at both ports of a simulated HCA that has QPs and attachments to
- * multicast groups. The first octets of the input decide which fields are corrected before delivery
- * (lengths, CRCs, headers taken from a good packet), so that the fuzzer gets past the first checks.
+ * multicast groups. The first octets of the input decide which fields the target corrects before
+ * delivery (lengths, CRCs, and headers, which it takes from a good packet), so that the fuzzer gets
+ * past the first checks.
  *
  * There must be no crash and no leak, and each packet is polled, dispatched as a MAD, or counted
  * under exactly one reason.
@@ -25,17 +26,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum mend {
 	MEND_LENGTHS = 1 << 0,
 	MEND_CRC = 1 << 1,
-	MEND_TAIL = 1 << 2, /* tail_len fits PadCnt */
+	MEND_TAIL = 1 << 2, /* tail_len becomes what PadCnt requires */
 	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys become those of a QP */
 	MEND_MCAST = 1 << 4,
 	MEND_MAD = 1 << 5,
-	IN_SLICE = 1 << 6, /* the headers lie in a slice, not in hdr[] */
+	IN_SLICE = 1 << 6, /* the headers are in a slice, not in hdr[] */
 	PORT_2 = 1 << 7,
 };
 
 /*
- * Bits of ctl[5]: fields that keep the octets of the input although the other headers are
- * corrected, and the states of the ports
+ * Bits of ctl[5]: they select fields that keep the octets of the input although the other fields
+ * are corrected, and the states of the ports
  */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,
@@ -58,7 +59,7 @@ static struct {
 
 static void on_xmit(void *ctx, uint8_t port, struct pkt *p, ns_t now)
 {
-	/* The HCA receives the answers of its own agents again, like any other packet. */
+	/* The HCA sends only answers of its own agents. The CRCs of these packets must be right. */
 	if (crc_pkt_check(p) != CRC_OK)
 		abort();
 	pkt_free(p);

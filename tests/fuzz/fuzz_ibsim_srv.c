@@ -2,13 +2,13 @@
 
 /*
  * This target drives a server of ibsim's protocol by random sequences of events. An event is a
- * control message or a MAD of any content (with the fields corrected on which the first checks
- * would fail), an answer to a request, a MAD without a request, a socket that is full or refuses,
+ * control message or a MAD of any content (but with corrected values in the fields that are checked
+ * first), an answer to a request, a MAD without a request, a socket that is full or refuses data,
  * or the death of a client.
  *
  * The server must neither crash nor leak memory. A client's socket is open as long as the client
- * exists, and the server sends nothing to a closed socket. IsSM is set exactly while a client wants
- * it. No client has more than IBSIM_OPEN_MAX open requests.
+ * exists, and the server sends nothing to a closed socket. The capability bit IsSM of a port is set
+ * exactly while a client wants it to be set. No client has more than IBSIM_OPEN_MAX open requests.
  */
 
 #include <errno.h>

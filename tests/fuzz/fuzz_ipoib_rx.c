@@ -31,7 +31,7 @@ static void rx_one(struct fuzz_world *w, const uint8_t **p, size_t *len)
 	}
 	n = (n & 0x7f) < *len ? (n & 0x7f) : *len;
 	head = d[7] >> 4;
-	/* The first part of the packet lies in hdr[] of the descriptor, the rest in a slice. */
+	/* The first octets of the packet are in hdr[] of its descriptor, the others in a slice. */
 	v.pkt = pkt_from_data(w->pool, *p, n < head ? n : head);
 	if (n > head) {
 		struct pkt_buf *b = pkt_buf_alloc(w->pool);

@@ -6,9 +6,9 @@
 #include "wire/sa.h"
 
 /*
- * A MAD endpoint with agents and open requests. It receives MADs made from the input; some of them
- * have the TID of an open request. A step of the input has 23 octets: event (1), choice of TID (1),
- * method (1), RMPP header (12), octets of the MAD from offset 36 on (8).
+ * A MAD endpoint with agents and open requests. The endpoint receives MADs made from the input,
+ * some of which have the TID of an open request. A step of the input has 23 octets: event (1),
+ * choice of TID (1), method (1), RMPP header (12), octets of the MAD from offset 36 on (8).
  */
 
 #define STEP 23
@@ -41,7 +41,7 @@ static int sent(void *ctx, const struct mad_addr *to, const void *mad, ns_t now)
 
 static const struct mad_ep_ops ops = { .send = sent };
 
-/* Read every octet, so that the sanitizer notices invalid ones. */
+/* Read every octet of the MAD, so that the sanitizer notices octets that must not be read. */
 static void look(struct world *w, const void *mad, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -128,8 +128,8 @@ static void request(struct world *w, const uint8_t *s)
 	make(msg, s, 0);
 	msg[1] = MAD_CLASS_SA;
 	/*
-	 * The completion of any request clears w->open, although another request may have
-	 * completed. So w->open may be NULL while a request is still open.
+	 * The completion of any request clears w->open, even if w->open is another request. So
+	 * w->open can be NULL while a request is still open.
 	 */
 	if (!w->open)
 		(void)mad_request(w->sa, &req, &w->open, w->now);

@@ -10,9 +10,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * The first octet of the input chooses the address family and the interface index. The second one
- * chooses the size of the pieces into which the text is cut. The groups that are found must not
- * depend on this size.
+ * The first octet of the input chooses the address family and the interface index. The second octet
+ * chooses the size of the pieces into which the target cuts the text. The groups that are found
+ * must not depend on this size.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

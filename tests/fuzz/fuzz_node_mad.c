@@ -6,8 +6,9 @@
 #include "node/node.h"
 
 /*
- * A CA and a switch receive MADs from the input. Each step is one octet, which chooses node, port
- * and queue pair, and then the MAD. It must be possible to encode every MAD that a node sends.
+ * A CA and a switch receive MADs from the input. Each step of the input has one octet, which
+ * chooses the node, the port and the queue pair, and then the octets of the MAD. It must be
+ * possible to encode every MAD that a node sends.
  */
 
 struct owner {

@@ -7,8 +7,8 @@
 #include "partition/partition.h"
 
 /*
- * Partitions that the parser accepts fulfil the guarantees of its header file; a refusal has a
- * message.
+ * Partitions that the parser accepts must fulfil the guarantees of the parser's header file, and
+ * each refusal must have a message.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

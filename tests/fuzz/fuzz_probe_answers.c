@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A port, managers and a peer answer a probe (src/probe) with any octets. The first piece of the
- * input is the configuration of the probe. Each further piece is the answer to a request; it gets
- * the request's TID, class and attribute, so that the probe accepts it. The probe ends within its
- * bound of requests, and its findings are texts within their bounds.
+ * input is the configuration of the probe. Each further piece is the answer to a request. The
+ * target gives the answer the request's TID, class and attribute, so that the probe accepts it. The
+ * probe must end within its bound of requests, and the texts of its findings must keep within their
+ * bounds.
  */
 #include <assert.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 /*
  * An SA answers with any octets. The answer to each request is the next piece of the input, with
- * the request's TID, class and method, so that it reaches the client; Reports arrive in between.
- * The client must not crash, leak memory or send requests without end.
+ * the request's TID, class and method, so that the client accepts the answer. Reports arrive
+ * between answers. The client must not crash, leak memory or send requests without end.
  */
 
 #include <stdlib.h>

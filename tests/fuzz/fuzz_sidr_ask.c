@@ -51,7 +51,10 @@ static void answer(struct cm_service *v, const struct mad_addr *from, const stru
 	ret->status = req->priv[0];
 }
 
-/* If the result contains a group, the group fulfils the guarantees of sidr.h. */
+/*
+ * Check the result of a request: if it contains a group, the group must fulfil the guarantees of
+ * sidr.h.
+ */
 static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 {
 	char text[SIDR_RESULT_LEN];
@@ -67,8 +70,8 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 }
 
 /*
- * Make the SA's answer to the MAD that was sent last, from octets of the input. If s[1] has bit
- * 0x40, the answer is valid: it has the requested record, with a GID or a DLID.
+ * Make, from octets of the input, the SA's answer to the MAD that was sent last. If s[1] has bit
+ * 0x40, the answer is valid: it contains the requested record, with a GID or a DLID from the input.
  */
 static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {

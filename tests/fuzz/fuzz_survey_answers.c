@@ -2,7 +2,7 @@
 /*
  * A fabric answers a survey (src/survey) with any octets. The answer to each request is the next
  * piece of the input, with the request's TID, class and attribute, so that the survey accepts it.
- * The survey ends, keeps within its bounds, and the checks of its result end, too.
+ * The survey must end and keep within its bounds, and the checks of its result must end, too.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A packet is decoded from its LRH on, encoded again, its CRCs are computed over parts, and it is
- * printed.
+ * Decode a packet from its LRH on, encode it again, compute its CRCs in parts, and print the
+ * packet.
  */
 
 #include <stdlib.h>

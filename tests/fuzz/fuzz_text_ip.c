@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Decode and print an IPoIB payload: encapsulation, ARP, IBARP, Neighbour Discovery options. */
+/*
+ * Decode and print an IPoIB payload: its encapsulation header, ARP, IBARP, and the options of
+ * Neighbour Discovery.
+ */
 
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Input for every decoder of management formats, and for print_mad(). A decoded MAD is encoded and
- * decoded again. The result must be the same MAD, and a second round must change nothing.
+ * Give the input to every decoder of management formats, and to print_mad(). A decoded MAD is
+ * encoded and decoded again. The result must be the same MAD, and a second round must change
+ * nothing.
  */
 
 #include <stdlib.h>

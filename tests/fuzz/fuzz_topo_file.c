@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any text is either a topology, or is refused with a message. An accepted topology is printed to a
- * text that is parsed to the same topology. The strict reader (topo_parse) and the lenient reader
- * (topo_found) share one grammar, and the corpus has files for both. If the strict reader accepts a
- * text, the lenient reader accepts it, too, and leaves out nothing. When the lenient reader leaves
- * out a line, it reports this.
+ * Any text must be either accepted as a topology, or refused with a message. The printed text of an
+ * accepted topology must be parsed to the same topology. The strict reader (topo_parse) and the
+ * lenient reader (topo_found) share one grammar, and the corpus has files for both. If the strict
+ * reader accepts a text, the lenient reader must accept the text, too, and leave out no line. When
+ * the lenient reader leaves out a line, it must report the line.
  */
 #include <assert.h>
 #include <errno.h>

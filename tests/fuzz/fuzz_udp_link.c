@@ -11,8 +11,8 @@
 
 /*
  * A link over UDP under any sequence of datagrams, times and requests. The input is a list of
- * operations: 2 octets that choose the operation and its object, then its arguments. Some datagrams
- * get a correct VCRC, so that the link accepts some packets, too.
+ * operations. Each has 2 octets, which choose the operation and its object, and then its arguments.
+ * Some datagrams get a correct VCRC, so that the link accepts the packets in them.
  */
 
 static unsigned int carrier_up;

@@ -8,8 +8,8 @@
 /*
  * Four programs use the umad server of a CA with two ports. A step of the input consists of the
  * event and the program (1 octet), the number of the octets that follow (2), and these octets, from
- * which a message of the program is made. Packets that the CA sends are delivered to it again, so
- * that requests are answered, also by the other programs.
+ * which a message of the program is made. Packets that the CA sends are delivered to the same CA
+ * again, so that the CA or another program answers requests.
  */
 
 #define CONNS 4

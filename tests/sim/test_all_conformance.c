@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Clauses that only a whole fabric can test: the tests look at the packets on its links, and check
- * which hosts reach each other.
+ * The tests of clauses that need a whole fabric: they look at the packets on the fabric's links,
+ * and check which hosts reach each other.
  */
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void look(const struct fabric_trace_event *ev)
 	uint8_t encap[4];
 	int hlen = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 
-	if (hlen < 0) { /* Clause R1: packets are UD SEND-only packets */
+	if (hlen < 0) { /* Clause R1: all packets have the BTH opcode UD SEND-only */
 		seen.wrong++;
 		return;
 	}
@@ -48,12 +48,15 @@ static void look(const struct fabric_trace_event *ev)
 	}
 	seen.data++;
 	pkt_copy_out(p, (uint32_t)hlen, encap, sizeof(encap));
-	/* Clauses R4, R29 and R30: an encapsulation header, whose reserved octets are zero */
+	/*
+	 * Clauses R4, R29 and R30: the payload begins with an encapsulation header, whose reserved
+	 * octets are zero
+	 */
 	seen.wrong += be16_at(encap) != ETH_P_IPV4 || be16_at(encap + 2) != 0;
 	seen.wrong += h.bth.pkey != seen.pkey;
 	if (ib_lid_is_mcast(h.lrh.dlid)) {
 		seen.mcast++;
-		/* R33: multicast has a GRH */
+		/* R33: multicast packets have a GRH */
 		seen.wrong += !h.has_grh || h.bth.dest_qp != IB_QPN_MCAST;
 		return;
 	}
@@ -145,7 +148,8 @@ static void test_R2_R25_a_broadcast_reaches_every_interface_but_its_sender(void 
 
 /*
  * The interfaces of all hosts use P_Key 0x8001, but only two of the hosts are members of that
- * partition. These two form the link; the other hosts neither come up nor see its packets.
+ * partition. These two form the link; the interfaces of the other hosts must not come up, and these
+ * hosts must not get packets of the link.
  */
 static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 {
@@ -180,8 +184,8 @@ static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 			assert_int_equal(got[i], member[i] && i != from);
 	}
 	/*
-	 * Clause R27: an interface whose port does not have the P_Key waits for it, and its state
-	 * shows this.
+	 * Clause R27: while a port does not have the P_Key of its interface, the interface waits,
+	 * and its state shows that it waits for the P_Key.
 	 */
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		ipoib_link_info(l.host[i].link, &out);

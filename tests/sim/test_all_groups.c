@@ -19,9 +19,11 @@
 #include "unit/all_lab.h"
 
 #define GROUPS 40000
-#define MOST_AT_ONCE (16 * 1024) /* octets of the list */
+#define MOST_AT_ONCE (16 * 1024) /* number of octets of the list that may be read at once */
 
-/* Write a file like /proc/net/igmp of a host that joined @n groups on interface 2 */
+/*
+ * Return a file with the content of /proc/net/igmp on a host that joined @n groups on interface 2.
+ */
 static int igmp_of(unsigned int n)
 {
 	int fd = memfd_create("igmp", 0);
@@ -37,8 +39,8 @@ static int igmp_of(unsigned int n)
 }
 
 /*
- * The list is read in pieces with pauses, because a read of the whole list takes the kernel 76 to
- * 108 ms, and it would take place every two seconds.
+ * The instance reads the list every two seconds. The instance must read it in pieces with pauses,
+ * because the kernel takes 76 to 108 ms for a read of the whole list.
  */
 static void test_I30_a_long_list_is_read_in_pieces_with_pauses(void **state)
 {

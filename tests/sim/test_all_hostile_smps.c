@@ -280,8 +280,8 @@ static void forged_trap(uint16_t trap)
 	uint8_t mad[MAD_LEN];
 
 	/*
-	 * The notice claims that its issuer is a switch, but the packet has the SLID of the hostile
-	 * host.
+	 * This notice claims that its issuer is a switch, but the packet has the SLID of the
+	 * hostile host.
 	 */
 	n.producer = IB_NODE_SWITCH;
 	n.issuer_lid = switch_at(0)->port[0].pi.lid;
@@ -321,7 +321,7 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
 	/*
-	 * The SM receives all these traps, but only some of them may start a sweep: 32 at once,
+	 * The SM receives all forged traps, but only some of them may start a sweep: 32 at once,
 	 * then 8 in each 1.07 s.
 	 */
 	traps = status().traps - traps;
@@ -357,8 +357,8 @@ static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 }
 
 /*
- * A true trap comes from the same host that floods the SM. The limit of this sender delays the
- * sweep, but the sweep must take place.
+ * A true trap comes from the same host that floods the SM. The limit on the traps of this host
+ * delays the sweep, but the sweep must take place.
  */
 static void test_I14_a_sweep_that_is_put_off_takes_place(void **state)
 {

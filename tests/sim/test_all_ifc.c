@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The tests limit how much is read from the TAPs, and when: no packet is lost that could have
- * waited in the kernel, no host delays the other hosts, and packets that wait for an answer of the
- * SA leave buffers for other packets.
+ * These tests check how much is read from the TAPs, and when. No packet may be lost that could have
+ * waited in the kernel, no host may delay the other hosts, and packets that wait for an answer of
+ * the SA must leave buffers for other packets.
  */
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static struct {
 	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that have arrived, by source port */
 	unsigned int frames; /* frames of TCP that arrived */
 	unsigned int packets; /* packets of other protocols */
-	uint64_t before[MAX_FLOWS]; /* value of .octets when the first packet of .watch arrived */
+	uint64_t before[MAX_FLOWS]; /* .octets when the first of .packets arrived */
 } got;
 
 static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame *f)
@@ -137,7 +137,7 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_destroy(&lab);
 }
 
-/* A CA that makes checksums, before the soft HCA of a port */
+/* A wrapper around the ca_ops of a port's soft HCA, which acts as a CA that computes checksums */
 static struct {
 	const struct ca_ops *below;
 	struct ca_ops ops;
@@ -157,7 +157,7 @@ static unsigned int make_and_post(struct ca_qp *qp, const struct ca_send *v, uns
 	return maker.below->post_send(qp, v, n, now);
 }
 
-/* A device that makes checksums, or makes none, takes the place of the former one. */
+/* Replace the device of the CA. @csum: the new device computes checksums */
 static void replace_device(struct ca *ca, bool csum)
 {
 	ca->csum = csum;
@@ -165,7 +165,10 @@ static void replace_device(struct ca *ca, bool csum)
 	lab_run(&lab, NS_SEC(1));
 }
 
-/* An interface leaves checksums to a CA that makes them, and to no other. */
+/*
+ * An interface must leave checksums to its CA if this CA computes them, and must compute them
+ * otherwise.
+ */
 static void test_checksums_of_a_ca_that_is_replaced(void **state)
 {
 	struct ca *ca;
@@ -194,8 +197,8 @@ static void test_checksums_of_a_ca_that_is_replaced(void **state)
 }
 
 /*
- * 64 frames of this size are cut into 2145 packets, which is more than an egress queue holds
- * (2048). None may be lost.
+ * With this segment size, 64 super-frames are cut into 2112 packets, which is more than an egress
+ * queue holds (2048). No packet may be lost.
  */
 static void test_super_frames_of_ipv6_lose_nothing(void **state)
 {
@@ -209,8 +212,8 @@ static void test_super_frames_at_a_small_mtu_lose_nothing(void **state)
 }
 
 /*
- * Each super-frame that is read at the sender is written as one frame at the receiver, however many
- * frames wait in the sender's TAP.
+ * Each super-frame that is read from the sender's TAP must be written to the receiver's TAP as one
+ * frame, however many frames wait in the sender's TAP.
  */
 static void test_super_frames_are_delivered_whole(void **state)
 {
@@ -274,8 +277,8 @@ static void test_eight_flows_of_one_host_lose_nothing(void **state)
 }
 
 /*
- * Host 0's frames become 160,000 segments, and host 1 sends one packet. TAPs are served by packets
- * and not by frames, so that this packet must arrive early.
+ * Host 0's frames become 160,000 segments, and host 1 sends one packet. The TAPs get shares that
+ * are counted in packets, not in frames, so host 1's packet must arrive early.
  */
 static void test_host_that_sends_tiny_segments_does_not_delay_others(void **state)
 {
@@ -303,8 +306,8 @@ static void test_hosts_share_by_packets(void **state)
 		/* 6500 packets, too */
 		send_super(&lab.host[1], &lab.host[3], false, 1, 65000, 1000);
 	/*
-	 * Host 2's small packet must wait until the thousand packets that host 2 has sent before it
-	 * are through.
+	 * Host 2 sends a thousand packets and then one small packet, which must arrive after all of
+	 * them.
 	 */
 	for (unsigned int i = 0; i < 20; i++)
 		send_super(&lab.host[2], &lab.host[3], false, 2, 65000, 1300);
@@ -341,8 +344,8 @@ static int no_buffer(void *ctx, struct pkt **ret)
 }
 
 /*
- * There is no free buffer, so the TAP cannot be read. The owner of the interface may then sleep, so
- * a timer must make it read the TAP again after IFC_RETRY.
+ * No buffer is free, so the interface cannot read its TAP. The owner of the interface may sleep
+ * then, so a timer must make the interface read the TAP again after IFC_RETRY.
  */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {

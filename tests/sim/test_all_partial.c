@@ -176,8 +176,8 @@ static void put_node(struct shot *s, const struct node *n)
 }
 
 /*
- * Tell whether the SM reaches the node over plugged cables. A node that it cannot reach still has
- * its old tables, so those are not compared.
+ * Tell whether the SM reaches the node over plugged cables. The tables of other nodes are not
+ * compared, because the SM cannot change them.
  */
 static bool reached(struct fix *f, struct fabric_node *n)
 {
@@ -374,7 +374,7 @@ static void join_groups(struct fix *f)
 	sa_rig_pass(&f->r, NS_MSEC(300));
 	/*
 	 * The root of a multicast tree depends on the order of joins, until a sweep chooses the
-	 * root for all members. So let a sweep choose it before the comparison.
+	 * root for all members. So let a sweep choose the root before the comparison.
 	 */
 	sm_kick(f->r.sm, "test", f->r.now);
 	sa_rig_pass(&f->r, NS_MSEC(500));

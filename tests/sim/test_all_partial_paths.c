@@ -20,8 +20,8 @@
 #define STEPS 8
 #define SWITCHES_MAX 8
 /*
- * Ports of each switch: port 1 leads to its host, port 2 + i to switch i, and port 12 + i is for a
- * second cable to switch i.
+ * Ports of each switch: port 1 leads to the host of the switch, port 2 + i to switch i, and port 12
+ * + i is for a second cable to switch i.
  */
 #define PORTS 24
 
@@ -208,7 +208,7 @@ static void ask(struct fix *f)
 		       PATH_COMP_SGID | PATH_COMP_DGID | PATH_COMP_NUMB_PATH, wire, sizeof(wire));
 }
 
-/* Let time @t pass like sa_rig_pass(), but check the database after each step. */
+/* Let time @t pass like sa_rig_pass(), but check the SM's database after each step. */
 static void watch(struct fix *f, ns_t t)
 {
 	ns_t end = f->r.now + t;
@@ -258,8 +258,8 @@ static void still_connected(struct fix *f)
 }
 
 /*
- * Pull or plug @cables random cables, and do so again after @between. Two hosts count as connected
- * if cables connect them before, between and after both changes.
+ * Pull or plug @cables random cables, and do so again after the time @between. Two hosts count as
+ * connected if cables connect them before, between and after both changes.
  */
 static void change(struct fix *f, unsigned int cables, ns_t between)
 {

@@ -35,7 +35,11 @@ static struct lab lab;
 /* The interface of one P_Key, with the data that its owner (this test) stores about it */
 struct member {
 	struct ifc ifc;
-	bool carrier, was_up; /* .was_up: true if the owner would have made the device */
+	/*
+	 * .was_up: true once .carrier has been true, when a real owner would have created the
+	 * device
+	 */
+	bool carrier, was_up;
 	unsigned int frames; /* frames received */
 	struct pkt_queue tap;
 };
@@ -305,7 +309,7 @@ static void one_seed_with_loss(uint64_t seed)
 	for (unsigned int k = 0; k < 8; k++) {
 		lab_partitions(&lab, texts[(seed + 3 * k) % 4]);
 		/*
-		 * Two of three changes are followed by the next change while they are still under
+		 * After two of three changes, the next change comes while the change is still under
 		 * way.
 		 */
 		lab_run(&lab, (seed + k) % 3 ? NS_MSEC(20) : NS_SEC(10));
@@ -348,7 +352,7 @@ static void test_H30_no_device_before_trap_66_tells_of_the_broadcast_group(void 
 	while ((g = sm_group_next(lab.sm, g)))
 		assert_int_not_equal(g->rec.pkey & 0x7fff, 0x18);
 	lab_partitions(&lab, DEFAULT NOT_BARE);
-	lab_run(&lab, NS_MSEC(900)); /* less than the back-off of the next attempt */
+	lab_run(&lab, NS_MSEC(900)); /* less than the back-off before the next attempt to join */
 	check_link(0x18);
 	end();
 }

@@ -41,8 +41,8 @@ static void make(const struct ipoib_profile *even, const struct ipoib_profile *o
 	char partitions[256];
 
 	/*
-	 * The partition file makes a broadcast group for each kind of link, because hosts do not
-	 * create it.
+	 * The partition file makes a broadcast group for each kind of link, because the hosts of
+	 * some profiles do not create it.
 	 */
 	snprintf(partitions, sizeof(partitions),
 		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\n"
@@ -181,8 +181,8 @@ static int wire_of(const struct ipoib_profile *p)
 }
 
 /*
- * Let all hosts join a group. If host 0 sends a packet to the group, exactly the hosts whose
- * profile shares its link must receive it.
+ * Let all hosts join a group. Host 0 sends a packet to the group, and exactly the hosts whose
+ * profile shares a link with host 0's profile must receive it.
  */
 static void check_group_hearing(const struct ipoib_profile *a, const struct ipoib_profile *b)
 {

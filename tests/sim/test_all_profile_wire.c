@@ -233,9 +233,9 @@ static void check_qkey(const struct ib_ud_hdr *h, const uint8_t *payload, size_t
 }
 
 /*
- * The receiver compares a Q_Key without bit 31 with the one in the packet, so a packet arrives only
- * if the sender has learned the right Q_Key from the option. (In place of a Q_Key with bit 31, the
- * sender's HCA sends the Q_Key of its own QP.)
+ * A receiver's QP has a Q_Key without bit 31 and accepts only packets with this Q_Key, so a packet
+ * arrives only if the sender has learned the Q_Key from the option. (In place of a Q_Key with bit
+ * 31, the sender's HCA sends the Q_Key of its own QP.)
  */
 static void test_V14_default_qpn_and_a_qkey_without_bit_31_are_exchanged(void **state)
 {
@@ -273,8 +273,8 @@ static void test_V17_all_traffic_has_the_pkey_of_the_group(void **state)
 	capture_begin();
 	talk(&lab.host[0], &lab.host[1]);
 	/*
-	 * Groups that the hosts create belong to the partition of the link, too, and packets to
-	 * these groups have its P_Key.
+	 * Groups that the hosts create must belong to the partition of the link, too, and packets
+	 * to these groups must have the partition's P_Key.
 	 */
 	for (unsigned int i = 0; i < HOSTS; i++)
 		lab_receive(&lab.host[i], group);
@@ -307,9 +307,7 @@ static void test_V17_group_of_another_pkey_makes_no_link(void **state)
 		if (!strstr(info.reason, "P_Key 0xffff is not the link's 0x8001"))
 			fail_msg("\"%s\"", info.reason);
 	}
-	/*
-	 * The administrator moves the group to the configured partition, so the links must come up.
-	 */
+	/* Now the group belongs to the configured partition, so the links must come up. */
 	lab_partitions(&lab, in_lab);
 	lab_wait_up(&lab, all, NS_SEC(60), 1, "V17 again");
 	lab_destroy(&lab);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Service levels on a whole path through a fabric, and changes while packets flow. */
+/* Tests of the service level on whole paths through a fabric, and of changes while packets flow. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static struct {
 	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
-	unsigned int wrong; /* number of packets whose VL differs from the VL in the LRH */
+	unsigned int wrong; /* number of packets whose LRH has another VL than pkt.vl */
 } seen;
 
 static bool any(void *ctx, const struct pkt *p)

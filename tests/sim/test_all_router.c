@@ -55,7 +55,7 @@ static void member(unsigned int host, unsigned int i, bool in)
 		assert_int_equal(ipoib_mcast_del(l, IPOIB_IPV4, addr, lab.now), 0);
 }
 
-/* Host 4 sends one packet to group @i. Returns the number of copies that the router receives. */
+/* Let host 4 send one packet to group @i. Returns the number of copies that the router receives. */
 static unsigned int router_hears(unsigned int i)
 {
 	uint8_t addr[4];
@@ -93,7 +93,7 @@ static void test_R70_router_receives_groups_that_were_there(void **state)
 	for (unsigned int i = 0; i < GROUPS; i++)
 		member(2, i, true);
 	lab_run(&lab, NS_SEC(5));
-	assert_int_equal(router_hears(7), 0); /* not a router yet */
+	assert_int_equal(router_hears(7), 0); /* host 0 is not a router yet */
 	lab.host[0].router = true;
 	lab_host_restart(&lab.host[0]);
 	lab_run(&lab, NS_SEC(10));
@@ -120,9 +120,9 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	assert_int_equal(router_hears(1), 1);
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
 	/*
-	 * When the last FullMember leaves, the SA deletes the group, although the router is a
-	 * NonMember of it. The sender's membership must not keep the group either, after the sender
-	 * has been idle.
+	 * When the last FullMember leaves, the SA deletes the group, although the router is still a
+	 * NonMember. The membership of a sender does not keep the group either: the sender has
+	 * become idle and leaves.
 	 */
 	member(2, 1, false);
 	lab_run(&lab, NS_SEC(200));
@@ -169,7 +169,7 @@ static void test_R70_router_that_left_by_a_late_trap_67_finds_the_group_again(vo
 
 /*
  * RFC 4391 §10: a packet to a group that has no receivers is sent to the all-routers group, so the
- * router must receive it.
+ * router must receive this packet.
  */
 static void test_R61_R70_router_receives_what_has_no_group(void **state)
 {
@@ -234,7 +234,8 @@ static void test_R70_link_becomes_a_router_and_ends_that_while_up(void **state)
 		assert_int_equal(router_hears(2), 1);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(state_in(&all_routers[i]), 0);
-		member(2, 3, round == 0); /* groups come and go while the link is not a router's */
+		/* groups are created and deleted while the host is not a router */
+		member(2, 3, round == 0);
 		lab_run(&lab, NS_SEC(3));
 		assert_int_equal(router_state(3), 0);
 	}

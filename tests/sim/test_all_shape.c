@@ -88,7 +88,8 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 
 /*
  * With SIDR, an interface learns its broadcast group some time after it created its queue pair. So
- * its owner must get two reports of its addresses, of which the first one has no group.
+ * the owner of the interface must get two reports of its addresses, the first of them without a
+ * broadcast group.
  */
 static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
 {

@@ -163,8 +163,8 @@ static void on_raw(struct cm_request *q, int status, const struct sidr_rep *rep,
 }
 
 /*
- * Send a SIDR_REQ about @pkey to @lid; @via is the P_Key in its BTH. Returns the Status of the
- * answer.
+ * Send a SIDR_REQ about @pkey to @lid. The BTH of the request has the P_Key @via. Returns the
+ * Status of the answer.
  */
 static uint8_t ask_lid(unsigned int i, uint16_t lid, uint16_t pkey, uint16_t via)
 {
@@ -242,7 +242,7 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
 	assert_false(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
 	assert_int_equal(records(0xffff), 1);
-	for (unsigned int i = 0; i < HOSTS; i++) /* the server asks, too */
+	for (unsigned int i = 0; i < HOSTS; i++) /* also the host that is the server asks */
 		ask(i, 0xffff);
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++) {
@@ -363,8 +363,8 @@ static void test_others_can_neither_delete_nor_change_the_record_of_a_host(void 
 	send_record(5, MAD_METHOD_DELETE, SERVICE_COMP_KEY); /* a ServiceKey of zeroes */
 	assert_int_equal(records(0xffff), 1);
 	/*
-	 * Host 0 itself can delete and set the record. It has the same ServiceKey after its
-	 * interface was taken down and up.
+	 * Host 0 itself can delete and set the record. The host still has the same ServiceKey after
+	 * its interface was taken down and up.
 	 */
 	ifc_set_up(&lab.host[0].ifc, false, lab.now);
 	lab_run(&lab, NS_SEC(1));
@@ -438,8 +438,8 @@ static void test_a_server_that_vanished_is_found_out(void **state)
 {
 	begin(&(struct lab_cfg){ .sidr_servers = 2 });
 	/*
-	 * The power of host 0 fails, so it cannot delete its record, which must stay until the
-	 * lease ends.
+	 * The power of host 0 fails, so host 0 cannot delete its ServiceRecord, which the SA must
+	 * keep until the lease ends.
 	 */
 	cut(0);
 	lab_run(&lab, NS_SEC(5));
@@ -487,8 +487,8 @@ static void test_loss_and_duplicates(void **state)
 }
 
 /*
- * Host and subnet manager share a port, and the host's interface has a CM agent as well. The host
- * must get the answer of the subnet manager's CM agent.
+ * A host and the subnet manager share a port, and each of them has a CM agent. The host must get
+ * the answer of the subnet manager's CM agent.
  */
 static void test_a_host_asks_the_subnet_manager_on_its_own_port(void **state)
 {
@@ -546,10 +546,7 @@ static void test_records_of_the_subnet_manager_do_not_count_for_the_host_on_its_
 	lab_destroy(&lab);
 }
 
-/*
- * Send @per_ms SIDR_REQs of host 5 to the wire in each of @ms milliseconds, which is thousands a
- * second.
- */
+/* Let host 5 flood the server: in each of @ms milliseconds its port sends @per_ms SIDR_REQs. */
 static void flood(unsigned int per_ms, unsigned int ms)
 {
 	struct node_port *p = port_of(5);
@@ -578,7 +575,10 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 	st = cm_stats(sa_cm(lab.sa));
 	assert_in_range(st->served, CM_SOURCE_BURST, CM_SOURCE_BURST + CM_SOURCE_RATE);
 	assert_true(st->drop_paced > 9000);
-	/* During the flood other hosts send SIDR_REQs and join groups, and both must succeed. */
+	/*
+	 * During the flood other hosts send SIDR_REQs and join groups. They must get answers, and
+	 * their joins must succeed.
+	 */
 	for (unsigned int i = 0; i < 5; i++)
 		ask(i, 0xffff);
 	assert_int_equal(ipoib_mcast_add(lab.host[2].link, IPOIB_IPV4, v4, lab.now), 0);
@@ -594,8 +594,8 @@ static void test_a_flood_of_SIDR_requests_starves_nobody(void **state)
 }
 
 /*
- * The same flood is sent to a host that is a SIDR server. This host must still answer the other
- * hosts.
+ * A flood of SIDR_REQs is sent to a host that is a SIDR server. This host must still answer the
+ * other hosts.
  */
 static void test_a_host_that_serves_survives_a_flood(void **state)
 {

@@ -8,7 +8,7 @@
 #include "sm/sm.h"
 
 /*
- * The SM over the simulated fabric, with real packets, the SMAs of the nodes, traps and link
+ * Tests of the SM on a simulated fabric, with real packets, the SMAs of the nodes, traps and link
  * training.
  */
 
@@ -355,8 +355,8 @@ static bool in_a_tree(const struct node *n, unsigned int port)
 }
 
 /*
- * A cable connects two ports of one switch, which topology files allow, as those of ibsim do. No
- * route and no multicast tree may use it, because it leads nowhere.
+ * A cable connects two ports of one switch; topology files, also those of ibsim, may contain such
+ * cables. No route and no multicast tree may use this cable, because it leads to no other node.
  */
 static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state)
 {
@@ -384,7 +384,10 @@ static void test_a_cable_between_two_ports_of_a_switch_harms_nobody(void **state
 	assert_false(in_a_tree(n, last) || in_a_tree(n, other));
 	for (unsigned int lid = 1; lid <= n->sw->si.lft_top; lid++)
 		assert_true(n->sw->lft[lid] != last && n->sw->lft[lid] != other);
-	/* If this cable is pulled and plugged, the SM must sweep as it does for any other cable. */
+	/*
+	 * When this cable is pulled and plugged, the SM must sweep as after a change of any other
+	 * cable.
+	 */
 	assert_int_equal(fabric_link_set(p, false, r.now), 0);
 	rig_pass(&r, NS_MSEC(200));
 	assert_int_equal(fabric_link_set(p, true, r.now), 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Times without a subnet manager: its process ends, and its port answers requests to the SA with an
- * error, as Linux does. Paths and groups in use must still work. A host that starts during this
- * time must show why it waits. When there is an SM or an SA again, all hosts must work within a
- * stated time.
+ * The subnet manager is absent for a time: its process has ended, and its port answers requests to
+ * the SA with an error, as Linux does. Meanwhile paths and groups in use must still work, and a
+ * host that starts must show why it waits. After an SM or an SA has started again, all hosts must
+ * work within a stated time.
  */
 #include "check.h"
 
@@ -18,8 +18,8 @@
 /* Time in which a new SM starts, sweeps, and lets all ports join */
 #define BACK_WITH_AN_SM NS_MSEC(500)
 /*
- * A port that was not told of the new SA sends its next request to it within the largest back-off
- * with jitter.
+ * A port that gets no notice of the new SA sends its next request to the SA after at most the
+ * largest back-off with jitter.
  */
 #define BACK_WITH_AN_SA (SAC_BACKOFF_ABSENT * 5 / 4 + NS_MSEC(500))
 
@@ -107,8 +107,8 @@ static void works_within(ns_t most)
 }
 
 /*
- * Let the SM tell all ports to register again (ClientReregister), and stop the SM before any port
- * can.
+ * Stop the SM for @d, and set ClientReregister at all ports, so that they try to register again
+ * while no SM answers.
  */
 static void away(ns_t d)
 {
@@ -138,8 +138,8 @@ static void test_traffic_goes_on_without_an_sm_and_all_register_with_the_next(vo
 }
 
 /*
- * Only the SA was away, so ports get no ClientReregister; they must find the new SA by their own
- * retries.
+ * Only the SA was away, so no ClientReregister is set at the ports. The ports must find the new SA
+ * by repeated requests.
  */
 static void test_an_sa_that_is_back_is_found(void **state)
 {
@@ -153,7 +153,10 @@ static void test_an_sa_that_is_back_is_found(void **state)
 	works_within(BACK_WITH_AN_SA);
 }
 
-/* A host starts without an SM. It must show why it waits, and be up as soon as there is an SM. */
+/*
+ * A host that starts without an SM must show why it waits, and must be up as soon as an SM has
+ * started.
+ */
 static void test_who_starts_without_an_sm_is_up_with_it(void **state)
 {
 	struct lab_host *h = &f.l.host[7];
@@ -175,7 +178,10 @@ static void works_up_again(const struct lab_host *h)
 	assert_true(h->carrier);
 }
 
-/* No SA answers the request for a path. As soon as there is an SA, the request must be repeated. */
+/*
+ * No SA answers the request for a path. As soon as an SA has started, the host must repeat the
+ * request.
+ */
 static void test_a_path_that_failed_is_there_with_the_sm(void **state)
 {
 	struct lab_host *h = &f.l.host[1];

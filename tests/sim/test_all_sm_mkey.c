@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The subnet manager and M_Keys, on a fabric whose nodes check them: ports with the M_Key of
- * another manager, a standby that knows the key and a standby that does not, and leases of keys.
+ * The subnet manager and M_Keys, on a fabric whose nodes check M_Keys: ports with the M_Key of
+ * another manager, a standby SM that knows the M_Key and one that does not, and leases of M_Keys.
  */
 #include "check.h"
 
@@ -26,7 +26,7 @@ static struct fix {
 	ns_t now;
 	struct sm_cfg cfg;
 	struct sm *sm;
-	unsigned int left_alone, errors; /* numbers of lines in the log */
+	unsigned int left_alone, errors; /* numbers of log lines: "left alone", errors */
 	char last_err[256];
 } f;
 
@@ -199,7 +199,7 @@ static void other_key_on_a_host(bool shown)
 	assert_int_equal(status(f.sm).last.end_ports, 6);
 	assert_int_equal(p->pi.sm_sl, 0);
 	assert_int_equal(f.left_alone, 1);
-	/* If the foreign M_Key disappears and appears again, it must be logged again. */
+	/* If the foreign M_Key disappears and appears again, the SM must log the port again. */
 	set_key(p, OTHER, !shown);
 	p->pi.sm_sl = 3;
 	sweep();

@@ -66,7 +66,7 @@ static void test_I19_unknown_methods_and_attributes(void **state)
 		0x0c);
 	assert_int_equal(c.resp.mad.method, MAD_METHOD_GET_MULTI_RESP);
 	assert_int_equal(c.resp.sa.comp_mask, 5);
-	/* the answer contains the request's data */
+	/* the answer contains the data of the request */
 	assert_memory_equal(c.resp.data, data, sizeof(data));
 	assert_int_equal(sa_client_ask(&c, 0x3f, SA_ATTR_PATH_RECORD, 0, NULL, 0), 0x08);
 	assert_int_equal(sa_stats(r.sa)->errors, 8);
@@ -92,8 +92,8 @@ static void test_I19_node_records_none_one_several(void **state)
 			 0);
 	assert_int_equal(sa_client_count(&c), 7);
 	/*
-	 * AttributeOffset is in units of 8 octets: a NodeRecord has 108 octets, which are rounded
-	 * up.
+	 * AttributeOffset is in units of 8 octets. The 108 octets of a NodeRecord are rounded up to
+	 * 14 units.
 	 */
 	assert_int_equal(c.resp.sa.attr_offset, 14);
 
@@ -131,8 +131,8 @@ static void test_I19_node_records_none_one_several(void **state)
 			 0);
 	assert_true(c.resp_len == SA_DATA_OFF);
 	/*
-	 * AttributeOffset must be 0, so that a client does not take the zero octets of a padded MAD
-	 * for records.
+	 * The answer has no record, so its AttributeOffset must be 0. Otherwise a client could take
+	 * the padding of the MAD for records.
 	 */
 	assert_int_equal(c.resp.sa.attr_offset, 0);
 	sa_client_fini(&c);
@@ -155,8 +155,8 @@ static void test_node_record_selects_by_every_component(void **state)
 			 0);
 	memcpy(whole, c.resp.data, sizeof(whole));
 	/*
-	 * A query that gives all components of a record must find the record. If any one component
-	 * differs, the query must not find it.
+	 * A query that gives all components of a record must find the record. If one component of
+	 * the query differs, the query must not find the record.
 	 */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, 0x7fff, whole,
 				       sizeof(whole)),

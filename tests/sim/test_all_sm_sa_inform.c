@@ -146,8 +146,8 @@ static void test_I25_silent_subscribers_do_not_hold_up_others(void **state)
 static void cut(struct fix *f, const char *name, bool up);
 
 /*
- * Make as many subscriptions as a port may have. They differ only in a field that is ignored if
- * LIDRangeBegin means all LIDs.
+ * Make as many subscriptions as a port may have. The subscriptions differ only in LIDRangeEnd,
+ * which the SA ignores if LIDRangeBegin means all LIDs.
  */
 static void subscribe_often(struct sa_client *c)
 {
@@ -174,8 +174,8 @@ static void subscribe_often(struct sa_client *c)
 }
 
 /*
- * Two clients do not acknowledge their hundreds of Reports. A client that does must get every
- * Report at once, and so must a silent one as soon as it acknowledges.
+ * Two clients do not acknowledge their hundreds of Reports. A third client that acknowledges must
+ * get every Report at once. A silent client must get Reports at once as soon as it acknowledges.
  */
 static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
 {
@@ -197,7 +197,7 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 	}
 	/*
 	 * Only a few Reports are sent to a silent client: the first one of each subscription, and
-	 * one more. The others wait, or are lost.
+	 * one more. The other Reports wait, or are lost.
 	 */
 	sa_rig_pass(&f.r, NS_SEC(120));
 	assert_true(sa_stats(f.r.sa)->reports_lost > 0);
@@ -207,7 +207,8 @@ static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **stat
 	sa_rig_pass(&f.r, NS_SEC(1));
 	assert_int_equal(silent[1].nreports, SA_MAX_SUBSCRIPTIONS_PORT);
 	/*
-	 * When the client's port leaves the subnet, the SA must drop the Reports that wait for it.
+	 * When the client's port leaves the subnet, the SA must drop the Reports that wait for this
+	 * client.
 	 */
 	group(&f, 0xffff, n++, MAD_METHOD_SET);
 	cut(&f, "Hca3/1", false);
@@ -283,8 +284,8 @@ static void test_I25_a_subscriber_that_left_is_forgotten(void **state)
 	mgid = group(&f, 0xffff, 1, MAD_METHOD_SET);
 	cut(&f, "Hca2/1", false);
 	/*
-	 * The port left the subnet, so its membership ended. It was the last one, so the group
-	 * ended, too, and trap 67 reports this.
+	 * The port left the subnet, so its membership ended. The group had no other member, so the
+	 * group ended, too, and trap 67 reports its end.
 	 */
 	assert_null(sm_group_find(f.r.sm, &mgid));
 	assert_int_equal(f.c.nreports, 1);
@@ -318,7 +319,7 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	assert_int_equal(f.c.nreports, 0);
 	group(&f, 0xffff, 2, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 1);
-	/* Subscribe to LIDs among which the SM's LID is not. */
+	/* Subscribe to traps from a range of LIDs that does not contain the SM's LID. */
 	memset(&info.gid, 0, sizeof(info.gid));
 	info.lid_begin = info.lid_end = 0x4000;
 	mad_inform_info_encode(wire, &info);
@@ -371,7 +372,7 @@ static void test_I26_a_removed_partition_is_reported(void **state)
 	mgid = group(&f, 0x8001, 1, MAD_METHOD_SET);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n");
 	assert_null(sm_group_find(f.r.sm, &mgid));
-	assert_int_equal(f.c.nreports, 2); /* Report about the broadcast group, too */
+	assert_int_equal(f.c.nreports, 2); /* one of them is about the broadcast group */
 	about = mad_notice_get_gid(&f.c.report[1]);
 	if (!ib_gid_equal(&about, &mgid))
 		about = mad_notice_get_gid(&f.c.report[0]);
@@ -560,8 +561,9 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 }
 
 /*
- * A new master asks all ports to subscribe again (ClientReregister). So the old master must forget
- * its subscriptions; otherwise there would be duplicate Reports.
+ * A new master SM sets ClientReregister, so that all ports subscribe again at the SA of this SM. So
+ * the SA of the old master must forget its subscriptions. Otherwise clients would get each Report
+ * twice.
  */
 static void test_subscriptions_end_when_another_becomes_master(void **state)
 {

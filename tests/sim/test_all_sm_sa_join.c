@@ -71,8 +71,8 @@ static void fix_fini(struct fix *f)
 }
 
 /*
- * Make the join of another group with the parameters of the broadcast group, as the Linux driver
- * does.
+ * Return the MCMemberRecord with which the Linux driver joins another group: it has the parameters
+ * of the broadcast group.
  */
 static struct ib_mcmember_rec group(struct fix *f, unsigned int last, uint8_t join_state)
 {
@@ -437,7 +437,10 @@ static void test_R67_send_only_full_member_creates(void **state)
 	want = group(&f, 22, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_SEND_ONLY_FULL);
-	/* Clause I24: the port only sends, so no switch may forward packets of the group to it */
+	/*
+	 * Clause I24: the port is a SendOnlyNonMember, so no switch may forward packets of the
+	 * group to it
+	 */
 	assert_int_equal(mft_ports(&f, got.mlid), 0);
 	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
 	assert_int_equal(leave(&f, &want), 0);
@@ -459,7 +462,7 @@ static void test_I24_send_only_gets_no_branch(void **state)
 	want.join_state = MCM_JOIN_SEND_ONLY_NON;
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
-	want.join_state = MCM_JOIN_NON; /* NonMember, which receives too */
+	want.join_state = MCM_JOIN_NON; /* a NonMember also receives */
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	for (unsigned int i = 1; i <= 2; i++) {
 		const char *sw = i == 1 ? "Switch1" : "Switch2",
@@ -497,8 +500,8 @@ static void test_R68_I23_ip_groups_have_the_broadcast_groups_parameters(void **s
 	w = want, w.rate_code = 2;
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	/*
-	 * A group in a partition, or of a scope, that has no broadcast group is refused, as OpenSM
-	 * does with its error 1B1B.
+	 * The SA refuses a group if its partition, or its scope, has no broadcast group. OpenSM
+	 * refuses such a group with its error 1B1B.
 	 */
 	w = want, be16_put(w.mgid.raw + 4, 0x8001);
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
@@ -587,11 +590,14 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	want.pkey = 0x8001;
 	mgid_broadcast(&want.mgid, 0x8001, 2);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), 0);
-	/* Hca3 is no member of partition A, so nobody can join it to a group of this partition. */
+	/*
+	 * Hca3 is no member of partition A, so not even a trusted client can join Hca3 to a group
+	 * of this partition.
+	 */
 	want.port_gid = sa_rig_gid(&f.r, "Hca3/1");
 	f.c.sm_key = 7;
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, NULL), SA_STATUS_REQ_INVALID);
-	/* Nobody can create a group in partition A for Hca3 either. */
+	/* Not even a trusted client can create a group in partition A for Hca3. */
 	w = sm_group_find(f.r.sm, &want.mgid)->rec;
 	w.mgid.raw[15] = 0x77;
 	w.mtu_sel = w.rate_sel = SA_SEL_EXACT;
@@ -600,10 +606,7 @@ static void test_I26_pkey_of_the_port_is_needed_and_lost_with_it(void **state)
 	assert_int_equal(set(&f, LINUX_GROUP, &w, NULL), SA_STATUS_REQ_INVALID);
 	f.c.sm_key = 0;
 
-	/*
-	 * The client's port sees the group while it is a member of the partition, and not
-	 * afterwards.
-	 */
+	/* The client's port sees the group only while the port is a member of the partition. */
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_GET, MCM_COMP_MGID, &want, NULL), 0);
 	sa_rig_partitions(&f.r, "Default=0x7fff, ipoib : ALL=full;\n"
 				"A=0x0001, ipoib : \"Hca2\"=full;\n");
@@ -628,7 +631,7 @@ static void test_I18_untrusted_get_hides_members(void **state)
 	assert_int_equal(got.mlid, f.bc.mlid);
 	/*
 	 * A query that names a member by components must not reveal this member to a requester that
-	 * may not see it.
+	 * is not allowed to see the member.
 	 */
 	want.port_gid = sa_rig_gid(&f.r, "Hca2/1");
 	assert_int_equal(

@@ -216,7 +216,7 @@ static void attack_init(struct attack *a, struct fix *f, const char *port, uint8
 	*a = (struct attack){ .tid = 1 };
 	sa_mad_encode(a->mad, &h, &hdr);
 	a->from = mad_addr_gmp(sa_rig_port(&f->r, port)->pi.lid, 0);
-	a->from.qpn = 0x123456; /* no such QP, so the segments are not acknowledged */
+	a->from.qpn = 0x123456; /* this QP does not exist, so no segment is acknowledged */
 	a->ep = sa_rig_port(&f->r, "Switch1/0")->ep;
 }
 
@@ -330,8 +330,8 @@ static void test_who_asked_too_much_is_served_again_later(void **state)
 	}
 	assert_true(sa_stats(f.r.sa)->drop_quota > 100);
 	/*
-	 * The segments to the attacker time out, and its quotas are restored, so that its port is
-	 * served again.
+	 * The segments to the attacker time out, and the attacker gets its full quotas again, so
+	 * the SA must serve the attacker's port again.
 	 */
 	sa_rig_pass(&f.r, NS_SEC(60));
 	all_paths(&f.d);

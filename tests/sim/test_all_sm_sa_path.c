@@ -6,7 +6,7 @@
 #include "check.h"
 #include "wire/mgid.h"
 
-/* PathRecord (I16, I21) */
+/* Tests of PathRecord (I16, I21) */
 
 #define BOTH (PATH_COMP_DGID | PATH_COMP_SGID)
 /* Component mask of the Linux driver's path query: DGID, SGID, TClass, NumbPath = 1, P_Key */
@@ -106,8 +106,8 @@ static void test_I21_foreign_prefix_and_unknown_guid(void **state)
 	want.sgid.raw[15] ^= 0x55;
 	assert_int_equal(get(&f, BOTH, &want, NULL), SA_STATUS_INVALID_GID);
 	/*
-	 * No port has this LID, so no record matches; the status must not be the one for an unknown
-	 * GID.
+	 * No port has this LID, so no record matches. The status must be "no records", and not the
+	 * status for an unknown GID.
 	 */
 	want.dlid = 0xbfff;
 	assert_int_equal(get(&f, PATH_COMP_DLID, &want, NULL), SA_STATUS_NO_RECORDS);
@@ -169,8 +169,8 @@ static void test_I16_lmc_gives_a_path_to_each_lid(void **state)
 	want.numb_path = 3;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 3);
 	/*
-	 * NumbPath 0 asks for no path of each pair of ports, so the table is empty; a Get returns
-	 * one path nevertheless.
+	 * NumbPath is the number of paths for each pair of ports. With 0 the answer to a GetTable
+	 * is empty, but a Get still returns one path.
 	 */
 	want.numb_path = 0;
 	assert_int_equal(table(&f, BOTH | PATH_COMP_NUMB_PATH, &want), 0);

@@ -67,8 +67,8 @@ static void test_links_both_ways_by_every_component(void **state)
 	assert_int_equal(links(&f, MAD_METHOD_GET_TABLE, 0, (struct ib_link_rec){ 0 }), 0);
 	assert_int_equal(f.c.resp.sa.attr_offset, 1);
 	/*
-	 * Each cable, to one of the four hosts or between switches, has two records, one from each
-	 * end.
+	 * Each cable has two records, one from each end, whether it leads to one of the four hosts
+	 * or connects two switches.
 	 */
 	assert_int_equal(sa_client_count(&f.c), 2 * sm_db(f.r.sm)->nlinks);
 	assert_true(sm_db(f.r.sm)->nlinks >= 5);
@@ -243,7 +243,7 @@ static void test_mft_is_what_the_switch_has(void **state)
 	fix_fini(&f);
 }
 
-/* --- tables that the SA reads from the nodes only when a request needs them */
+/* --- tables that the SA reads from the nodes when the first request needs them */
 
 static void test_pkey_tables_are_for_trusted_requests(void **state)
 {
@@ -421,7 +421,8 @@ static void test_a_port_that_does_not_answer_has_empty_tables(void **state)
 	n = fabric_node_find(f.r.f, "Hca3");
 	assert_int_equal(fabric_link_set(fabric_node_port(n, 1), false, f.r.now), 0);
 	/*
-	 * The cable was pulled, but its trap is still on the way, so the SA still knows the port.
+	 * The cable was pulled, but the trap about it has not arrived yet, so the SA still has the
+	 * port in its database.
 	 */
 	sa_client_send(&f.c, MAD_METHOD_GET, SA_ATTR_VLARB_RECORD,
 		       VLARB_COMP_LID | VLARB_COMP_BLOCK, wire, sizeof(wire));

@@ -145,7 +145,7 @@ static void test_a_service_is_for_partitions_of_its_port(void **state)
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_REQ_INVALID);
 	/*
 	 * A record whose GID no port has is refused. If the record has no P_Key, the SA does not
-	 * check who has the GID.
+	 * check the GID.
 	 */
 	rec.pkey = 0xffff;
 	rec.gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x999);
@@ -167,8 +167,8 @@ static void test_one_port_registers_so_many(void **state)
 	rec = service(&f.c, 100000, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), SA_STATUS_NO_RESOURCES);
 	/*
-	 * A record that is registered once more counts once, each port has a limit of its own, and
-	 * a deleted record no longer counts.
+	 * A record that is registered twice must count once, each port must have a limit of its
+	 * own, and a deleted record must no longer count.
 	 */
 	rec = service(&f.c, 1, 0);
 	assert_int_equal(ask(&f.c, MAD_METHOD_SET, SET_MASK, &rec, NULL), 0);
@@ -220,8 +220,8 @@ static void test_I22_one_port_does_not_use_up_the_mlids(void **state)
 	rec = group(&f.d, max);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	/*
-	 * Joins of other ports' groups do not count against the limit, and a group that ends no
-	 * longer counts.
+	 * A join of a group that another port has created must not count against the limit, and a
+	 * group that has ended must no longer count.
 	 */
 	rec = group(&f.c, max);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
@@ -263,8 +263,8 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
 	/*
-	 * The burst is used up, so the rate limit applies from now on, although each group was left
-	 * at once. A request that the limit drops is repeated by the client.
+	 * The burst is used up, so the rate limit applies from now on, although the client left
+	 * each group at once. The client repeats a request that the limit has dropped.
 	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)
@@ -278,7 +278,9 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 	rec = group(&f.c, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.c, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);
 	assert_true(f.r.now - began < NS_MSEC(10));
-	/* In a quiet time the port may save up groups for another burst. */
+	/*
+	 * After a time without new groups, the port must be able to create a burst of groups again.
+	 */
 	sa_rig_pass(&f.r, NS_SEC(10));
 	began = f.r.now;
 	for (n = 0; n < 10 * SA_GROUPS_RATE; n++)
@@ -311,7 +313,7 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 			SA_REFUSALS_BURST + 1 + (f.r.now - began) / NS_SEC(1));
 	/*
 	 * The limit on log lines is per port, so a refused join of another port is logged at once.
-	 * The next line about the first port has the number of lines that were left out.
+	 * The next line about the first port must give the number of lines that were left out.
 	 */
 	refused_join(&f.d);
 	assert_int_equal(f.r.refusals, said + 1);
@@ -323,7 +325,7 @@ static void test_lines_about_refused_joins_are_paced(void **state)
 	fix_fini(&f);
 }
 
-/* Groups with MGIDs that are not IPoIB's, as `osmtest -f m` creates them. */
+/* Create groups whose MGIDs are not those of IPoIB, as `osmtest -f m` does. */
 static void test_I22_groups_of_any_scope(void **state)
 {
 	static const struct {

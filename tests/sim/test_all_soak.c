@@ -38,11 +38,11 @@ struct soak {
 	uint64_t seed;
 	bool *want, *member, *in_part; /* each indexed by host */
 	unsigned int sl;
-	unsigned int mtu; /* enum ib_mtu_code of the groups that the SM makes */
+	unsigned int mtu; /* enum ib_mtu_code of the groups that the SM creates */
 	uint32_t qkey;
 	char *conf;
 	bool faulty;
-	bool mixed; /* profiles and partitions are drawn */
+	bool mixed; /* the lab has random profiles and partitions */
 };
 
 static void add_partition(struct soak *s, struct text *t, uint16_t pkey)
@@ -278,9 +278,9 @@ static void restart_host(struct soak *s)
 	struct lab_host *h = &s->l.host[prng_below(&s->r, s->c.n)];
 
 	/*
-	 * End the faults before the host restarts. Faults reorder packets, so that the host's last
-	 * leave could arrive after its first join; InfiniBand itself keeps the packets of a path in
-	 * order.
+	 * End the faults before the host restarts. The faults reorder packets, so the leave that
+	 * the host sent last could arrive after the first join of the restarted host. InfiniBand
+	 * itself keeps the packets of a path in order.
 	 */
 	if (s->faulty)
 		toggle_faults(s);
@@ -343,9 +343,9 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * Send a packet on each link where the group has no receiver, because in some profiles a sender
- * creates the group then. A router joins this group only after the Report about its creation, so it
- * would miss the packet for which the group is created.
+ * Send a packet on each link where the group has no receiver, because in some profiles the first
+ * packet of a sender creates the group. A router joins the new group only after the Report about
+ * its creation, so the router would miss this first packet.
  */
 static void make_groups(struct soak *s)
 {

@@ -104,7 +104,7 @@ static void send_all(struct storm *s, unsigned int first, unsigned int end)
 	}
 }
 
-/* Stop the link to the SA for the time of a slot, and then let the packets through that wait. */
+/* Stop the link to the SA for the time of a slot, and then forward the packets that waited. */
 static void slot(struct storm *s, ns_t length)
 {
 	const struct fault_spec stall = { .kind = FAULT_STALL };
@@ -250,9 +250,7 @@ static void storm(struct storm *s, ns_t length, ns_t limit)
 			 HOSTS * PEERS, hosts_with_paths(s), hosts_subscribed(s));
 	assert_int_equal(s->deepest, BURST); /* the queue in front of the SA was full */
 	assert_true(drops > 0);
-	/*
-	 * Every lost packet is counted, and all of them were lost at the queue in front of the SA.
-	 */
+	/* The queue in front of the SA must have dropped all lost packets. */
 	assert_int_equal(fabric_stats(s->lab.f)->drops[FABRIC_DROP_QUEUE], dropped_at(s, "Spine1"));
 	/*
 	 * Every host has asked for a path to each peer, and has repeated only requests that were

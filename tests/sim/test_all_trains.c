@@ -31,7 +31,7 @@
 #define DHCP_PORT 67
 #define LEN_MAX 70000
 
-/* Kinds of data that are compared after each round */
+/* Kinds of data that the test compares after each round */
 enum part {
 	PART_IP, /* IP packets at hosts, with times, in the order of each flow */
 	PART_PORTS, /* counters of all ports */
@@ -79,7 +79,8 @@ struct run {
 	struct poke poke[POKES];
 	unsigned int npokes;
 	uint64_t part[ROUNDS + 1][PARTS];
-	uint64_t got, whole; /* number of IP packets, and of super-frames with several packets */
+	/* numbers of IP packets, and of super-frames with several packets, that arrived */
+	uint64_t got, whole;
 };
 
 static struct run run[2];
@@ -140,9 +141,9 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 	uint8_t head[12];
 
 	/*
-	 * Leave out the identification of packets with DF, because it has no meaning (RFC 6864),
-	 * and coalescing ignores it: when two super-frames are joined, the identifications of all
-	 * packets are computed from the first one.
+	 * Leave out the identification of packets with DF. It has no meaning (RFC 6864), and
+	 * coalescing changes it: in a super-frame that is joined from two super-frames, the
+	 * identifications of all packets are computed from the first packet.
 	 */
 	memcpy(head, ip, sizeof(head));
 	if (ip[0] >> 4 == 4 && (ip[6] & 0x60) == 0x40)
@@ -607,7 +608,8 @@ static void note(struct run *x, uint64_t part[PARTS])
 	for (unsigned int i = 0; i < x->l.nhosts; i++) {
 		struct eth_stats e = *eth_if_stats(x->l.host[i].ifc.eth);
 
-		e.rx_frames = 0; /* coalescing may cut at other places */
+		/* in the two labs, coalescing may cut super-frames at different places */
+		e.rx_frames = 0;
 		mix(&part[PART_ETH], &e, sizeof(e));
 		mix(&part[PART_LINKS], ipoib_link_stats(x->l.host[i].link),
 		    sizeof(struct ipoib_stats));
@@ -749,7 +751,7 @@ static void test_trains_are_their_packets(void **state)
 		got += run[1].got;
 		whole[crc_of(seed)] += run[1].whole;
 	}
-	/* The comparison means something only if there was enough traffic, so check this. */
+	/* Check that enough traffic has arrived to make the comparison meaningful. */
 	assert_true(got > seeds * 500);
 	for (unsigned int i = 0; i < ARRAY_SIZE(whole) && seeds >= SEEDS; i++)
 		assert_true(whole[i] > seeds);

@@ -150,8 +150,8 @@ static void test_everybody_reaches_everybody_with_crcs(void **state)
 }
 
 /*
- * For each cable, check that the words that left the port at one end are as many as arrived at the
- * other end.
+ * For each cable, check that the port at one end has sent as many words as the port at the other
+ * end has received.
  */
 static void check_counters(unsigned int seed)
 {
@@ -201,7 +201,8 @@ static void make_tree(uint16_t mlid, const ib_gid *g)
 	for (unsigned int i = 0; i < net.nhosts; i++)
 		assert_int_equal(hca_attach(net.host[i].qp, g, mlid), 0);
 	/*
-	 * All links that unicast packets to the first switch take form a tree, so use these links.
+	 * The links on which unicast packets travel to the first switch form a tree, so use these
+	 * links.
 	 */
 	for (unsigned int i = 0; i < n; i++) {
 		struct fabric_node *fn = fabric_node_at(net.r.f, i);
@@ -439,8 +440,8 @@ static void send_mad(void)
 }
 
 /*
- * Make random cables "damage" packets, which corrects the VCRC, and other cables "corrupt" them. So
- * there are damaged packets with a correct VCRC.
+ * Let random cables "damage" packets, and other cables "corrupt" packets. The fault "damage"
+ * corrects the VCRC, so its packets are damaged but have a correct VCRC.
  */
 static void bad_cables(void)
 {
@@ -566,8 +567,8 @@ static void test_a_ping_is_266_words_at_every_port(void **state)
 }
 
 /*
- * A MAD to port 0 of the far switch, and its answer, must count at port 0 as at every other port on
- * the way.
+ * A MAD to port 0 of the far switch, and its answer, must count as many words at port 0 as at every
+ * other port on the way.
  */
 static void test_a_mad_is_72_words_at_every_port(void **state)
 {

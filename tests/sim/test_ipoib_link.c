@@ -4,8 +4,8 @@
 #include "ipoib_rig.h"
 
 /*
- * The states of a link: the reason for waiting in each state, the parameters that come from the
- * broadcast group, and failures that a link must survive.
+ * Tests of the states of a link: the reason for which the link waits in each state, the parameters
+ * that it gets from the broadcast group, and failures that it must survive.
  */
 
 static struct ipoib_rig r;
@@ -540,8 +540,8 @@ static void test_R71_a_refusal_is_logged_once(void **state)
 }
 
 /*
- * The port of the SM answers that no SA runs there. This is no refusal, so the link must stay up,
- * and the log must report that there is no SA.
+ * The port of the SM answers that no SA runs there. This answer is no refusal, so the link must
+ * stay up, and the log must report that no SA runs.
  */
 static void test_no_sa_keeps_the_link_and_is_said(void **state)
 {

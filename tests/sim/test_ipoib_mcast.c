@@ -204,7 +204,7 @@ static void test_R64_absence_is_believed_for_a_while_only(void **state)
 			rig_run(&r, NS_SEC(1));
 		}
 		/*
-		 * Without Reports of traps, the link asks the SA for the group every few seconds.
+		 * A link that gets no Reports of traps asks the SA for the group every few seconds.
 		 */
 		if (blind)
 			assert_in_range(r.s.sa.asks, 10, 13);
@@ -237,8 +237,8 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
 	/*
-	 * The Report may be a late one about an earlier group with this MGID. So the host must
-	 * leave the group nevertheless.
+	 * The Report may be a late one about an earlier group with this MGID. So the host must not
+	 * assume that its own membership has ended, and must leave the group.
 	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);
@@ -405,7 +405,7 @@ static void test_R68_group_with_another_qkey_or_mtu_is_refused(void **state)
 }
 
 /*
- * Make a router's link that is up, and is a NonMember of the group GROUP, which another host has
+ * Bring a router's link up. The link is a NonMember of the group GROUP, which another host has
  * created. @ah_err: the CA's answer to the request for the group's address handle
  */
 static void begin_as_router(int ah_err)
@@ -462,8 +462,8 @@ static void test_R68_router_leaves_a_group_with_another_qkey(void **state)
 }
 
 /*
- * The CA refuses an address handle for the group, and then the SA refuses the join as FullMember
- * that a program wants. The router must still be able to send to the group.
+ * The CA refuses an address handle for the group. Then a program wants to receive the group, and
+ * the SA refuses the join as FullMember. The router must still be able to send to the group.
  */
 static void test_R70_router_without_a_handle_goes_on_when_its_full_join_is_refused(void **state)
 {
@@ -589,8 +589,8 @@ static int map_with_own_group(ib_gid *ret, const uint8_t group[4], const struct 
 }
 
 /*
- * A profile may map an IP group to the link's broadcast group, so a host must be able to receive
- * this IP group. No profile with the packet format of RFC 4391 has such a map.
+ * A profile can map an IP group to the link's broadcast group. A host must be able to receive such
+ * an IP group. No profile with the packet format of RFC 4391 has such a map.
  */
 static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state)
 {
@@ -607,7 +607,7 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	rig_up(&r);
 	/*
 	 * The host added the IP group before the link joined the broadcast group. Now that this
-	 * join has succeeded, the owner of the link is told that the IP group is ready.
+	 * join has succeeded, the link must have reported to its owner that the IP group is ready.
 	 */
 	assert_int_equal(r.ready_status, 0);
 	r.ready_status = 1;
@@ -615,7 +615,7 @@ static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state
 	assert_int_equal(r.ready_status, 0);
 	assert_int_equal(g->joins, 1);
 	assert_int_equal(r.natt, 1);
-	rig_run(&r, NS_SEC(30)); /* several sweeps pass */
+	rig_run(&r, NS_SEC(30)); /* the link's periodic sweep runs several times */
 	assert_int_equal(g->joins, 1);
 
 	/* The link must stay in the broadcast group when the IP group has no receiver any more. */

@@ -5,8 +5,8 @@
 #include "util/frame.h"
 
 /*
- * Neighbours and paths: packets that are held and their order, the back-off, renewal of a path
- * without loss, and ageing.
+ * Tests of neighbours and paths: held packets and their order, the back-off, the renewal of a path
+ * without loss of packets, and ageing.
  */
 
 static struct ipoib_rig r;
@@ -57,7 +57,7 @@ static void test_I32_held_packets_leave_in_order_before_newer_ones(void **state)
 	assert_int_equal(r.nsent, 0);
 	assert_int_equal(r.nslow, 1);
 	rig_tx_neigh(&r, n, tag++);
-	/* The address handle is ready; rig_tx() first sends the packets that were held. */
+	/* The address handle is ready; rig_tx_neigh() must send the held packets first. */
 	rig_ah_release(&r);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_neigh(&r, n, tag++), IPOIB_SEND);
@@ -77,7 +77,7 @@ static void test_held_packets_are_bounded_and_counted(void **state)
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_HELD);
 	assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_DROP);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_HELD_FULL), 1);
-	/* The SA answers that it knows no such port, so all held packets are dropped. */
+	/* The SA answers that it has no record of this port, so the link drops all held packets. */
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_PATH), IPOIB_HELD_NEIGH);
 	assert_int_equal(pkt_pool_pkts_used(r.pool), 0);
@@ -165,8 +165,8 @@ static void count_line(const struct log_sink *sink, enum log_level lvl, const ch
 }
 
 /*
- * An attacker can send from ever new GIDs, to which the SA has no path. Without -v this must not
- * fill the log.
+ * An attacker can send from ever new GIDs, to which the SA has no path. Without -v, the refused
+ * paths must not fill the log.
  */
 static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 {
@@ -267,12 +267,12 @@ static void test_path_is_verified_when_it_expires(void **state)
 	rig_tx_neigh(&r, n, 0);
 	rig_run(&r, NS_MSEC(1));
 	ahs = r.nah;
-	for (int i = 0; i < 700; i++) { /* seconds */
+	for (int i = 0; i < 700; i++) { /* one iteration for each second */
 		assert_int_equal(rig_tx_neigh(&r, n, 1), IPOIB_SEND);
 		rig_run(&r, NS_SEC(1));
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
-	assert_int_equal(r.nah, ahs); /* the answer was the same, so the address handle is, too */
+	assert_int_equal(r.nah, ahs); /* the same answer: the handle is kept */
 	rig_fini(&r);
 }
 
@@ -435,8 +435,8 @@ static void test_addresses_that_are_none_make_no_neighbour(void **state)
 	assert_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	a.qpn = 0x77;
 	/*
-	 * Clauses C1 and R74: an address with other flag bits (RFC 4755) belongs to the same
-	 * neighbour.
+	 * Clauses C1 and R74: a link-layer address that differs only in its flag bits (RFC 4755)
+	 * belongs to the same neighbour.
 	 */
 	a.flags = 0x80;
 	assert_ptr_equal(ipoib_neigh_get(r.link, &a, r.s.now), rig_neigh(&r, 9, 0x77));
@@ -598,8 +598,8 @@ static void says_qkey(struct ipoib_neigh *n, uint32_t qkey)
 }
 
 /*
- * In some profiles neighbours advertise a Q_Key. A packet to a neighbour that has advertised none
- * has the Q_Key of the link.
+ * In some profiles neighbours advertise a Q_Key. If a neighbour has not advertised a Q_Key, packets
+ * to it have the Q_Key of the link.
  */
 static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 {
@@ -627,7 +627,7 @@ static void test_packets_have_the_qkey_that_the_neighbour_has_said(void **state)
 /*
  * The administrator creates the broadcast group again with another Q_Key. A neighbour that
  * advertised the group's former Q_Key must get packets with the new Q_Key. A neighbour that
- * advertised a different Q_Key must keep it.
+ * advertised a different Q_Key must get packets with this advertised Q_Key as before.
  */
 static void test_V14_qkey_of_the_group_that_was_said_before_it_changed_is_forgotten(void **state)
 {
@@ -688,8 +688,8 @@ static void test_what_a_neighbour_discovery_option_can_say(void **state)
 }
 
 /*
- * Bring a link up, where the path has SL 3 and the broadcast group SL 5. Returns the SL of a
- * unicast packet.
+ * Bring a link up, with a path of SL 3 and a broadcast group of SL 5. Returns the SL of a unicast
+ * packet.
  */
 static uint8_t begin_with_sl(enum ipoib_sl_from from)
 {

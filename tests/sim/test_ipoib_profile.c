@@ -55,17 +55,17 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 	assert_int_equal(r.sent[0].tag, 1);
 	assert_memory_equal(&r.sent[0].attr.dgid, &g, sizeof(g));
 	/*
-	 * The QP is attached to the broadcast group only, because a sender does not receive the
-	 * group.
+	 * The QP is attached to the broadcast group only, because a host that only sends to GROUP
+	 * does not receive GROUP.
 	 */
 	assert_int_equal(r.natt, 1);
 	rig_fini(&r);
 }
 
 /*
- * The link's broadcast group gets another Q_Key, while other ports keep GROUP in existence, so that
- * the sender's join of it is granted as before. When these ports have left and the sender's port
- * registers again, its join creates GROUP. So this join must have the new Q_Key.
+ * The link's broadcast group gets another Q_Key. Other ports are members of GROUP, so the SA still
+ * grants the sender's join of GROUP. When these ports have left and the sender's port registers
+ * again, the sender's join creates GROUP. So this join must have the new Q_Key.
  */
 static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)
 {
@@ -132,8 +132,8 @@ static void test_L6_linux_subscribes_to_nothing_and_keeps_a_deleted_group(void *
 	assert_int_equal(rig_sa_group(&r, GROUP)->have, MCM_JOIN_SEND_ONLY_FULL);
 	assert_int_equal(r.s.sa.subscribes, 0);
 	/*
-	 * Another user of the port has subscribed to trap 67 (group deleted). Its Report must
-	 * change nothing for this link either.
+	 * Another user of the port has subscribed to trap 67 (group deleted). A Report of trap 67
+	 * must change nothing for this link either.
 	 */
 	sac_user_add(r.s.sac, &other);
 	rig_run(&r, NS_SEC(1));
@@ -220,7 +220,7 @@ static int v6_del(const uint8_t group[16])
 
 /*
  * Make a link of this profile on a port with an MTU of 4096, and set it up. @fit: changes the
- * link's broadcast group at the SA before that; may be NULL
+ * link's broadcast group at the SA before the link is set up; NULL for no change
  */
 static void v6_start(struct ipoib_link_cfg *cfg, void (*fit)(struct sa_group *all))
 {
@@ -282,7 +282,10 @@ static void test_V19_v6ib00_without_the_administrators_group_is_down(void **stat
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "ff12:3333::1");
 	assert_reason(&r, "the group does not exist");
-	/* The join must not have the components with which an SA could create the group. */
+	/*
+	 * The component mask of the join must not have the components that an SA needs to create
+	 * the group.
+	 */
 	assert_int_equal(r.s.sa.join_mask & (MCM_COMP_QKEY | MCM_COMP_SL), 0);
 	rig_fini(&r);
 }
@@ -302,7 +305,7 @@ static void test_V17_v6ib00_pkey_is_that_of_the_group(void **state)
 	assert_reason(&r, "P_Key 0x8123 is not the link's 0x8001");
 	rig_fini(&r);
 
-	/* All other groups have this P_Key, too. */
+	/* The link's other groups must have this P_Key, too. */
 	begin("v6ib00");
 	assert_int_equal(v6_add(site_group), 0);
 	assert_memory_equal(&r.s.sa.last_join.mgid, &g, 16);
@@ -377,8 +380,8 @@ static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 }
 
 /*
- * The map to MGIDs drops 16 bits of the IP group. IP groups that differ only in these bits have the
- * same MGID, so they share one membership, which ends with the last of them.
+ * The mapping from IP groups to MGIDs drops 16 bits of the IP address. IP groups that differ only
+ * in these bits have the same MGID, so they share one membership, which ends with the last of them.
  */
 static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 {
@@ -476,7 +479,7 @@ static void test_H30_V19_profiles_that_only_join_create_no_broadcast_group(void 
 		bcast = info.mgid;
 		g = sa_group_find(&r.s.sa, &bcast);
 		if (g)
-			g->others = false; /* nobody has made it */
+			g->others = false; /* no other host has created the group */
 		ipoib_link_set_admin(r.link, true, r.s.now);
 		rig_run(&r, NS_SEC(40));
 		assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);

@@ -5,8 +5,9 @@
 #include "ipoib_rig.h"
 
 /*
- * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): SIDR tells the broadcast group,
- * and the MTU has rules of its own. tests/unit/test_eth_encaparp.c tests the packet formats.
+ * Links of profile encaparp00 (draft-pelissier-ipoib-encaparp-00): the link learns its broadcast
+ * group by SIDR, and its IP MTU follows rules of its own. tests/unit/test_eth_encaparp.c tests the
+ * packet formats.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1 */
@@ -15,8 +16,8 @@ static struct ipoib_rig r;
 static struct sa_group *bcast; /* the link's group at the SA */
 
 /*
- * Make a link that is administratively down. The SA offers a SIDR service with the values of the
- * broadcast group.
+ * Make a link that is administratively down. The SA has the record of a SIDR service, which answers
+ * with the values of the broadcast group.
  */
 static void make(unsigned int max_ip_mtu)
 {
@@ -36,8 +37,8 @@ static void start(ns_t d)
 }
 
 /*
- * Send a broadcast packet, like an IBARP request, to the link's broadcast group. r.sent[0] gets the
- * packet.
+ * Send a packet to the link's broadcast group, as for an IBARP request. Afterwards r.sent[0] is
+ * this packet.
  */
 static void send_broadcast(void)
 {
@@ -69,7 +70,7 @@ static void test_P18_P24_request_has_the_values_of_sidr(void **state)
 	r.s.sa.sidr.group.hop_limit = 9;
 	rig_up(&r);
 	assert_int_equal(r.s.sa.sidr.requests,
-			 2); /* asked again, because the SA has other values */
+			 2); /* the link asks SIDR again, because the SA has other values */
 	assert_int_equal(r.s.sa.sidr.last.service_id, SIDR_SERVICE_ID_DEFAULT);
 	assert_int_equal(r.s.sa.sidr.last.pkey, RIG_PKEY);
 	/* The link joins the group in SIDR's answer as a FullMember, and does not create it. */
@@ -120,7 +121,7 @@ static void test_P18_group_may_be_any(void **state)
 
 /*
  * The administrator has chosen, as the broadcast group, a group to which an IP group maps. The host
- * may receive this IP group before and after the link begins to use the group.
+ * must be able to receive this IP group before and after it becomes the broadcast group.
  */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
@@ -247,7 +248,7 @@ static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 	assert_reason(&r, "refused");
 	assert_in_range(
 		r.s.sa.sidr.requests, 5,
-		8); /* requests after 0, 1, 3, 7, 15, 31 and 47 s, each up to a quarter later */
+		8); /* requests after 0, 1, 3, 7, 15, 31 and 47 s, or up to a quarter later */
 	g = sa_group_make(&r.s.sa, &dgid, RIG_PKEY, IB_MTU_2048);
 	sa_sidr_offer(&r.s.sa, &g->rec);
 	/* Let the longest back-off pass. As soon as SIDR has answered, the link must join. */
@@ -348,7 +349,7 @@ static void test_P18_asked_again_after_client_reregister(void **state)
 	rig_run(&r, NS_SEC(2));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_REJOINING);
 	send_broadcast();
-	/* The link does not know SIDR's values of the new group yet. */
+	/* SIDR has not answered with the values of the new group yet. */
 	assert_int_equal(r.sent[0].attr.dlid, mlid);
 	rig_run(&r, NS_SEC(10));
 	assert_reason(&r, "no answer");
@@ -410,14 +411,14 @@ static void make_anew(void)
 }
 
 /*
- * SIDR's values were right until the SM created the group anew. So the link must ask SIDR at once,
- * and stay up.
+ * The values of SIDR's last answer were right until the SM created the group anew. So the link must
+ * ask SIDR at once, and stay up.
  */
 static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **state)
 {
 	make(0);
 	rig_up(&r);
-	rig_run(&r, NS_SEC(1)); /* the subscriptions to the traps */
+	rig_run(&r, NS_SEC(1)); /* time for the subscriptions to the traps */
 	for (unsigned int i = 2; i < 5; i++) {
 		make_anew();
 		sa_sidr_offer(&r.s.sa, &bcast->rec);
@@ -461,8 +462,8 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 }
 
 /*
- * The SM has created the group anew, but SIDR still answers with the old values. These are wrong
- * now, so there must be a back-off.
+ * The SM has created the group anew, but SIDR still answers with the old values. The old values are
+ * wrong now, so the link must ask with a back-off.
  */
 static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 {
@@ -571,8 +572,8 @@ static void test_P5_P8_P9_ip_mtu(void **state)
 }
 
 /*
- * DHCP or an administrator may set an MTU on the device, and this MTU must not be overwritten. So
- * the link's MTU must be reported only when it has changed, and not after each outage.
+ * DHCP or an administrator may set an MTU on the device, and the link must not overwrite this MTU.
+ * So the link must report its MTU only when the MTU has changed, and not after each outage.
  */
 static void test_P11_mtu_that_was_set_on_the_device_stays_after_an_outage(void **state)
 {

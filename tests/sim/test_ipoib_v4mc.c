@@ -2,8 +2,9 @@
 #include "ipoib_rig.h"
 
 /*
- * Profile v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01): the link, its receivers, and each choice
- * of a sender between the group, all-systems and the broadcast group
+ * Profile v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01): tests of the link, of receivers, and of
+ * the groups between which a sender chooses (the group itself, all-systems, and the broadcast
+ * group)
  */
 
 #define BROADCAST 0xffffffffu
@@ -90,8 +91,8 @@ static void report(uint16_t trap, uint32_t addr)
 }
 
 /*
- * Send a packet to the IP group @addr. Check that it has the MGID of @addr, but the MLID of the IP
- * group @by.
+ * Send a packet to the IP group @addr. Check that the packet has the MGID of @addr, but the MLID of
+ * the IP group @by.
  */
 static void send_by(uint32_t addr, uint32_t by)
 {
@@ -421,7 +422,7 @@ static void test_M20_M22_without_a_group_a_sender_uses_the_lid_of_all_systems(vo
 	assert_int_equal(at_sa(GROUP)->joins, 1);
 	assert_int_equal(r.s.sa.join_masks[2], 0x10083);
 	assert_false(sa_group_exists(at_sa(GROUP)));
-	/* No further packet is held, and the SA is not asked again for a while. */
+	/* From now on the link holds no packet, and does not ask the SA again for a while. */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 1), IPOIB_SEND);
 	assert_int_equal(at_sa(GROUP)->joins, 1);
@@ -448,7 +449,7 @@ static void test_M22_without_all_systems_a_sender_uses_the_broadcast_lid(void **
 	/* Another port creates all-systems, so from now on packets are sent to its MLID. */
 	make(ALL_SYSTEMS);
 	report(MAD_TRAP_MC_CREATED, ALL_SYSTEMS);
-	/* While the link joins all-systems, the packet is sent as before. */
+	/* While the link joins all-systems, a packet to the group must be sent as before. */
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(ALL_SYSTEMS, ALL_SYSTEMS);
@@ -467,7 +468,7 @@ static void test_M21_a_group_that_is_made_is_joined(void **state)
 	send_by(GROUP, ALL_SYSTEMS);
 	make(GROUP);
 	report(MAD_TRAP_MC_CREATED, GROUP);
-	/* While the link joins the group, the packet is sent as before. */
+	/* While the link joins the group, a packet to the group must be sent as before. */
 	send_by(GROUP, ALL_SYSTEMS);
 	send_by(GROUP, GROUP);
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
@@ -645,14 +646,14 @@ static void test_M20_M26_a_router_creates_its_own_group_and_follows_the_others(v
 	assert_int_equal(at_sa(OTHER)->have, MCM_JOIN_NON);
 	assert_true(hears(GROUP, GROUP));
 	assert_true(hears(GROUP, BROADCAST));
-	/* Clause M26: the SM deletes the group, which has no members any more. */
+	/* Clause M26: the SM deletes the group, because it has no members any more. */
 	at_sa(GROUP)->others = false;
 	at_sa(GROUP)->have = 0;
 	report(MAD_TRAP_MC_DELETED, GROUP);
 	assert_int_equal(attached(GROUP), 0);
 	/*
-	 * The router is attached to this group twice: with the MLID of the group itself, and with
-	 * that of the broadcast group.
+	 * The router's QP is attached to this group twice: with the MLID of the group itself, and
+	 * with the MLID of the broadcast group.
 	 */
 	assert_int_equal(attached(OTHER), 2);
 	assert_int_equal(ipoib_link_set_router(r.link, false, r.s.now), 0);

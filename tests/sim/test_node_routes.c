@@ -359,7 +359,7 @@ static void test_I1_return_into_a_port_that_went_down(void **state)
 	(void)state;
 	net_up(3);
 	/*
-	 * The request arrives, but the way of its response leads to a port that is Down, so the
+	 * The request arrives, but the route of the response leads to a port that is Down, so the
 	 * response is dropped.
 	 */
 	net.end[2].n.port[1].pi.port_state = IB_PORT_DOWN;

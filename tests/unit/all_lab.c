@@ -224,8 +224,8 @@ void lab_host_open(struct lab_host *h)
 	};
 
 	/*
-	 * The QPN is derived from the name, so another name gives the restarted interface another
-	 * QPN.
+	 * The lab derives the QPN from the interface's name, so a new name gives the restarted
+	 * interface a new QPN.
 	 */
 	snprintf(name, sizeof(name), "uib%u", h->restarts);
 	snprintf(link_name, sizeof(link_name), "host%u", h->index);
@@ -380,7 +380,7 @@ void lab_destroy(struct lab *l)
 }
 
 /*
- * Run all parts of the lab once, in the order of the daemon's loop. Return false if no part has
+ * Run all parts of the lab once, in the order of the daemon's loop. Return whether any part has
  * more work at the present time.
  */
 static bool one_round(struct lab *l)

@@ -36,8 +36,8 @@ struct lab_host {
 	enum eth_shape shape;
 	/*
 	 * Only for the InfiniBand shape: the interface's own address and the MGID of its broadcast
-	 * group, as the interface reported them last. They are zeros before the first report, or if
-	 * the address is not known
+	 * group, as the interface reported them last. These fields are zeros before the first
+	 * report, and while the interface does not know the address or MGID
 	 */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
@@ -48,10 +48,13 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
-	bool no_tso, no_uso; /* the TAP takes no super-frames of TCP or of UDP */
+	bool no_tso, no_uso; /* the TAP accepts no super-frames of TCP, or of UDP */
 	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
 	uint8_t scope;
-	/* true: the host runs a SIDR server that tells others the group of its partition */
+	/*
+	 * true: the host runs a SIDR server, which tells other hosts the broadcast group of its
+	 * partition
+	 */
 	bool sidr_server;
 	const struct ipoib_profile *profile; /* NULL: the default */
 };
@@ -106,7 +109,7 @@ struct lab_cfg {
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
 	const char *partitions; /* text of a partitions.conf; NULL: only the default partition */
-	const struct sm_cfg *sm; /* NULL: the default */
+	const struct sm_cfg *sm; /* NULL: the default configuration */
 	bool verbose;
 };
 
@@ -130,8 +133,8 @@ void lab_partitions(struct lab *l, const char *text);
  */
 void lab_host_restart(struct lab_host *h);
 /*
- * lab_host_close(), lab_host_open() - The two halves of lab_host_restart(). A host that is closed
- * must be opened again before lab_destroy()
+ * lab_host_close(), lab_host_open() - lab_host_restart() in two steps: destroy the interface, and
+ * create it again. A host that is closed must be opened again before lab_destroy()
  */
 void lab_host_close(struct lab_host *h);
 void lab_host_open(struct lab_host *h);

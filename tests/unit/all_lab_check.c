@@ -29,8 +29,8 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 	} else if (m.magic == 0x756e6963 && m.to == to->index && m.from < c->n) {
 		c->got[m.from * c->n + m.to]++;
 		/*
-		 * The receiver may not know the sender yet. If it does, the QPN must be the
-		 * sender's.
+		 * If the receiver knows the sender's address, its QPN must be the QPN of the
+		 * sender.
 		 */
 		if (src && src->qpn != l->host[m.from].addr.qpn)
 			c->wrong++;
@@ -66,7 +66,7 @@ static void flood(struct lab *l, bool *node_seen, struct fabric_node *from)
 		return;
 	node_seen[i] = true;
 	if (fabric_node_hca(from))
-		return; /* a CA forwards no packets, so the search ends here */
+		return; /* a CA forwards no packets, so it connects no other nodes */
 	for (unsigned int p = 1; p <= fabric_node_node(from)->info.nports; p++) {
 		struct fabric_port *port = fabric_node_port(from, p),
 				   *peer = fabric_port_peer(port);
@@ -130,7 +130,10 @@ void lab_faults_off(struct lab *l)
 		assert_int_equal(fabric_fault_del(l->f, i.id, l->now), 0);
 }
 
-/* Tell whether hosts @a and @b must reach each other: both have @want, and are on one link. */
+/*
+ * Tell whether hosts @a and @b must reach each other: @want is true for both hosts, and they are on
+ * one link.
+ */
 static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
 		     unsigned int b)
 {
@@ -226,8 +229,8 @@ static void look_for_mgid(void *ctx, const struct sac_group_info *i)
 }
 
 /*
- * Member @m of group @g is in the SA's list. Check that the interface of this port treats itself as
- * a member, too.
+ * The SA lists the port @m as a member of group @g. Check that the interface on this port treats
+ * itself as a member, too.
  */
 static void check_member(struct lab *l, const bool *want, const struct sm_group *g,
 			 const struct sm_mcmember *m, uint64_t seed)

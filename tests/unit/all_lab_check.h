@@ -34,13 +34,13 @@ struct lab_count {
 void lab_count_init(struct lab_count *c, struct lab *l);
 void lab_count_fini(struct lab_count *c);
 
-/*
- * lab_reachable() - Set want[i] for each host i that is connected to the SM's node by links that
- * are up
- */
+/* lab_reachable() - Set want[i] to whether links that are up connect host i to the SM's node */
 void lab_reachable(struct lab *l, bool *want);
 
-/* lab_faults_on(), lab_faults_off() - Add loss and reordering to every link, or remove them */
+/*
+ * lab_faults_on(), lab_faults_off() - Add packet loss and reordering to every link, or end these
+ * faults
+ */
 void lab_faults_on(struct lab *l);
 void lab_faults_off(struct lab *l);
 
@@ -64,8 +64,8 @@ void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 
 /*
- * lab_check_group() - Send packets to lab_group from some hosts. Check that each packet arrives
- * once at every other host that has @want and @member and is on the sender's link
+ * lab_check_group() - Let some hosts send packets to lab_group. Check that each packet arrives once
+ * at every other host i that is on the sender's link and has want[i] and member[i]
  */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);

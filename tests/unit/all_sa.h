@@ -33,7 +33,7 @@ struct sa_client {
 	struct mad_agent *agent;
 	uint64_t sm_key; /* SM_Key and attribute modifier of the requests */
 	uint32_t attr_mod;
-	bool rmpp; /* true: requests are sent by RMPP, which GetMulti requires */
+	bool rmpp; /* true: requests have an RMPP header, as GetMulti requires */
 	bool answer_reports;
 	/* state of the last request, and the answer to this request */
 	bool done;
@@ -43,8 +43,8 @@ struct sa_client {
 	size_t resp_len;
 	uint8_t *buf;
 	/*
-	 * Reports (notices of the SA) in the order of arrival, and the number of repeated Reports,
-	 * which have the TID of the Report before
+	 * Reports (notices of the SA) in the order of arrival, their number, and the number of
+	 * repeated Reports; a repeated Report has the TID of the previous Report
 	 */
 	struct mad_notice report[CLIENT_REPORTS];
 	unsigned int nreports, repeats;
@@ -52,7 +52,8 @@ struct sa_client {
 };
 
 struct sa_rig_cfg {
-	unsigned int hosts, switches; /* arguments of topo_gen_demo(); hosts 0: @topology is used */
+	/* arguments of topo_gen_demo(); .hosts 0: .topology is used */
+	unsigned int hosts, switches;
 	const char *topology;
 	const char *sm; /* name of the port on which the SM runs; NULL: Switch1/0 */
 	const char *partitions; /* text of a partitions.conf; NULL: the default */

@@ -7,8 +7,8 @@
  *
  * The suite tests the behaviour that every backend of ca.h must have. A backend provides two ports,
  * which are connected directly or by a switch. Both ports are Active and have different LIDs. Each
- * has the P_Key 0xffff at index 0, and the full P_Key CA_SUITE_PKEY at index 1. A packet to
- * CA_SUITE_MLID reaches every attached QP.
+ * has the P_Key 0xffff at index 0, and the full P_Key CA_SUITE_PKEY at index 1. The backend must
+ * deliver a packet to CA_SUITE_MLID to every QP that is attached to this group.
  */
 
 #include "check.h"

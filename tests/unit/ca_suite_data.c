@@ -171,8 +171,8 @@ void test_ca_qkey_with_high_bit_means_the_qps_own(void **state)
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), MCAST_QKEY, b));
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), IB_QKEY_CONTROLLED, b));
 	/*
-	 * A QP with another Q_Key cannot send with MCAST_QKEY, even if it knows the value: bit 31
-	 * of MCAST_QKEY makes the CA send the QP's own Q_Key.
+	 * A QP with another Q_Key cannot send with MCAST_QKEY, even if its owner knows this value:
+	 * because bit 31 of MCAST_QKEY is set, the CA puts the QP's own Q_Key into the packet.
 	 */
 	assert_false(suite_reaches(s, c, ah, ca_qp_num(b), MCAST_QKEY, b));
 }
@@ -228,7 +228,7 @@ void test_ca_I9_multicast_reaches_the_attached(void **state)
 	assert_int_equal(wc.src_qp, ca_qp_num(a));
 	suite_check_payload(wc.pkt, 55, 4);
 	pkt_free(wc.pkt);
-	assert_int_equal(suite_drain(a), 0); /* the sender is not attached */
+	assert_int_equal(suite_drain(a), 0); /* the sender is not attached to the group */
 	assert_int_equal(ca_detach(b, &mgid, CA_SUITE_MLID), 0);
 	assert_false(suite_reaches(s, a, ah, IB_QPN_MCAST, IB_QKEY_CONTROLLED, b));
 }
@@ -266,7 +266,7 @@ void test_ca_ready_comes_once_per_arming(void **state)
 	suite_send(s, a, ah, suite_payload(s, 32, 9), ca_qp_num(b), QKEY);
 	suite_backend->run(&s->e);
 	assert_int_equal(s->side[1].ready, 0);
-	assert_false(ca_arm(b)); /* false: a completion is waiting */
+	assert_false(ca_arm(b)); /* returns false, because a completion waits */
 	assert_int_equal(suite_drain(b), 1);
 	for (unsigned int i = 1; i <= 3; i++) {
 		assert_true(ca_arm(b));
@@ -283,8 +283,8 @@ void test_ca_ready_comes_once_per_arming(void **state)
 }
 
 /*
- * The CA may send posted packets at once or later. The counters of the send queue must include
- * every posted packet, as waiting or as sent, and in the end no packet may be waiting.
+ * The CA may send posted packets at once or later. At any time the counters of the send queue must
+ * count every posted packet, either as waiting or as sent. In the end no packet may be waiting.
  */
 void test_ca_send_queue_empties(void **state)
 {

@@ -36,10 +36,12 @@ void suite_send(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, struct pkt 
 /* Send 32 octets, and return whether they arrive at the queue pair @to. */
 bool suite_reaches(struct suite *s, struct ca_qp *qp, struct ca_ah *ah, uint32_t dest_qp,
 		   uint32_t qkey, struct ca_qp *to);
-/* Free the packets that wait in the receive queue of @qp; return their number. */
+/*
+ * Free the packets that wait in the receive queue of @qp, and return the number of these packets.
+ */
 unsigned int suite_drain(struct ca_qp *qp);
 
-/* The cases. */
+/* The test cases */
 void test_ca_port_attributes(void **state);
 void test_ca_pkey_table(void **state);
 void test_ca_event_names(void **state);

@@ -3,10 +3,10 @@
 #define TESTS_UNIT_CA_WIRE_H
 
 /*
- * Two soft HCAs for backends of the suite of ca.h. A wire in memory joins port 1 of one to port 1
- * of the other:
+ * Two soft HCAs for backends of the suite of ca.h. A wire in memory connects port 1 of one HCA to
+ * port 1 of the other HCA:
  *
- *	end 0 - hca, port 1  =====  port 1, hca - end 1
+ * 	end 0 - hca, port 1  =====  port 1, hca - end 1
  *
  * ca_suite_env.priv is the struct wire.
  */
@@ -22,7 +22,7 @@ struct wire_end {
 	/* called for events of the HCA; the backend sets this pointer before an event can occur */
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
 	void (*ready)(struct wire_end *e, struct hca_qp *qp);
-	void *ctx; /* of the backend */
+	void *ctx; /* data of the backend */
 	/* called for each packet that the wire carries from this end; may be NULL */
 	void (*carried)(struct wire_end *e, const struct pkt *p);
 };
@@ -46,8 +46,8 @@ struct wire *wire_up(struct ca_suite_env *env,
  */
 void wire_down(struct ca_suite_env *env);
 /*
- * wire_carry() - Deliver the packets that the HCAs have sent so far. Returns false if there were
- * none
+ * wire_carry() - Deliver the packets that the HCAs have sent so far. Returns false if there were no
+ * packets
  */
 bool wire_carry(struct ca_suite_env *env);
 void wire_link_down(struct ca_suite_env *env);

@@ -37,7 +37,10 @@ static size_t garble(struct dut *d, uint8_t *raw, size_t len)
 		raw[prng_below(&d->rng, (uint32_t)len)] = (uint8_t)prng_u64(&d->rng);
 	if (!prng_below(&d->rng, 4))
 		len = 8 + 4 * (size_t)prng_below(&d->rng, (uint32_t)len / 4 - 1);
-	/* the link accepts only packets with LVer 0 and a right PktLen, so these two are valid */
+	/*
+	 * the link accepts only packets with LVer 0 and a right PktLen, so LVer and PktLen must
+	 * stay valid
+	 */
 	raw[0] &= 0xf0;
 	be16_put(raw + IB_LRH_OFF_PKT_LEN, (uint16_t)(len / 4 + 1));
 	return len;
@@ -129,7 +132,7 @@ static void set_pkey(struct dut *d, uint16_t pkey)
 		d->pkey = pkey;
 }
 
-/* Headers of a packet of data to the sender of the packet with the headers @req */
+/* Return the headers of a data packet to the sender of the packet that has the headers @req */
 static struct ib_ud_hdr headers_to(const struct dut *d, const struct ib_ud_hdr *req, uint32_t qpn)
 {
 	return (struct ib_ud_hdr){
@@ -139,7 +142,7 @@ static struct ib_ud_hdr headers_to(const struct dut *d, const struct ib_ud_hdr *
 	};
 }
 
-/* Send an IPv4 packet that answers nothing, with the P_Key @pkey */
+/* Send an unrequested IPv4 packet with the P_Key @pkey */
 static void put_late(struct dut *d, uint16_t pkey)
 {
 	struct ib_ud_hdr to = { .lrh.slid = 1 }, h = headers_to(d, &to, 0x0a5000);
@@ -276,8 +279,8 @@ static void sa_answer(struct dut *d, const uint8_t *mad)
 /* --- IPoIB: ARP requests and pings are answered */
 
 /*
- * Act as if the link had been down at the DUT for a time so short that the suite's end did not
- * notice. The port is in Init then, and the DUT has left its groups
+ * Act as if the link had been down at the DUT, but for so short a time that the suite has not
+ * noticed it: the port is in the state Initialize, and the DUT has left its groups
  */
 static void port_to_init(struct dut *d)
 {
@@ -327,7 +330,7 @@ static void echo(struct dut *d, const struct ib_ud_hdr *req, const uint8_t *payl
 	put_packet(d, &h, buf, len);
 }
 
-/* --- a DHCP client, which takes no offer */
+/* --- a DHCP client, which accepts no offer */
 
 static void discover(struct dut *d)
 {

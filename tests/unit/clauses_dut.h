@@ -37,13 +37,13 @@ enum dut_flaw {
 	 * packets are also cut
 	 */
 	FLAW_GARBLED,
-	FLAW_DIES, /* the DUT is silent for ever after its join */
+	FLAW_DIES, /* after its join the DUT sends nothing any more */
 	/*
-	 * no flaw: a packet of data with the P_Key from before leaves after the answer to each
-	 * Set(P_KeyTable), which has overtaken it on VL15
+	 * no flaw: after its answer to each Set(P_KeyTable), the DUT sends a data packet with the
+	 * former P_Key, because the answer has overtaken this packet on VL15
 	 */
 	FLAW_OVERTAKEN,
-	FLAW_KEEPS_LIMITED, /* the DUT uses the P_Key 0x7fff for ever once the SM has set it */
+	FLAW_KEEPS_LIMITED, /* once the SM has set P_Key 0x7fff, the DUT uses no other one */
 };
 
 #define DUT_QUEUE 512
@@ -51,15 +51,15 @@ enum dut_flaw {
 struct dut {
 	enum dut_flaw flaw;
 	ns_t now, keepalive_at, join_at;
-	ns_t interrupt_at; /* time at which the user interrupts; 0: never */
+	ns_t interrupt_at; /* time at which the user interrupts the suite; 0: never */
 	int hook_status;
-	bool has_dhcp; /* true: the hook's step starts a DHCP client, which takes no offer */
+	bool has_dhcp; /* true: the hook's step starts a DHCP client, which accepts no offer */
 	const char *profile; /* NULL: rfc4391 */
-	const struct conform_profile *own_profile; /* profile of the test's own; NULL: .profile */
+	const struct conform_profile *own_profile; /* made by the test; NULL: .profile is used */
 	unsigned int hooks;
 	/*
-	 * number of ARP requests that the DUT will leave without an answer, because its end of the
-	 * link is then down for a moment; counts down
+	 * number of further ARP requests that the DUT will not answer, because its end of the link
+	 * is down for a moment when they arrive
 	 */
 	unsigned int flaps;
 	bool dead, active, joined;

@@ -79,8 +79,8 @@ static inline const uint8_t *ib_got(const uint8_t src[20], const uint8_t dst[20]
 }
 
 /*
- * Let a packet with a GRH arrive from the peer, in the encapsulation of the link's profile. With
- * @mgid it is a multicast to this group, otherwise a unicast
+ * Let a packet with a GRH arrive from the peer, in the encapsulation of the link's profile. The
+ * packet is a multicast to the group @mgid, or a unicast if @mgid is NULL
  */
 static inline void ib_rx(uint16_t type, const void *data, size_t n, const ib_gid *mgid)
 {

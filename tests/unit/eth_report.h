@@ -24,8 +24,8 @@ struct report_rec {
 extern const uint8_t report_mldv2_dst[16];
 
 /*
- * Write an IP packet that contains a membership report; returns its length. The names tell the
- * protocol and its version: IGMPv1 or v2, IGMPv3, MLDv1, MLDv2.
+ * Write an IP packet that contains a membership report; returns its length. The functions are, in
+ * this order, for IGMPv1 and v2, for IGMPv3, for MLDv1, and for MLDv2.
  */
 size_t report_igmp(uint8_t *b, uint8_t type, const uint8_t group[4]);
 size_t report_igmp3(uint8_t *b, const struct report_rec *r, unsigned int n);

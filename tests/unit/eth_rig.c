@@ -18,7 +18,10 @@ void er_csum_by_ca(bool on)
 	eth_set_csum(er.e, on);
 }
 
-/* Complete the checksum of a sent packet, whose field must have the sum of the pseudo-header, in its copy. */
+/*
+ * Complete the checksum in @s, the copy of a sent packet. The checksum field must have the sum of
+ * the pseudo-header.
+ */
 static void make_csum(struct er_sent *s, const struct frame_info *f)
 {
 	uint8_t *ip = s->data + 4;

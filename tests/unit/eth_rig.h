@@ -5,7 +5,7 @@
 /*
  * One interface of src/eth over an IPoIB link that is up, with a fake SA, on virtual time. All
  * packets that the interface sends and delivers, and all its reports, are stored for the test. The
- * rig computes checksums one octet pair at a time, independent of src/wire/inet.
+ * rig computes checksums by code of its own, not by that of src/wire/inet.
  */
 
 #include "eth/eth.h"
@@ -22,8 +22,8 @@ struct er_sent {
 	uint8_t data[ER_OCTETS]; /* the packet from the IPoIB encapsulation header on */
 	size_t len;
 	/*
-	 * address of the descriptor that was sent. The descriptor is freed, so the address may only
-	 * be compared
+	 * address of the sent packet's descriptor; only to be compared, because the descriptor was
+	 * freed
 	 */
 	const struct pkt *pkt;
 	const uint8_t *slice; /* address of the payload of the sent packet, only to be compared */
@@ -80,8 +80,9 @@ extern uint8_t er_peer_mac[6];
 extern struct eth_rig er; /* too large for a stack */
 
 /*
- * Settings of the interfaces that er_init() and the like make from now on: the shape; the largest
- * number of stations; whether DHCP passes unchanged; the link's profile (NULL: the default)
+ * Settings for the interfaces that later calls of er_init() and the similar functions make: the
+ * shape; the largest number of stations; whether DHCP passes unchanged; the link's profile (NULL:
+ * the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
@@ -107,7 +108,7 @@ void er_run(ns_t dt);
  */
 void er_groups_sync(const uint8_t (*v4)[4], unsigned int n4, const uint8_t (*v6)[16],
 		    unsigned int n6);
-/* er_csum_by_ca() - From now on, the CA makes checksums, or makes none */
+/* er_csum_by_ca() - Set whether the CA computes checksums from now on */
 void er_csum_by_ca(bool on);
 /* er_clear() - Forget the packets, frames and reports that were stored so far */
 void er_clear(void);
@@ -120,7 +121,7 @@ uint64_t er_drops(enum eth_drop why);
 uint64_t er_drops_sum(void);
 /*
  * er_check_dropped() - Check that exactly one packet was dropped, for the reason @why, and that no
- * packet is left
+ * packet is still in use
  */
 void er_check_dropped(enum eth_drop why);
 

@@ -330,8 +330,8 @@ void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, cons
 }
 
 /*
- * Send a directed-route SMP that has made its only hop, as an SMP from the neighbour of a port
- * arrives there.
+ * Send a directed-route SMP that has made its only hop, as if it came from a neighbour of the
+ * switch.
  */
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data)
 {

@@ -30,8 +30,8 @@ struct rig {
 	struct rig_end end[RIG_ENDS];
 	unsigned int nends;
 	/*
-	 * number of events, indexed by enum node_event, at the nodes that rig_watch() was called
-	 * for
+	 * number of events at the nodes for which the test has called rig_watch(), indexed by enum
+	 * node_event
 	 */
 	unsigned int events[16];
 };

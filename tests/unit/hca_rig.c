@@ -320,7 +320,7 @@ struct ib_ud_hdr rig_header_of(const struct pkt *p)
 
 /*
  * Compute a CRC bit by bit (IBTA volume 1, 7.8.1 and 7.8.2), without code of src/crc. For an ICRC,
- * @p is a copy in which the variant fields are all ones.
+ * @p is a copy of the packet whose variant fields are set to ones.
  */
 static uint32_t slow_crc(const uint8_t *p, size_t len, uint32_t poly, uint32_t reg)
 {

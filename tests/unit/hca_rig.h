@@ -57,10 +57,10 @@ void rig_forget(struct rig *r);
 
 /*
  * Return the header of a valid unicast packet from the far end of the link to @qpn of port 1. The
- * test may then make a field wrong.
+ * test can then change a field to a wrong value.
  */
 struct ib_ud_hdr rig_hdr(uint32_t qpn);
-/* As rig_hdr(), but the packet has a GRH, or goes to a multicast group */
+/* As rig_hdr(), but the packet has a GRH, or its destination is a multicast group */
 struct ib_ud_hdr rig_hdr_grh(uint32_t qpn);
 struct ib_ud_hdr rig_hdr_mcast(const ib_gid *mgid);
 /* Make a packet sealed with both CRCs; its payload is 0, 1, 2, ... */
@@ -86,7 +86,7 @@ void rig_check_payload(const struct pkt *p, unsigned int len);
 struct hca_ah *rig_ah(struct rig *r, const struct hca_ah_attr *a);
 struct hca_ah *rig_ucast_ah(struct rig *r, uint16_t dlid);
 struct hca_ah *rig_mcast_ah(struct rig *r, const ib_gid *mgid);
-/* Packet whose payload is 0, 1, 2, ... */
+/* Make a packet with the payload 0, 1, 2, ..., which is to be sent */
 struct pkt *rig_payload(struct rig *r, unsigned int len);
 void rig_send(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, struct pkt *p, uint32_t dest_qp);
 /* Send a payload of @len octets to the far end; return the only packet that was sent. */
@@ -95,7 +95,7 @@ struct pkt *rig_sent(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, unsign
 /* Copy all octets of a packet, including its CRCs, to @buf; returns their number. */
 unsigned int rig_flatten(const struct pkt *p, uint8_t *buf, size_t size);
 struct ib_ud_hdr rig_header_of(const struct pkt *p);
-/* ICRC computed without src/crc; @len excludes the CRCs */
+/* Compute the ICRC without code of src/crc; @len does not include the CRCs */
 uint32_t rig_slow_icrc(const uint8_t *pkt, size_t len);
 /* Check that the @len octets end with a right ICRC and VCRC. */
 void rig_check_crcs(const uint8_t *b, unsigned int len);

@@ -2,8 +2,8 @@
 
 /*
  * Tests of ca_soft: the conformance suite (ca_suite.h) over two soft HCAs that a wire in memory
- * connects, and the behaviour that only this backend has, which is several users of one port and
- * the events that they get.
+ * connects, and the behaviour that only this backend has: one port can have several users, each of
+ * which gets the events of the port.
  */
 
 #include <errno.h>
@@ -182,7 +182,7 @@ static void test_node_events_become_ca_events(void **state)
 			assert_int_equal(t.events[1][e], 0);
 		}
 	}
-	/* An event of port 2 is reported to nobody, because no user has opened port 2. */
+	/* An event of port 2 is reported to no user, because no user has opened port 2. */
 	memset(t.events, 0, sizeof(t.events));
 	ca_soft_event(soft_of(w, 0), 2, NODE_EV_PORT_ERR, t.env.now);
 	assert_int_equal(t.events[0][CA_EVENT_PORT_ERR], 0);
@@ -216,8 +216,8 @@ static void test_every_opener_of_a_port_is_told(void **state)
 }
 
 /*
- * All users of a port get an event. The first of them closes another user's port, and later its
- * own, while it handles the event.
+ * Two users have opened the same port, and an event is raised. The user that gets the event first
+ * closes the port of the other user. Later a user closes its own port while it handles an event.
  */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
@@ -244,8 +244,8 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 }
 
 /*
- * Close a port whose user did not destroy its objects. The port must destroy them; soft_close()
- * checks that all packets were freed.
+ * Close a port whose user did not destroy the objects of the port. The close must destroy these
+ * objects; soft_close() checks that all packets were freed.
  */
 static void test_close_destroys_what_is_left(void **state)
 {

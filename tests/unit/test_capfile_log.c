@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Captures without an instance: a fabric of one cable, a loop, a log, and a test that is the writer. The capture must name
- * itself in the log, and those of others must not end it.
+ * Tests of captures without an instance: with a fabric of one cable, an event loop and a log. The
+ * test itself is the writer of the capture. A capture must name itself in the log. The end of the
+ * captures of ports must not end a capture of a fabric.
  */
 #include "capfile/capfile.h"
 
@@ -110,7 +111,7 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 	assert_string_equal(t.about.capture, "/full/a.pcap");
 	assert_string_equal(t.about.fabric, "lab");
 	assert_null(t.about.port);
-	assert_null(t.log.about.capture); /* the log of the owner stays as it is */
+	assert_null(t.log.about.capture); /* the owner's log must not name the capture */
 	close(t.writer);
 	t.writer = -1;
 	turn();
@@ -119,7 +120,10 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 	assert_int_equal(t.cap->error, -ENOSPC);
 }
 
-/* A port of the kernel that was never opened has no CA, and neither has a capture of a fabric. */
+/*
+ * A capture of a fabric has no CA (NULL), like a port of the kernel that was never opened. When
+ * such a port is closed, the capture of the fabric must stay.
+ */
 static void test_a_capture_of_a_fabric_outlives_the_ports_of_the_kernel(void **state)
 {
 	capfile_port_gone(&t.files, NULL);

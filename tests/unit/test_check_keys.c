@@ -86,8 +86,8 @@ static void test_missing_pkeys(void **state)
 }
 
 /*
- * A part of a P_Key table was not read, so that zeros are in its place. A P_Key that is missing
- * there must not cause a finding.
+ * A part of a P_Key table was not read, so the model has zeros in this part. A P_Key that could be
+ * in this part must not be reported as missing.
  */
 static void test_gaps_of_tables_prove_nothing(void **state)
 {
@@ -129,8 +129,9 @@ static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
 
 	(void)state;
 	/*
-	 * LID 1 is at s1, so s1 is taken as the port of the SM, which is a full member of the
-	 * default partition 0x7fff. Other ports that no rule names are limited members of it.
+	 * The port with LID 1 counts as the port of the SM, which is a full member of the default
+	 * partition 0x7fff. Here this port is port 0 of s1. Other ports that no rule names are
+	 * limited members of the default partition.
 	 */
 	TABLE(f, "s1", 0xffff);
 	TABLE(f, "h1", 0x7fff, 0x8005);
@@ -240,10 +241,10 @@ static void test_counters_that_do_not_grow(void **state)
 
 	(void)state;
 	k->first.rcv_errors = k->last.rcv_errors = 77; /* errors from before the first reading */
-	k->first.xmit_discards = 5; /* the counter was cleared between the readings */
+	k->first.xmit_discards = 5; /* somebody has cleared the counter between the readings */
 	k->last.xmit_pkts = 1000000;
 	k->last.xmit_wait = 1000;
-	k->last.rcv_switch_relay_errors = 9; /* multicasts raise this counter without a fault */
+	k->last.rcv_switch_relay_errors = 9; /* multicast packets increase it without a fault */
 	rig_healthy(f);
 
 	f = rig_ring(3);

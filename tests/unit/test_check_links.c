@@ -40,7 +40,10 @@ static void test_two_ports_with_one_lid(void **state)
 	unsigned int lid = rig_lid(f, "h1");
 
 	(void)state;
-	/* The routes to this LID still lead to h1, and this is no second finding. */
+	/*
+	 * The routes to this LID still lead to h1, but not to h3. This must not be a second
+	 * finding.
+	 */
 	rig_node(f, "h3")->port[1].lid = (uint16_t)lid;
 	rig_finds(f, CHK_SAME_LID, "h3/1: has LID 4, which h1/1 has, too");
 }
@@ -109,7 +112,7 @@ static void test_older_end_decides_the_speed(void **state)
 	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
 
 	(void)state;
-	/* h has no capability bit for extended speeds, so its values of them must be ignored */
+	/* h has no capability bit for extended speeds, so their values must be ignored */
 	h->cap_mask = 0;
 	h->speed_active = s->speed_active = 4;
 	s->speed_ext_active = 0;
@@ -266,8 +269,8 @@ static void test_second_reading_confirms(void **state)
 }
 
 /*
- * Two readings have a finding of the same kind, but about different parts of the fabric, because an
- * SM is changing these parts. Such findings must not confirm each other.
+ * An SM is changing the fabric, so that two readings have findings of the same kind about different
+ * parts of the fabric. These two findings must not confirm each other.
  */
 static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
 {

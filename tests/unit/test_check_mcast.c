@@ -54,7 +54,7 @@ static void test_trees_are_healthy(void **state)
 	join(f, "h3", 3);
 	rig_healthy(f);
 
-	f = rig_ring(3); /* two members of one switch */
+	f = rig_ring(3); /* two members at one switch */
 	mask(f, "s2", 1 << 3 | 1);
 	rig_healthy(f);
 }
@@ -117,7 +117,7 @@ static void test_switch_with_senders_only(void **state)
 	struct chk_fabric *f = line();
 
 	(void)state;
-	/* h1 only sends and never receives, so s1 need not get packets from s2 */
+	/* h1 only sends and never receives, so s2 need not forward packets to s1 */
 	mask(f, "s1", 1 << 1);
 	mask(f, "s2", 1 << 1 | 1 << 3);
 	join(f, "h1", 4);
@@ -161,7 +161,7 @@ static void test_members_that_get_nothing(void **state)
 	(void)state;
 	mask(f, "s3", 1 << 2);
 	join(f, "h3", 1);
-	/* h3 does not receive, but it is the only member, so nobody sends packets that it misses */
+	/* h3 is the only member, so no other port sends packets that h3 could miss */
 	rig_healthy(f);
 
 	f = line();
@@ -188,8 +188,9 @@ static void test_table_with_gaps_says_nothing(void **state)
 }
 
 /*
- * The masks of s1 and s3, at both ends of the line, were read only in part. The links of s2 may be
- * used in both directions then, so no loop may be reported.
+ * The masks of s1 and s3, at the two ends of the line, were read only in part. In the unread parts
+ * s1 and s3 may well forward packets to s2, as in a healthy tree, so the check must not report a
+ * loop.
  */
 static void test_gaps_behind_two_links_are_no_loop(void **state)
 {

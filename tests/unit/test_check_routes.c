@@ -37,8 +37,8 @@ static void test_loop_with_a_tail_is_found_once(void **state)
 
 	(void)state;
 	/*
-	 * c sends packets for h back to b, so b and c are a loop. a leads into this loop, and d,
-	 * which delivers to h, is no part of it.
+	 * c sends packets for h back to b, so b and c are a loop. Packets from a get into this
+	 * loop. The loop does not contain d, which delivers packets to h.
 	 */
 	rig_route(f, "c", "h", 1);
 	rig_finds(f, CHK_LFT_LOOP, "b/2 > c/1: packets to 1 LID");
@@ -72,7 +72,7 @@ static void test_hole_between_switches_is_a_note(void **state)
 	rig_finds(f, CHK_LFT_HOLE_APART, "x: has no route to 1 LID: 2 (b)");
 
 	f = rig_fabric(star);
-	rig_route(f, "x", "h2", SMP_LFT_NONE); /* x could not answer h2 */
+	rig_route(f, "x", "h2", SMP_LFT_NONE); /* the switch x could not answer the CA h2 */
 	rig_finds(f, CHK_LFT_HOLE, "x: has no route to 1 LID: 5 (h2/1)");
 
 	f = rig_fabric(star);
@@ -142,8 +142,8 @@ static void test_route_over_a_port_that_is_not_active(void **state)
 	rig_route(f, "s2", "h1", 1);
 	rig_route(f, "s1", "s2", 2);
 	/*
-	 * The other routes were moved to other ports. Only the route from s1 to h2 still uses the
-	 * port that is not Active.
+	 * The test has moved all routes but one to other ports. Only the route from s1 to h2 still
+	 * uses the port that is not Active.
 	 */
 	rig_finds(f, CHK_LFT_DEAD_END,
 		  "s1: sends packets to 1 LID to a wrong place, the first of "
@@ -163,8 +163,8 @@ static void test_mute_port_is_no_dead_end(void **state)
 /* --- credit loops */
 
 /*
- * Route all packets clockwise (port 1) round the ring, so that a packet in each link of the ring
- * may wait for the next link. This is a credit loop.
+ * Route all packets clockwise (port 1) round the ring, so that on each link of the ring a packet
+ * can wait for the next link. This is a credit loop.
  */
 static struct chk_fabric *send_clockwise(struct chk_fabric *f, unsigned int switches)
 {
@@ -186,8 +186,8 @@ static struct chk_fabric *clockwise(unsigned int switches)
 }
 
 /*
- * Packets in links of the ring may wait for the link to switch t as well, but packets in that link
- * wait for no other link. So the link to t must not be counted as a part of the credit loop.
+ * Packets on a link of the ring can also wait for the link to switch t, but packets on the link to
+ * t wait for no link of the ring. So the link to t must not count as a part of the credit loop.
  */
 static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
 {
@@ -213,8 +213,8 @@ static void test_credit_loop(void **state)
 }
 
 /*
- * Routes are up to 39 links long. The number of steps must not grow with this length, because each
- * switch is visited once for each LID, not once for each route through it.
+ * Routes are up to 39 links long. The number of steps must not grow with this length: for each LID,
+ * the check must visit each switch only once, and not once for each route through the switch.
  */
 static void test_work_does_not_grow_with_the_length_of_routes(void **state)
 {
@@ -236,7 +236,7 @@ static void test_line_has_no_credit_loop(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* s3 sends nothing to s1 clockwise, so the ring has no credit loop. */
+	/* No packet passes the link from s3 to s1 clockwise, so the ring has no credit loop. */
 	rig_route(f, "s3", "h1", 2);
 	rig_route(f, "s3", "h2", 2);
 	rig_route(f, "s2", "h1", 2);
@@ -282,8 +282,8 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 }
 
 /*
- * Give the fabric two VLs: SL n is on VL n, and the SA returns SL 1 for each path that takes part
- * in the credit loop, except the last such path, which has @sl_of_last.
+ * Return a fabric with two VLs, where SL n is on VL n. The SA has returned SL 1 for each path that
+ * takes part in the credit loop, except for the last of these paths, which has SL @sl_of_last.
  */
 static struct chk_fabric *with_lanes(uint8_t sl_of_last)
 {

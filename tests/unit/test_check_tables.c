@@ -107,7 +107,7 @@ static void test_opensm_mcfdbs(void **state)
 	     "0xC001 : 0x005 \n\n"
 	     "Switch 0x0000000000200001\nLID    : Out Port(s)\n0xC000 : 0x005 \n",
 	     0);
-	/* s2 does not send back to s1 */
+	/* s2 does not forward packets to s1 */
 	rig_finds(f, CHK_MFT_SPLIT, "MLID 0xc000");
 }
 

@@ -8,9 +8,10 @@
 #include "conform/case.h"
 
 /*
- * On a busy machine packets and steps of the hook program come late. Tests, on virtual time, that no
- * verdict depends on this. The small DUT passes few cases, so each test has a profile of its own, in
- * which the tested cases come directly after the reply to ARP.
+ * On a busy machine packets and steps of the hook program come late. The tests check, on virtual
+ * time, that no verdict depends on such delays. The DUT of clauses_dut.h passes few cases, so each
+ * test has a profile of its own, in which the tested cases come directly after the case that checks
+ * the reply to ARP.
  */
 
 static struct dut d;
@@ -88,7 +89,7 @@ static void test_R3_fails_if_the_dut_stays_a_limited_member(void **state)
 static void run_lease(bool has_dhcp)
 {
 	d.has_dhcp = has_dhcp;
-	d.hook_status = -EAGAIN; /* the step has not ended */
+	d.hook_status = -EAGAIN; /* the hook's step has not ended yet */
 	chapter.n = 0;
 	add(&chapter_dhcp, "D1/lease");
 	run();

@@ -51,8 +51,8 @@ static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
 }
 
 /*
- * Clause R11 is about the groups of IPv4 multicast. The suite must not apply it to broadcast
- * groups, whose group ID has 32 bits (R13), whatever the P_Key is
+ * Clause R11 is about the groups of IPv4 multicast. The suite must not apply this clause to
+ * broadcast groups, whose group ID has 32 bits (R13), whatever the P_Key is
  */
 static void test_R11_does_not_judge_broadcast_groups(void **state)
 {
@@ -297,8 +297,8 @@ static void test_an_exempt_case_stops_no_other_one(void **state)
 	d.profile = "v4mc01";
 	assert_int_equal(dut_run(&d, &rep, words, false), 0);
 	/*
-	 * R28 may run only if the cases in its .after, R7 and M10, do not fail. R7 does not apply,
-	 * and M10 fails
+	 * R28 may run only if neither R7 nor M10, the cases in its .after, fails. R7 does not
+	 * apply, and M10 fails, so R28 must not run
 	 */
 	is("R28", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "R28")->because->c->id, "M10");
@@ -311,14 +311,14 @@ static void test_a_sum_has_the_result_of_its_parts(void **state)
 	d.profile = "v4mc01";
 	assert_int_equal(dut_run(&d, &rep, words, true), 0);
 	is("R23", CONFORM_PASS);
-	is("R24", CONFORM_INCONCLUSIVE); /* there was no link */
+	is("R24", CONFORM_INCONCLUSIVE); /* no IPoIB link has come up */
 	is("M14", CONFORM_INCONCLUSIVE);
 	assert_string_equal(dut_result(&rep, "M14")->because->c->id, "R24");
 }
 
 /*
- * Check that the .after of case @c names no combined case. Combined cases get their verdicts last,
- * so case @c would never run
+ * Check that the .after of case @c names no combined case. Combined cases get their verdicts after
+ * all other cases have run, so case @c would never run
  */
 static void runs_after_no_sum(const struct conform_chapter *const *chapters,
 			      const struct conform_case *c)
@@ -387,8 +387,8 @@ static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
 }
 
 /*
- * A combined case gets its verdict from the cases that its .after names. The profile must have each
- * of these cases, because otherwise the combined case would prove nothing
+ * A combined case gets its verdict from the cases that its .after names. The profile must contain
+ * each of these cases; a combined case without them would test nothing
  */
 static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
 {

@@ -99,7 +99,9 @@ static void test_request_is_answered_by_request_id(void **state)
 	assert_int_equal(w.rep.priv[SIDR_REP_PRIVATE_LEN - 1], 0xee);
 	assert_int_equal(w.net.n, 2);
 	assert_int_equal(cm_stats(w.server)->served, 1);
-	/* The request and the answer both have the method Send and the same TID. */
+	/*
+	 * The request and the answer must have the same TID, and the method of each must be Send.
+	 */
 	assert_int_equal(mad_method(w.net.seen[0].mad), MAD_METHOD_SEND);
 	assert_int_equal(mad_method(w.net.seen[1].mad), MAD_METHOD_SEND);
 	assert_int_equal(mad_tid(w.net.seen[0].mad), mad_tid(w.net.seen[1].mad));
@@ -173,7 +175,8 @@ static void test_an_unknown_service_or_partition_is_status_1(void **state)
 	assert_int_equal(w.asked, 0);
 	assert_int_equal(cm_stats(w.server)->refused, 2);
 	/*
-	 * A P_Key with another membership bit names the same partition, so the request is served.
+	 * A P_Key that differs only in the membership bit names the same partition, so the server
+	 * must answer the request.
 	 */
 	ask(ID, PKEY & 0x7fff);
 	rig_run(&w.net, NS_SEC(1));
@@ -210,9 +213,9 @@ static void test_answers_that_do_not_fit_are_dropped(void **state)
 	assert_int_equal(w.done, 0);
 	assert_int_equal(cm_stats(w.client)->drop_late, 3);
 	/*
-	 * None of these MADs was the answer: the first has another request ID, the second another
-	 * sender, and the third another ServiceID. The next MAD has the right ones, and is the
-	 * answer although its TID is not that of the request.
+	 * None of these MADs was accepted as the answer: the first has a wrong request ID, the
+	 * second a wrong sender, and the third a wrong ServiceID. In the next MAD these three are
+	 * right. It must be accepted as the answer, although its TID is not the TID of the request.
 	 */
 	rep.service_id--;
 	sidr_rep_encode(mad, 0, &rep);
@@ -340,8 +343,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 	assert_int_equal(cm_stats(w.server)->refused, 0);
 	assert_int_equal(cm_stats(w.server)->drop_no_server, 1 + CM_RETRIES);
 	/*
-	 * The server's agent still answers for its own services. After the other program has ended,
-	 * the agent refuses unknown ServiceIDs again.
+	 * The server's agent must still answer requests for its own services. After the other
+	 * program has ended, the agent refuses unknown ServiceIDs again.
 	 */
 	ask(ID, PKEY);
 	rig_run(&w.net, NS_SEC(1));
@@ -356,7 +359,8 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 
 /*
  * The agent of an interface only sends requests. On the port of the SM's node, such an agent exists
- * beside the server's agent, and must not count as another program that may serve a ServiceID.
+ * beside the server's agent, and must not count as another program that might serve the ServiceID
+ * of a request.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

@@ -25,9 +25,9 @@
 #include "os/file.h"
 
 /*
- * Commands of the control protocol on an instance that has a fabric (two switches with two cables,
- * four CAs; the SM is on Switch1) but no interfaces. The test needs no privileges, and time is
- * virtual.
+ * Tests of commands of the control protocol on an instance that has a fabric (two switches with two
+ * cables, four CAs; the SM is on Switch1) but no interfaces. The test needs no privileges, and time
+ * is virtual.
  */
 
 struct rig {
@@ -333,8 +333,8 @@ static void test_fabric_lft_leads_to_every_lid(void **state)
 }
 
 /*
- * `fabric map` lists the cables by name, and `fabric load` has three numbers for each cable. A
- * program reads both, so they must have the cables in the same order.
+ * `fabric map` lists the cables by name, and `fabric load` lists three numbers for each cable. A
+ * program combines the two answers, so both must list the cables in the same order.
  */
 static void test_fabric_map_and_load_agree(void **state)
 {
@@ -366,8 +366,8 @@ static void test_fabric_map_and_load_agree(void **state)
 }
 
 /*
- * The first hop must be the source's own port, and each further hop must be the LFT entry of the
- * switch that the hop before reaches.
+ * The first hop must be the source's own port, and each further hop must be the port in the LFT
+ * entry of the switch to which the previous hop leads.
  */
 static void test_fabric_route_follows_the_tables(void **state)
 {
@@ -399,8 +399,8 @@ static void test_fabric_route_follows_the_tables(void **state)
 
 /*
  * `fabric mft show` must have a row for each switch that forwards packets with this MLID, with the
- * ports to which the switch forwards. The MLID is in no group, so first there is no row; then the
- * test sets an MFT entry of Switch2.
+ * ports to which the switch forwards. No group has this MLID, so at first there must be no row.
+ * Then the test sets an MFT entry of Switch2.
  */
 static void test_fabric_mft_of_an_mlid(void **state)
 {
@@ -443,8 +443,8 @@ static void lft_set_refused(struct rig *r, int lid, int port, const char *why)
 }
 
 /*
- * Set an LFT entry behind the SM's back. The SM's audit must find the change within a minute, and
- * restore the entry.
+ * Set an LFT entry without the SM. The SM's audit must find the change within a minute, and restore
+ * the entry.
  */
 static void test_fabric_lft_entry_is_set(void **state)
 {
@@ -500,7 +500,7 @@ static void test_fabric_link_set_takes_the_port_down_and_up(void **state)
 	json_decref(rows);
 
 	ok(r, "fabric link set", json_pack("{s:s, s:b}", "port", "Hca2/1", "up", 1));
-	/* in this second the link trains, and a trap of the switch makes the SM sweep */
+	/* meanwhile the link trains, and the switch's trap makes the SM sweep */
 	run_for(r, NS_SEC(1));
 	rows = rows_of(r, "fabric port show", json_pack("{s:s}", "port", "Hca2/1"));
 	assert_string_equal(str(json_array_get(rows, 0), "link"), "up");
@@ -590,8 +590,8 @@ static void test_sm_hands_over_to_a_better_one_and_back(void **state)
 	json_decref(rows);
 
 	/*
-	 * `fabric sm stop` stops the SM on the named port, or the master if no port is named.
-	 * Afterwards a standby becomes master after three polls that were not answered.
+	 * `fabric sm stop` stops the SM on the named port, or the master if no port is named. A
+	 * standby becomes master when the stopped SM has not answered three polls.
 	 */
 	ok(r, "fabric sm stop", json_pack("{s:s}", "port", "Hca3/1"));
 	ok(r, "fabric sm stop", NULL);
@@ -655,10 +655,7 @@ static void write_file(char path[32], const char *text)
 	close(fd);
 }
 
-/*
- * Make the next request pass the text @text in the form that the command line uses, which is a
- * sealed memory file.
- */
+/* Let the next request pass the text @text in a sealed memory file, as the command line does. */
 static void with_text(struct rig *r, const char *text)
 {
 	r->fd = file_seal(text, strlen(text));
@@ -723,7 +720,8 @@ static void test_fabric_partitions_are_loaded_whole_or_not_at_all(void **state)
 
 /*
  * The instance must neither open a path that a client names, nor read from a descriptor on which a
- * client could make it wait. So it accepts partitions only from a sealed memory file.
+ * client could make the instance wait. So the instance must accept partitions only from a sealed
+ * memory file.
  */
 static void test_fabric_partitions_come_from_a_sealed_file_alone(void **state)
 {
@@ -785,8 +783,8 @@ static void test_fault_hits_and_goes(void **state)
 
 /*
  * Send `capture start` with the socket @sock, whose other end is the writer of the file, and close
- * @sock. Returns the row of the capture. If @why is not NULL, the request must be refused with this
- * reason, and the result is NULL
+ * @sock. Returns the row of the capture. If @why is not NULL, the request must be refused with the
+ * reason @why, and the function returns NULL
  */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
 			    const char *why)
@@ -822,8 +820,8 @@ static int writer_to(const char *path)
 }
 
 /*
- * Wait for the end object of an answer that comes late, because a writer process has to report
- * first
+ * Wait for the end object of an answer that is late because the instance waits for the report of a
+ * writer process
  */
 static json_t *late_answer(struct rig *r, json_t *rows)
 {
@@ -892,8 +890,8 @@ static void test_capture_at_no_port(void **state)
 }
 
 /*
- * Start a capture for which the test is the writer. Returns the id of the capture; *@ret_sock is
- * the writer's end of the socket
+ * Start a capture whose writer process is the test itself. Returns the id of the capture;
+ * *@ret_sock is the writer's end of the socket
  */
 static long long capture_here(struct rig *r, const char *path, int *ret_sock)
 {
@@ -914,8 +912,8 @@ static void send_report(int sock, int32_t status)
 }
 
 /*
- * A disk hangs, so the writer neither reads packets nor reports. Only the answer to `capture stop`
- * may be late; all else continues.
+ * A disk hangs, so the writer neither reads packets nor sends reports. This may delay only the
+ * answer to `capture stop`.
  */
 static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state)
 {
@@ -931,7 +929,7 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	}
 	rows = json_array();
 	request(r, "capture stop", json_pack("{s:I}", "id", (json_int_t)id));
-	assert_null(collect(r, rows)); /* the client waits, and nothing else does */
+	assert_null(collect(r, rows)); /* no answer yet */
 	run_for(r, NS_SEC(100));
 	assert_null(collect(r, rows));
 
@@ -954,8 +952,8 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 }
 
 /*
- * The writer reports an error at the start, or reports it later, or dies. In each case `capture
- * show` and `capture stop` must give this error.
+ * The writer reports an error when it starts, or reports an error later, or dies. In each case
+ * `capture show` and `capture stop` must return the error.
  */
 static void test_capture_that_cannot_be_written_keeps_its_error(void **state)
 {
@@ -1013,8 +1011,8 @@ static void test_a_capture_ends_without_the_client_that_stopped_it(void **state)
 }
 
 /*
- * The client itself reads the capture, through a descriptor that it passed. The capture must end
- * when the client closes its connection.
+ * The client itself reads the capture, through a descriptor that the client has passed to the
+ * instance. The capture must end when the client closes its connection.
  */
 static void test_capture_into_a_descriptor_of_the_client(void **state)
 {
@@ -1041,7 +1039,7 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
-	/* the read returns end of file, so the instance has closed its end */
+	/* end of file: the instance has closed its end */
 	assert_int_equal(read(p[0], buf, sizeof(buf)), 0);
 	close(p[0]);
 }
@@ -1094,8 +1092,8 @@ static void test_capture_into_a_pipe_is_refused(void **state)
 }
 
 /*
- * The reader of a capture is slow, so records wait for it up to a bound. Further packets are left
- * out as whole records, so that the output stays valid.
+ * The reader of a capture is slow, so records wait, but only up to a bound. When this bound is
+ * reached, whole records must be left out, so that the output stays valid.
  */
 static void test_capture_whose_reader_is_slow_misses_packets(void **state)
 {
@@ -1182,7 +1180,10 @@ static void test_monitor_tells_sweeps_traps_and_ports(void **state)
 	json_decref(rows);
 }
 
-/* Hca4 receives a packet of Hca1 with a wrong Q_Key: the trap reaches the SM on the fabric, and names both ends. */
+/*
+ * Hca4 receives a packet of Hca1 with a wrong Q_Key: the trap must reach the SM over the fabric,
+ * and the monitor must name both ends of the packet.
+ */
 static void test_monitor_names_both_ends_of_a_packet_with_a_wrong_key(void **state)
 {
 	struct rig *r = *state;
@@ -1227,7 +1228,7 @@ static void test_monitor_tells_drops_once(void **state)
 
 /*
  * A client monitors the instance. When a subnet manager is started or stopped, the monitor must
- * report it and its counters.
+ * report this event and the counters of the manager.
  */
 static void test_monitor_tells_of_managers_that_come_and_go(void **state)
 {
@@ -1285,8 +1286,8 @@ static void socket_env(char name[PROTO_NAME_MAX], char dir[32])
 }
 
 /*
- * Many clients that do not wait for a place, such as libuipoib-path, connect at once. None may be
- * refused.
+ * Let many clients connect at the same time with non-blocking sockets, as libuipoib-path does. No
+ * connection may be refused.
  */
 static void clients_at_once(const char *path)
 {

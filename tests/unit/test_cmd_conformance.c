@@ -18,8 +18,8 @@
 #include "proto/proto.h"
 
 /*
- * Clause R72: only some users may set up interfaces, and may send requests to the SA through the
- * daemon. Tests which users may.
+ * Clause R72: only some users are allowed to set up interfaces and to send requests to the SA
+ * through the daemon. Tests which users are allowed.
  */
 
 #define NOBODY 65534
@@ -48,9 +48,9 @@ static int teardown(void **state)
 }
 
 /*
- * Send a request as the user @uid. Returns 0 if there was an answer, 1 if the permissions of the
- * socket file forbade the connection, 2 if the server refused the user. If @through is true, the
- * permissions of the folder and of the file are first opened to all users.
+ * Send a request as the user @uid. Returns 0 if there was an answer, 1 if the file permissions
+ * forbade the connection, 2 if the server refused the user. If @through is true, the file
+ * permissions are not checked for this user (setfsuid).
  */
 static int ask_as(unsigned int uid, bool through)
 {

@@ -15,8 +15,8 @@
 #include "wire/smp.h"
 
 /*
- * What `uipoib monitor` says about each kind of trap, on an instance that has a fabric (two switches with two cables,
- * four CAs; the SM is on Switch1) but no interfaces. Time is virtual.
+ * Tests what `uipoib monitor` prints about each kind of trap, on an instance that has a fabric (two switches with two
+ * cables, four CAs; the SM is on Switch1) but no interfaces. Time is virtual.
  */
 
 struct rig {
@@ -80,7 +80,7 @@ static struct sm_node *node(const struct rig *r, const char *desc)
 	return NULL;
 }
 
-/* LID of a node of the fabric; a CA has one port */
+/* Return the LID of a node of the fabric; each CA has one port */
 static uint16_t lid(const struct rig *r, const char *desc)
 {
 	const struct sm_node *n = node(r, desc);
@@ -96,7 +96,7 @@ static struct mad_notice notice(const struct rig *r, uint16_t trap, const char *
 	return n;
 }
 
-/* The row of a trap, which must be one; the caller releases it */
+/* Return the row about a trap, and check that it is the only row; the caller releases the row */
 static json_t *row(const struct rig *r, const struct mad_notice *n)
 {
 	json_t *all = mon_trap(r->sm, n), *one;
@@ -122,7 +122,9 @@ static ib_gid gid(const struct rig *r, const char *desc)
 	return ib_gid_of(r->db->prefix, node(r, desc)->port[1].guid);
 }
 
-/* --- both ends of a packet that has a wrong key */
+/*
+ * --- traps about a packet with a wrong P_Key or Q_Key: the monitor must name both ends of the packet
+ */
 
 static struct notice_violation violation(const struct rig *r)
 {
@@ -175,7 +177,10 @@ static void test_bad_qkey_shows_the_whole_key(void **state)
 	json_decref(t);
 }
 
-/* A port whose LID has changed since it sent the packet is named by its GID. A group is shown by LID and GID. */
+/*
+ * If the LID of the packet's sender is no longer in use, the row must name the sender by its GID. A multicast group
+ * must be shown by its LID and GID.
+ */
 static void test_ends_are_named_by_gid_if_the_lid_names_none(void **state)
 {
 	struct rig *r = *state;
@@ -219,7 +224,10 @@ static void test_bad_pkey_at_a_switch_names_the_cable_too(void **state)
 	says(t, "to", "Hca1/1");
 	says(t, "pkey", "0x8123");
 	json_decref(t);
-	/* The switch has no such port, and the notice says that the packet's LIDs are not known. */
+	/*
+	 * The notice has a port number that the switch does not have, and its flags mark the packet's LIDs as
+	 * unknown.
+	 */
 	n.details[50] = 200;
 	n.details[1] = 0xfc;
 	t = row(r, &n);
@@ -230,9 +238,9 @@ static void test_bad_pkey_at_a_switch_names_the_cable_too(void **state)
 	json_decref(t);
 }
 
-/* --- a request that has a wrong M_Key */
+/* --- traps about a request that has a wrong M_Key */
 
-/* The request of Hca1 to Hca4 on a directed route, as Hca4 reports it */
+/* Return the details of Hca4's trap about a request from Hca1 that came on a directed route */
 static struct notice_mkey request(const struct rig *r)
 {
 	const struct sm_port *p = node(r, "Hca1")->port[1].peer;
@@ -295,13 +303,16 @@ static void test_bad_mkey_names_the_sender_by_its_lid(void **state)
 	struct notice_mkey k = request(r);
 	json_t *t;
 
-	/* The route begins with a part by LID. */
+	/* The request was LID-routed first, so DrSLID is the LID of its sender. */
 	k.dr_slid = lid(r, "Hca2");
 	t = bad_mkey(r, &k, lid(r, "Hca4"));
 	says(t, "from", "Hca2/1");
 	json_decref(t);
 
-	/* The request had no directed route. An agent that writes its own LID does not say who sent it. */
+	/*
+	 * The request had no directed route, so the notice names the sender by its LID. If this LID is that of the
+	 * reporting port itself, the sender is not known.
+	 */
 	k.directed = false;
 	t = bad_mkey(r, &k, lid(r, "Hca3"));
 	says(t, "from", "Hca3/1");
@@ -355,7 +366,10 @@ static void test_change_of_capabilities_says_which(void **state)
 	says(t, "changed", "IsSM set, IsTrapSupported cleared, NodeDescription, LinkSpeedEnabled");
 	json_decref(t);
 
-	/* The notice does not say that its flags are valid, and the SM has read the mask already. */
+	/*
+	 * The notice does not mark its flags as valid, and the SM has already read the capability mask that it
+	 * reports.
+	 */
 	mad_notice_cap_mask(&n, had);
 	n.details[5] = 0;
 	t = row(r, &n);

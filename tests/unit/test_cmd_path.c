@@ -21,8 +21,8 @@
 
 /*
  * Tests `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have
- * neither IPoIB links nor network devices. The kernel does not answer, so an IP address is found
- * only if the test assigns it to uib1. The test acts as the helper, and time is virtual.
+ * neither IPoIB links nor network devices. No kernel resolves addresses, so an IP address is found
+ * only if the test assigns it to uib1. The test acts as the helper process, and time is virtual.
  */
 
 struct rig {
@@ -31,8 +31,8 @@ struct rig {
 	struct inst_host host;
 	struct inst_iface iface[2];
 	struct netdev_helper helper;
-	int served; /* the helper's end */
-	struct helper_req req; /* the last request to the helper */
+	int served; /* the helper's end of the socket */
+	struct helper_req req; /* the latest request to the helper */
 	int peer;
 	ns_t now;
 };
@@ -256,8 +256,8 @@ static void test_path_get_resolves_and_then_asks_the_SA(void **state)
 }
 
 /*
- * The kernel resolves the address before the helper handles the request to resolve it. The helper
- * then refuses that request, and this refusal must not end the query.
+ * The kernel resolves the address before the helper handles the request to resolve it. The refusal
+ * that the helper then sends must not end the client's query.
  */
 static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **state)
 {
@@ -331,8 +331,8 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 }
 
 /*
- * First the SA answers that no port has the address. Then the link is down, so that the SA does not
- * answer.
+ * First the SA answers that no port has the address. Then the test takes the link down, so the SA
+ * does not answer.
  */
 static void test_H33_path_get_the_SA_fails(void **state)
 {
@@ -349,7 +349,7 @@ static void test_H33_path_get_the_SA_fails(void **state)
 	ends(r, r->peer, "\"errno\":\"ENETDOWN\"");
 }
 
-/* --- many */
+/* --- many clients */
 
 static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 {
@@ -373,8 +373,8 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 		assert_true(other[i] >= 0);
 	}
 	/*
-	 * When one of the waiting clients closes its connection, the request of another client is
-	 * accepted.
+	 * When one of the waiting clients has closed its connection, the server must accept the
+	 * request of another client.
 	 */
 	close(fd[0]);
 	serve(r);
@@ -389,8 +389,8 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 }
 
 /*
- * A program has shut down its sending side and does not read its answer. Its request is answered,
- * so it must not count against the limit of open requests.
+ * A program has shut down its sending side and does not read the answer to its request. The request
+ * must not count against the limit of open requests after the server has sent the answer.
  */
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
@@ -424,8 +424,8 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
 	/*
-	 * uib1 has the address that is asked for, but is on a soft fabric and not on the link of
-	 * this port. So it must not be taken as the owner of the address.
+	 * uib1 has the requested address, but is on a soft fabric, not on the link of this port. So
+	 * uib1 must not be taken as the owner of the address.
 	 */
 	give_address(r);
 	send_to(r->peer, ADDRESS);

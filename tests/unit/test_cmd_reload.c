@@ -8,19 +8,19 @@
 #include "ctl_rig.h"
 
 /*
- * The instance's part of a reload: requests of clients, and requests of the supervisor, in each order in which they can
- * arrive. The instance accepts requests of the supervisor only if they come from its parent. So the tests run in a
- * child process, and use connections that its parent has made.
+ * The instance's part of a reload: requests of clients, and requests of the supervisor, in each order in which they
+ * can arrive. The instance accepts requests of the supervisor only if they come from its parent. So the tests run in
+ * a child process, and use connections that the parent process has made.
  */
 
 #define PAIRS 8
 #define OK "{\"end\":{\"status\":0}}\n"
 #define CHANGES(text) "{\"row\":{\"changes\":\"" text "\"}}\n" OK
 
-static int made[PAIRS][2]; /* connections of the parent that no test has used yet */
+static int made[PAIRS][2]; /* made by the parent process; made[used] is the next to use */
 static unsigned int used;
 
-/* Ends of connections: two of the supervisor, and those of two clients */
+/* Ends of connections: of the supervisor's two connections, and of two clients */
 static int waits, reports, first, second;
 
 static int supervisor(struct ctl_rig *r)
@@ -78,7 +78,10 @@ static void reload(struct ctl_rig *r, int fd)
 	ask(r, fd, "{\"v\":1,\"cmd\":\"reload\"}\n");
 }
 
-/* The supervisor reports an outcome. @asked: a client has asked for the reload, and not a signal */
+/*
+ * Let the supervisor report the outcome of a reload. @asked: true if a client requested the reload, false if a signal
+ * did
+ */
 static void done(struct ctl_rig *r, int fd, const char *outcome, bool asked)
 {
 	char text[256];
@@ -104,7 +107,10 @@ static void test_reload_is_answered_with_its_outcome(void **state)
 	hears(first, CHANGES("kept 1"));
 }
 
-/* The running reload may have read the file before the client asked, so the client gets the outcome of the next one. */
+/*
+ * A client requests a reload while another one runs. The running reload may already have read the file, so the client
+ * must get the outcome of the next reload.
+ */
 static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **state)
 {
 	struct ctl_rig *r = *state;
@@ -139,7 +145,10 @@ static void test_reload_between_an_outcome_and_the_next_await_is_answered(void *
 	hears(second, CHANGES("kept 2"));
 }
 
-/* A signal has begun a reload when a client asks. The outcome of that reload is not the client's. */
+/*
+ * A client requests a reload while a reload runs that a signal has started. The client must not get the outcome of
+ * this running reload.
+ */
 static void test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own(void **state)
 {
 	struct ctl_rig *r = *state;

@@ -24,8 +24,8 @@ static void say(struct ctl_rig *r, const char *text)
 }
 
 /*
- * Check that the answer contains the text @part, and that the server then has closed the connection
- * (@eof true) or has left it open.
+ * Check that the answer contains the text @part, and that after the answer the server has closed
+ * the connection (@eof true) or left it open (@eof false).
  */
 static void answers(struct ctl_rig *r, const char *part, bool eof)
 {
@@ -165,8 +165,8 @@ static void test_version_command_and_arguments_are_checked(void **state)
 }
 
 /*
- * The error message quotes the request, and cuts it in the middle of a UTF-8 character. The answer
- * must be valid JSON all the same.
+ * The error message quotes the request, but cuts the quoted text in the middle of a UTF-8
+ * character. The answer must be valid JSON all the same.
  */
 static void test_error_is_valid_text_whatever_was_quoted(void **state)
 {
@@ -288,8 +288,8 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * One request is open. Further requests wait in the client's buffer and then in the socket, and
- * meanwhile the loop must not spin.
+ * While one request is open, further requests of the client wait in the server's buffer for this
+ * client, and then in the socket. The event loop must not spin meanwhile.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {
@@ -416,8 +416,8 @@ static void test_descriptors_that_nobody_takes_are_closed(void **state)
 	assert_true(pipe_ended(p[0][0])); /* the second descriptor replaced the first one */
 	assert_false(pipe_ended(p[1][0]));
 	/*
-	 * The command is refused because there is no fabric. The descriptor that came with it must
-	 * be closed.
+	 * The server refuses the command because there is no fabric, and must close the descriptor
+	 * that has come with the request.
 	 */
 	say(r, "{\"v\":1,\"cmd\":\"capture start\"}\n");
 	answers(r, "fabric: expected a name", false);
@@ -426,7 +426,7 @@ static void test_descriptors_that_nobody_takes_are_closed(void **state)
 	close(p[1][0]);
 }
 
-/* --- many */
+/* --- many clients */
 
 static void test_clients_beyond_64_are_turned_away(void **state)
 {
@@ -462,10 +462,7 @@ static unsigned int open_files(void)
 	return n;
 }
 
-/*
- * A request of a command that takes no descriptor comes with several descriptors. All of them must
- * be closed.
- */
+/* A client sends several descriptors with a command that takes none. All of them must be closed. */
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
 	union fdpass_control c;
@@ -538,8 +535,8 @@ struct visit {
 };
 
 /*
- * Send the command @c to the read-only socket. The request has a descriptor, because some commands
- * require one.
+ * Send the command @c to the read-only socket. Check that the command is refused if it changes
+ * something, and is not refused otherwise.
  */
 static bool ask_reader(void *ctx, const struct ctl_cmd *c)
 {

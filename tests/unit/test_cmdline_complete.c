@@ -8,7 +8,7 @@
 
 /*
  * Tests the candidates that a shell offers for the last word of a command line. No instance is
- * running, so names of objects, which only an instance knows, are not offered.
+ * running, so names of objects are not offered, because they come from an instance.
  */
 
 static int nothing(int argc, char **argv)

@@ -35,7 +35,7 @@ static struct words *words(const char *text)
 	return &w;
 }
 
-/* Error messages go to /dev/null, because these cases check only the exit status. */
+/* Error messages go to /dev/null, because the test cases check only the exit status. */
 static int quiet(void **state)
 {
 	(void)state;
@@ -79,7 +79,8 @@ static void test_options_have_long_and_joined_forms(void **state)
 	w = words("uipoib -jnb --help link --name c");
 	assert_int_equal(cli_options(&w->argc, w->argv, true), 0);
 	/*
-	 * options after the object ("link") are not parsed, but are left for the code of the object
+	 * cli_options() must not parse options after the object ("link"), but leave them to the
+	 * code of the object
 	 */
 	joined(w, "uipoib link --name c");
 	assert_string_equal(cli_opts.instance, "b");
@@ -198,7 +199,8 @@ static void test_verbs_have_verbs(void **state)
 	assert_int_equal(dispatch(&object, "fabric no stop a"), 41);
 	assert_int_equal(ran, -2);
 	assert_int_equal(dispatch(&object, "fabric node nonsense"), PROTO_EXIT_USAGE);
-	assert_int_equal(dispatch(&object, "fabric"), PROTO_EXIT_USAGE); /* it has no `show` */
+	/* there is no verb `show` */
+	assert_int_equal(dispatch(&object, "fabric"), PROTO_EXIT_USAGE);
 	assert_int_equal(dispatch(&object, "fabric import"), 42);
 }
 
@@ -248,7 +250,10 @@ static void test_args_by_key_or_by_place(void **state)
 	parses("v state up a", "{\"state\":\"up\",\"port\":\"a\"}");
 	parses("v a dev uib0 id 0x10 force",
 	       "{\"port\":\"a\",\"ifname\":\"uib0\",\"id\":16,\"force\":true}");
-	/* the second "port" is the value of the key "port", because a node may be called "port" */
+	/*
+	 * the second "port" must be read as the value of the key "port", because a node can have
+	 * the name "port"
+	 */
 	parses("v port port", "{\"port\":\"port\"}");
 	parses("v port", "{\"port\":\"port\"}");
 }
@@ -294,7 +299,7 @@ static void test_seconds(void **state)
 	assert_int_equal(ms, 30000);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(cli_seconds(&ms, bad[i]), -EINVAL);
-	assert_int_equal(ms, 30000); /* written on success only */
+	assert_int_equal(ms, 30000); /* unchanged, because all calls failed */
 }
 
 /* --- text */

@@ -9,7 +9,10 @@
 #include "check.h"
 #include "util/list.h"
 
-/* Tests what a new configuration changes in a running instance: a table of pairs of files. */
+/*
+ * Tests, for a table of pairs of configuration files, which changes of a running instance the
+ * second file of a pair requires.
+ */
 
 #define LAB "[fabric lab]\ntopology = lab.topo\npartitions = a.conf\n"
 #define ONE                                                                                \
@@ -29,7 +32,7 @@ static void parse(struct conf *c, const char *text)
 		fail_msg("%s", err);
 }
 
-/* Writes "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ", in the order of the rows. */
+/* Writes the rows in their order, for example as "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ". */
 static void print(char *out, size_t size, const struct conf_diff *d)
 {
 	static const char sign[CONF_FATES] = { '=', '+', '-', '~' };
@@ -45,7 +48,10 @@ static void print(char *out, size_t size, const struct conf_diff *d)
 	}
 }
 
-/* Compares two texts. @want: the rows, or a part of the message */
+/*
+ * Compares the configurations @was and @is. @want: the expected rows, or a part of the expected
+ * error message
+ */
 static void compares(const char *was, const char *is, int status, const char *want)
 {
 	char err[CONF_ERR_MAX] = "", got[512] = "";
@@ -84,7 +90,10 @@ static void test_diff_of_interfaces(void **state)
 		{ LAB TWO, LAB TWO "mtu = 1500\n", "~uib0@h2:mtu " },
 		{ LAB TWO "mtu = 1500\n", LAB TWO, "~uib0@h2:mtu " },
 		{ LAB TWO "mtu = 1500\n", LAB TWO "mtu = 1600\n", "~uib0@h2:mtu " },
-		/* The order of keys means nothing, but that of addresses does: the first is the preferred one. */
+		/*
+		 * The order of keys has no meaning. The order of addresses has one: the first
+		 * address is the preferred one.
+		 */
 		{ LAB TWO "mtu = 1500\nsl = 1\n", LAB TWO "sl = 1\nmtu = 1500\n", "=uib0@h2 " },
 		{ LAB TWO "address = 1.0.0.1/8\naddress = 2.0.0.1/8\n",
 		  LAB TWO "address = 2.0.0.1/8\naddress = 1.0.0.1/8\n", "~uib0@h2:address " },

@@ -282,7 +282,7 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 	assert_int_equal(c.iface[1].debug, 3);
 	assert_string_equal(c.fabric[0].topology, "/x/y.topo");
 	conf_free(&c);
-	/* The file lacks the required key "topology", and the command line gives it. */
+	/* The file lacks the required key "topology", but the command line gives this key. */
 	o = (struct conf_overrides){ .text = { "fabric.topology=a.topo" }, .n = 1 };
 	assert_int_equal(parse_over(&c, "[fabric lab]\n", &o, err), 0);
 	assert_string_equal(c.fabric[0].topology, "/etc/lab/a.topo");
@@ -290,15 +290,15 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 }
 
 /*
- * An invalid secret must not be repeated in the error message, because more users can read a log
- * than a secret.
+ * An invalid secret must not be repeated in the error message, because more users can read the log
+ * than the configuration file.
  */
 static void test_a_message_does_not_repeat_a_secret(void **state)
 {
 #define SECRET "00112233445566778899aabbccddeeff"
 	static const char *const setting[] = {
 		"interface.ip6-secret=" SECRET "0",
-		"interface.ip6-secret=" SECRET, /* without ip6-iid */
+		"interface.ip6-secret=" SECRET, /* a valid secret, but without ip6-iid */
 		"interface:uib9.ip6-secret=" SECRET,
 		"interfac.ip6-secret=" SECRET,
 		"interface.ip6_secret=" SECRET,
@@ -412,8 +412,8 @@ static void test_conf_unknown_key_among_many_long_ones(void **state)
 	struct conf_key keys[KEYS] = { 0 };
 	const struct conf_section kind = { .word = "fabric", .keys = keys, .nkeys = KEYS };
 	/*
-	 * the error buffer is a heap block of its own, so that the sanitizer notices writes beyond
-	 * its end
+	 * the error buffer is a separate heap block, so that the sanitizer notices writes beyond
+	 * the end of the buffer
 	 */
 	char *err = malloc(CONF_ERR_MAX);
 	struct conf_parser p = { .file = "/etc/lab/lab.conf",
@@ -598,8 +598,8 @@ static void test_conf_refuses_bad_values(void **state)
 }
 
 /*
- * A port of hardware needs no section [fabric], and does not belong to a [fabric] that has the name
- * of the device.
+ * A port of a hardware CA needs no section [fabric]. Such a port does not belong to a fabric, even
+ * if a section [fabric] has the name of the port's device.
  */
 static void test_conf_verbs_ports(void **state)
 {
@@ -785,8 +785,8 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);
 	conf_free(&c);
 	/*
-	 * The interfaces of P_Keys on host h1 get names that begin with ib0_1_. Another interface
-	 * of h1 must not have such a name, but an interface of host h2 may.
+	 * The interfaces of P_Keys on host h1 get names that begin with ib0_1_. No other interface
+	 * of h1 may have such a name, but an interface of host h2 may have one.
 	 */
 	assert_int_equal(parse(&c,
 			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"

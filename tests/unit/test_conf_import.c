@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Tests `fabric import` with short texts. tests/interop/import.sh tests it with the output of
- * ibnetdiscover.
+ * Tests `fabric import` with short texts. tests/interop/import.sh tests `fabric import` with the
+ * output of ibnetdiscover.
  */
 
 /* Import @text without writing a file. Returns the status; @err gets the error message */

@@ -8,8 +8,8 @@
 #include "crc_ref.h"
 
 /*
- * Compares the CRCs that each kernel (implementation) computes, if this CPU supports it, with CRCs
- * that are computed bit by bit.
+ * A kernel is one implementation of the CRCs. Compares the CRCs of each kernel that this CPU
+ * supports with CRCs that are computed bit by bit.
  */
 
 static uint8_t buf[BUF_LEN + 64];

@@ -12,8 +12,8 @@
 #include "wire/ib_hdr.h"
 
 /*
- * The sample packet of IBTA volume 1, 7.8.3, an RC packet. Its VCRC here was computed by the
- * bitwise function of crc_ref.h.
+ * The sample packet of IBTA volume 1, 7.8.3, which is an RC packet. The VCRC at its end was
+ * computed by the bitwise function of crc_ref.h.
  */
 static const uint8_t sample[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
@@ -68,8 +68,8 @@ static void test_icrc_random_packets(void **state)
 }
 
 /*
- * Flip each bit of the headers. The ICRC must change if the bit is not in a variant field, and must
- * not change if it is.
+ * Flip each bit of the headers. The ICRC must stay the same if the bit is in a variant field, and
+ * must change otherwise.
  */
 static void test_icrc_covers_all_but_the_variant_fields(void **state)
 {
@@ -119,8 +119,8 @@ static void test_icrc_of_a_truncated_packet_reads_nothing_beyond(void **state)
 }
 
 /*
- * Shape of a packet. Its octets are random, but those header fields on which the CRCs depend are
- * valid.
+ * Shape of a packet. The octets of the packet are random, but the header fields that determine how
+ * CRCs are computed are valid.
  */
 struct shape {
 	bool grh;
@@ -259,7 +259,7 @@ static void test_pkt_pad_has_no_crcs(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* In packets of several shapes, crc_pkt_check() must find a change of any octet. */
+/* crc_pkt_check() must find a change of any octet, in packets of several shapes. */
 static void test_pkt_check_finds_every_changed_octet(void **state)
 {
 	const struct shape shapes[] = {
@@ -280,7 +280,7 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 			uint32_t hlen = pkt_hdr_len(p);
 
 			if (i == 1)
-				m &= 0xfc; /* LNH is not changed here, but by the next test */
+				m &= 0xfc; /* do not change LNH; the next test changes it */
 			if (!m)
 				m = 0x10;
 			if (i < hlen)
@@ -324,8 +324,8 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 }
 
 /*
- * crc_right() checks packets in one piece. The result for the ICRC must not depend on the VCRC, nor
- * the other way round.
+ * crc_right() checks packets in one piece. Its result for the ICRC must not depend on whether the
+ * VCRC is right, and its result for the VCRC must not depend on the ICRC.
  */
 static void test_crc_right_judges_each(void **state)
 {
@@ -413,7 +413,7 @@ static void test_crc_right_of_an_acknowledgement(void **state)
 
 /*
  * If a flag of the packet says that a CRC was verified, crc_pkt_check() must not compute this CRC
- * again, even if the packet has been damaged since then.
+ * again, even if the packet was damaged later.
  */
 static void test_pkt_check_trusts_flags(void **state)
 {
@@ -439,8 +439,8 @@ static void test_pkt_check_trusts_flags(void **state)
 }
 
 /*
- * Packets in the form in which a socket delivers them: all octets, also the headers, are in slices,
- * and the boundary between slices may be anywhere.
+ * Tests packets as they come from a socket: all octets, also those of the headers, are in slices,
+ * and the boundary between two slices can be anywhere.
  */
 static void test_pkt_check_headers_in_slices(void **state)
 {
@@ -529,8 +529,9 @@ static void test_pkt_set_vl_mends_the_vcrc(void **state)
 }
 
 /*
- * A change of the VL changes the VCRC. For lengths for which there is no table of this change, the
- * VCRC must be computed again over the whole packet.
+ * A change of the VL changes the VCRC. crc_pkt_set_vl() takes this change from a table that depends
+ * on the packet's length. For a length without a table, it must compute the VCRC again over the
+ * whole packet.
  */
 static void test_pkt_set_vl_of_odd_lengths(void **state)
 {
@@ -544,7 +545,7 @@ static void test_pkt_set_vl_of_odd_lengths(void **state)
 	crc_pkt_seal(p);
 	pkt_trim(p, p->len - 1);
 	crc_pkt_set_vl(p, p->vl ^ 5);
-	/* the packet lacks its ICRC, and the VCRC is right for the octets that it has */
+	/* after pkt_trim() the ICRC is wrong, but the VCRC must be right */
 	assert_int_equal(crc_pkt_check(p), CRC_BAD_ICRC);
 
 	crc_pkt_pad(p);
@@ -587,7 +588,7 @@ int main(void)
 	size_t n;
 
 	/*
-	 * Run the tests with each kernel, because all functions of crc_pkt.c use the kernel in
+	 * Run the tests with each kernel, because all functions of src/crc/pkt.c use the kernel in
 	 * crc_best.
 	 */
 	k = crc_kernels(&n);

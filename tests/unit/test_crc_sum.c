@@ -9,7 +9,10 @@
 #include "crc_ref.h"
 #include "util/prng.h"
 
-/* Packets of one length, with a GRH or without one, whose octets are random where the CRCs do not depend on them */
+/*
+ * Packets of equal length, all with a GRH or all without one. Their octets are random, except in header fields that
+ * determine how CRCs are computed
+ */
 struct group {
 	struct pkt_pool *pool;
 	struct prng r;
@@ -19,8 +22,8 @@ struct group {
 
 struct shape {
 	bool grh;
-	uint32_t payload; /* octets after the DETH */
-	uint32_t in_hdr, in_first; /* of these, octets in hdr[] and in slice[0] */
+	uint32_t payload; /* number of octets after the DETH */
+	uint32_t in_hdr, in_first; /* numbers of payload octets in hdr[] and in slice[0] */
 };
 
 static struct pkt *make(struct group *g, const struct shape *s)
@@ -130,7 +133,10 @@ static uint32_t octets(const struct pkt *p)
 	return p->len + p->tail_len;
 }
 
-/* Any place but octet 1, which has the LNH, because the packets of a sum have the same kinds of headers */
+/*
+ * Return the offset of a random octet, but not 1: octet 1 contains the LNH, and all packets of a sum have the same
+ * LNH
+ */
 static uint32_t place(struct group *g)
 {
 	uint32_t at = prng_below(&g->r, octets(g->p[0]) - 1);
@@ -143,7 +149,7 @@ static uint8_t some_bits(struct group *g)
 	return (uint8_t)(1 + prng_below(&g->r, 255));
 }
 
-/* Run a test with each kernel of this CPU. */
+/* Run a test with each kernel (implementation of the CRCs) that this CPU supports. */
 static void with_each_kernel(void (*fn)(struct group *g), unsigned int rounds)
 {
 	const struct crc_kernel *best = crc_best;
@@ -243,7 +249,10 @@ static void test_equal_damage_in_two_packets_is_found(void **state)
 	with_each_kernel(equal_damage, 300);
 }
 
-/* --- the same for all equal damage in two packets: x^(8 * CRC_SUM_STEP * d) + 1 and the generators have no common factor */
+/*
+ * --- no equal damage in two packets can stay unnoticed: x^(8 * CRC_SUM_STEP * d) + 1 and the generator polynomials
+ * have no common factor
+ */
 
 static unsigned int degree(uint64_t a)
 {
@@ -323,7 +332,7 @@ static void test_shapes_that_are_verified_one_by_one(void **state)
 	p->tail_len = IB_ICRC_LEN + IB_VCRC_LEN;
 	pkt_hdr(p)[1] &= (uint8_t)~IB_LNH_LOCAL; /* a raw packet */
 	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
-	pkt_hdr(p)[1] |= IB_LNH_GLOBAL; /* with a GRH, for which the header is too short */
+	pkt_hdr(p)[1] |= IB_LNH_GLOBAL; /* LNH announces a GRH, for which the header is too short */
 	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));
 	p->head = PKT_HDR_MAX - IB_LRH_LEN + 1;
 	assert_false(crc_sum_begin(&s, CRC_SUM_ICRC, p, 1));

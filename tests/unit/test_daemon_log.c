@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of the daemon's log, with a supervisor and with a journal that takes entries or is full. */
+/*
+ * Tests the lines of the daemon's log, with a supervisor, and with a journal that accepts entries
+ * or is full.
+ */
 #include "check.h"
 
 #include <stdio.h>
@@ -10,8 +13,8 @@
 #include "daemon/log.h"
 #include "os/journal.h"
 
-static int supervisor, journal; /* the ends that read */
-static int log_end, journal_end; /* the ends that the daemon has */
+static int supervisor, journal; /* ends of the sockets from which the test reads */
+static int log_end, journal_end; /* ends of the sockets to which the daemon writes */
 static struct log_sink sink;
 static char fields[2 * JOURNAL_ENTRY_MAX];
 
@@ -74,7 +77,7 @@ static const char *entry(void)
 	return fields;
 }
 
-/* Return the lines that the supervisor has got, without their times */
+/* Return the lines that the supervisor has received, without their time stamps */
 static const char *line(void)
 {
 	static char buf[65536];
@@ -132,7 +135,7 @@ static void test_an_object_with_an_evil_name_is_named_as_in_the_message(void **s
 	log_to(&sink, LOG_LVL_INFO, "port %s", sink.about.port);
 	assert_string_equal(entry(), "PRIORITY=6\nSYSLOG_IDENTIFIER=uipoib\nUIPOIB_INSTANCE=lab\n"
 				     "UIPOIB_PORT=Hca\\x9b31m/1\nMESSAGE=port Hca\\x9b31m/1\n");
-	/* All octets of the longest name of a file are escaped. */
+	/* A file name of the greatest length, of which every octet must be escaped */
 	memset(longest, '\n', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	sink.about = (struct log_about){ .capture = longest };
@@ -161,7 +164,10 @@ static void test_a_full_journal_makes_nobody_wait_and_loses_nothing(void **state
 {
 	unsigned int taken = 0, kept = 0;
 
-	/* The journal takes as many as the socket holds, and then the supervisor gets the others. */
+	/*
+	 * The journal gets as many lines as its socket can hold. The supervisor must get all
+	 * further lines.
+	 */
 	while (!*line() && taken < 100000)
 		log_to(&sink, LOG_LVL_INFO, "line %u", taken++);
 	assert_true(taken > 1 && taken < 100000);

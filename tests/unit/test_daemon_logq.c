@@ -71,8 +71,8 @@ static void test_log_lines_come_in_order(void **state)
 }
 
 /*
- * No program reads the log. The daemon must not wait, its memory must stay bounded, and lost lines
- * must be counted.
+ * No program reads the log. The daemon must not wait, its memory must stay bounded, and the daemon
+ * must count the lines that are lost.
  */
 static void test_log_that_nobody_reads_loses_lines_and_says_how_many(void **state)
 {

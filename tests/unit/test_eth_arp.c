@@ -4,9 +4,9 @@
 #include "ipoib/link.h"
 
 /*
- * ARP messages in both directions, octet by octet: on the TAP in the form of RFC 826 (hardware type
- * 1, length 6), on the link in the form of RFC 4391 §9.2 (type 32, length 20). The interface has
- * LID 5 and QPN 0x48, the peer has LID 7 and QPN 0x77.
+ * Tests ARP messages in both directions, octet by octet. On the TAP they have the format of RFC 826
+ * (hardware type 1, address length 6), on the link that of RFC 4391 §9.2 (hardware type 32, address
+ * length 20). The interface has LID 5 and QPN 0x48, the peer has LID 7 and QPN 0x77.
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -33,7 +33,10 @@ static void tx(const uint8_t *dst, uint16_t type, const char *ether)
 	er_run(NS_MSEC(10));
 }
 
-/* Check that exactly one packet was sent, to @dest_qpn and with the ARP message @link. */
+/*
+ * Check that exactly one packet was sent, that its destination is @dest_qpn, and that it has the
+ * ARP message @link.
+ */
 static void check_sent(uint16_t type, uint32_t dest_qpn, const char *link)
 {
 	const struct er_sent *s = &er.sent[er.nsent - 1];
@@ -142,7 +145,10 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	check_got(er.mac, 0x0806, ETHER(REPLY, PEER_MAC, PEER_IP, OWN_MAC, OWN_IP));
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.r.s.sa.path_asks, asks + 1);
-	/* The request before has made the path known, so this packet is sent at once. */
+	/*
+	 * For the previous request the link has already resolved the path, so this packet must be
+	 * sent at once.
+	 */
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 0);
 	er_fini();
@@ -192,8 +198,8 @@ static void test_probe_from_the_link(void **state)
 }
 
 /*
- * In a request, the target hardware address has no meaning (RFC 826), so no neighbour entry may be
- * made for it.
+ * In a request, the target hardware address has no meaning (RFC 826), so the link must not create a
+ * neighbour entry for this address.
  */
 static void test_target_of_a_request_is_a_hint(void **state)
 {
@@ -282,8 +288,8 @@ static void test_R47_flags_are_ignored_and_sent_as_zero(void **state)
 }
 
 /*
- * The requester's address may have flags. The reply must contain it exactly as the requester wrote
- * it (RFC 826 swaps the addresses), because Linux's arping accepts no other reply.
+ * The requester's address may have flags. The reply must contain the address with the same flags
+ * (RFC 826 swaps the addresses), because Linux's arping accepts no other reply.
  */
 static void test_R56_a_reply_is_to_the_address_as_the_peer_gave_it(void **state)
 {
@@ -326,8 +332,9 @@ static void test_I29_rarp_is_rewritten_like_arp(void **state)
 }
 
 /*
- * A RARP request (RFC 903) may ask for the address of a third station. The reply contains a MAC
- * that stands for this station (its token), and packets to this MAC must reach the station.
+ * A RARP request (RFC 903) can ask for the IP address of a third host. Towards the TAP, the
+ * link-layer address of this host must become a MAC (its token), and packets to this MAC must reach
+ * the host.
  */
 static void test_rarp_target_gets_a_token(void **state)
 {
@@ -363,7 +370,10 @@ static void test_truncated_at_every_length(void **state)
 
 static void test_R56_other_types_and_lengths_are_refused(void **state)
 {
-	/* offsets of octets in the hardware type, in the protocol and in the two lengths */
+	/*
+	 * offsets of octets in the hardware type, in the protocol type and in the two address
+	 * lengths
+	 */
 	static const uint8_t at[] = { 1, 2, 4, 5 };
 
 	begin();
@@ -380,8 +390,8 @@ static void test_R56_other_types_and_lengths_are_refused(void **state)
 		assert_int_equal(er_drops(ETH_DROP_RX_ARP), i + 1);
 	}
 	/*
-	 * An ARP message in the form of the link comes from the TAP, and one in the form of the TAP
-	 * comes from the link. Both must be dropped.
+	 * A message from the TAP has the format of the link, and a message from the link has the
+	 * format of the TAP. Both must be dropped.
 	 */
 	er_tx(er_bcast_mac, 0x0806, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP), ARP_IPOIB_LEN);
 	er_rx(0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, OWN_IP), ARP_ETHER_LEN);

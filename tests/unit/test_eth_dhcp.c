@@ -98,8 +98,8 @@ static void test_D1_D2_D3_discover(void **state)
 	assert_int_equal(h.flags, DHCP_FLAG_BROADCAST);
 	assert_int_equal(h.xid, XID);
 	/*
-	 * the new client identifier is longer, and took octets of the padding, so the length is
-	 * unchanged
+	 * the new client identifier is longer, but takes the place of padding, so the packet has
+	 * the same length as before
 	 */
 	assert_int_equal(er.sent[0].len, ENCAP + 20 + 8 + 300);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 1);
@@ -203,9 +203,9 @@ static void test_D4_reply_comes_back_as_ethernet(void **state)
 }
 
 /*
- * A server returns the client identifier of the request (RFC 6842), which was changed on the link.
- * In the reply that the client gets, the identifier must be the client's own again, because a
- * client accepts no other.
+ * The interface has changed the client identifier in the request, and the server returns this
+ * changed identifier (RFC 6842). In the reply to the client, the interface must restore the
+ * client's own identifier, because a client accepts no other.
  */
 static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 {
@@ -235,8 +235,8 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 }
 
 /*
- * The client identifier of a reply is not one that the interface has made, so the server chose it,
- * and it must not be changed.
+ * The interface has not made the client identifier of this reply, so it must not change the
+ * identifier.
  */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
 {
@@ -280,8 +280,8 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 			check_address(&h, mac);
 		else
 			/*
-			 * the reply to the forgotten client gets no MAC, as a reply to an unknown
-			 * client
+			 * the interface writes no MAC into the reply to the forgotten client, as
+			 * into a reply to an unknown client
 			 */
 			check_no_address(&h);
 	}
@@ -327,8 +327,8 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 	memcpy(r.h.chaddr, er_peer_mac, 6);
 	r.h.flags = 0;
 	/*
-	 * the identifier in the request was not changed, so the identifier in the reply is not
-	 * changed either
+	 * the interface did not change the client identifier in the request, so it must not change
+	 * the identifier in the reply
 	 */
 	r.id = own_id;
 	r.id_len = sizeof(own_id);
@@ -340,9 +340,9 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * A client that has an address asks for a broadcast reply. On the link this flag must be removed:
- * systemd-networkd sets it even when it renews its lease, but then accepts unicasts only, so it
- * could not renew its lease with a server that sends the broadcast, such as ISC's.
+ * A client that has an IP address sets the broadcast flag. On the link this flag must be 0.
+ * systemd-networkd sets the flag even to renew its lease, but then accepts only unicasts. So it
+ * could not renew its lease at a server that sends the broadcast, such as ISC's.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {
@@ -401,9 +401,9 @@ static void test_relayed_and_foreign_messages_pass_as_they_are(void **state)
 	er_init();
 	relayed.h.giaddr[0] = 10;
 	check_passes_unchanged(&relayed);
-	to_relay.h.op = 2; /* the answer of a server to a relay agent, which goes to port 67 */
+	to_relay.h.op = 2; /* the reply of a server to a relay agent, with destination port 67 */
 	check_passes_unchanged(&to_relay);
-	ib.h.htype = 32; /* the message of a client that already uses the form of RFC 4390 */
+	ib.h.htype = 32; /* the client already uses the format of RFC 4390 */
 	ib.h.hlen = 0;
 	check_passes_unchanged(&ib);
 	assert_int_equal(eth_if_stats(er.e)->dhcp_tx, 0);
@@ -501,7 +501,10 @@ static void test_no_checksum_stays_none(void **state)
 	er_fini();
 }
 
-/* The UDP checksum of the packet is partial, as the kernel leaves it for the device to complete. */
+/*
+ * The UDP checksum of the packet is partial: the kernel leaves it to the device to complete the
+ * checksum.
+ */
 static void test_partial_checksum(void **state)
 {
 	struct message m = client_message(DHCP_REQUEST);
@@ -529,7 +532,7 @@ static void test_broken_options_are_dropped(void **state)
 	er_init();
 	m.id = own_id;
 	m.id_len = sizeof(own_id);
-	m.pad = DHCP_OPTIONS + 3 + 2 + 4; /* ends inside the identifier */
+	m.pad = DHCP_OPTIONS + 3 + 2 + 4; /* the message ends inside the identifier */
 	tx(&m);
 	er_check_dropped(ETH_DROP_DHCP);
 	er_fini();
@@ -620,8 +623,8 @@ static void test_D4_station_and_interface_with_the_same_xid_in_turn(void **state
 	rx(&r);
 	got(&h, id);
 	/*
-	 * the client with the interface's own MAC used the transaction ID last, so it gets the
-	 * reply
+	 * the client with the interface's own MAC was the last one to use the transaction ID, so
+	 * the reply must be for this client
 	 */
 	check_address(&h, er.mac);
 	er_fini();

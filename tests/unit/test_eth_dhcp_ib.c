@@ -5,8 +5,9 @@
 #include <errno.h>
 
 /*
- * DHCP messages of clients and servers on a device of ARP hardware type 32 (InfiniBand). They
- * already have the form of RFC 4390, so they are changed only where they violate RFC 4390.
+ * DHCP messages of clients and servers on a device of ARP hardware type 32 (InfiniBand). These
+ * messages already have the format of RFC 4390, so the interface must change only what violates RFC
+ * 4390.
  */
 
 #define GOT_AT HLEN
@@ -70,9 +71,9 @@ static size_t rx(const struct message *m, uint8_t *b)
 }
 
 /*
- * Functions sent() and got(): let the message @m come from the TAP, or from the link. Both return
- * the length of the client identifier on the other side; @h and @id get the header and the
- * identifier
+ * sent() lets the message @m come from the TAP, and got() lets it come from the link. @h and @id
+ * get the header and the client identifier of the message that the interface passes on. Both
+ * functions return the length of this identifier
  */
 static int sent(const struct message *m, struct dhcp_hdr *h, uint8_t id[255])
 {
@@ -146,7 +147,7 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 
 /*
  * systemd-networkd 252 releases its lease with hlen 0, but with 16 octets of its address in chaddr.
- * They must be removed on the link.
+ * The interface must remove these octets on the link.
  */
 static void test_D1_address_is_removed_from_requests(void **state)
 {
@@ -172,8 +173,8 @@ static void test_D1_address_is_removed_from_requests(void **state)
 }
 
 /*
- * The address was removed from the request. It must be put into the reply again, because a client
- * may compare the two addresses.
+ * The interface has removed the client's address from the request. It must put the address into the
+ * reply, because a client may compare chaddr with its own address.
  */
 static void test_D4_address_comes_back_in_replies(void **state)
 {
@@ -221,8 +222,8 @@ static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 }
 
 /*
- * The interface replaces some client identifiers in requests. A reply must contain the client's own
- * identifier again (RFC 6842).
+ * The interface replaces some client identifiers in requests. In the reply it must restore the
+ * client's own identifier (RFC 6842).
  */
 static void test_D2_identifiers_that_are_kept_and_replaced(void **state)
 {

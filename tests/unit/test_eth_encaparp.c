@@ -41,7 +41,7 @@ static struct pkt *plain(const void *data, size_t n)
 
 /*
  * Let a packet of the peer arrive in the encapsulation of profile encaparp00: to the broadcast
- * group if @mcast is true, otherwise to our queue pair
+ * group if @mcast is true, otherwise to the queue pair of the rig's interface
  */
 static void from_peer(uint16_t type, const void *data, size_t n, bool mcast)
 {
@@ -80,7 +80,7 @@ static void rx_ibarp(const struct ibarp_pkt *a, bool mcast)
 	from_peer(ETH_P_IPV4, b, sizeof(b), mcast);
 }
 
-/* The kernel sends ARP. */
+/* Send an ARP message from the TAP, as the kernel does. */
 static void tx_arp(const uint8_t dst[6], uint16_t op, const uint8_t tha[6], const uint8_t tpa[4])
 {
 	struct arp_pkt a = {
@@ -105,8 +105,8 @@ static void got_arp(struct arp_pkt *ret)
 }
 
 /*
- * Let the peer's IBARP request for our address arrive. Afterwards er_peer_mac is the peer's MAC in
- * the TAP.
+ * Let the peer's IBARP request for the IP address of the rig's interface arrive. Afterwards
+ * er_peer_mac is the peer's MAC in the TAP.
  */
 static void peer_asks(void)
 {
@@ -120,9 +120,9 @@ static void peer_asks(void)
 }
 
 /*
- * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram has 24 octets and is for 10.4.0.7. Its
- * header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007 = 993d, and the length and
- * checksum of UDP are wrong, which the link does not check.
+ * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram has 24 octets and is for
+ * 10.4.0.7. Its header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007
+ * = 993d, and the length and checksum of UDP are wrong, but the link does not check them.
  */
 static const uint8_t unicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -151,8 +151,9 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 }
 
 /*
- * The same datagram to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 + 0005 + ef01 + 0203 = 14136, folded
- * 4137, inverted bec8. The group is RFC 4391's for P_Key 0x8001: FF12:401B:8001:: and the low 28 bits, f01:203.
+ * The datagram of unicast[], but to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 +
+ * 0005 + ef01 + 0203 = 14136, folded 4137, inverted bec8. The group is RFC 4391's for P_Key 0x8001:
+ * FF12:401B:8001:: and the low 28 bits, f01:203.
  */
 static const uint8_t multicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -180,9 +181,9 @@ static void test_P2_P22_multicast_is_the_octets_of_the_draft(void **state)
 }
 
 /*
- * An IBARP request as the figure of §6.3 shows the payload, 92 octets. The sender's values are
- * those of column SENDER of §6.4: our EUI-64, QPN, Q_Key, GID and IP address. The target's values
- * may be "anything", here 0, except the requested IP address 10.4.0.7.
+ * An IBARP request of 92 octets, as in the figure of §6.3. The sender's values are those of column
+ * SENDER of §6.4: the EUI-64, QPN, Q_Key, GID and IP address of the rig's interface. The target has
+ * the requested IP address 10.4.0.7; its other values may be "anything", and are 0 here.
  */
 static const uint8_t request[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -239,10 +240,10 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 }
 
 /*
- * The reply to a request of the peer, by column TARGET of §6.4. The values of the peer at GID
- * fe80::2:c903:0:7 are those that its request had, and the target is our port. The peer's EUI-64 is
- * not the low half of its GID, because the GID need not be at index 0, and its reserved octet was
- * not 0.
+ * The reply to a request of the peer, by column TARGET of §6.4. The sender's values are copied from
+ * the request of the peer at GID fe80::2:c903:0:7, and the target is the rig's port. The peer's
+ * EUI-64 is not the low half of the peer's GID, because a GID need not be at index 0. The reserved
+ * octet in the request was not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -331,8 +332,8 @@ static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 }
 
 /*
- * The peer replies. In an IBARP reply the port that answers is the target; in the ARP reply for the
- * TAP the same port must be the sender.
+ * The peer sends an IBARP reply, in which the answering port is the target. In the ARP reply for
+ * the TAP, this port must be the sender.
  */
 static void test_P27_reply_of_a_peer(void **state)
 {
@@ -361,8 +362,8 @@ static void test_P27_reply_of_a_peer(void **state)
 }
 
 /*
- * A request of the peer asks for another host. Our interface must learn the peer's values all the
- * same, because any receiver may use them.
+ * A request of the peer asks for another host. The interface must learn the peer's values
+ * nevertheless, because the draft allows any receiver to use them.
  */
 static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
 {
@@ -382,7 +383,9 @@ static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state
 	end();
 }
 
-/* The target fields of a request may contain anything, so nothing may be learnt from them. */
+/*
+ * The target fields of a request may contain anything, so the interface must not learn from them.
+ */
 static void test_P26_target_of_a_request_is_not_learnt(void **state)
 {
 	struct ibarp_pkt ask = message(ARP_OP_REQUEST);
@@ -397,8 +400,8 @@ static void test_P26_target_of_a_request_is_not_learnt(void **state)
 }
 
 /*
- * Two forms of IBARP that the draft does not exclude must be understood: without the second copies
- * of the GIDs' first words, and with the ethertype of ARP.
+ * The interface must accept two variants of IBARP that the draft does not exclude: messages without
+ * the second copies of the GIDs' first words, and messages with the ethertype of ARP.
  */
 static void test_P20_P22_other_forms_of_ibarp_are_understood(void **state)
 {
@@ -432,7 +435,7 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	drops = ipoib_link_stats(er.r.link)->drops;
 	/*
 	 * The payload is neither IPv4 (first half octet 4) nor IPv6 (6) nor IBARP (hardware type
-	 * 32, PLEN 4), so it is dropped with every ethertype.
+	 * 32, PLEN 4), so the packet must be dropped, whatever its ethertype is.
 	 */
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		from_peer(types[i], i % 2 ? body : arp, i % 2 ? sizeof(body) : sizeof(arp), false);
@@ -445,8 +448,9 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	assert_int_equal(drops[IPOIB_DROP_SHORT], 5);
 	assert_int_equal(er.ngot, 0);
 	/*
-	 * An ARP message of RFC 4391 arrives, which looks like IBARP until its lengths are read.
-	 * Then the TAP sends RARP, for which the draft has no form. Both are dropped.
+	 * An ARP message of RFC 4391 arrives, which differs from IBARP only in its length fields.
+	 * Then the TAP sends RARP, for which the draft has no format. Both messages must be
+	 * dropped.
 	 */
 	from_peer(ETH_P_ARP4, (uint8_t[56]){ 0, 32, 8, 0, 20, 4, 0, 1 }, 56, true);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 1);
@@ -471,8 +475,8 @@ static void test_P3_reserved_field_is_ignored(void **state)
 }
 
 /*
- * A peer whose path has an MTU of 4096 may send 4092 octets. They must arrive, although our own IP
- * MTU is smaller.
+ * A peer whose path has an MTU of 4096 may send 4092 octets. The interface must deliver such a
+ * datagram, although its own IP MTU is smaller.
  */
 static void test_P5_datagram_of_4092_octets_arrives(void **state)
 {
@@ -562,8 +566,8 @@ static void send6(void)
 
 /*
  * Unicasts must have the QPN and the Q_Key of the option (clause P15). While the path to the peer
- * is known, an advertisement from another port must not change the Q_Key, but one from the peer's
- * port may, whichever queue pair sent it.
+ * is known, an advertisement from another port must not change the Q_Key. An advertisement from the
+ * peer's port may change it, whichever queue pair of this port has sent it.
  */
 static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -586,9 +590,9 @@ static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **sta
 }
 
 /*
- * Bit 31 of a send's Q_Key makes the CA send the Q_Key of the sending queue pair. So packets to a
- * peer cannot have a Q_Key with bit 31, unless it is the Q_Key of the link, and other such Q_Keys
- * must be refused.
+ * If the Q_Key of a send request has bit 31, the CA sends the Q_Key of the sending queue pair
+ * instead. So the only Q_Key with bit 31 that packets to a peer can have is the Q_Key of the link.
+ * The interface must refuse any other Q_Key with bit 31.
  */
 static void test_P14_P20_controlled_qkey_other_than_the_links_is_refused(void **state)
 {
@@ -629,7 +633,7 @@ static void advertises_mtu(uint32_t mtu)
 	er_rx_pkt(plain(b, sizeof(b)), ER_PEER, ER_PEER_QPN, true, &g);
 	assert_int_equal(er.ngot, 1);
 	assert_memory_equal(er.got[0].data + 14, b + 4,
-			    sizeof(b) - 4); /* the kernel gets it as it is */
+			    sizeof(b) - 4); /* the kernel gets the message unchanged */
 	er_clear();
 }
 
@@ -682,8 +686,8 @@ static void test_P20_request_of_a_station_has_its_qpn(void **state)
 }
 
 /*
- * A reply to another host, and a reply about an address that no port can have, must not create a
- * neighbour entry.
+ * The interface must not create a neighbour entry from a reply to another host, or from a reply
+ * about an address that no port can have.
  */
 static void test_P27_reply_with_impossible_addresses(void **state)
 {
@@ -704,8 +708,8 @@ static void test_P27_reply_with_impossible_addresses(void **state)
 	assert_int_equal(er.ngot, 1);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 2);
 	/*
-	 * The kernel replies to a MAC for which the link has no neighbour entry, so the reply is
-	 * dropped.
+	 * The link has no neighbour entry for the MAC to which the kernel replies, so the reply
+	 * must be dropped.
 	 */
 	tx_arp(er_bcast_mac, ARP_OP_REPLY, (uint8_t[6]){ 6, 1, 2, 3, 4, 5 }, er_ip_peer);
 	assert_int_equal(er_drops(ETH_DROP_ARP), 1);
@@ -725,7 +729,7 @@ static void change_qkey(uint32_t qkey)
 	er_clear();
 }
 
-/* Send a packet to the peer, and return its Q_Key. */
+/* Send a packet to the peer, and return the Q_Key of this packet. */
 static uint32_t qkey_to_peer(void)
 {
 	er_clear();
@@ -748,9 +752,9 @@ static void peer_asks_with(uint32_t qkey)
 }
 
 /*
- * The Q_Key of the broadcast group changes. A peer that advertised its own Q_Key must keep it. A
- * peer that advertised the group's Q_Key must get the new Q_Key, with or without bit 31 (Q_Keys
- * with bit 31 are possible only as the group's Q_Key, see P14).
+ * The Q_Key of the broadcast group changes. Packets to a peer that advertised a Q_Key of its own
+ * must still have this Q_Key. Packets to a peer that advertised the group's Q_Key must have the
+ * group's new Q_Key, with or without bit 31 (P14 allows bit 31 only in the group's Q_Key).
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 {
@@ -774,8 +778,8 @@ static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 }
 
 /*
- * Let the request @ask arrive, and let the kernel reply. @ret gets the octets of the reply on the
- * link, without the encapsulation
+ * Let the request @ask arrive, and let the kernel reply. @ret gets the IBARP reply that is sent to
+ * the link, without its encapsulation header
  */
 static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 {
@@ -791,8 +795,8 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 }
 
 /*
- * The peer's requests advertise other values each time. Each reply must repeat the values from its
- * own request, even if another port sent this request.
+ * Each request of the peer advertises other values. Each reply must repeat the values from its own
+ * request, even if another port sent this request.
  */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {
@@ -823,8 +827,8 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 			assert_int_equal(er.nsent, 1);
 			memcpy(b, er.sent[0].data + 4, IBARP_LEN);
 			/*
-			 * The reply goes to the Q_Key that the peer itself advertised last, because
-			 * another port must not change it.
+			 * The reply must have the Q_Key that the peer itself advertised last,
+			 * because requests from another port must not change the Q_Key.
 			 */
 			assert_int_equal(er.sent[0].qkey, qkeys[1]);
 		}
@@ -838,7 +842,8 @@ static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 }
 
 /*
- * The reply must be sent on the SA's path from us to SenderGID, and to SenderQPN with SenderQKey.
+ * The reply must be sent to SenderQPN with SenderQKey, on the path that the SA gives from the rig's
+ * port to SenderGID.
  */
 static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 {
@@ -903,8 +908,8 @@ static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
 
 /*
  * The SA restarts, and SIDR then gives the link a broadcast group of another scope, so all IP
- * groups have other MGIDs. The report of an IP group must be sent as soon as the group is joined
- * with its new MGID, and not only after the report's time-out.
+ * groups have other MGIDs. The membership report for an IP group must be sent as soon as the link
+ * has joined the group with its new MGID, and not only after the report's time-out.
  */
 static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
 {

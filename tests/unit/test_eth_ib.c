@@ -39,7 +39,7 @@ static void tx6(const char *dst, const uint8_t ip[16])
 
 /*
  * On the link the encapsulation takes the place of the two addresses in the frame (clauses R29 and
- * H21). The destination address determines QPN and path.
+ * H21). The destination address in the frame determines the QPN and the path of the packet.
  */
 static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
 {
@@ -60,8 +60,8 @@ static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)
 }
 
 /*
- * The first octet of an address is reserved (RFC 4391 §9.1.1). It must be ignored in frames from
- * the kernel.
+ * The first octet of an address is reserved (RFC 4391 §9.1.1). The interface must ignore this octet
+ * in frames from the kernel.
  */
 static void test_R46_reserved_octets_from_the_kernel_are_ignored(void **state)
 {
@@ -75,7 +75,7 @@ static void test_R46_reserved_octets_from_the_kernel_are_ignored(void **state)
 	src[0] = 0x80;
 	dst[0] = 0xff;
 	p = ib_frame(src, dst, ETH_P_IPV4, b, n);
-	pkt_hdr(p)[42] = 0x12; /* reserved octets of the link header */
+	pkt_hdr(p)[42] = 0x12; /* an octet of the reserved field of the link header */
 	er_tx_pkt(p);
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
@@ -112,7 +112,7 @@ static void test_short_frames(void **state)
 	      n - 1); /* the IP header claims more octets than the frame has */
 	check_dropped(ETH_DROP_SHORT);
 	ib_tx(hw(PEER_HW), ETH_P_IPV6_, b,
-	      40); /* the ethertype says IPv6, but the IP header is that of IPv4 */
+	      40); /* the ethertype is IPv6, but the header is that of IPv4 */
 	check_dropped(ETH_DROP_SHORT);
 	ib_end();
 }
@@ -138,7 +138,7 @@ static void test_R30_other_ethertypes(void **state)
 static void test_source_that_is_not_our_own_address(void **state)
 {
 	static const struct {
-		unsigned int at; /* octet that differs */
+		unsigned int at; /* offset of the octet that differs */
 		uint8_t x;
 	} wrong[] = { { 1, 1 }, { 3, 1 }, { 4, 1 }, { 11, 0x80 }, { 19, 4 } };
 	uint8_t b[100], src[20];
@@ -156,7 +156,10 @@ static void test_source_that_is_not_our_own_address(void **state)
 	ib_end();
 }
 
-/* Frames come from the TAP before the interface's queue pair is made, when it has no address. */
+/*
+ * Frames come from the TAP before the interface has a queue pair, and therefore before it has an
+ * address.
+ */
 static void test_source_before_there_is_an_address(void **state)
 {
 	struct eth_if_cfg cfg = { .shape = ETH_SHAPE_INFINIBAND };
@@ -202,7 +205,7 @@ static void test_no_room_for_one_more_neighbour(void **state)
 	begin();
 	while (ipoib_neigh_get(er.r.link, &a, er.r.s.now))
 		a.qpn++;
-	tx4(PEER_HW, er_ip_peer); /* QPN 0x77 is among them */
+	tx4(PEER_HW, er_ip_peer); /* the table contains the neighbour with QPN 0x77 */
 	assert_int_equal(er.nsent, 1);
 	er_clear();
 	ib_tx(hw("\0\xf0\0\0\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"), ETH_P_IPV4,
@@ -226,8 +229,8 @@ static void test_own_address_as_the_destination(void **state)
 }
 
 /*
- * An address of our own port with another QPN is another interface of this port, to which packets
- * must be sent as to any neighbour.
+ * A link-layer address with the GID of the interface's own port, but with another QPN, belongs to
+ * another interface on this port. Packets to it must be sent as to any neighbour.
  */
 static void test_another_interface_of_the_port_is_a_neighbour(void **state)
 {
@@ -279,7 +282,7 @@ static void test_R25_groups(void **state)
 
 /*
  * On every link the kernel writes the MGIDs of RFC 4391 into frames, whatever the profile is. So
- * the group must be taken from the IP destination, not from the frame.
+ * the interface must derive the group from the IP destination, not from the frame's destination.
  */
 static void test_group_is_taken_from_the_ip_destination(void **state)
 {
@@ -333,8 +336,8 @@ static void test_unicast_ip_to_a_group(void **state)
 }
 
 /*
- * A frame with a multicast IP packet has a unicast hardware address, so it must be sent to this one
- * receiver (RFC 6085).
+ * A frame with a multicast IP packet has a unicast destination address, so the packet must be sent
+ * to this one receiver (RFC 6085).
  */
 static void test_multicast_ip_to_one_receiver(void **state)
 {
@@ -407,7 +410,7 @@ static void test_multicast_of_another_map(void **state)
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, group6, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(mine), ETH_P_IPV6_);
 	er_clear();
-	/* A unicast IP packet that was sent to a multicast group */
+	/* The destination GID is a multicast group, but the IP destination is a unicast address. */
 	ib_rx(ETH_P_IPV6_, b, er_ip6(b, v6_peer, v6_own, 59, 64, "data", 4), &mgid);
 	ib_got(hw(PEER_HW), hw(hosts), ETH_P_IPV6_);
 	ib_end();
@@ -415,8 +418,8 @@ static void test_multicast_of_another_map(void **state)
 
 /*
  * A packet without a GRH identifies its sender only by LID and QPN. Without a path to the sender,
- * the frame must have a source of zeros; after the path has been resolved, it must have the
- * sender's address.
+ * the source address of the frame must be zeros. After the path has been resolved, frames must have
+ * the sender's address.
  */
 static void test_unknown_sender_is_zero(void **state)
 {
@@ -636,8 +639,9 @@ static void test_there_are_no_stations(void **state)
 }
 
 /*
- * The link forgets an idle neighbour. The kernel's entry for the neighbour is still right, so
- * nothing may be reported, and a later packet must reach the neighbour.
+ * The link forgets an idle neighbour. The kernel's entry for the neighbour is still right, so the
+ * interface must not report the neighbour as forgotten, and a later packet must reach the
+ * neighbour.
  */
 static void test_idle_neighbour_is_forgotten_and_found_again(void **state)
 {

@@ -8,9 +8,9 @@
 
 /*
  * The InfiniBand shape of an interface: ARP, RARP and Neighbour Discovery. On a device of ARP
- * hardware type 32 the kernel uses the forms of RFC 4391. So the messages pass unchanged on links
- * of profile rfc4391, and are rewritten on links of other profiles. The octets on the link do not
- * depend on the shape; they are in the tests of the Ethernet shape.
+ * hardware type 32 the kernel uses the message formats of RFC 4391. So the messages pass unchanged
+ * on links of profile rfc4391, and are rewritten on links of other profiles. The tests of the
+ * Ethernet shape check the octets on the link, because these do not depend on the shape.
  */
 
 #define FLAG_PEER "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
@@ -92,8 +92,8 @@ static void test_R56_arp_passes_to_the_link(void **state)
 }
 
 /*
- * In our messages the reserved octet of an address must be 0 (RFC 4391 §9.1.1). In a reply, the
- * octet in the peer's address must be as the peer sent it (RFC 826).
+ * The reserved octet of the interface's own address must be 0 in all messages (RFC 4391 §9.1.1). In
+ * a reply, the reserved octet of the peer's address must be as the peer has sent it (RFC 826).
  */
 static void test_R46_reserved_octets_of_arp(void **state)
 {
@@ -120,7 +120,7 @@ static void test_R56_arp_that_is_refused(void **state)
 		ARP(REQUEST, QP1, OWN_IP, NO_HW, PEER_IP),
 		ARP(REPLY, OWN_HW, OWN_IP, QP1, PEER_IP),
 		"\0\x01\x08\0\x06\x04\0\x01\2\0\0\0\0\5\x0a\4\0\5\0\0\0\0\0\0\x0a\4"
-		"\0\7" /* Ethernet's */
+		"\0\7" /* an ARP message of Ethernet, padded */
 		"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
 	};
 
@@ -174,7 +174,7 @@ static void test_R56_arp_from_the_link_that_is_refused(void **state)
 		ARP(REPLY, QP1, PEER_IP, OWN_HW, OWN_IP),
 		ARP(RREPLY, PEER_HW, PEER_IP, QP1, OWN_IP),
 		"\0\x01\x08\0\x06\x04\0\x01\2\0\0\0\0\5\x0a\4\0\5\0\0\0\0\0\0\x0a\4"
-		"\0\7" /* Ethernet's */
+		"\0\7" /* an ARP message of Ethernet, padded */
 		"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
 	};
 
@@ -310,7 +310,7 @@ static void test_R58_nd_that_is_refused(void **state)
 		ib_tx(hw(SOL_PEER_HW), ETH_P_IPV6_, b, er_icmp6(b, er_ll_own, sol_peer, m, n));
 		ib_rx(ETH_P_IPV6_, b, er_icmp6(b, ll_peer, er_ll_own, m, n), NULL);
 	}
-	/* the option of Ethernet */
+	/* the address option of Ethernet, which is shorter */
 	n = nd(m, ICMP6_NS, ND_OPT_SLLA, OWN_HW, 2) - 16;
 	m[25] = 1;
 	ib_tx(hw(SOL_PEER_HW), ETH_P_IPV6_, b, er_icmp6(b, er_ll_own, sol_peer, m, n));
@@ -328,7 +328,8 @@ static void test_R58_nd_that_is_refused(void **state)
 
 /*
  * dnsmasq writes the two zero octets of the option after the address instead of before it. The
- * option must be corrected, because a kernel would otherwise read an address that no port has.
+ * interface must correct the option, because a kernel would otherwise read an address that no port
+ * has.
  */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
@@ -394,8 +395,8 @@ static void test_R36_mtu_option_larger_than_the_link_is_logged(void **state)
 /* --- all profiles */
 
 /*
- * The packets on the link that a message of the kernel causes, for the Ethernet shape and for the
- * InfiniBand shape. Both must have the same octets.
+ * The packet that the interface sends to the link for a message of the kernel, once for the
+ * Ethernet shape and once for the InfiniBand shape. The two packets must have the same octets.
  */
 struct wire {
 	uint8_t data[2][300];
@@ -437,8 +438,8 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 }
 
 /*
- * Let the peer send an address request of the link's profile, so that the Q_Key and the other
- * values of the peer are known.
+ * Let the peer send an address request of the link's profile, so that the link learns the Q_Key and
+ * the other values of the peer.
  */
 static void peer_asks(void)
 {
@@ -641,8 +642,8 @@ static void test_P16_ibarp_that_is_refused(void **state)
 }
 
 /*
- * The peer advertises a Q_Key with bit 31 that is not the link's Q_Key. Our packets cannot have
- * such a Q_Key
+ * The peer advertises a Q_Key with bit 31 that is not the link's Q_Key. Packets that the interface
+ * sends cannot have such a Q_Key
  */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
@@ -661,9 +662,10 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * A peer has been idle for long, so that its Q_Key and other advertised values are forgotten. The
- * kernel still has the peer's address, so the interface must report the peer: the owner then makes
- * the kernel resolve the address again. Otherwise packets to the peer would have a wrong Q_Key.
+ * A peer has been idle for so long that the link deletes its Q_Key and the other values that the
+ * peer has advertised. The kernel still has the peer's address. So the interface must report the
+ * peer to its owner, which then makes the kernel resolve the address again. Otherwise packets to
+ * the peer would have a wrong Q_Key.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {
@@ -674,7 +676,7 @@ static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 		ib_begin(profiles[i]);
 		peer_asks();
 		er_run(NS_SEC(550));
-		check_qkey(PEER_QKEY); /* the peer is in use, so it is not forgotten */
+		check_qkey(PEER_QKEY); /* the peer is in use, so its values must be kept */
 		er_run(NS_SEC(550));
 		assert_int_equal(er.nlladdr_gone, 0);
 		check_qkey(PEER_QKEY);
@@ -688,7 +690,7 @@ static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 	}
 }
 
-/* --- options of ND in other forms */
+/* --- options of Neighbour Discovery in other formats */
 
 static void check_option_from_link(const struct ipoib_profile *p, unsigned int units)
 {

@@ -62,8 +62,8 @@ static void test_parse_mld_v1(void **state)
 }
 
 /*
- * What a record of each type means for its group, without sources and with sources (RFC 3376
- * §4.2.12). 1: join, 0: leave, -1: nothing
+ * What a record of each type means for its group if it lists no sources (.without) or some sources
+ * (.with), by RFC 3376 §4.2.12. 1: join, 0: leave, -1: nothing
  */
 static const struct {
 	uint8_t type;
@@ -124,8 +124,8 @@ static void test_parse_walks_sources_and_auxiliary_data(void **state)
 }
 
 /*
- * A report may claim more records than it has, or a record more sources than it has. Only the
- * complete records may be used.
+ * The number of records in a report, or the number of sources in a record, may be larger than what
+ * the report contains. Only complete records may be used.
  */
 static void test_parse_truncated_records(void **state)
 {
@@ -177,9 +177,9 @@ static void test_parse_refuses_what_is_none(void **state)
 	b[9] = 17;
 	assert_false(parse(&t, b, n));
 	b[9] = 2;
-	b[0] = 0x44; /* header length below 20 */
+	b[0] = 0x44; /* IP header length below 20 */
 	assert_false(parse(&t, b, n));
-	b[0] = 0x4f; /* header length beyond the end */
+	b[0] = 0x4f; /* IP header length beyond the end of the packet */
 	assert_false(parse(&t, b, n));
 
 	n = report_mld(b, MLD_REPORT, h1);

@@ -2,8 +2,8 @@
 #include "unit/eth_rig.h"
 
 /*
- * Neighbour Discovery messages (RFC 4861) in two forms: with link-layer address options of 8 octets
- * on Ethernet (RFC 2464 §6), and of 24 octets on InfiniBand (RFC 4391 §9.3).
+ * Tests Neighbour Discovery messages (RFC 4861) in two formats: in the TAP, link-layer address
+ * options have 8 octets (RFC 2464 §6), and on the link 24 octets (RFC 4391 §9.3).
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -28,7 +28,7 @@ static const uint8_t mac_sol_peer[6] = { 0x33, 0x33, 0xff, 0, 0, 7 };
 
 static uint8_t peer_mac[6];
 
-/* One message in two forms: as it is in the TAP, and as it is on the link */
+/* One message in two formats: as it is in the TAP, and as it is on the link */
 struct msg {
 	uint8_t ether[600], link[600];
 	size_t ne, nl;
@@ -88,7 +88,7 @@ static void tx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, siz
 	uint8_t b[700];
 
 	er_tx(mac_of(dst), 0x86dd, b, er_icmp6(b, src, dst, m, n));
-	er_run(NS_SEC(1)); /* time in which the path query, or the join of the group, ends */
+	er_run(NS_SEC(1)); /* time for the path query, or for the join of the group */
 }
 
 static void rx_msg(const uint8_t *src, const uint8_t *dst, const uint8_t *m, size_t n)
@@ -162,7 +162,7 @@ static void test_R57_neighbour_solicitation(void **state)
 	begin();
 	lladdr(&m, ND_OPT_SLLA, OWN_MAC, OWN_HW);
 	check_to_link(&m, ll_own, sol_peer);
-	check_to_link(&m, ll_own, ll_peer); /* as for neighbour unreachability detection */
+	check_to_link(&m, ll_own, ll_peer); /* unicast, as for neighbour unreachability detection */
 	lladdr(&in, ND_OPT_SLLA, PEER_MAC, PEER_HW);
 	check_from_link(&in, ll_peer, sol_node);
 	check_from_link(&in, ll_peer, ll_own);
@@ -222,7 +222,7 @@ static void test_R57_router_advertisement_among_other_options(void **state)
 }
 
 /*
- * A redirect quotes a packet, whose octets look like an option. The quoted packet must not be
+ * A redirect quotes a packet whose octets look like an option. The quoted packet must not be
  * changed.
  */
 static void test_R57_redirect(void **state)
@@ -264,8 +264,9 @@ static void test_both_options_and_a_repeated_one(void **state)
 }
 
 /*
- * In duplicate address detection the solicitation comes from ::, without an address option (RFC
- * 4862 §5.4.2), and so does a router solicitation from ::. Both must pass unchanged.
+ * A Neighbour Solicitation of duplicate address detection has the source :: and no address option
+ * (RFC 4862 §5.4.2). A router solicitation can have the source ::, too, and then has no such
+ * option. Both messages must pass unchanged.
  */
 static void test_duplicate_address_detection_passes(void **state)
 {
@@ -296,7 +297,7 @@ static void test_R47_R58_reserved_octets_are_ignored_on_receive(void **state)
 
 /*
  * The address options in dnsmasq's router advertisements have the two zero octets after the address
- * (80000040 fe80.. 0000) instead of before it. They must be understood.
+ * (80000040 fe80.. 0000) instead of before it. The interface must accept such an option.
  */
 static void test_R58_two_zero_octets_behind_the_address_are_understood(void **state)
 {
@@ -418,8 +419,8 @@ static void test_malformed_options_are_refused(void **state)
 }
 
 /*
- * An option with the length of Ethernet comes from the link, and one with the length of InfiniBand
- * from the TAP. Both messages must be dropped.
+ * A message from the link has an address option of 8 octets, as on Ethernet, and a message from the
+ * TAP has one of 24 octets, as on InfiniBand. Both messages must be dropped.
  */
 static void test_R57_option_length_is_the_links(void **state)
 {
@@ -454,8 +455,8 @@ static void test_unknown_and_impossible_addresses_are_refused(void **state)
 }
 
 /*
- * A message is cut at every length, and the IP header is adapted. It may be translated only if the
- * part that is left is a complete message.
+ * A message is cut at every length, and the length in its IP header is adapted. The message may be
+ * translated only if what is left is a complete message.
  */
 static void test_truncated_at_every_length(void **state)
 {
@@ -481,7 +482,7 @@ static void test_truncated_at_every_length(void **state)
 	er_fini();
 }
 
-/* The packet is one octet shorter than its IP header says, so it is dropped. */
+/* The packet is one octet shorter than its IP header says, so it must be dropped. */
 static void test_short_ip_payload(void **state)
 {
 	struct msg m = msg(NS, 24);
@@ -510,8 +511,8 @@ static void test_message_above_the_bound(void **state)
 }
 
 /*
- * Packets that are not Neighbour Discovery must pass unchanged: messages with a hop limit other
- * than 255, which came through a router (RFC 4861), and other ICMPv6.
+ * Packets that are not valid Neighbour Discovery must pass unchanged: messages whose hop limit is
+ * not 255, because they have come through a router (RFC 4861), and other ICMPv6.
  */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {
@@ -539,8 +540,8 @@ static void test_what_is_not_nd_passes_as_it_is(void **state)
 }
 
 /*
- * A neighbour is first seen in ARP and then in Neighbour Discovery. Both have the same 20 octets of
- * address (R46), so there must be one neighbour entry, not two.
+ * A neighbour is first seen in ARP and then in Neighbour Discovery. The 20 octets of its address
+ * are the same in both protocols (R46), so there must be one neighbour entry, not two.
  */
 static void test_R46_nd_and_arp_name_the_same_neighbour(void **state)
 {

@@ -72,8 +72,8 @@ static void test_udp_checksum_of_zero_is_sent_as_ones(void **state)
 }
 
 /*
- * The headers before UDP have several lengths: short ones fit into the head of the packet, before
- * the payload buffer, and long ones do not.
+ * The headers before UDP have several lengths: short headers fit into hdr[] of the packet, and long
+ * headers extend into the payload buffer.
  */
 static void test_partial_checksum_behind_extension_headers(void **state)
 {
@@ -132,7 +132,10 @@ static void send_completed(uint16_t type, uint8_t *b, size_t n, unsigned int l4,
 	assert_int_equal(er.sent[0].csum, FRAME_CSUM_OK);
 }
 
-/* The CA is left no packet of which it is not known that it makes the checksum. */
+/*
+ * A CA computes the checksums only of some kinds of packets. The interface must complete the
+ * checksums of all other packets.
+ */
 static void test_checksums_that_a_ca_does_not_make(void **state)
 {
 	uint8_t b[200], udp[20] = { [5] = 20 }, opt[24] = { 0x46, [9] = 17 };
@@ -154,7 +157,7 @@ static void test_checksums_that_a_ca_does_not_make(void **state)
 	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
 	b[6] = 0x20;
 	send_completed(ETH_P_IPV4, b, n, 20, 6, 17);
-	/* another protocol, and a field that is not that of the protocol */
+	/* another protocol; then UDP, with a partial checksum at an offset where UDP has none */
 	n = er_ip4(b, er_ip_own, er_ip_peer, 33, udp, sizeof(udp));
 	send_completed(ETH_P_IPV4, b, n, 20, 6, 33);
 	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
@@ -244,8 +247,8 @@ static void test_super_frame_is_segmented(void **state)
 }
 
 /*
- * A super-frame has more segments than the send queue has room for. It must be sent in parts and in
- * order, whenever there is room.
+ * A super-frame has more segments than the send queue has room for. Whenever there is room, further
+ * segments must be sent, in order.
  */
 static void test_super_frame_waits_for_room(void **state)
 {
@@ -271,7 +274,8 @@ static void test_super_frame_waits_for_room(void **state)
 
 /*
  * Segments of a super-frame wait for room, and the link is about to destroy the address handle that
- * they use. They must be sent before that, although the queue is full.
+ * these segments use. The segments must be sent before the handle is destroyed, although the queue
+ * is full.
  */
 static void test_super_frame_that_waits_outlives_its_address_handle(void **state)
 {
@@ -303,7 +307,10 @@ static void test_segments_whose_checksum_the_ca_makes(void **state)
 	er_fini();
 }
 
-/* The CA that makes checksums is replaced by one that makes none, while segments wait for room, and vice versa. */
+/*
+ * While segments wait for room, the CA is replaced: a CA that computes checksums by one that does
+ * not, or vice versa.
+ */
 static void test_another_ca_while_segments_wait(void **state)
 {
 	for (unsigned int sent = 1; sent < 30; sent++) {
@@ -351,7 +358,7 @@ static void test_I32_super_frame_held_for_its_path_is_segmented_on_release(void 
 	assert_int_equal(er.nsent, 0);
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, 3);
 	er_run(NS_MSEC(10));
-	assert_int_equal(er.nsent, 5); /* sent in the order of arrival */
+	assert_int_equal(er.nsent, 5); /* all packets were sent, in the order of arrival */
 	assert_int_equal(er.sent[0].len, 4 + 28 + 10);
 	check_segments(1, 3, 2004);
 	assert_int_equal(er.sent[4].len, 4 + 28 + 20);
@@ -417,7 +424,7 @@ static void test_out_of_packets(void **state)
 	p = super_tcp(10000, 2000);
 	take_all(&q, 2);
 	/*
-	 * There are descriptors for 2 of the 5 segments. These 2 are sent, and the other 3 are
+	 * Descriptors are left for 2 of the 5 segments. These 2 must be sent, and the other 3
 	 * dropped.
 	 */
 	er_tx_pkt(p);

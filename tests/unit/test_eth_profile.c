@@ -7,17 +7,17 @@
 
 /*
  * profile = v6ib00: a Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7. By
- * draft-kashyap-ipoib-ipv6-over-ib-00 §7 the IB payload begins with the IPv6 header. The option is that of §5.1 with our
- * LID 5, no flags, our QPN 0x48, the Q_Key 0x80000b1b that our queue pair has from the group, our GID, and 4 octets
- * of padding. The payload length is 24 (RFC 4861 §4.3) + 32 = 56.
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §7 the IB payload begins with the IPv6 header. The option is that of §5.1, with
+ * values of the rig's interface: LID 5, no flags, QPN 0x48, Q_Key 0x80000b1b (which comes from the broadcast group),
+ * the GID, and 4 octets of padding. The payload length is 24 (RFC 4861 §4.3) + 32 = 56.
  *
  * The checksum is over these 16-bit words:
- *	source		fe80 + 0202 + c903 + 0005 = 1c98a
- *	destination	ff02 + 0001 + ff00 + 0007 = 1fe0a
- *	length, type 58	0038 + 003a = 0072
- *	message		8700, target fe80 + 0202 + c903 + 0007 = 1c98c, in all 2508c
- *	option		0104 + 0005 + 0000 + 0048 + 8000 + 0b1b + fe80 + 0002 + c903 + 0005 = 253f6
- *	sum		1c98a + 1fe0a + 0072 + 2508c + 253f6 = 86c88, folded 6c90, inverted 936f
+ * 	source		fe80 + 0202 + c903 + 0005 = 1c98a
+ * 	destination	ff02 + 0001 + ff00 + 0007 = 1fe0a
+ * 	length, type 58	0038 + 003a = 0072
+ * 	message		8700, target fe80 + 0202 + c903 + 0007 = 1c98c, in all 2508c
+ * 	option		0104 + 0005 + 0000 + 0048 + 8000 + 0b1b + fe80 + 0002 + c903 + 0005 = 253f6
+ * 	sum		1c98a + 1fe0a + 0072 + 2508c + 253f6 = 86c88, folded 6c90, inverted 936f
  */
 static const uint8_t solicitation[] = {
 	0x60, 0x00, 0x00, 0x00, 0x00, 0x38, 0x3a, 0xff, /* IPv6 */
@@ -65,8 +65,8 @@ static struct pkt *plain(const void *data, size_t n)
 /* Q_Key in the option that advertisement() writes */
 static uint32_t said_qkey = PEER_QKEY;
 /*
- * Write a Neighbour Advertisement of the peer. Its option has @units times 8 octets, and contains
- * @lid and @flags
+ * Write a Neighbour Advertisement of the peer. The option of the advertisement has @units times 8
+ * octets, and contains @lid and @flags
  */
 static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_t flags)
 {
@@ -134,8 +134,9 @@ static void test_V10_V20_V22_solicitation_is_the_octets_of_the_draft(void **stat
 }
 
 /*
- * The option has a wrong LID and flags. The LID is only a hint, so the LID of the PathRecord must
- * be used; flags may be ignored (clause V13), so the default QPN must be used.
+ * The option has a wrong LID and flags. The LID in an option is only a hint, so packets must have
+ * the LID of the PathRecord. A host is allowed to ignore the flags (clause V13), so packets must
+ * have the default QPN.
  */
 static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -152,8 +153,8 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 }
 
 /*
- * Another node advertises a wrong Q_Key for the peer, first before and then after the peer has
- * advertised its own. Packets to the peer must have the peer's own Q_Key.
+ * Another node advertises a wrong Q_Key for the peer, before and after the peer has advertised its
+ * own Q_Key. Packets to the peer must then have the peer's own Q_Key.
  */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
@@ -224,8 +225,8 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 	assert_int_equal(er_drops(ETH_DROP_TYPE), 2);
 	assert_int_equal(er.nsent, 0);
 	/*
-	 * From the link come an IPv4 packet, a packet with the header of RFC 4391, and an empty
-	 * packet.
+	 * An IPv4 packet, a packet with the encapsulation header of RFC 4391, and an empty packet
+	 * arrive from the link.
 	 */
 	er_rx_pkt(plain(v4, sizeof(v4)), ER_PEER, ER_PEER_QPN, true, NULL);
 	er_rx(ETH_P_IPV6_, b, er_ip6(b, ll_peer, er_ll_own, 59, 64, "data", 4));
@@ -266,8 +267,8 @@ static void test_V14_option_of_a_station_has_its_qpn(void **state)
 }
 
 /*
- * Send the peer a Redirect that names the node with @mac as the better next hop. Returns the length
- * of the option on the link, which is copied to @option
+ * Send the peer a Redirect that names the node with @mac as the better next hop. Copies the option
+ * that the interface sends to the link to @option, and returns its length
  */
 static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 {
@@ -292,9 +293,9 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 }
 
 /*
- * The option of v6ib00 contains a LID, and the LID of another node is known only when the path to
- * the node is known. Until then the Redirect must have no option, which RFC 4861 §4.5 allows; the
- * receiver then sends a solicitation.
+ * The option of v6ib00 contains a LID, and the interface learns the LID of another node only from
+ * the path to that node. Without this path, the Redirect must be sent without the option, as RFC
+ * 4861 §4.5 allows. The receiver then sends a solicitation.
  */
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {
@@ -312,7 +313,7 @@ static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(voi
 	assert_int_equal(redirect(mac, opt), ND_OPT_LINK_INFO);
 	assert_int_equal(be16_at(opt + 2), 9);
 	assert_int_equal(be32_at(opt + 4), 0x99);
-	/* Our own LID is always known. */
+	/* The interface always has its own LID. */
 	assert_int_equal(redirect(er.mac, opt), ND_OPT_LINK_INFO);
 	assert_int_equal(be16_at(opt + 2), RIG_LID);
 	end();

@@ -28,8 +28,8 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 	er_rx(ETH_P_IPV4, b, n);
 	check_frame(0, er.mac, PEER_MAC, 0x0800, b, n);
 	/*
-	 * The packet before had a GRH and the same SLID and QPN, so this sender is known although
-	 * this packet has no GRH.
+	 * The previous packet had a GRH and the same SLID and QPN. So the interface can identify
+	 * the sender of this packet, although it has no GRH.
 	 */
 	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
 	check_frame(1, er.mac, PEER_MAC, 0x0800, b, n);
@@ -55,8 +55,8 @@ static void test_sender_without_name(void **state)
 }
 
 /*
- * We have resolved the path to a neighbour. Its packets have no GRH, but must be recognized by SLID
- * and QPN.
+ * The link has resolved the path to a neighbour. Packets of this neighbour have no GRH, but the
+ * interface must identify the neighbour by SLID and QPN.
  */
 static void test_path_names_the_sender(void **state)
 {
@@ -138,8 +138,8 @@ static void test_R25_broadcasts_get_the_broadcast_mac(void **state)
 }
 
 /*
- * A packet to the IP address of a group came as a unicast. It must be delivered to our own MAC,
- * because the kernel must not treat it as multicast.
+ * A packet to the IP address of a group arrives as a unicast. The frame must have the interface's
+ * own MAC as destination, because the kernel must not treat the frame as multicast.
  */
 static void test_multicast_ip_by_unicast_has_our_mac(void **state)
 {
@@ -234,8 +234,8 @@ static void test_out_of_packets_for_a_rewritten_one(void **state)
 }
 
 /*
- * The received descriptor itself must be delivered, with its payload at the same address, so
- * nothing was copied.
+ * The received descriptor itself must be delivered, with its payload at the same address, which
+ * shows that nothing was copied.
  */
 static void test_payload_is_not_copied(void **state)
 {
@@ -272,8 +272,8 @@ static struct ipoib_rx tcp_in(uint32_t seq, size_t n, const uint8_t *grh)
 }
 
 /*
- * A batch has TCP segments and an ARP packet between them. The segments must be coalesced, the ARP
- * packet must keep its place, and no segment may wait for the next batch.
+ * A batch contains TCP segments and, between two of them, an ARP packet. The segments must be
+ * coalesced, the ARP packet must keep its place, and no segment may wait for the next batch.
  */
 static void test_batch_is_coalesced(void **state)
 {
@@ -322,8 +322,8 @@ static void test_garbage_is_delivered_as_it_is(void **state)
 }
 
 /*
- * Anyone on the fabric can cause neighbour entries, so their table is bounded. Packets must be
- * delivered even when the table is full.
+ * Anyone on the fabric can cause neighbour entries, so the table of these entries is bounded.
+ * Packets must be delivered even when this table is full.
  */
 static void test_more_senders_than_room(void **state)
 {

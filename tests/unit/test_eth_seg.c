@@ -16,7 +16,7 @@ static const struct eth_head infiniband = { .len = 44, .type_at = 40 };
 static struct eth_head head = { .len = 14, .type_at = 12 }; /* link header of packets to coalesce */
 static unsigned int encap = 4; /* octets of encapsulation before the IP header, 4 or 0 */
 
-/* Checksum of RFC 1071, computed one octet pair at a time without code of src/wire/inet */
+/* Compute the checksum of RFC 1071, one octet pair at a time and without code of src/wire/inet. */
 static uint16_t plain_sum(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -250,7 +250,10 @@ static void test_csum_complete_small_and_large(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Without an encapsulation, a packet may have all its octets in slices and none in hdr[]. */
+/*
+ * If the profile has no encapsulation header, a packet can have all its octets in slices and none
+ * in hdr[].
+ */
 static void test_seg_and_csum_without_an_encapsulation(void **state)
 {
 	encap = 0;
@@ -401,7 +404,8 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	eth_gro_add(&g, tcp(pool, 1020, 0x10, 1000));
 	eth_gro_flush(&g);
 	/*
-	 * the segment with a wrong checksum must be delivered alone, so that the kernel counts it
+	 * the segment with a wrong checksum must be delivered uncoalesced, so that the kernel
+	 * counts it
 	 */
 	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
@@ -439,8 +443,9 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 }
 
 /*
- * Two segments look like one flow, but differ in one octet of the link header: one went to a group
- * and the other to us, or they have different senders. They must not be coalesced.
+ * Two segments look like one flow, but differ in one octet of the link header: either one has a
+ * group as its destination and the other has the interface, or they have different senders. The two
+ * segments must not be coalesced.
  */
 static void test_gro_joins_no_packets_with_different_link_headers(void **state)
 {
@@ -473,7 +478,7 @@ static void test_gro_off_passes_packets_as_they_are(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Packets of random octets and lengths must come out with the same octets. */
+/* Packets of random octets and lengths must be delivered with the same octets. */
 static void test_gro_survives_garbage(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 64);

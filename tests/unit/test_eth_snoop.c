@@ -53,7 +53,7 @@ static void sync4(const uint8_t (*v4)[4], unsigned int n)
 }
 
 /*
- * Make the rig. The groups 224.0.0.2 and 224.0.0.22, to which reports are sent, exist, so that the
+ * Make the rig. Also make the groups 224.0.0.2 and 224.0.0.22, to which hosts send reports, so that
  * reports can be sent.
  */
 static void begin(void)
@@ -70,7 +70,7 @@ static void test_I30_all_systems_are_joined_unasked(void **state)
 	er_init();
 	assert_true(member(all4, false));
 	assert_true(member(all_nodes6, true));
-	sync4(NULL, 0); /* we must stay members, although the kernel's list lacks the group */
+	sync4(NULL, 0); /* the interface must stay a member nevertheless */
 	report(V2_LEAVE, all4);
 	er_run(NS_SEC(300));
 	sync4(NULL, 0);
@@ -136,7 +136,10 @@ static void test_report_goes_out_after_two_seconds_anyway(void **state)
 	er.no_ready = true;
 	report3(TO_EX, 0, g1);
 	er_run(NS_MSEC(1000));
-	/* each of the two reports is sent two seconds after it came, if its join has not ended */
+	/*
+	 * each report must be sent two seconds after it came from the TAP, even if the join of its
+	 * group has not ended
+	 */
 	report3(TO_EX, 0, g2);
 	er_run(NS_MSEC(999));
 	assert_int_equal(er.nsent, 0);
@@ -150,7 +153,7 @@ static void test_report_goes_out_after_two_seconds_anyway(void **state)
 	er_fini();
 }
 
-/* The SA does not answer the join. The report must be sent when the join has failed. */
+/* The SA does not answer the join. The interface must send the report when the join has failed. */
 static void test_unanswered_join_lets_the_report_go(void **state)
 {
 	begin();
@@ -175,14 +178,14 @@ static void test_refused_join_lets_the_report_go(void **state)
 	er_fini();
 }
 
-/* A leave must not be sent before the join that the host reported earlier. */
+/* A report that leaves a group must not overtake an earlier report that joins one. */
 static void test_reports_keep_their_order(void **state)
 {
 	static const uint8_t want[] = { TO_EX, TO_IN, TO_EX, IS_EX };
 
 	begin();
 	report3(TO_EX, 0, g2);
-	/* the group is joined now, so a report of it alone would be sent at once */
+	/* the link has joined g2 now, so a report about g2 alone would be sent at once */
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
 	er_clear();
@@ -250,7 +253,7 @@ static void test_leave_by_each_version(void **state)
 	report3(IS_EX, 0, g1);
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
-	report3(BLOCK, 2, g1); /* BLOCK lists some sources; others may remain */
+	report3(BLOCK, 2, g1); /* BLOCK blocks the listed sources only, so it is no leave */
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
 	report3(TO_IN, 0, g1);
@@ -304,8 +307,8 @@ static void test_I30_sync_joins_what_snooping_missed_and_leaves_what_is_gone(voi
 }
 
 /*
- * A host may report a group that is not in the kernel's list (yet). We must stay a member as long
- * as the group is reported, which is for 260 s after each report.
+ * A host may report a group that is not in the kernel's list (yet). The interface must stay a
+ * member for 260 s after each report.
  */
 static void test_I30_reported_group_outlives_the_list(void **state)
 {
@@ -314,7 +317,7 @@ static void test_I30_reported_group_outlives_the_list(void **state)
 	er_run(NS_SEC(200));
 	sync4(NULL, 0);
 	assert_true(member(g1, false));
-	report(V2_REPORT, g1); /* this report answers a query */
+	report(V2_REPORT, g1); /* as the answer to a query */
 	er_run(NS_SEC(259));
 	sync4(NULL, 0);
 	assert_true(member(g1, false));
@@ -325,8 +328,8 @@ static void test_I30_reported_group_outlives_the_list(void **state)
 }
 
 /*
- * A group was in the kernel's list and is now missing from it. It must be left, although no leave
- * was reported.
+ * A group was in the kernel's list and is now missing from this list. The interface must leave the
+ * group, although no report has announced a leave.
  */
 static void test_I30_list_is_the_last_word_on_what_it_had(void **state)
 {
@@ -341,8 +344,8 @@ static void test_I30_list_is_the_last_word_on_what_it_had(void **state)
 }
 
 /*
- * A leave is reported for a group that is in the kernel's list. We must stay a member until the
- * list lacks the group.
+ * A report announces the leave of a group that is in the kernel's list. The interface must stay a
+ * member until the group is missing from the list.
  */
 static void test_leave_of_a_listed_group_waits_for_the_list(void **state)
 {
@@ -375,8 +378,8 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	assert_false(member(all4, false) || member(all_nodes6, true) || member(g1, false) ||
 		     member(g2, false));
 	/*
-	 * neither a report that was still in the TAP's queue nor a list that comes late may make us
-	 * join a group
+	 * neither a report that was still in the TAP's queue nor a list that comes late may cause a
+	 * join
 	 */
 	tx4(b, report_igmp(b, V2_REPORT, g1));
 	sync4(&g2, 1);
@@ -392,8 +395,8 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 }
 
 /*
- * The link was down, so all groups are joined again. A report must wait for the join of its group,
- * as at the first join.
+ * A link that comes up again joins all its groups again. A report must wait for this join of its
+ * group, as for the first join.
  */
 static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 {
@@ -421,7 +424,9 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	held = ipoib_link_stats(er.r.link)->tx_held;
 	report3(TO_EX, 0, g1);
 	assert_int_equal(er.nsent, 0);
-	/* the report waits in the interface until the join ends, and not as a packet of the link */
+	/*
+	 * until the join ends, the report must wait in the interface, not as a packet in the link
+	 */
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, held);
 	er_run(NS_MSEC(100));
 	assert_int_equal(er.nsent, 1);
@@ -454,8 +459,9 @@ static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 }
 
 /*
- * The kernel's list has more groups than the bound. The groups above the bound must not be joined,
- * but their reports must be sent, and room that becomes free must be used.
+ * The kernel's list has more groups than the bound. The interface must not join the groups above
+ * the bound, but must send reports about them. When the list becomes shorter, groups can be joined
+ * again.
  */
 static void test_groups_are_bounded(void **state)
 {

@@ -62,7 +62,7 @@ static size_t arp(uint8_t *p, uint16_t hrd, uint16_t op, const void *sha, const 
 	return arp_encode(p, &x);
 }
 
-/* --- each station has its own queue pair, and so its own address */
+/* --- each station has its own queue pair, and so its own link-layer address */
 
 static void test_station_sends_by_its_own_queue_pair(void **state)
 {
@@ -154,8 +154,9 @@ static void on_neigh(void *ctx, const struct ipoib_neigh_info *i)
 }
 
 /*
- * A station gets an answer. The path to the sender of the answer must be resolved at once, as for
- * an answer to the interface itself (clause R50), because the station will send to this sender.
+ * A station gets an ARP reply. The path to the sender of the reply must be resolved at once, as for
+ * a reply to the interface itself (clause R50), because the station will send packets to this
+ * sender.
  */
 static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
@@ -199,7 +200,10 @@ static void test_R57_nd_of_a_station(void **state)
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.nsent, 1);
 	own = address(a);
-	/* the packet was held until the group was joined, but still has the station's QPN */
+	/*
+	 * although the packet was held until the link had joined the group, it must have the
+	 * station's QPN
+	 */
 	assert_int_equal(er.sent[0].src_qpn, own.qpn);
 	ipoib_lladdr_encode(out, &own);
 	er_check_ip(er.sent[0].data + ENCAP, er.sent[0].len - ENCAP);
@@ -209,8 +213,8 @@ static void test_R57_nd_of_a_station(void **state)
 }
 
 /*
- * QEMU sends this RARP when a virtual machine has been moved to this host. The machine's MAC is not
- * known as a station yet, so the RARP must create the station.
+ * QEMU sends this RARP when a virtual machine has been moved to this host. The interface has no
+ * station with the machine's MAC yet, so the RARP must create this station.
  */
 static void test_I29_rarp_announcement_of_a_station(void **state)
 {
@@ -249,8 +253,9 @@ static void test_address_follows_the_interfaces_gid(void **state)
 }
 
 /*
- * An HCA delivers a multicast packet also to other queue pairs of the port that sends it. So a copy
- * of a station's packet comes back, and must be recognized and dropped.
+ * An HCA delivers a multicast packet also to other queue pairs of the sending port. So the
+ * interface receives a copy of a multicast packet that its station has sent, and must drop this
+ * copy.
  */
 static void test_I27_own_echo_of_a_station(void **state)
 {
@@ -327,8 +332,9 @@ static void test_sources_that_are_none(void **state)
 }
 
 /*
- * No station may be created for the MAC that stands for a peer (a token), when a peer's frame was
- * sent back into the TAP, nor for the MAC that stands for unknown senders.
+ * The interface must create no station for the MAC that stands for a peer (its token), which is a
+ * source MAC in the TAP when a bridge sends a peer's frame back. It must also create none for the
+ * MAC that stands for unknown senders.
  */
 static void test_tokens_of_peers_are_not_learnt(void **state)
 {
@@ -351,7 +357,7 @@ static void test_tokens_of_peers_are_not_learnt(void **state)
 	er_fini();
 }
 
-/* A station has the MAC that would be the token of a peer. The peer must get another token. */
+/* A station has the MAC that a peer would get as its token. The peer must get another token. */
 static void test_token_that_a_station_has_is_salted(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99);
@@ -380,7 +386,10 @@ static void test_what_a_bridge_floods_to_its_own_stations(void **state)
 	er_tx_from(a, er.mac, ETH_P_IPV4, d, n);
 	assert_int_equal(er_drops(ETH_DROP_LOCAL), 2);
 	assert_int_equal(er_drops_sum(), 2);
-	/* the neighbour entry for the other station is right, so it must not be reported as gone */
+	/*
+	 * the kernel's neighbour entry for the other station is right, so it must not be reported
+	 * as gone
+	 */
 	assert_int_equal(er.ngone, 0);
 	er_fini();
 }
@@ -460,8 +469,8 @@ static void test_none_while_the_link_is_down(void **state)
 	talk(a);
 	assert_int_equal(er_drops(ETH_DROP_STATION_QP), 1);
 	/*
-	 * station b has a queue pair, so its packet is given to the link, which is down and drops
-	 * it
+	 * station b has a queue pair, so the interface passes its packet to the link; the link is
+	 * down and drops the packet
 	 */
 	talk(b);
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_LINK_DOWN], 1);
@@ -482,7 +491,10 @@ static void test_idle_station_ages_out(void **state)
 	assert_null(er_station(a));
 	assert_int_equal(count(), 0);
 	assert_int_equal(eth_if_stats(er.e)->stations_aged, 1);
-	/* The QPN of the closed station is free, so it can be registered as our own again. */
+	/*
+	 * The QPN of the closed station must be free, so that the link accepts it as one of its own
+	 * QPNs again.
+	 */
 	assert_int_equal(ipoib_link_own_qp_add(er.r.link, er.station[0].qpn), 0);
 	ipoib_link_own_qp_del(er.r.link, er.station[0].qpn);
 	er_run(NS_SEC(3600));
@@ -512,8 +524,8 @@ static void test_either_direction_keeps_it(void **state)
 }
 
 /*
- * A packet of a station is held back, and meanwhile the station is removed and another station gets
- * its place in the table. The packet must be dropped, not sent by the queue pair of the other
+ * While a packet of a station is held back, the station is removed, and a new station gets its
+ * place in the table. The packet must be dropped, and not be sent by the queue pair of the new
  * station.
  */
 static void test_packet_of_a_station_that_went(void **state)
@@ -602,7 +614,7 @@ static void test_I30_the_kernels_list_is_about_itself_alone(void **state)
 	assert_true(member(g1)); /* the kernel's list still has this group */
 	report(a, V2_REPORT, g1);
 	sync4(NULL, 0);
-	assert_true(member(g1)); /* the station still reports it */
+	assert_true(member(g1)); /* the station has not left the group */
 	report(a, V2_LEAVE, g1);
 	assert_false(member(g1));
 	er_fini();
@@ -614,7 +626,7 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 	report(b, V2_REPORT, g2);
 	report(a, V2_REPORT, g1);
 	report(a, V2_REPORT, g2);
-	/* station b sends reports, so it is not idle, and station a is */
+	/* station b sends reports, so only station a is idle */
 	for (unsigned int i = 0; i < 4; i++) {
 		er_run(NS_SEC(100));
 		report(b, V2_REPORT, g2);
@@ -626,7 +638,7 @@ static void test_I30_groups_of_a_station_that_ages_out_are_left(void **state)
 	er_fini();
 }
 
-/* --- queries of our own */
+/* --- queries that the interface sends */
 
 /*
  * Check that two queries (IGMP and MLD) were sent to @mac, with the content that RFC 3376 and RFC
@@ -674,7 +686,10 @@ static void test_I30_a_new_station_is_asked_soon_and_then_again(void **state)
 	assert_int_equal(er.ngot, 0);
 	er_run(NS_MSEC(200));
 	assert_int_equal(er.ngot, 2);
-	/* sent to all MACs, because stations that have sent nothing may be behind the TAP */
+	/*
+	 * the queries must be sent to all MACs, because there may be stations that have sent
+	 * nothing yet
+	 */
 	check_queries(0, er_bcast_mac);
 	er_run(NS_MSEC(123800));
 	assert_int_equal(er.ngot, 2);
@@ -715,8 +730,8 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 }
 
 /*
- * The interface's own MAC must be queried only for groups that were reported but are not in the
- * kernel's list.
+ * The interface must query its own MAC only about groups that this MAC has reported and that are
+ * not in the kernel's list.
  */
 static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(void **state)
 {
@@ -725,7 +740,9 @@ static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(v
 	sync4(&g1, 1);
 	er_run(NS_SEC(1000));
 	assert_int_equal(er.ngot, 0);
-	/* a bridge reports this group with the interface's MAC, so the kernel's list lacks it */
+	/*
+	 * a bridge reports this group with the interface's MAC, so it is not in the kernel's list
+	 */
 	report(er.mac, V2_REPORT, g2);
 	sync4(&g1, 1);
 	er_run(NS_SEC(124));

@@ -13,8 +13,8 @@ static void send_ip(const uint8_t mac[6])
 }
 
 /*
- * The expected MAC is made from the SipHash-2-4 of the 20 octets of the address and the P_Key, as
- * another implementation computed it.
+ * The expected MAC comes from another implementation of SipHash-2-4; the hash is over the 20 octets
+ * of the address and the P_Key.
  */
 static void test_token_golden(void **state)
 {
@@ -75,7 +75,7 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	uint8_t mac[6];
 
 	er_init();
-	eth_token(er.mac, &a, RIG_PKEY); /* makes our own MAC equal to the token of the peer */
+	eth_token(er.mac, &a, RIG_PKEY); /* the interface's MAC is the peer's token */
 	eth_if_set_addr(er.e, er.mac, &er.own);
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
 	assert_memory_equal(mac, "\x06\xf8\x37\x40\x2a\xb6", 6);
@@ -89,14 +89,15 @@ static void test_token_collision_is_salted_and_counted(void **state)
 	er_fini();
 }
 
-/* A MAC that differs from a token in any one bit must not be found as this token. */
+/* A MAC that differs from a token in one bit must not be taken for this token. */
 static void test_token_lookup_compares_all_bits(void **state)
 {
 	uint8_t mac[6];
 
 	er_init();
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
-	for (unsigned int bit = 1; bit < 48; bit++) { /* all bits but the group bit */
+	/* without bit 0, and without the group bit (40) */
+	for (unsigned int bit = 1; bit < 48; bit++) {
 		uint8_t near[6];
 
 		if (bit == 40)
@@ -154,8 +155,9 @@ static void test_void_tokens_of_many_macs_are_limited_together(void **state)
 }
 
 /*
- * An idle neighbour is removed. The kernel's entry for its token must then be reported as gone, and
- * the neighbour must get the same token when it is learnt again.
+ * The link removes an idle neighbour. The interface must then report the neighbour's token as gone,
+ * so that the kernel deletes its entry. When the link learns the neighbour again, the neighbour
+ * must get the same token.
  */
 static void test_idle_neighbour_takes_its_token_along(void **state)
 {
@@ -166,7 +168,7 @@ static void test_idle_neighbour_takes_its_token_along(void **state)
 	er_run(NS_SEC(500));
 	assert_int_equal(er.ngone, 0);
 	send_ip(mac);
-	er_run(NS_SEC(500)); /* the neighbour was in use, so it is not forgotten */
+	er_run(NS_SEC(500)); /* the neighbour was in use, so it must not be removed */
 	assert_int_equal(er.ngone, 0);
 	er_run(NS_SEC(200));
 	assert_int_equal(er.ngone, 1);

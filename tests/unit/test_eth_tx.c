@@ -62,8 +62,8 @@ static void test_frame_shorter_than_its_header(void **state)
 }
 
 /*
- * IP packets whose header claims more octets than the packet has, for every length, and packets
- * whose IP version does not fit their ethertype, must be dropped
+ * IP packets of every length that is shorter than the length in their header must be dropped, and
+ * also packets whose IP version does not fit their ethertype
  */
 static void test_ip_shorter_than_it_says(void **state)
 {
@@ -185,8 +185,8 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 }
 
 /*
- * Limited and directed broadcasts must go to the broadcast group. Only the kernel knows which IP
- * addresses are directed broadcasts, so the broadcast MAC decides.
+ * Limited and directed broadcasts must be sent to the broadcast group. Only the kernel knows which
+ * IP addresses are directed broadcasts, so the interface must recognize broadcasts by their MAC.
  */
 static void test_R25_broadcasts(void **state)
 {
@@ -209,8 +209,8 @@ static void test_R25_broadcasts(void **state)
 }
 
 /*
- * The group must be found by the IP destination, because 32 IPv4 groups share each MAC (RFC 1112),
- * and 2^80 IPv6 groups (RFC 2464).
+ * The interface must derive the group from the IP destination, because many groups share one MAC:
+ * 32 IPv4 groups (RFC 1112), or 2^80 IPv6 groups (RFC 2464).
  */
 static void test_I28_group_is_the_ip_destinations(void **state)
 {
@@ -241,8 +241,9 @@ static void test_I28_group_is_the_ip_destinations(void **state)
 }
 
 /*
- * A frame to a unicast MAC has the IP address of a group. It must be sent to the one receiver that
- * the MAC names, as RFC 6085 requires and as bridges that turn multicast into unicast expect.
+ * A frame to a unicast MAC has the IP address of a group. The packet must be sent only to the
+ * receiver that the MAC stands for, as RFC 6085 requires, and as bridges that turn multicast into
+ * unicast expect.
  */
 static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 {
@@ -260,7 +261,7 @@ static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 	er_fini();
 }
 
-/* --- the form of packets on the link */
+/* --- the format of packets on the link */
 
 static void test_ethernet_padding_is_not_carried(void **state)
 {
@@ -281,8 +282,8 @@ static void test_ethernet_padding_is_not_carried(void **state)
 }
 
 /*
- * The packet must be sent in the descriptor and in the buffer in which it came from the TAP, so
- * nothing was copied.
+ * The packet must be sent in the same descriptor and the same buffer in which it came from the TAP,
+ * which shows that nothing was copied.
  */
 static void test_payload_is_not_copied(void **state)
 {
@@ -305,7 +306,7 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* The second fragment of a packet has no L4 header, so no header may be read there. */
+/* The second fragment of a packet has no L4 header, so its octets must not be read as one. */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];

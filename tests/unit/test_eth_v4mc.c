@@ -2,13 +2,13 @@
 #include "unit/eth_rig.h"
 
 /*
- * profile = v4mc01: the translation of the TAP's packets, octet by octet. draft-kashyap-ipoib-ipv4-multicast-01
- * defines the MGIDs; the payload of a packet has the form of RFC 4391.
+ * profile = v4mc01: tests the translation of packets from the TAP, octet by octet.
+ * draft-kashyap-ipoib-ipv4-multicast-01 defines the MGIDs; the payload of a packet has the format of RFC 4391.
  *
  * The array below is an ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets (RFC 4391 §6);
- * hardware type 32, protocol 0x0800, lengths 20 and 4, operation 1 (§9.1.1); our address, which is a reserved octet,
- * QPN 0x48 and GID fe80::2:c903:0:5; our IP address; 20 octets with no meaning; the requested IP address. It is sent
- * to all hosts (§3.3): FF12::255.255.255.255.
+ * hardware type 32, protocol 0x0800, lengths 20 and 4, operation 1 (§9.1.1); the sender's address, which is a
+ * reserved octet, QPN 0x48 and GID fe80::2:c903:0:5; the sender's IP address; 20 octets without meaning; the
+ * requested IP address. It is sent to all hosts (§3.3): FF12::255.255.255.255.
  */
 static const uint8_t request[] = {
 	0x08, 0x06, 0x00, 0x00, /* IPoIB */
@@ -23,9 +23,10 @@ static const uint8_t request[] = {
 
 /*
  * UDP from 10.4.0.5 port 5000 to 225.1.1.1 port 5000, TTL 1, with 4 octets of data. IP length 20 + 8 + 4 = 0x20.
- * Header checksum: 4500 + 0020 + 0111 + 0a04 + 0005 + e101 + 0101 = 1323c, folded 323d, inverted cdc2.
- * UDP checksum: pseudo header 0a04 + 0005 + e101 + 0101 + 0011 + 000c = ec28, UDP 1388 + 1388 + 000c = 271c, data
- * 6461 + 7461 = d8c2, sum 1ec06, folded ec07, inverted 13f8. It goes to FF12::225.1.1.1 (§3.3): all 32 bits of the address.
+ * Header checksum: 4500 + 0020 + 0111 + 0a04 + 0005 + e101 + 0101 = 1323c, folded 323d, inverted cdc2. UDP checksum:
+ * pseudo header 0a04 + 0005 + e101 + 0101 + 0011 + 000c = ec28, UDP 1388 + 1388 + 000c = 271c, data 6461 + 7461 =
+ * d8c2, sum 1ec06, folded ec07, inverted 13f8. The destination is FF12::225.1.1.1 (§3.3), with all 32 bits of the IP
+ * address.
  */
 static const uint8_t datagram[] = {
 	0x08, 0x00, 0x00, 0x00, /* IPoIB */
@@ -60,7 +61,7 @@ static uint16_t mlid(const ib_gid *mgid)
 	return sa_group_find(&er.r.s.sa, mgid)->rec.mlid;
 }
 
-/* M17: the GRH carries the MGID. */
+/* Check the octets of the sent packet and its destination. Clause M17: the GRH has the MGID. */
 static void check_sent(const void *want, size_t n, const ib_gid *mgid, uint16_t dlid)
 {
 	assert_int_equal(er.nsent, 1);
@@ -88,7 +89,7 @@ static void test_M8_M17_arp_request_goes_to_the_broadcast_group(void **state)
 	end();
 }
 
-/* Limited and directed broadcasts are one group. */
+/* The limited broadcast and directed broadcasts must be sent to one group. */
 static void test_M8_every_broadcast_goes_to_the_broadcast_group(void **state)
 {
 	static const uint8_t dst[2][4] = { { 255, 255, 255, 255 }, { 10, 4, 0, 255 } };
@@ -136,7 +137,7 @@ static void test_M24_the_link_is_in_all_systems(void **state)
 	end();
 }
 
-/* A unicast within the subnet has no GRH, and the encapsulation of RFC 4391. */
+/* A unicast within the subnet must have no GRH, and must have the encapsulation of RFC 4391. */
 static void test_M1_unicast_octets(void **state)
 {
 	uint8_t b[64] = { 8, 0 };

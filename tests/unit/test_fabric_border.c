@@ -14,8 +14,8 @@
 static struct rig r;
 
 /*
- * An external end, like that of a link over UDP. Packets that leave here enter at the external end
- * .other; if .other is NULL, they are stored in .got.
+ * An external end, like that of a link over UDP. Packets that leave the fabric here enter it again
+ * at the external end .other. If .other is NULL, .got is the last of these packets.
  */
 struct outside {
 	struct fabric_port *end;
@@ -116,8 +116,8 @@ static void enter(struct outside *x, const struct rig_pkt *s)
 }
 
 /*
- * Tell whether a packet with the source LID @slid that enters at @from is forwarded and not
- * dropped. It leaves at s1/6, or at s1/5 if it enters at s1/6.
+ * Tell whether the fabric forwards a packet with the source LID @slid that enters at @from, and
+ * does not drop it. The packet is for s1/6, or for s1/5 if it enters at s1/6.
  */
 static bool passes(struct outside *from, uint16_t slid)
 {
@@ -148,8 +148,8 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 }
 
 /*
- * The port s1/5 enforces partitions, so the link there leads to a single end port. Only the LIDs of
- * this end port may enter by this link.
+ * The port s1/5 enforces partitions, so its link leads to a single end port. Only the LIDs of this
+ * end port may enter by this link.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {
@@ -165,8 +165,8 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 }
 
 /*
- * Two fabrics are joined by several links. A packet may enter by another of these links than the
- * one by which its sender is reached.
+ * Two fabrics are joined by several links. A packet is allowed to enter by another of these links
+ * than the link to which the LFTs route its source LID.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
 {
@@ -175,8 +175,8 @@ static void test_switches_outside_may_use_another_of_their_links(void **state)
 	assert_true(passes(&o[0], LID_S2));
 	route("s1", 19, 2);
 	/*
-	 * the LFTs route LID 19 in a loop, so no port has this LID, and it must not enter as a
-	 * source LID
+	 * the LFTs route LID 19 in a loop, so no port can have this LID, and packets with this
+	 * source LID must not enter
 	 */
 	route("s2", 19, 2);
 	assert_false(passes(&o[0], 19));
@@ -203,8 +203,8 @@ static unsigned int transits(const struct pkt *p)
 }
 
 /*
- * The LFTs make a loop over two links of s1: packets that leave by s1/5 come in again by s1/6. The
- * loop must end after FABRIC_TRANSITS_MAX rounds.
+ * The LFTs make a loop over two links of s1: packets that leave the fabric by s1/5 enter it again
+ * by s1/6. The loop must end after FABRIC_TRANSITS_MAX rounds.
  */
 static void test_a_loop_through_the_outside_ends(void **state)
 {
@@ -217,7 +217,7 @@ static void test_a_loop_through_the_outside_ends(void **state)
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 1);
 	/*
 	 * A packet that starts inside the fabric may make one more round, because its rounds are
-	 * counted from its first return on.
+	 * counted only from its first return to the fabric.
 	 */
 	o[0].n = 0;
 	s.slid = LID_6;

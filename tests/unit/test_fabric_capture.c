@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests captures of the packets in a fabric. If the environment has CAPTURE_DIR, the files are also
- * written to that folder, and tests/system/capture_tshark.sh reads them with tshark.
+ * Tests captures of the packets in a fabric. If the environment variable CAPTURE_DIR names a
+ * folder, the tests also write the files to this folder, and tests/system/capture_tshark.sh reads
+ * them with tshark.
  */
 #include "check.h"
 
@@ -133,10 +134,10 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 
 	assert_int_equal(pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
 	assert_int_equal(p->tail_len, 8); /* two octets of pad */
-	crc_pkt_pad(p); /* the packet has no CRCs, as on a link without CRCs */
+	crc_pkt_pad(p); /* remove the CRCs, as on a link without CRCs */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
-	/* the packet itself was not changed by fabric_pkt_to_wire() */
+	/* fabric_pkt_to_wire() must not have changed the packet itself */
 	assert_false(p->flags & PKT_CRC);
 	pkt_free(p);
 }
@@ -265,7 +266,10 @@ static void check_text(const uint8_t *p, const uint8_t *end, uint16_t code, cons
 	assert_memory_equal(v, text, len);
 }
 
-/* A packet without a link gets its pad octets and CRCs, its direction, and a comment. */
+/*
+ * A packet that comes from a source other than a link must be recorded with its pad octets and
+ * CRCs, its direction, and a comment.
+ */
 static void test_packets_of_a_source(void **state)
 {
 	enum { HDR = 28, PAD = 2, LEN = sizeof(sample) - HDR - PAD - 6 };
@@ -359,8 +363,8 @@ static void test_end_ports_see_each_packet_once(void **state)
 	rig_settle(&r);
 	assert_int_equal(capture_stats(c)->packets, 4);
 	/*
-	 * an SMP of a neighbour that the switch only forwards is recorded where it enters, not at
-	 * port 0 of the switch
+	 * an SMP that comes from a neighbour and is only forwarded by the switch is recorded where
+	 * it enters, not at port 0 of the switch
 	 */
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, through, 2, NULL);
 	mad[SMP_OFF_HOP_PTR] = 1;
@@ -427,8 +431,8 @@ static void test_full_disk_stops_the_capture_only(void **state)
 	send_sample(5);
 	file.room = sizeof(file.data);
 	/*
-	 * the capture has ended after the failed write, so further packets count as missed, and the
-	 * file has no gap
+	 * the capture has ended after the failed write, so further packets must count as missed,
+	 * and the file must have no gap
 	 */
 	send_sample(2);
 	assert_int_equal(capture_stats(c)->packets, 3);
@@ -483,8 +487,7 @@ static int discard(void *ctx, const void *data, size_t len)
 }
 
 /*
- * Return the CPU time, in seconds, that it takes to add the end ports of @n CAs to a capture,
- * @rounds times
+ * Return the CPU time, in seconds, for adding the end ports of @n CAs to a new capture @rounds times
  */
 static double cpu_of_end_ports(unsigned int n, unsigned int rounds)
 {
@@ -514,10 +517,10 @@ static double least(double a, double b)
 }
 
 /*
- * The cost for each port must not depend on the number of ports; if all ports were searched for
- * each port, the ratio would be 8. Both measurements are about 400,000 ports, because some kernels
- * count CPU time in steps of 4 ms. The smallest of several measurements is used, because other
- * programs compete for the CPU's caches.
+ * The cost for each port must not depend on the number of ports; with a search of all ports for
+ * each port, the second time would be 8 times the first. Each measurement adds about 400,000 ports,
+ * because some kernels count CPU time in steps of 4 ms. The test uses the smallest of several
+ * measurements, because other programs compete for the CPU's caches.
  */
 static void test_tapping_end_ports_costs_the_same_for_each(void **state)
 {

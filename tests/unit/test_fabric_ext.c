@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests external ends of a fabric: how they get to know whether they should have carrier, and
+ * Tests external ends of a fabric: how the fabric tells an end whether it should have carrier, and
  * packets that are in shared buffers.
  */
 #include "check.h"
@@ -16,8 +16,8 @@
 static struct rig r;
 
 /*
- * An external end that acts as a link over UDP: it loses carrier as soon as it should have none,
- * and gets carrier some time after it should have it.
+ * An external end that acts as a link over UDP: it loses carrier as soon as the fabric tells it to
+ * have none, and gets carrier some time after the fabric has told it to have carrier.
  */
 struct outside {
 	struct fabric_port *end;
@@ -96,7 +96,7 @@ static void test_a_link_that_is_set_down_is_not_wanted(void **state)
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), true, r.now), 0);
 	assert_string_equal(o.said, "-+");
 	/*
-	 * Set(PortInfo) alone does not bring the link up. The link comes up when the end gets
+	 * Set(PortInfo) alone does not bring the link up. The link must come up when the end gets
 	 * carrier.
 	 */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
@@ -188,7 +188,8 @@ static const struct rig_pkt shape = {
 };
 
 /*
- * Many packets are in one buffer, one after the other. They must stay there, so nothing is copied.
+ * Many packets are in one buffer, one after the other. The packets must stay in this buffer, so
+ * that nothing is copied.
  */
 static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 {
@@ -217,7 +218,7 @@ static void test_packets_stay_in_the_buffer_they_came_in(void **state)
 	}
 	pkt_free_batch(q, 8);
 	assert_int_equal(b->refs, 1);
-	/* A malformed packet is refused, and must take no reference to the buffer. */
+	/* A malformed packet must be refused, and no reference to the buffer may be taken. */
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, len - 1), -EBADMSG);
 	assert_int_equal(fabric_pkt_from_buf(&q[0], r.pool, b, b->data, 13), -EBADMSG);
 	assert_int_equal(b->refs, 1);
@@ -282,8 +283,9 @@ static void test_a_capture_of_end_ports_sees_what_enters(void **state)
 	assert_int_equal(capture_stats(c)->packets, 1);
 
 	/*
-	 * An end that is attached later is captured only after another capture_add_end_ports().
-	 * This call must not make packets of the first end be recorded twice.
+	 * An end that is attached later is captured only after another call of
+	 * capture_add_end_ports(). After this call, packets of the first end must still be recorded
+	 * only once.
 	 */
 	late = rig_attach(&r, "s1/6");
 	rig_configure(&r);
@@ -337,8 +339,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end may declare that it accepts trains, and then gets them. If a device on the way examines
- * each packet, trains must be cut before this device.
+ * An end that declares that it accepts trains must get trains. If a device on the way examines each
+ * packet, trains must be cut before this device.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {
@@ -370,7 +372,7 @@ static void test_an_end_gets_trains_if_it_takes_them(void **state)
 
 /*
  * Bad datagrams of a link over UDP must be counted in the error counters of the port (IBTA volume
- * 1, 16.1.3.5), each under its reason.
+ * 1, 16.1.3.5), each as an error of its kind.
  */
 static void test_a_bad_datagram_is_an_error_of_the_port(void **state)
 {

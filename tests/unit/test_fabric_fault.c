@@ -99,7 +99,7 @@ static void test_bad_text_says_what_was_expected(void **state)
 	}
 }
 
-/* --- faults on the link that connects port 2 of the switch to the external end @out */
+/* --- faults on the link that connects port 2 of the switch to the external end "out" */
 
 static struct rig r;
 static struct rig_end *in, *out;
@@ -143,7 +143,7 @@ static struct fault_info info(void)
 	return i;
 }
 
-/* Send @n packets, whose PSNs are 0, 1, 2, ..., and let the time @step pass after each */
+/* Send @n packets, whose PSNs are 0, 1, 2, ..., and let the time @step pass after each packet */
 static void send_n(unsigned int n, ns_t step)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 200 };
@@ -222,8 +222,8 @@ static void test_corrupt_flips_one_bit_that_crcs_find(void **state)
 }
 
 /*
- * A packet came from a link over UDP, with flags that say that its CRCs were verified. If a fault
- * then damages the packet, its CRCs must be verified again.
+ * A packet has come from a link over UDP, and its flags mark its CRCs as verified. If a fault then
+ * damages the packet, its CRCs must be verified again.
  */
 static void test_damage_is_found_though_the_crcs_were_right_before(void **state)
 {
@@ -299,8 +299,8 @@ static void test_corrupt_does_not_touch_shared_payload(void **state)
 }
 
 /*
- * A packet has no CRCs. It must get CRCs before it is corrupted, because otherwise the damage would
- * not be noticed.
+ * The fault must add CRCs to a packet without CRCs before it corrupts the packet, because otherwise
+ * nobody would notice the damage.
  */
 static void test_corrupt_seals_packets_without_crcs(void **state)
 {
@@ -317,7 +317,7 @@ static void test_corrupt_seals_packets_without_crcs(void **state)
 
 /*
  * The fault "damage" must leave the VCRC right and the ICRC wrong, and must not change the headers
- * that determine the packet's way.
+ * by which switches forward the packet.
  */
 static void test_damage_is_for_the_icrc_alone_to_find(void **state)
 {
@@ -364,8 +364,8 @@ static void test_damage_spares_raw_packets(void **state)
 }
 
 /*
- * At least one octet must be missing at the end, but none of the LRH. The other octets must be
- * unchanged.
+ * At least one octet must be cut off at the end, but no octet of the LRH. All octets that are left
+ * must be unchanged.
  */
 static void test_truncate_cuts_the_end_off(void **state)
 {
@@ -422,8 +422,8 @@ static void send_smps(unsigned int n)
 }
 
 /*
- * Truncated packets meet other faults on their way. No fault may read a header beyond the end of
- * the packet.
+ * Truncated packets pass other faults on their way. No fault may read a header beyond the end of
+ * such a packet.
  */
 static void test_truncated_packets_meet_other_faults(void **state)
 {
@@ -449,7 +449,10 @@ static void test_duplicate(void **state)
 		assert_int_equal(crc_pkt_check(out->got[i]), CRC_OK);
 }
 
-/* The fault duplicates a full batch, so more packets leave it than fit into one batch. */
+/*
+ * The fault duplicates all packets of a full batch, so more packets leave the fault than fit into
+ * one batch.
+ */
 static void test_duplicate_of_a_full_batch(void **state)
 {
 	struct rig_pkt s = { .slid = 1, .dlid = 0x90, .dest_qp = 0x48, .len = 8 };
@@ -538,7 +541,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_int_equal(fabric_send_queue(p).sent, 0);
 	/*
 	 * Packets that a fault holds back must not be counted as queued, because senders would wait
-	 * for them.
+	 * until they had left the queue.
 	 */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;

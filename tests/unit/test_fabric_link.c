@@ -89,8 +89,8 @@ static void test_I13_links_come_up_with_their_rates(void **state)
 }
 
 /*
- * A LID in the topology file is the LID of the port at the start, as with ibsim; an SM may change
- * it.
+ * A LID in the topology file must be the LID of its port at the start, as with ibsim. (An SM can
+ * change the LID later.)
  */
 static void test_lids_of_the_file(void **state)
 {
@@ -147,8 +147,8 @@ static void test_link_set_down_and_up_trains(void **state)
 }
 
 /*
- * Let the neighbour of s1/5 send a Set(PortInfo) for this port, with this port state and physical
- * state.
+ * Let the neighbour of s1/5 send a Set(PortInfo) for this port, with the port state @state and the
+ * physical state @phys.
  */
 static void set_port_info(struct rig_end *e, uint8_t state, uint8_t phys)
 {
@@ -209,7 +209,7 @@ static void test_I13_links_train_to_a_common_width(void **state)
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
 	assert_int_equal(a->pi.width_active, 1);
 	assert_int_equal(b->pi.width_active, 1);
-	assert_int_equal(b->pi.speed_active, 1); /* SDR at the switch */
+	assert_int_equal(b->pi.speed_active, 1); /* the switch port supports only SDR */
 	node_port_rate(b->node, 1, (struct node_rate){ 2, 7, 0 });
 	/* a changed set of widths takes effect only when the link retrains */
 	assert_int_equal(state_of("s1/3"), FABRIC_LINK_UP);
@@ -292,14 +292,14 @@ static void test_queued_packets_are_lost_with_the_link(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		p[i] = rig_make(&r, &s);
 	fabric_ext_rx(in->end, p, 10, r.now);
-	fabric_ext_carrier(in->end, false, r.now); /* before the fabric processes the packets */
+	fabric_ext_carrier(in->end, false, r.now); /* the packets are not processed yet */
 	rig_settle(&r);
 	assert_int_equal(out->n, 0);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_LINK_DOWN], 10);
 	fabric_ext_carrier(in->end, true, r.now);
 	rig_set_state(&r, "s1/5", IB_PORT_ACTIVE);
 	fabric_ext_carrier(out->end, false, r.now);
-	rig_set_state(&r, "s1/6", IB_PORT_ACTIVE); /* a port state that contradicts the link */
+	rig_set_state(&r, "s1/6", IB_PORT_ACTIVE); /* Active, although the link is down */
 	rig_send(in, &s);
 	assert_int_equal(out->n, 0);
 	assert_int_equal(rig_np(&r, "s1/6")->cnt.xmit_discards, 1);
@@ -357,8 +357,8 @@ static void test_queued_packets_are_counted_until_they_leave(void **state)
 }
 
 /*
- * Packets that find the egress queue of a port full must be counted in PortXmitDiscards of this
- * port.
+ * Packets that are dropped because the egress queue of a port is full must be counted in
+ * PortXmitDiscards of this port.
  */
 static void test_queue_overflow_is_xmit_discards(void **state)
 {
@@ -437,8 +437,8 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 
 	make_loop();
 	/*
-	 * the packet enters this fabric, so it gets the whole budget of hops, although its
-	 * descriptor has only one hop left
+	 * a packet that enters the fabric must get the whole budget of hops, even if its descriptor
+	 * has only one hop left
 	 */
 	p->hops = 1;
 	rig_send_pkt(in, p);
@@ -451,11 +451,14 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 				 rig_np(&r, "s2/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
 				 rig_np(&r, "s3/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME],
 			 1);
-	/* 63 of the hops are on the triangle, a third of them at each switch */
+	/* 63 of the hops are on the triangle, so each switch has sent the packet 21 times */
 	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_pkts, 21);
 }
 
-/* A multicast tree has a cycle. A packet must make no more hops than its budget allows. */
+/*
+ * A multicast tree has a cycle. A packet must make no more hops than its budget allows, so that it
+ * does not circle for ever.
+ */
 static void test_multicast_loop_ends(void **state)
 {
 	struct rig_end *in = rig_attach(&r, "s1/5");
@@ -466,7 +469,7 @@ static void test_multicast_loop_ends(void **state)
 	node_mft_own(rig_sw(&r, "s2")->sw)[1][0] = 1ull << 1 | 1ull << 2;
 	node_mft_own(rig_sw(&r, "s3")->sw)[1][0] = 1ull << 1 | 1ull << 2;
 	rig_send(in, &s);
-	/* two copies circled, one in each direction */
+	/* two copies of the packet circled, one in each direction */
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 2);
 }
 
@@ -483,7 +486,7 @@ static void test_one_run_has_a_budget(void **state)
 	fabric_ext_rx(in->end, p, 1000, r.now);
 	while (fabric_run(r.f, r.now))
 		runs++;
-	assert_true(runs > 10); /* 64,000 hops, in bounded runs */
+	assert_true(runs > 10); /* the 64,000 hops must take several bounded runs */
 	assert_true(runs < 20);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_HOPS], 1000);
 }
@@ -499,7 +502,7 @@ static void test_destroy_with_packets_under_way(void **state)
 		p[i] = rig_make(&r, &s);
 	fabric_ext_rx(in->end, p, 100, r.now);
 	fabric_run(r.f, r.now);
-	/* rig_fini() checks that no packet is left in use */
+	/* rig_fini() checks that no packet is still in use */
 }
 
 /* --- octets */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests SMPs whose directed route leads through a switch or ends at it. If such a packet has no
- * CRCs, the switch sends the SMP on, or its own answer, in the same packet; otherwise the switch
- * makes a new packet. Two equal switches get the same random SMPs, one of them in packets with
- * CRCs. No difference may be seen at any of their ports.
+ * Tests SMPs whose directed route leads through a switch or ends at it. If the packet of an SMP has
+ * no CRCs, the switch forwards the SMP, or sends its own answer, in the same packet. Otherwise the
+ * switch makes a new packet. Two equal switches get the same random SMPs, one switch in packets
+ * with CRCs, the other in packets without CRCs. The packets that leave their ports must not differ.
  */
 #include "check.h"
 
@@ -62,7 +62,7 @@ static uint8_t one_of(struct prng *rnd, const uint8_t *v, unsigned int n)
 }
 
 /*
- * Write an SMP in which most hop pointers are inside the route and most ports exist, but all other
+ * Write an SMP in which most hop pointers are inside the route and most ports exist, but other
  * values occur, too.
  */
 static void random_smp(struct prng *rnd, uint8_t mad[256])
@@ -72,7 +72,7 @@ static void random_smp(struct prng *rnd, uint8_t mad[256])
 	unsigned int cnt = one_of(rnd, counts, ARRAY_SIZE(counts));
 
 	rig_smp(mad, MAD_METHOD_GET, SMP_ATTR_NODE_INFO, 0, NULL, 0, NULL);
-	memset(mad + MAD_OFF_TID, 7, 8); /* not the next TID of rig_smp() */
+	memset(mad + MAD_OFF_TID, 7, 8); /* a fixed TID, not the next TID of rig_smp() */
 	mad[SMP_OFF_HOP_CNT] = (uint8_t)cnt;
 	mad[SMP_OFF_HOP_PTR] = (uint8_t)prng_below(rnd, cnt + 3 > 255 ? 256 : cnt + 3);
 	for (unsigned int i = 1; i < 64; i++) {
@@ -125,8 +125,8 @@ static void same_counters(void)
 }
 
 /*
- * Check that the same packets have left both switches, and free them. Returns their number at one
- * switch.
+ * Check that the same packets have left both switches, and free them. Returns the number of packets
+ * that have left one switch.
  */
 static unsigned int same_output(void)
 {
@@ -188,8 +188,8 @@ static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned
 }
 
 /*
- * Write a request that has arrived by the last hop of its route. The attribute may not exist, and
- * the M_Key may be wrong. In most cases the way back is right.
+ * Write a request that has arrived by the last hop of its route. The attribute need not exist, and
+ * the M_Key can be wrong. In most cases the return path is right.
  */
 static void random_request(struct prng *rnd, unsigned int port, uint8_t mad[256])
 {
@@ -289,7 +289,7 @@ static void test_I1_octets_that_are_shared_stay(void **state)
 	pkt_free(held);
 }
 
-/* --- the number of packets that the switch takes from the pool */
+/* --- the switch takes no new packet from the pool */
 
 static void test_I1_an_SMP_that_passes_keeps_its_packet(void **state)
 {

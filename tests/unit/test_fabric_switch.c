@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests one switch with four external ends: by which ports a packet leaves, depending on the port
- * by which it enters, and what the counters count.
+ * Tests one switch with four external ends: by which ports a packet leaves the switch, depending on
+ * the port by which it enters, and what the counters count.
  */
 #include "check.h"
 
@@ -53,7 +53,7 @@ static struct node_counters *cnt(unsigned int port)
 	return &rig_sw(&r, "s")->port[port].cnt;
 }
 
-/* A packet from LID(1), which is at port 1, to the LID at port @to */
+/* Return a packet from LID(1), which is at port 1, to the LID of the end at port @to. */
 static struct rig_pkt to_port(unsigned int to)
 {
 	return (struct rig_pkt){ .slid = LID(1),
@@ -215,8 +215,8 @@ static void test_I10_multicast_not_back_and_not_to_inactive_ports(void **state)
 	assert_int_equal(cnt(1)->ucast_rcv, 0);
 	assert_int_equal(cnt(2)->mcast_xmit, 1);
 	/*
-	 * port 9 is in the MFT entry but has no link: no packet is sent there, and nothing is
-	 * counted
+	 * port 9 is in the MFT entry but has no link, so no packet is sent by this port, and
+	 * nothing is counted
 	 */
 	assert_int_equal(cnt(9)->xmit_discards, 0);
 	rig_set_state(&r, "s/3", IB_PORT_ARMED);
@@ -343,7 +343,7 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });
-	/* the LFT entry leads to port 0 of the switch, whose agent has answered */
+	/* the LFT entry of LID 0x42 leads to port 0 of the switch, so its SMA has answered */
 	assert_int_equal(e1->n, 1);
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
@@ -391,7 +391,7 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	send1(p);
 	assert_int_equal(e2->got[0]->vl, 3);
 	assert_int_equal(e2->got[0]->hdr[e2->got[0]->head] >> 4, 3);
-	/* the VL was changed, so the VCRC must have been computed again */
+	/* the switch has changed the VL, so it must also have corrected the VCRC */
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e3->got[0]->vl, 1);
 	assert_int_equal(crc_pkt_check(e3->got[0]), CRC_OK);
@@ -439,7 +439,7 @@ static void test_I13_neighbor_mtu_limits_the_payload(void **state)
 	rig_np(&r, "s/2")->pi.neighbor_mtu = IB_MTU_512;
 	p.len = 512;
 	send1(p);
-	p.dgid = &mgid; /* with a GRH the packet is longer, but the MTU is for the payload only */
+	p.dgid = &mgid; /* a GRH makes the packet longer, but the MTU limits only the payload */
 	send1(p);
 	assert_int_equal(e2->n, 2);
 	p.len = 513;
@@ -485,7 +485,7 @@ static void test_I7_enforcement_in(void **state)
 	p.pkey = 0x0001;
 	send1(p);
 	p.pkey = 0x0002;
-	send1(p); /* the sender is a limited member, and this P_Key is a limited one */
+	send1(p); /* port 1 is a limited member of partition 2, and the P_Key is limited, too */
 	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
 }
@@ -501,7 +501,7 @@ static void test_I7_enforcement_out(void **state)
 	set_mft(0xc001, 1ull << 2 | 1ull << 3, 0);
 	p = to_group(0xc001);
 	p.pkey = 0x8007;
-	send1(p); /* the port filter concerns port 3 only */
+	send1(p); /* the filter of egress port 2 does not apply to port 3 */
 	assert_int_equal(e2->n, 0);
 	assert_int_equal(e3->n, 1);
 	assert_int_equal(drops(FABRIC_DROP_PKEY_OUT), 2);
@@ -664,7 +664,9 @@ static void test_port_0_checks_keys(void **state)
 	p.pkey = 0x8003;
 	send1(p);
 	assert_int_equal(pi->pkey_violations, 1);
-	/* this P_Key is in the table, which is enough for QP1, but the Q_Key is wrong */
+	/*
+	 * QP1 accepts any P_Key in the port's table, so this P_Key is right, but the Q_Key is wrong
+	 */
 	p.pkey = 0x8002;
 	p.qkey = 0x11;
 	send1(p);
@@ -690,7 +692,7 @@ static void test_port_0_has_no_other_qps(void **state)
 	send1(p);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	p.mad = mad;
-	p.dlid = 0x43; /* the LFT leads to port 0, but the switch has another LID */
+	p.dlid = 0x43; /* its LFT entry leads to port 0, which has another LID */
 	rig_sw(&r, "s")->sw->lft[0x43] = 0;
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_PORT0), 3);

@@ -12,9 +12,10 @@
 #include "wire/records_sm.h"
 
 /*
- * The layouts of the fixtures are compared with the decoders of src/wire, which have other tables
- * of the same formats. One field at a time has all bits set. The decoder must then find ones in the
- * member of this field, and zeros in all other members.
+ * Compares the layouts of the fixtures with the decoders of src/wire, which describe the same
+ * formats independently. For each field of a layout, a test sets all bits of this field and no
+ * others. The decoder must then return ones in the member for this field, and zeros in all other
+ * members.
  */
 
 struct member {
@@ -59,8 +60,8 @@ static const struct member *member(const struct codec *c, const char *field)
 }
 
 /*
- * Tell whether a member has the value that a field of @bits ones gives; with @bits 0 tell whether
- * it is zero
+ * Tell whether the decoded member has the value of a field of @bits bits that are all ones; with
+ * @bits 0, tell whether the member is zero
  */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {
@@ -223,7 +224,7 @@ static int smp_paths(void *ret, const uint8_t *p)
 	struct smp_dr *dr = ret;
 	int err = smp(dr, NULL, p);
 
-	dr->initial_path[0] = p[0]; /* reserved */
+	dr->initial_path[0] = p[0]; /* in smp_dr, path entry [0] is reserved */
 	dr->return_path[0] = p[64];
 	return err;
 }
@@ -451,8 +452,8 @@ static void test_attributes_of_the_sm(void **state)
 }
 
 /*
- * Tables whose elements are not whole octets, or have two fields. Each element gets another value,
- * so that a wrong position is noticed
+ * Tables whose elements are not whole octets, or have two fields. Each element gets a different
+ * value, so that the test notices a wrong position
  */
 static void test_tables_of_the_sm(void **state)
 {

@@ -16,7 +16,7 @@
 #include "world/ip.h"
 
 /*
- * Tests whole packets: the kind as which a packet is recognized, the offsets of its fields, and the
+ * Tests, for whole packets, which kind of message is recognized, the offsets of the fields, and the
  * description that is written
  */
 
@@ -113,11 +113,11 @@ struct asked {
 	const struct seen *s;
 	const char *layout, *field;
 	/*
-	 * .n: which of the fields with this name is wanted, counted from 0; .found: number of such
-	 * fields so far
+	 * .n: index of the requested field among the fields with this name; .found: number of
+	 * fields with this name so far
 	 */
 	unsigned int n, found;
-	size_t end; /* end of the fields so far, in bits from the start of the packet */
+	size_t end; /* end of the last field so far, in bits from the start of the packet */
 	uint64_t value;
 	size_t octet;
 };
@@ -484,7 +484,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* A device under test sends these messages when its timers fire, not as answers */
+/* Messages that a device under test sends when its timers fire, not as answers */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

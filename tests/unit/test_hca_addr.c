@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tests the checks of hca_rx() whether a packet is for this port, queue pair and partition (LIDs,
- * GIDs, QPNs, P_Keys, Q_Keys).
+ * Tests the checks by which hca_rx() decides whether a packet is for this port, queue pair and
+ * partition (LIDs, GIDs, QPNs, P_Keys, Q_Keys).
  */
 
 #include "unit/hca_rig.h"
@@ -112,8 +112,8 @@ static void test_a_qp_of_another_port_is_not_reached(void **state)
 /* --- keys */
 
 /*
- * Pairs of the packet's P_Key and the P_Key of the receiver. P_Keys: 0 full member, 1 limited
- * member, 2 another partition, 3 and 4 empty entries.
+ * Tests all pairs of a packet's P_Key and the receiver's P_Key. Indices in pkeys[]: 0 full member,
+ * 1 limited member, 2 full member of another partition, 3 and 4 values of empty entries.
  */
 static void test_I7_R44_pkey_full_and_limited_matrix(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* hca_rx(): multicast packets */
+/* Tests hca_rx() with multicast packets. */
 
 #include "unit/hca_rig.h"
 
@@ -54,8 +54,9 @@ static void test_I9_each_attached_qp_gets_one_copy(void **state)
 }
 
 /*
- * Two queue pairs are attached to a group. If one refuses a packet because of its keys, the other
- * must still get it. If both refuse, the packet must be dropped and counted once.
+ * Two queue pairs are attached to a group. If one queue pair refuses a packet because of the
+ * packet's keys, the other one must still get the packet. If both refuse it, the packet must be
+ * dropped and counted once.
  */
 static void test_I9_keys_are_checked_per_attached_qp(void **state)
 {
@@ -94,7 +95,7 @@ static void test_I9_multicast_needs_grh_and_its_qpn(void **state)
 	h.grh.dgid = ib_gid_of(RIG_PREFIX, RIG_GUID1);
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 4), HCA_DROP_DGID);
 	h = rig_hdr_mcast(&mgid);
-	h.lrh.dlid = IB_LID_PERMISSIVE; /* a permissive LID is no multicast LID */
+	h.lrh.dlid = IB_LID_PERMISSIVE; /* the permissive LID is no multicast LID */
 	rig_expect_drop(r, 1, rig_pkt(r, &h, 4), HCA_DROP_DLID);
 	h.lrh.dlid = IB_LID_MCAST_MAX;
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);

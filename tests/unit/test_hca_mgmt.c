@@ -61,8 +61,8 @@ static struct pkt *mad_pkt(struct rig *r, const struct ib_ud_hdr *h, const void 
 }
 
 /*
- * Check the headers of the only packet that the HCA sent. Returns these headers; @mad gets the MAD
- * in the packet.
+ * Check the headers of the only packet that the HCA sent. Returns the headers; @mad gets the MAD in
+ * the packet.
  */
 static struct ib_ud_hdr answer(struct rig *r, uint8_t mad[MAD_LEN])
 {
@@ -120,8 +120,8 @@ static void test_I3_smps_pass_in_init_armed_and_active(void **state)
 		assert_int_equal(info.node_type, IB_NODE_CA);
 		assert_int_equal(info.nports, 2);
 		/*
-		 * Only a packet on a data VL makes an Armed port Active, and this packet was on
-		 * VL15.
+		 * The state must not have changed: only a packet on a data VL makes an Armed port
+		 * Active, and this packet was on VL15.
 		 */
 		assert_int_equal(rig_port(r, 1)->pi.port_state, states[i]);
 	}
@@ -143,7 +143,7 @@ static void test_I3_smps_skip_pkey_and_qkey(void **state)
 	assert_int_equal(rig_drops(r), 0);
 }
 
-/* A port without a LID is reached by a directed route of one hop with permissive LIDs. */
+/* An SMP with a directed route of one hop and permissive LIDs must reach a port without a LID. */
 static void test_I1_directed_route_to_a_port_without_lid(void **state)
 {
 	struct rig *r = *state;
@@ -175,7 +175,7 @@ static void test_I1_directed_route_to_a_port_without_lid(void **state)
 	assert_int_equal(mad_status(mad), MAD_STATUS_DR_D);
 }
 
-/* A Set takes the link down. The answer must be sent before. */
+/* A Set(PortInfo) takes the link down. The answer must be sent before the link goes down. */
 static void test_I5_the_answer_to_link_down_leaves(void **state)
 {
 	struct rig *r = *state;
@@ -360,8 +360,8 @@ static void request(struct rig *r, struct mad_agent *agent, uint16_t lid, struct
 }
 
 /*
- * A request goes to a LID of the HCA itself. The answer must come later, and not before
- * mad_request() has returned.
+ * A request is sent to a LID of the HCA itself. The answer must not arrive before mad_request() has
+ * returned.
  */
 static void test_I8_mads_to_an_own_lid_stay_inside(void **state)
 {
@@ -403,8 +403,8 @@ static void own_sa_recv(void *ctx, const struct mad_addr *from, const void *mad,
 }
 
 /*
- * An SA sends 1000 segments to an interface of its own port. This must take many runs of the
- * timers, so that other timers run in between.
+ * An SA sends an answer of 1000 segments to an interface on its own port. The segments must be sent
+ * in many runs of the timers, so that other timers run in between.
  */
 static void test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers(void **state)
 {
@@ -468,8 +468,8 @@ static void test_mads_to_others_go_out_and_are_counted(void **state)
 }
 
 /*
- * The port is a limited member. The packet must have the limited P_Key, which is in the table,
- * whether the sender names this P_Key or the full one.
+ * The port is a limited member. The packet must have the limited P_Key, which is in the port's
+ * table, whether the sender gives the limited or the full P_Key.
  */
 static void test_I7_limited_members_send_gmps(void **state)
 {
@@ -489,7 +489,7 @@ static void test_I7_limited_members_send_gmps(void **state)
 		assert_int_equal(mad_reply(a, &to, mad, MAD_LEN, r->now), 0);
 		assert_int_equal(answer(r, mad).bth.pkey, 0x7fff);
 	}
-	to.pkey = 0x8123; /* this P_Key is not in the table, so nothing is sent */
+	to.pkey = 0x8123; /* this P_Key is not in the port's table, so nothing must be sent */
 	rig_forget(r);
 	mad_reply(a, &to, mad, MAD_LEN, r->now);
 	assert_int_equal(r->nout, 0);
@@ -507,7 +507,7 @@ static void test_I4_gmps_need_an_active_port(void **state)
 	timers_run(&r->timers, r->now);
 	assert_int_equal(r->nout, 0);
 	assert_int_equal(hca_drops(r->h, HCA_DROP_TX_STATE), 1);
-	/* When the request is repeated, the port is Active, and the request is sent. */
+	/* When the agent repeats the request, the port is Active, so the request must be sent. */
 	rig_port(r, 1)->pi.port_state = IB_PORT_ACTIVE;
 	r->now += NS_MSEC(150);
 	timers_run(&r->timers, r->now);

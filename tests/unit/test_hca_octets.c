@@ -23,7 +23,7 @@ static void test_I33_slow_crcs_give_the_sample_packets(void **state)
 	rig_check_crcs(sample, sizeof(sample));
 }
 
-/* The octets of a unicast, computed by hand (IBTA volume 1, 7.7, 9.2 and 9.3.3). */
+/* Tests the octets of a unicast packet, computed by hand (IBTA volume 1, 7.7, 9.2 and 9.3.3). */
 static void test_I7_unicast_octets(void **state)
 {
 	/* clang-format off: each line is one header */
@@ -74,13 +74,14 @@ static void test_I7_unicast_octets(void **state)
 	unsigned int n;
 
 	/*
-	 * The QP is a limited member now, so the packet must have the limited P_Key of the table.
+	 * Now the QP uses the P_Key at index 2, which is a limited one, so the packet must have
+	 * this limited P_Key.
 	 */
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
 	/*
-	 * a packet that was received before may have few hops left in its descriptor, which must
-	 * not matter here
+	 * as if the packet had been received before: the number of hops that its descriptor has
+	 * left must have no effect
 	 */
 	p->hops = 1;
 	rig_send(r, qp, ah, p, RIG_FAR_QPN);
@@ -195,7 +196,7 @@ static void test_I9_multicast_octets(void **state)
 	s.ah = rig_ah(r, &(struct hca_ah_attr){
 				 .port = 1,
 				 .sl = 5,
-				 /* with LMC 1 only the lowest of these bits is used */
+				 /* with LMC 1, only the lowest of these bits counts */
 				 .src_path_bits = 3,
 				 .dlid = RIG_MLID,
 				 .has_grh = true,
@@ -272,8 +273,8 @@ static void test_icrc_only_is_verified(void **state)
 		bad->tail[bad->tail_len - 3] ^= 0x10;
 		rig_expect_drop(r, 2, bad, HCA_DROP_ICRC);
 		/*
-		 * The VL, which links may change, is a variant field. The ICRC does not cover it,
-		 * so the packet is accepted.
+		 * The VL is a variant field, because switches can change it. The ICRC does not
+		 * cover variant fields, so the packet must be accepted.
 		 */
 		pkt_hdr(good)[0] ^= 0x20;
 		pkt_free(rig_expect_rx(r, 2, good, peer).pkt);
@@ -292,8 +293,8 @@ static void test_crc_off(void **state)
 }
 
 /*
- * Upper headers fill hdr[], so there is no room for the IB headers. The packet must be sent all the
- * same, with its payload unchanged.
+ * The headers of upper layers fill hdr[], so hdr[] has no room for the IB headers. The packet must
+ * be sent nevertheless, with its payload unchanged.
  */
 static void test_payload_without_head_room(void **state)
 {

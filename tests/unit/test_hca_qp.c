@@ -65,8 +65,8 @@ static void test_qpn_is_never_a_reserved_one(void **state)
 }
 
 /*
- * The QPN of a destroyed QP must not be given to the next QP, because that QP would get packets
- * that arrive late for the old one.
+ * The QPN of a destroyed QP must not be given to the next QP, because the next QP would get packets
+ * that arrive late for the destroyed QP.
  */
 static void test_qpn_is_not_reused_at_once(void **state)
 {
@@ -163,7 +163,7 @@ static void test_ready_comes_once_per_arming(void **state)
 
 	rx_one(r, QPN);
 	assert_int_equal(r->ready, 0); /* the QP was not armed */
-	assert_false(hca_arm(qp)); /* false: a completion is waiting */
+	assert_false(hca_arm(qp)); /* returns false, because a completion waits */
 	assert_int_equal(drain(qp), 1);
 	assert_true(hca_arm(qp));
 	assert_int_equal(r->ready, 0);
@@ -244,8 +244,8 @@ static void destroy_both(struct rig *r, struct hca_qp *qp)
 }
 
 /*
- * Two QPs get a packet. When the first of them is notified, both are destroyed, although the second
- * is still in the list of QPs to notify.
+ * Two QPs get a packet. In the notification for the first QP both QPs are destroyed, although the
+ * second QP is still in the list of QPs to notify.
  */
 static void test_ready_may_destroy_qps(void **state)
 {
@@ -301,7 +301,7 @@ static void test_I9_attaching_twice_needs_detaching_twice(void **state)
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), -ENOENT);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
-	/* the QP is attached twice, but gets one copy */
+	/* the QP is attached twice, but must get only one copy */
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);

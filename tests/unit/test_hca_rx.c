@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tests hca_rx(): the reasons for which it drops a packet, each with a packet that has only this
- * one fault, and the packets that a receiver gets.
+ * Tests hca_rx(): the reasons for which it drops packets, each with a packet that has only one
+ * fault, and the packets that a receiver gets.
  */
 
 #include "unit/hca_rig.h"
@@ -117,7 +117,7 @@ static void test_counters_count_266_words_for_1032_octets(void **state)
 	pkt_free(wc.pkt);
 }
 
-/* --- form */
+/* --- format */
 
 static void test_short_packets_are_dropped(void **state)
 {
@@ -210,7 +210,7 @@ static void test_bad_crcs_are_dropped(void **state)
 	p = rig_pkt(r, &h, 5);
 	p->tail[pad + 5] ^= 0x80;
 	rig_expect_drop(r, 1, p, HCA_DROP_VCRC);
-	/* The ICRC is wrong and the VCRC is right, as after damage inside a switch. */
+	/* Damage inside a switch leaves the VCRC right and the ICRC wrong. */
 	p = rig_pkt(r, &h, 5);
 	pkt_hdr(p)[ib_ud_hdr_len(false)] ^= 0x01;
 	uint8_t whole[64];

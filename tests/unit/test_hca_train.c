@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tests trains of packets at a soft HCA: which trains are sent as trains and which are cut into
- * packets, and that all their packets are counted.
+ * Tests trains of packets at a soft HCA: which trains are sent as trains, which trains are cut into
+ * packets, and that all packets of trains are counted.
  */
 
 #include "train/train.h"
@@ -116,8 +116,8 @@ static void test_icrcs_of_a_train(void **state)
 }
 
 /*
- * All small buffers of the pool, of which there is one for four descriptors, are in use. A train
- * has no memory for its CRCs then, and must be cut.
+ * All small buffers of the pool are in use (a pool has one small buffer for four descriptors). So
+ * there is no memory for the CRCs of a train, and the train must be cut.
  */
 static void test_without_memory_for_crcs_a_train_is_cut(void **state)
 {
@@ -175,8 +175,8 @@ static void test_a_sealed_train_arrives_whole(void **state)
 }
 
 /*
- * The MTU of the port is too small for four packets of the train, but not for the last one. Only
- * the four must be dropped.
+ * The MTU of the port is too small for the first four packets of the train, but not for the last
+ * one. Only these four packets must be dropped.
  */
 static void test_mtu_of_the_port(void **state)
 {

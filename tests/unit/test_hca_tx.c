@@ -97,7 +97,7 @@ static void test_headers_follow_the_port(void **state)
 	h = rig_header_of(rig_sent(r, qp, ah, 4));
 	assert_int_equal(ib_gid_guid(&h.grh.sgid), 0x5678);
 	/*
-	 * SL 5 is mapped to VL5 if VL5 is operational, otherwise to a lower VL, depending on
+	 * SL 5 must use VL5 if VL5 is operational, and otherwise a lower VL, which depends on
 	 * OperationalVLs.
 	 */
 	for (unsigned int vls = 1; vls <= 5; vls++) {
@@ -256,8 +256,8 @@ static void test_I8_looped_packets_are_checked(void **state)
 	assert_int_equal(hca_poll(b, &wc, 1), 0);
 	assert_int_equal(r->nout, 0);
 	/*
-	 * The violation counters and traps of PortInfo are for packets from the link. This packet
-	 * came from the HCA itself, so they must not change.
+	 * The violation counters and traps of PortInfo are for packets from the link. These packets
+	 * came from the HCA itself, so the counters must not change.
 	 */
 	assert_int_equal(rig_port(r, 1)->pi.qkey_violations, 0);
 	assert_int_equal(rig_port(r, 1)->pi.pkey_violations, 0);

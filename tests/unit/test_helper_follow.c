@@ -69,8 +69,9 @@ static struct helper_answer follow_ask(struct follow *t)
 }
 
 /*
- * Ask as a daemon does that knows that the namespace is gone: first close its files, then ask for
- * those of the new namespace.
+ * Do what a daemon does when its namespace is gone: the answer to the first request says so and
+ * brings no files. The second request, with .gen 0, asks for the files of the new namespace. A real
+ * daemon closes the old files in between.
  */
 static struct helper_answer follow_ask_new(struct follow *t)
 {
@@ -122,8 +123,8 @@ static void close_files(const struct helper_answer *d)
 }
 
 /*
- * Check that the TAP is in the namespace @d->fd with the name and the index that were requested,
- * and that the helper can change it there.
+ * Check that the TAP is in the namespace @d->fd with the requested name and index, and that the
+ * helper can change the TAP there.
  */
 static void check_returned(struct follow *t, const struct helper_answer *d)
 {
@@ -176,8 +177,8 @@ static void test_helper_namespace_that_is_made_again_is_opened_by_its_name(void 
 	}
 	follow_free(&t);
 	/*
-	 * The helper did not create the last namespace, so it has not removed the namespace's name,
-	 * and the test does so.
+	 * The test itself created the last namespace, so the helper has not removed the name of
+	 * this namespace.
 	 */
 	remove_name(&t);
 }
@@ -196,7 +197,7 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	assert_true(netns_same(d.fd, fd));
 	close_files(&d);
 	/*
-	 * Another host in the same namespace asks later, and still has the number of the old
+	 * Another host of the replaced namespace asks later, and still gives the number of the old
 	 * namespace. This host must get the new namespace, too.
 	 */
 	t.gen = 1;
@@ -210,7 +211,8 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 
 /*
  * The name of the namespace is a link into /proc. After netdev_helper_seal() the helper cannot
- * follow such a link, so it must say before that it cannot follow this namespace.
+ * follow such a link, so the answer to netdev_ns_open() must already state that the helper cannot
+ * follow this namespace.
  */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
@@ -235,8 +237,9 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 }
 
 /*
- * When a namespace is replaced, the helper leaves it for all hosts that opened it. So the helper
- * may leave it only if each of these hosts opened it by a name that can be followed.
+ * When a namespace is replaced, the helper leaves the old namespace for all hosts that have opened
+ * it. So the helper may do this only if each of these hosts has opened the namespace by a name that
+ * can be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
@@ -251,7 +254,7 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 	follow_make(&t);
 	assert_int_equal(netdev_ns_open(t.h, t.spec.path, &ns, &info), 0);
 	assert_int_equal(ns, t.ns);
-	assert_true(info.follows); /* the same file */
+	assert_true(info.follows); /* this path and the former name are the same file */
 	assert_int_equal(netns_open(&t.spec, &fd), 0);
 	snprintf(name, sizeof(name), "/tmp/uipoib-test-l%d", (int)getpid());
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
@@ -343,8 +346,8 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	/*
-	 * without the descriptor of the TAP, the helper cannot move it back to the helper's own
-	 * namespace
+	 * when its descriptor is closed, the TAP is deleted, so the helper cannot move it back to
+	 * the helper's own namespace
 	 */
 	tap_close(&t.tap);
 	replace(&t, &first);
@@ -389,8 +392,8 @@ static void test_helper_moves_no_link_that_has_the_index_of_a_tap(void **state)
 }
 
 /*
- * A TAP was deleted, and another program's link has got its index. Requests for the TAP must not
- * change this link.
+ * A TAP was deleted, and a link of another program has the TAP's former index. Requests for the TAP
+ * must not change this link.
  */
 static void test_helper_changes_no_link_that_has_the_index_of_a_tap(void **state)
 {
@@ -437,7 +440,8 @@ static int set_mac_of_uib0(void *arg)
 }
 
 /*
- * An administrator has changed the name or the MAC of the TAP. The helper must still recognize it.
+ * An administrator has changed the name or the MAC of the TAP. The helper must still recognize the
+ * TAP.
  */
 static void test_helper_knows_its_tap_by_its_mac_or_by_its_mark(void **state)
 {

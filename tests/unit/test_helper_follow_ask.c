@@ -6,8 +6,8 @@
 #include "check.h"
 
 /*
- * Answer each question that @f asks from @now on with the namespace number @gen, until no question
- * is due before @until. Returns the number of questions.
+ * Answer with the namespace number @gen each question that @f asks, from @now on, until no further
+ * question is due before @until. Returns the number of questions.
  */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
@@ -50,8 +50,8 @@ static void test_follow_has_one_question_at_a_time(void **state)
 	follow_event(&f);
 	assert_true(follow_next(&f) == NS_NEVER);
 	/*
-	 * An event came after the question was sent, so the answer may be older than the event. The
-	 * question must be asked again.
+	 * An event came after the question was sent, so the answer may be older than the event. So
+	 * @f must ask the question again.
 	 */
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
@@ -68,8 +68,8 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(1)), FOLLOW_LOST);
 	assert_false(f.present);
 	/*
-	 * `ip netns add` makes a file, and mounts the namespace on it later, which raises no
-	 * inotify event. So the question must be asked again without an event.
+	 * `ip netns add` makes a file, and later mounts the namespace on this file. The mount
+	 * raises no inotify event, so @f must repeat the question without an event.
 	 */
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);
@@ -82,8 +82,9 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 }
 
 /*
- * The namespace is replaced, and the first answer is that it is lost. The daemon then closes its
- * files, and only a second question brings the files of the new namespace.
+ * The namespace is replaced. The first answer is that the namespace is gone, so the daemon closes
+ * the files of the old namespace. Only the answer to a second question brings the files of the new
+ * namespace.
  */
 static void test_follow_namespace_is_replaced_between_two_questions(void **state)
 {
@@ -130,8 +131,8 @@ static void test_follow_while_gone_is_asked_once_a_second(void **state)
 }
 
 /*
- * Each question finds another namespace, and names are added and removed all the time. The
- * questions must become rarer.
+ * At each question the helper finds another namespace, because names are added and removed all the
+ * time. The questions must become rarer.
  */
 static void
 test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(void **state)
@@ -156,8 +157,8 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 	}
 	assert_in_range(n, 10, 20);
 	/*
-	 * The namespace was present for a minute. The next loss must be handled as the first one,
-	 * without a delay.
+	 * The namespace was present for a minute. When it is gone now, the next question must be as
+	 * soon as after the first loss.
 	 */
 	now += NS_SEC(60);
 	follow_event(&f);

@@ -13,7 +13,10 @@
 #include "kernel_tables.h"
 #include "helper_rig.h"
 
-/* What the helper does with interfaces, addresses and neighbours of a namespace, and in which order */
+/*
+ * Tests what the helper does with interfaces, addresses and neighbours of a namespace, and in which
+ * order.
+ */
 
 static void test_helper_tap_is_as_asked_for(void **state)
 {
@@ -75,7 +78,7 @@ static void on_event(const struct rtnl_event *ev, void *arg)
 }
 
 /*
- * Read the kernel's events, for which the helper has passed a descriptor, until *@counter is not 0.
+ * Read the kernel's events from the descriptor that the helper has passed, until *@counter is not 0.
  */
 static void await(struct host *t, struct seen *s, const unsigned int *counter)
 {
@@ -143,7 +146,7 @@ static void test_helper_addresses(void **state)
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), 0);
 	/*
 	 * The only link-local address must be the one that is made from the GUID (RFC 4391 §8), so
-	 * the kernel must have been told to make none from the MAC.
+	 * the helper must have told the kernel to make none from the MAC.
 	 */
 	assert_int_equal(kernel_addr_dump(&t.nl, t.ifindex, link_local, NULL), 0);
 	assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ll.ip, 64), 0);
@@ -222,7 +225,7 @@ static void test_helper_neighbours_of_many_macs_by_one_job(void **state)
 
 /*
  * The kernel has learnt two neighbours, and the administrator has made a third one permanent. Only
- * the two must be deleted.
+ * the two learnt neighbours must be deleted.
  */
 static void test_helper_all_neighbours_that_the_kernel_learnt(void **state)
 {
@@ -258,8 +261,8 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 		a.addr[2] = (uint8_t)(i >> 8);
 		a.addr[3] = (uint8_t)i;
 		/*
-		 * the table may be full earlier, because the kernel limits the neighbours of all
-		 * namespaces together
+		 * the table can be full before the end of the loop, because the kernel limits the
+		 * neighbours of all namespaces together
 		 */
 		if (kernel_neigh_add(&t.nl, t.ifindex, &a, peer_mac))
 			break;
@@ -270,7 +273,10 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 	host_free(&t);
 }
 
-/* The kernel has no IPv6 on a device whose MTU is below 1280. */
+/*
+ * The kernel has no IPv6 on a device whose MTU is below 1280. When the MTU is 1280 or more again,
+ * the answer must be 1.
+ */
 static void test_helper_says_when_ipv6_begins_again(void **state)
 {
 	static const struct {

@@ -15,10 +15,10 @@
 #include "unit/helper_answer.h"
 
 /*
- * Tests the device files of RDMA ports: which files a helper makes after netdev_helper_seal(), when
- * a main process that an attacker may control asks for them. A tmpfs on /sys, which only this
- * process and its helpers see, takes the place of the kernel's devices: fake0 has uverbs7 and
- * umad3, with the device numbers of /dev/null and /dev/zero.
+ * Tests the device files of RDMA ports: which files a helper makes after netdev_helper_seal() at
+ * the request of a main process that an attacker may control. In place of the kernel's /sys, this
+ * process and its helpers see a tmpfs with a device fake0, which has uverbs7 and umad3 with the
+ * device numbers of /dev/null and /dev/zero.
  */
 
 static bool have_sys;
@@ -101,7 +101,10 @@ static void test_helper_makes_the_files_of_a_port_that_was_named(void **state)
 		assert_int_equal(number_of(folder, "uverbs7"), makedev(1, 3));
 		assert_int_equal(number_of(folder, "umad3"), makedev(1, 5));
 	}
-	/* The device fake0 is removed. The helper must remove its files. */
+	/*
+	 * The device fake0 is removed. At the next request the helper must remove the files of
+	 * fake0.
+	 */
 	assert_int_equal(ask(h, "fake1/1"), -ENODEV);
 	assert_int_equal(remove_device(), 0);
 	assert_int_equal(ask(h, "fake0/1"), -ENODEV);
@@ -155,8 +158,8 @@ static void test_helper_sealed_makes_no_other_device_files(void **state)
 }
 
 /*
- * Act as the main process after privs_isolate(): of /dev the process must see only the device
- * files, and /sys must be read-only.
+ * Act as the main process after privs_isolate(): in /dev the process must see only the device files
+ * that the helper has made, and /sys must be read-only.
  */
 static int isolated(void)
 {

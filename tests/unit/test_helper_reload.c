@@ -13,8 +13,8 @@
 #include "unit/helper_answer.h"
 
 /*
- * A second helper for namespaces of the first, as a reload starts one: it gets a namespace by a descriptor, makes TAPs
- * that may have one name only, is sealed, and goes over to another handle.
+ * Tests a second helper that uses the namespaces of the first one, as at a reload: it gets a namespace by a
+ * descriptor, makes TAPs each of which can have only one name, is sealed, and is passed from one handle to another.
  */
 
 struct rig {

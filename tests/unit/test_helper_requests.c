@@ -12,7 +12,7 @@
 #include "os/privs.h"
 #include "helper_rig.h"
 
-/* ----- the trust boundary */
+/* ----- requests that the helper must refuse */
 
 static void test_helper_touches_only_its_own(void **state)
 {
@@ -24,8 +24,8 @@ static void test_helper_touches_only_its_own(void **state)
 	(void)state;
 	host_make(&t);
 	/*
-	 * Interface 1 of the namespace is lo, which is not a TAP of the helper. In the namespace of
-	 * the test no interface has the index of the TAP.
+	 * Interface 1 of the host's namespace is lo, which is not a TAP of the helper. The
+	 * namespace of the test has no TAP of the helper.
 	 */
 	assert_int_equal(netdev_link_up(t.h, t.ns, 1, false), -ENODEV);
 	assert_int_equal(netdev_helper_refused(t.h), NETDEV_REFUSED_REQUEST);
@@ -83,7 +83,7 @@ static void test_helper_survives_malformed_requests(void **state)
 	host_make(&t);
 	sock = netdev_helper_fd(t.h);
 	for (size_t len = 1; len < sizeof(req);
-	     len += sizeof(req) / 40) /* the socket takes no more */
+	     len += sizeof(req) / 40) /* the socket has no room for more */
 		assert_int_equal(send(sock, &req, len, 0), len);
 	assert_int_equal(fdpass_send(sock, &req, sizeof(req), &null, 1), 0);
 	env_wait(sock, POLLIN);
@@ -120,7 +120,7 @@ static void test_helper_ns_handles_are_counted(void **state)
 	assert_int_equal(a, b);
 	assert_int_equal(netdev_ns_create(h, &c), 0);
 	assert_int_not_equal(a, c);
-	/* this process is in the same namespace */
+	/* @a is the namespace of this process */
 	snprintf(spec, sizeof(spec), "pid:%d", (int)getpid());
 	assert_int_equal(netdev_ns_open(h, spec, &b, &info), 0);
 	assert_int_equal(a, b);
@@ -211,8 +211,8 @@ static void test_helper_userns_needs_no_privileges(void **state)
 	assert_int_equal(err, 0);
 	assert_true(netdev_helper_in_userns(h));
 	/*
-	 * The user has no privileges, so the helper has names of its own and must not change
-	 * /run/netns.
+	 * The helper is in a user namespace and has no privileges outside of it. So it keeps the
+	 * names of namespaces itself, and must not change /run/netns.
 	 */
 	assert_int_equal(netdev_ns_open(h, "uipoib-test-user", &a, &info), 0);
 	assert_true(info.created && !info.named);
@@ -260,8 +260,8 @@ static void test_helper_works_after_privileges_are_gone(void **state)
 		if (privs_drop_caps(0) || (privs_seccomp(0) && privs_seccomp(0) != -EOPNOTSUPP))
 			_exit(1);
 		/*
-		 * Without privileges, reading from the kernel and calls on the TAP still work, but
-		 * changes work only through the helper.
+		 * Without privileges, the process can still read the link's settings and use its
+		 * TAP, but it can change the namespace only through the helper.
 		 */
 		if (rtnl_link_get(&t.nl, t.ifindex, NULL, &l) || tap_set_carrier(&t.tap, true))
 			_exit(2);
@@ -306,8 +306,8 @@ static void test_helper_dies_with_the_main_process(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	/*
-	 * The pipe ends as soon as the client is dead, because the helper does not have it. The
-	 * helper removes the name of the namespace some time later.
+	 * The read ends as soon as the client is dead, because the helper has not inherited the
+	 * pipe. The helper removes the name of the namespace some time later.
 	 */
 	assert_int_equal(read(p[0], &c, 1), 0);
 	close(p[0]);
@@ -344,7 +344,10 @@ static void test_helper_gone_is_an_error_not_a_signal(void **state)
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
 	assert_int_equal(netdev_helper_refused(h), NETDEV_REFUSED_HELPER);
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
-	/* A job that was refused must not stay in the queue, so the queue does not become full. */
+	/*
+	 * Refused jobs must not stay in the queue, so the error must not change when more jobs are
+	 * posted than the queue can hold.
+	 */
 	for (int k = 0; k < 2 * NETDEV_JOBS_MAX; k++)
 		assert_int_equal(netdev_post_ns_follow(h, 1, 1, helper_answered, &d), -EPIPE);
 	assert_int_equal(d.n, 0);

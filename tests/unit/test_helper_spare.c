@@ -151,7 +151,7 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 
 /*
  * A host learns late that its namespace was created again, and asks a second time to place a TAP.
- * The TAP is there already, and must stay.
+ * The TAP is already in the new namespace, and must stay there with its name.
  */
 static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 {
@@ -173,8 +173,8 @@ static void test_spare_tap_that_is_placed_keeps_its_name(void **state)
 }
 
 /*
- * The helper must refuse names that have a meaning for other programs, because an attacker may
- * control the main process and ask for such a name.
+ * The helper must refuse names that have a meaning for other programs, because an attacker who
+ * controls the main process could ask for such a name.
  */
 static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state)
 {
@@ -195,7 +195,8 @@ static void test_spare_tap_has_a_name_that_the_configuration_allows(void **state
 }
 
 /*
- * The TAP of a configured interface has a number, too, but is no spare TAP. It must not be moved.
+ * The TAP of a configured interface has a number, too, but is no spare TAP. The helper must not
+ * move this TAP.
  */
 static void test_spare_requests_are_for_spare_taps_only(void **state)
 {
@@ -229,8 +230,8 @@ static void test_spare_requests_are_for_spare_taps_only(void **state)
 }
 
 /*
- * The administrator has deleted a TAP; here its descriptor is closed. When it is to be parked as a
- * spare TAP, it must be forgotten.
+ * A TAP was deleted, here by closing its descriptor. A request to park this TAP must fail, and the
+ * helper must forget the TAP.
  */
 static void test_spare_tap_that_was_deleted_is_lost(void **state)
 {
@@ -246,8 +247,9 @@ static void test_spare_tap_that_was_deleted_is_lost(void **state)
 }
 
 /*
- * The namespace is deleted and created again. TAPs that were placed must be placed again, and a TAP
- * that was parked meanwhile must stay a spare TAP.
+ * The namespace is deleted and created again. It must be possible to place the TAPs of the old
+ * namespace again, and a TAP that was parked meanwhile must be a spare TAP, which can get another
+ * name.
  */
 static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 {

@@ -15,8 +15,8 @@
 
 /*
  * Tests the secrets of stable interface identifiers (RFC 7217): for which interfaces a helper sets
- * a secret after netdev_helper_seal(), when a main process that an attacker may control asks for
- * it. Also tests the writer, which is the process that writes the secrets.
+ * a secret after netdev_helper_seal() at the request of a main process that an attacker may
+ * control. Also tests the writer, the process that writes the secrets.
  */
 
 static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
@@ -81,8 +81,8 @@ static int place(struct rig *r, uint32_t number, const char *name, bool stable)
 }
 
 /*
- * Place a TAP. On a busy machine the writer may take longer than the helper waits, so the request
- * is repeated.
+ * Place a TAP. On a busy machine the writer may take longer than the helper waits, so repeat the
+ * request after such a time-out.
  */
 static int place_at_last(struct rig *r, uint32_t number, const char *name)
 {
@@ -103,7 +103,7 @@ static int give_back(struct rig *r, const char *name, bool stable)
 	return helper_await(r->h, &d);
 }
 
-/* ----- what the kernel has */
+/* ----- secrets and interfaces in the kernel */
 
 static int read_secret(void *arg)
 {
@@ -121,7 +121,8 @@ static int read_secret(void *arg)
 }
 
 /*
- * Tell whether an interface has a secret. If it has none, reading the kernel's file gives an error.
+ * Tell whether an interface has a secret. If an interface has no secret, a read of the kernel's
+ * file fails.
  */
 static bool has_secret(struct rig *r, const char *name)
 {
@@ -183,13 +184,13 @@ static pid_t writer(void)
 	pid_t helper = child_of(getpid(), "uipoib-helper");
 
 	assert_true(helper > 0);
-	/* of any name, because the child may not have its own name yet */
+	/* do not compare the name, because the child may not have set its name yet */
 	return child_of(helper, NULL);
 }
 
 /*
- * Return the pid of the writer. It must not be 0, because kill() with 0 would hit the test's own
- * process group
+ * Return the pid of the writer. Fail if there is none, because kill() with pid 0 would kill the
+ * test's own process group
  */
 static pid_t writer_that_is_there(void)
 {
@@ -229,7 +230,7 @@ static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void *
 	fd[1] = spare(&r, true, &other);
 	assert_int_equal(netdev_helper_seal(r.h), 0);
 	assert_int_equal(place(&r, number, "ib0_1_14", true), -EPERM);
-	/* The request changed nothing. */
+	/* The refused request must have changed nothing. */
 	assert_true(place(&r, number, "ib0_1_14", false) > 0);
 	assert_false(has_secret(&r, "ib0_1_14"));
 	close(fd[0]);
@@ -238,8 +239,8 @@ static void test_stable_secret_is_refused_for_a_tap_that_was_made_without(void *
 }
 
 /*
- * A request names an interface by its name, which may be the name of another program's interface.
- * No secret may be set there.
+ * A request names an interface by its name, and this name can be that of another program's
+ * interface. The helper must not set a secret for such an interface.
  */
 static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 {
@@ -259,7 +260,7 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 	assert_true(place(&r, number, "mine", true) < 0);
 	/*
 	 * The TAP has another name now, and another program's interface has the TAP's old name. The
-	 * helper must recognize its TAP, and must not take the other interface for it.
+	 * helper must recognize its TAP, and must not set the secret of the other interface.
 	 */
 	do
 		res = give_back(&r, "uib0", true);
@@ -277,8 +278,8 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 }
 
 /*
- * No writer may exist if every TAP got its secret before netdev_helper_seal() and stays in its
- * namespace.
+ * The helper must have no writer if every TAP has got its secret before netdev_helper_seal() and
+ * stays in its namespace.
  */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
@@ -302,8 +303,8 @@ static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(voi
 }
 
 /*
- * A namespace was also opened by a name that cannot be followed. The helper then never leaves the
- * namespace, so its TAPs stay there, and no writer is needed.
+ * If a namespace was also opened by a name that cannot be followed, the helper never leaves this
+ * namespace. So the TAPs stay in the namespace, and no writer is needed.
  */
 static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
 {
@@ -339,8 +340,8 @@ static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(
 }
 
 /*
- * The writer is stopped, as by a debugger or by a busy kernel. The helper must not wait for it for
- * ever.
+ * The writer is stopped, as by a debugger or by a busy kernel. The helper must not wait for the
+ * writer for ever.
  */
 static void test_stable_writer_that_does_not_answer_holds_up_nobody(void **state)
 {
