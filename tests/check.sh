@@ -84,7 +84,7 @@ tap_log() {
 
 # unit_log NAME LOGFILE CMD...: run a test that does not sleep. Its bound is 300 s of CPU time, because on a busy machine
 # the time on the clock depends on other programs. A test that waits for ever ends after half an hour on the clock. Only pool may call
-# this function, because the bound stays.
+# this function, in a subshell, because the bound applies to the calling shell from then on.
 unit_log() { ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"; }
 
 # one, tap NAME CMD...: run a step and record it; return the status of CMD. Both use now().
@@ -143,7 +143,7 @@ pool_next() { # wait until a program has ended
 pool_record() {
 	local i name status seconds used
 	for i in "${!pooled[@]}"; do
-		[ -s "$work/pool.$i.status" ] || continue # echo writes the line at once, so it is there or not
+		[ -s "$work/pool.$i.status" ] || continue # echo writes the line by one write(), so the file has the whole line or is empty
 		read -r status seconds used <"$work/pool.$i.status"
 		name=${pooled[i]}
 		unset "pooled[i]" "pool_lane[i]"
@@ -272,7 +272,7 @@ run_scripts() {
 	pool_end
 	run_alone "$1"
 }
-pool_script() { # SCRIPT [COMMAND...]: run the script, by COMMAND if there is one, which may make it slow
+pool_script() { # SCRIPT [COMMAND...]: run the script, by COMMAND if one is given; COMMAND may make the script slow
 	TEST_TIMEOUT=$((script_timeout * ($# > 1 ? 3 : 1))) pool tap_log "${1#tests/}" "${@:2}" bash "$1"
 }
 run_alone() {
@@ -435,7 +435,7 @@ third_party() {
 step_third-party() {
 	local t
 	say "programs of others on Linux's own ib0 (virtual machines): doc/works-with.md"
-	# This is first, because it needs root and the archive, and says at once if one is missing.
+	# This script runs first, because it needs root and Debian's archive, and reports at once if one of these is missing.
 	one third-party-root timeout -k 60 2h bash tests/third-party/root.sh || return
 	build_linux || return
 	for t in $(third_party); do
@@ -525,7 +525,7 @@ step_load() {
 
 step_fuzz() {
 	say "fuzz: ${FUZZ_SECONDS:-5} s each"
-	one build-fuzz "${make_clang[@]}" || return # step slow has built them already, if it ran before
+	one build-fuzz "${make_clang[@]}" || return # step slow has built the fuzzers already, if it ran before
 	for t in build/fuzz/fuzz/fuzz_*; do
 		[ -x "$t" ] && [ -f "$t" ] || continue
 		local n=${t##*/}

@@ -82,8 +82,8 @@ static inline bool ctl_rig_spin_once(struct ctl_rig *r)
 }
 
 /*
- * Run the loop until it is idle. Fail if it does not become idle, because a connection keeps it
- * busy.
+ * Run the loop until it is idle. Fail if the loop does not become idle, for example because a
+ * connection keeps it busy.
  */
 static inline void ctl_rig_spin(struct ctl_rig *r)
 {

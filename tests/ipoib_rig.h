@@ -57,7 +57,7 @@ struct ipoib_rig {
 	unsigned int nsent;
 	struct ipoib_neigh *gone;
 	int ready_status; /* status in the last MCAST_READY */
-	/* Errors that the owner returns, and delays. */
+	/* Errors and delays of the owner's answers. */
 	int qp_err, ah_err, attach_err, modify_err;
 	bool ah_slow; /* true: the owner answers requests for address handles later */
 	uint64_t slow_cookie[64];

@@ -22,8 +22,8 @@ newest() {
 	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
 }
 
-# fetch RELEASE: get the headers of this release, and the files that build modules with them, into $folder/RELEASE. Their
-# makefiles contain paths in /usr/src, which are changed.
+# fetch RELEASE: get the headers of this release, and the files that build modules with them, into $folder/RELEASE. Paths in
+# /usr/src, which the makefile of the headers contains, are changed to paths in this folder.
 fetch() {
 	local dir=$folder/$1 new=$folder/$1.new deb
 	[ ! -d "$dir" ] || return 0

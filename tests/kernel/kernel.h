@@ -5,11 +5,10 @@
 /*
  * DOC: A kernel for unit tests
  *
- * The part of the kernel's interface that kmod's management files use (link.c, mad.c, pma.c,
- * port.c, samples.c, sma.c, trap.c),
- * so that they compile unchanged in user space and run under ASan in milliseconds. The headers beside this one have the
- * kernel's names and include this file. Structures of wire formats have the kernel's layout, the others only the members
- * that kmod touches.
+ * The part of the kernel's interface that kmod's management files use (link.c, mad.c, pma.c, port.c, samples.c, sma.c,
+ * trap.c). With it, these files compile unchanged in user space and run under ASan in milliseconds. The headers beside
+ * this one have the kernel's names and include this file. Structures of wire formats have the kernel's layout, the
+ * others only the members that kmod touches.
  *
  * Time does not pass unless a test changes fake_jiffies or calls the function of a timer. Locks count their holders,
  * so that a test can assert that all are free. Work items do not run by themselves: a test reads .queued and calls
@@ -65,7 +64,7 @@ typedef int64_t s64;
 
 /* --- byte order */
 
-/* Constant expressions, which glibc's htobe16() is not. */
+/* These macros give constant expressions; glibc's htobe16() does not. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define cpu_to_be16(v) ((__be16)__builtin_bswap16(v))
 #define cpu_to_be32(v) ((__be32)__builtin_bswap32(v))

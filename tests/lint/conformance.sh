@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# conformance.sh: check that every function that CONFORMANCE.md names exists, and that every test that it names is run. Such a
+# conformance.sh: check that every function named in CONFORMANCE.md exists, and that every test named there is run. Such a
 # test is a case in a table that cmocka gets, or a line that a script prints with `check`.
 #
 # conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS, check that every test of the steps of
@@ -129,7 +129,7 @@ done <CONFORMANCE.md
 [ "$rows" -gt 0 ] || bad - "no rows"
 [ -z "$logs" ] || echo "$proved tests ran, $absent are of other steps"
 
-# Check that every function test_* is in a table that cmocka gets, because it may be missing in main().
+# Check that every function test_* is in a table that cmocka gets; cmocka does not run a function that main() does not list.
 [ -n "$logs" ] || while IFS=: read -r file name; do
 	[ -n "${is_case["$file:$name"]:-}" ] || { echo "$file: $name is never run"; fail=1; }
 done < <(grep -oHE '^static void test_[A-Za-z0-9_]*\(void \*\*' tests/unit/test_*.c tests/sim/test_*.c | sed -E 's/static void (test_[A-Za-z0-9_]*).*/\1/')

@@ -27,7 +27,7 @@ bad() {
 	fail=1
 }
 
-# A room may use only rooms that are listed before it, so their closures are known already.
+# A room may use only rooms that are listed before it, so the closures of those rooms are known already.
 for r in "${rooms[@]}"; do
 	c=" $r "
 	for e in ${may[$r]}; do

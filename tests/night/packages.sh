@@ -37,7 +37,7 @@ newer() { # FILE: make the package again with a higher version
 	dpkg-deb -R "$1" "$dir/p" && sed -i "s/^Version: .*/Version: $version+1/; s/(= $version)/(= $version+1)/" "$dir/p/DEBIAN/control" &&
 		dpkg-deb -b "$dir/p" "$dir" >/dev/null && ls "$dir"/*.deb
 }
-newer_modules() { # FILE: make the package of the modules again with the version $next, which is then also that of the modules
+newer_modules() { # FILE: make the package of the modules again, with the version $next for the package and the modules
 	local dir
 	dir=$(mktemp -d)
 	dpkg-deb -R "$1" "$dir/p" && mv "$dir/p/usr/src/uipoib-$version" "$dir/p/usr/src/uipoib-$next" &&
@@ -46,7 +46,7 @@ newer_modules() { # FILE: make the package of the modules again with the version
 }
 
 check "apt-get update" apt-get update
-# The packages on which ours depend are installed first, so that the lists of files differ only by our packages.
+# The packages on which uipoib's packages depend are installed first, so that the lists of files differ only by uipoib's packages.
 check "their dependencies" install_ bash-completion man-db procps iputils-ping $(dpkg-deb -f "$debs/uipoib_${version}_amd64.deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
 files >/tmp/before
 

@@ -49,7 +49,7 @@ try:
             for width in 1200, 360:
                 b.width(width, 850)
                 examine(b, f"{state}, {scheme}, {width} pixels")
-    # It finds what it looks for.
+    # Make two faults, and check that axe-core finds them.
     b.js("document.getElementById('fit').setAttribute('aria-label', 'Whole fabric'); document.getElementById('from').closest('label').replaceWith(document.getElementById('from'))")
     found = {v[0] for v in b.call("POST", "/execute/async", {"script": RUN, "args": []})["violations"]}
     check("a name that lacks the visible text and an input without a label are found", {"label-content-name-mismatch", "label"} <= found, found)

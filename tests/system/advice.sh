@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An interface that is not up, and a command that is refused, say what to type. What they say is typed here, and helps.
+# If an interface is not up, or a command is refused, uipoib says what to type. The script types this, and checks that it helps.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -11,7 +11,7 @@ need ping
 topo_ring 2 3 >"$work/lab.topo"
 members() { printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' "blue=0x0001$1;" >"$work/partitions.conf"; }
 advice() { u -j link show dev "$1" | jq -r '.link[0].advice'; }
-# advises IF REGEX: its advice matches
+# advises IF REGEX: succeeds if the advice about the interface matches
 advises() {
 	advice "$1" | grep -Eq -- "$2" || { advice "$1"; return 1; }
 }
@@ -85,7 +85,7 @@ groups ", scope=2, scope=5" $'\nmgid=ff12::ffff:ffff\n'
 check "both are made" parts
 check "all interfaces come up by it" u wait --timeout 90
 lab_remember
-apart() { # REGEX A B [WORD...]: a trace has no answer, and says what keeps A and B apart
+apart() { # REGEX A B [WORD...]: succeeds if a trace has no answer, and says what keeps A and B apart
 	refuse 1 "$1" u trace "${@:2}"
 }
 check "two partitions" apart '^uib0@h1 is in partition 0xffff and uib0@h2 in 0x8001, .*Give both the same .pkey.' h1 h2

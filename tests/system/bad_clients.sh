@@ -34,7 +34,7 @@ PATIENCE = 60  # seconds that an immediate answer may take on a busy machine
 
 
 def answers(s):
-    """All that comes until the other end closes, when it has answered all that there is."""
+    """Ends the requests, and returns all answers that come until the other end closes the connection."""
     s.settimeout(PATIENCE)
     data = b""
     try:
@@ -50,7 +50,7 @@ def answers(s):
 
 
 def refused(text, want=None):
-    """Something wrong is answered by an end that is no success, or by being dropped."""
+    """Sends a wrong text, which must get an answer that ends with an error, or the client must be dropped."""
     s = connect()
     try:
         s.sendall(text)
@@ -132,7 +132,7 @@ def going_away():
 
 
 def stuck():
-    """Asks and asks and never reads until it is dropped. How often others were served since the buffers were full."""
+    """Sends requests and never reads, until it is dropped. Returns how often another client was served after the buffers were full."""
     s = connect()
     s.setblocking(False)
     start, others = time.monotonic(), 0
@@ -149,7 +149,7 @@ def stuck():
 
 
 def beside_stuck():
-    """On a busy machine a client may be dropped before the next one was scheduled."""
+    """Tries several times, because on a busy machine the stuck client may be dropped before another client gets CPU time."""
     assert any(stuck() > 1 for _ in range(10)), "nobody is served meanwhile"
 
 

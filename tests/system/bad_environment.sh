@@ -47,7 +47,7 @@ file_as_tun() {
 check "/dev/net/tun is a file: status 3 names it" refuse 3 'using /dev/net/tun as a TUN device: Inappropriate ioctl' \
 	file_as_tun "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 sed '/^port/a netdev = ibtap' "$work/lab.conf" >"$work/ibtap.conf"
-ibtap() { # as root and without the module
+ibtap() { # run the lab with netdev = ibtap, as root and without the kernel module
 	unshare --mount --propagation private bash -c '[ ! -e /dev/ibtap ] || { mount -t tmpfs none /mnt && cp -a /dev/net /dev/null /mnt && mount --move /mnt /dev; }
 		exec "$@"' - "$UIPOIB" run -n "$inst" -c "$work/ibtap.conf" -- true
 }
@@ -95,7 +95,7 @@ no_files() {
 }
 check "under an RLIMIT_FSIZE of 0 it runs" no_files
 check "and removes the namespace that it made" test ! -e "/run/netns/be1-$$"
-# System calls that an old kernel or a sandbox refuses
+# without CALL: run the lab and a ping, with one system call refused, as by an old kernel or a sandbox
 without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -w 60 10.4.0.2; }
 check "without epoll_pwait2 it runs" without epoll_pwait2
 check "without close_range it runs" without close_range

@@ -70,7 +70,7 @@ check "all reach all" ping_all
 
 # --- a cable that flips bits
 
-csum_errors() { # HOST: checksum errors that its kernel found in packets from us
+csum_errors() { # HOST: print the number of checksum errors that the host's kernel found in packets from uipoib
 	x "$1" cat /proc/net/snmp /proc/net/snmp6 | awk '
 		/^Ip: / && !ip { split($0, n); ip = 1; next }
 		/^Ip: / { split($0, v); for (i in n) if (n[i] == "InHdrErrors") sum += v[i] }

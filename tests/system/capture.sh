@@ -27,8 +27,9 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # the kernel may keep 4 MB that are never sent
 }
 
-# sent: print the number of packets that the ports' counters report as sent. They count packets of VL 15 too, as the
-# capture does. While no subnet manager runs, these are traps only: a port repeats a trap until a manager represses it.
+# sent: print the number of packets that the ports' counters report as sent. The counters include packets of VL 15, as the
+# capture does. While no subnet manager runs, packets of VL 15 are traps only: a port repeats a trap until a manager
+# represses it.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
@@ -40,7 +41,7 @@ right() { # FILE
 		"$work/seen"
 }
 
-# in_words FILE: `capture decode` prints each packet of the file, with its CRCs, and knows what is in it
+# in_words FILE: succeeds if `capture decode` prints each packet of the file, with its CRCs, and recognizes its content
 in_words() {
 	u capture decode "$1" >"$work/words" || return 1
 	equal "$(jq -s '.[-1].packets' "$work/seen")" "$(grep -c '^#' "$work/words")" &&

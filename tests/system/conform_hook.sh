@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # In examples/conform_hook.py, a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router).
-# The hook stores the pid of such a step in a file in /tmp, a note. If a killed hook has left its note, a later hook ends
-# no process that is not a step.
+# The hook stores the pid of such a step in a file in /tmp, a note. If a killed hook has left its note, a later hook does
+# not end another process that has this pid now.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 
@@ -83,7 +83,7 @@ over() { # end a join by SIGTERM, as its time limit does
 	[ ! -e "${note_of[239.1.2.3]}" ]
 }
 check "a hook that ends removes its note" over
-stale() { # notes that killed hooks left, in this and in another namespace, with and without content
+stale() { # make notes like those of killed hooks; the next hook must remove the old notes of its user, and keep all other notes
 	local old=("${note_of[239.1.2.3]}-old" "$work/conform-hook-$(id -u)-1-v0-router")
 	local others=("$work/conform-hook-99999-1-v0-router" "$work/conform-hook-$(id -u)-2-v0-router")
 	mkdir "$work/conform-hook-$(id -u)-folder"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A relay between `uipoib conform` and a DUT that edits packets so that one clause is broken.
+"""A relay between `uipoib conform` and a DUT. The relay edits packets so that one clause is broken.
 
     conform_relay.py MUTANT HERE_DUT DUT HERE_SUITE SUITE       (ports of 127.0.0.1)
 
@@ -49,7 +49,7 @@ class Packet:
         return self.is_join() and self.data[self.payload + 56:self.payload + 72] in BROADCASTS
 
     def joins_group(self, state):
-        """Whether this is a join with this JoinState of another group than the broadcast group, without the components that create the group."""
+        """Whether the packet is a join, with this JoinState, of a group other than the broadcast group. A join that creates the group does not count."""
         p = self.data[self.payload:]
         return self.is_join() and not self.joins_broadcast() and p[104] & 15 == state and not p[55] & 4
 
@@ -259,7 +259,7 @@ def echo_reply(seq):
 
 
 def held_order(p, state):
-    """Sends the second of the answers that were held back before the first."""
+    """Holds the first answer back until the second one has been sent."""
     if echo_reply(0x2200)(p):
         state.append(bytes(p.data))
         return []
@@ -267,7 +267,7 @@ def held_order(p, state):
 
 
 def held_kept(p, state):
-    """Sends, after the first answer that follows the failure, one that was held back before."""
+    """Sends, after the first answer that follows the failure, also an answer to a request that was held back before."""
     datagrams = [bytes(p.data)]
     if is_echo_reply(p) and p.data[p.payload + 30] == 0x25 and not state:
         state.append(True)

@@ -28,7 +28,7 @@ dut_conf() {
 	} >"$work/dut.$1.conf"
 }
 of_pkey() { [ "$1" != hld2002 ] || echo ,pkey=0x7fff; }
-# dut_options PROFILE: print the options by which the suite learns the configuration of such a DUT
+# dut_options PROFILE: print the options by which the suite learns the configuration of a DUT of this profile
 dut_options() { [ "$1" != hld2002 ] || echo --pkey-list --mcast-timeout 300 --mcast-retry-cnt 4; }
 dut_start() {
 	"$UIPOIB" run -c "$work/dut.$1.conf" -n "$inst-$1" >"$work/dut.$1.log" 2>&1 &

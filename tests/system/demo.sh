@@ -48,7 +48,7 @@ check "a topology that is not there" refuse 2 'nope.topo: No such file' u demo -
 # --- ways in which the demo ends
 
 start_demo() {
-	: >"$work/out" # what the last one printed is not taken for this one's
+	: >"$work/out" # so that the output of an earlier demo is not taken for the output of this one
 	setsid env --default-signal=INT "$UIPOIB" demo -n "$inst" "$@" >"$work/out" 2>&1 &
 	lab_pid=$!
 }
@@ -71,7 +71,8 @@ ended() { # STATUS
 interrupted() {
 	local status
 	start_demo
-	# Neither pauses between looks nor remember() must let the demo end first on a busy machine, so it stands still meanwhile.
+	# On a busy machine the demo could end between two looks at its output, or during remember(). So tail(1) watches the output,
+	# and the demo is stopped during remember().
 	grep -q "$1" < <(tail -n +1 -f --pid="$lab_pid" "$work/out") || return 1
 	kill -STOP -- "-$lab_pid"
 	remember

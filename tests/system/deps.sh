@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know. Checked are the packages that it
-# names, those that it installs, and its exit status. Programs of this test take the place of dpkg-query and apt-get, so
-# that nothing is installed.
+# tests/deps.sh on Debian 12, on Debian 13 and on distributions that it does not know. The test checks the packages that
+# deps.sh names, those that it installs, and its exit status. Programs of the test replace dpkg-query and apt-get, so that
+# nothing is installed.
 . "$(dirname "$0")/lib.sh"
 need setpriv
 chmod 755 "$work"
@@ -12,8 +12,8 @@ mkdir "$work/bin"
 cp tests/deps.sh "$work/deps.sh" # a copy that any user may read
 
 # These programs replace dpkg-query and apt-get. Packages in the file "installed" count as installed. The arguments of
-# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive". It asks the policy for services as
-# maintainer scripts do, and writes the names of those that may start to the file "started".
+# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive". apt-get asks the policy for services
+# as maintainer scripts do, and writes the names of the services that may start to the file "started".
 cat >"$work/bin/dpkg-query" <<-END
 	#!/bin/sh
 	for p; do :; done
@@ -102,7 +102,8 @@ check "make does not read the files of a root file system in its output folder" 
 
 # --- on any other distribution deps.sh prints its name and all packages that are needed, installs nothing, and ends with status 3
 
-# unknown NAME PURPOSE PACKAGE
+# unknown NAME PURPOSE PACKAGE: succeeds if deps.sh prints NAME (of the distribution), the PACKAGE, and the distributions that it knows,
+# and does not call apt-get
 unknown() {
 	refuse 3 "$1" deps "$2" && names "^  .*\b$3\b" deps "$2" && names "Debian 12 and 13" deps "$2"
 }

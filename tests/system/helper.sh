@@ -13,7 +13,8 @@ lab_up
 helper=$(for p in $(descendants "$lab_pid"); do grep -lx uipoib-helper "/proc/$p/comm"; done | cut -d/ -f3)
 check "the helper is a process of its own" test -n "$helper"
 
-# datagrams NAME COUNT: send COUNT datagrams between h2 and h3, one each 20 ms. undisturbed NAME COUNT: at most 2 % of them are lost
+# datagrams NAME COUNT: send COUNT datagrams between h2 and h3, one each 20 ms. undisturbed NAME COUNT: succeeds if at most 2 % of them
+# were lost
 datagrams() { probe_start "$1" h2 h3 10.4.0.3 "$2" 20; }
 undisturbed() {
 	probe_wait "$1"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes another process execute system calls, as an attacker could who has code execution in it.
+ * Makes another process execute system calls, as an attacker who can execute code in that process could.
  *
  *	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno
  *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to

@@ -3,7 +3,8 @@
 # check.sh: all
 #
 # The standard error of an instance is a stream to systemd's journal. Each line of its log is an entry of the journal with
-# its level and with the names of what the line is about. If the journal does not read, the lines go to standard error.
+# its level and with the names of the objects that the line is about. If the journal does not read, the lines go to
+# standard error.
 #
 #	h1, h2 --- Switch1 === UDP === h3	one instance
 . "$(dirname "$0")/lib.sh"
@@ -72,7 +73,7 @@ check "and the instance works" x h1 ping -n -c 1 -W 10 10.4.0.2
 kill -CONT "$journal"
 had_no_room() { u reload >/dev/null && logged '.PRIORITY == ["4"] and (.MESSAGE[0] | test("^the journal had no room for [0-9]+ lines?, written to standard error instead$"))'; }
 check "the journal gets their number when it reads again" eventually 60 had_no_room
-counted() { # the number in the journal is that of the lines in standard error
+counted() { # succeeds if the number in the journal is the number of lines on standard error
 	equal "$(grep -c . "$work/lab.log")" "$(jq -s 'map(.MESSAGE[0] | capture("had no room for (?<n>[0-9]+)").n | tonumber) | add' "$entries")"
 }
 check "their number is right" eventually 30 counted

@@ -400,7 +400,7 @@ neigh_limits_were() {
 	echo ${was:-$(neigh_limits)}
 }
 
-# neigh_limits_others: print the lines of that file that belong to other scripts which still run
+# neigh_limits_others: print the lines "user ..." of the file of neigh_limits_share that belong to other scripts which still run
 neigh_limits_others() {
 	local word p id n
 	while read -r word p id n; do

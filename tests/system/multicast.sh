@@ -98,7 +98,7 @@ suite() { # LABEL IF GROUP PORT
 	check "$what: after all have left nobody's does" eventually 15 brings_nothing "$@"
 }
 
-everybody_once() { # IF ADDRESS PORT: send to an address that every host receives; each gets each datagram once
+everybody_once() { # IF ADDRESS PORT: send to an address that every host receives; succeeds if each host gets each datagram once
 	local h f=$work/all-$3 n=50
 	for h in 2 3 4 5 6; do
 		bx h$h "$mcast" sniff "$1" "$2" "$3" >"$f.$h"

@@ -123,7 +123,7 @@ check "and comes back" eventually 20 up
 check "stop" lab_down
 check "the instance does not remove a namespace of somebody else" ip netns del "$space"
 
-# --- two hosts with the same namespace, one by its name, the other by pid:N, which is not followed
+# --- two hosts in the same namespace: one by the name of the namespace, which uipoib follows, and one by pid:N, which it does not follow
 ip netns add "$space"
 ip netns exec "$space" sleep 600 &
 sleeper=$!

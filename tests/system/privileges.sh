@@ -23,7 +23,7 @@ denied() {
 	got=$("$inject" "$pid" "$@") || return 1
 	[[ " $want " == *" $got "* ]] || { echo "$* returned $got, expected $want"; return 1; }
 }
-attack() { # PID WHO: make system calls in process PID that WHO, the daemon of this situation, must not be allowed to make
+attack() { # PID WHO: make system calls in the daemon PID, all of which must be refused; WHO names the daemon in the output
 	local d=$1 who=$2
 	check "$who: system calls are injected" equal "$d" "$("$inject" "$d" getpid)"
 	check "$who: cannot become root" denied "$d" "-1" setresuid 0 0 0

@@ -66,7 +66,7 @@ check "h1 and h3 exchange datagrams all the time" probe_start h1 h1 h3 10.4.0.3
 check "h4 and h2, too" probe_start h4 h4 h2 10.4.0.2
 timeout 3000 "$UIPOIB" -j monitor >"$work/monitor" 2>&1 &
 monitor=$!
-# connected: cause an event, and succeed if the monitor has shown one, because it is connected then
+# connected: cause an event, and succeed if the monitor has shown an event, which means that the monitor is connected
 connected() { u fabric sweep && [ -s "$work/monitor" ]; }
 check "a monitor" eventually 10 connected
 event() { grep '"interface"' "$work/monitor" | grep "\"$1\"" | grep -q "\"$2\""; }

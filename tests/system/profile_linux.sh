@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = linux, with the lab of examples/: tests/interop/linux/differences.py, which finds in a capture the packets
-# by which Linux's own ib_ipoib differs from the RFC, finds the same packets from a host with this profile. Hosts of
-# this profile and of rfc4391 are on one link.
+# profile = linux, with the lab of examples/. In a capture, tests/interop/linux/differences.py finds the packets by which
+# Linux's own ib_ipoib differs from the RFC. It must find the same packets of a host with this profile. Hosts of this
+# profile and of rfc4391 are on one link.
 #
 #	h1 linux ---- Switch1 ==== Switch2 ---- h3 rfc4391
 #	h2 linux -----/                  \----- h4 rfc4391

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A long operation shows its progress if standard error is a terminal, and removes it at the end. A pipe or a file gets
-# nothing of it.
+# A long operation shows its progress if standard error is a terminal, and removes the progress at the end. If standard
+# error is a pipe or a file, no progress is written.
 . "$(dirname "$0")/lib.sh"
 need script ip jq
 export TERM=xterm
@@ -61,7 +61,8 @@ hang() {
 }
 check "an instance that hangs while its start is shown is given up" refuse 4 'after 30 s: the instance does not answer' hang
 
-# In the foreground the log has lines, each of which begins at the left.
+# In the foreground, an instance writes its log to the terminal that shows the progress. Afterwards the terminal must have only
+# the lines of the log, each from its first column on.
 sed -i '/^pkey/d' "$work/lab.conf"
 foreground() {
 	on_terminal "$work/tty" "$UIPOIB" run -c "$work/lab.conf" -n "$inst" &

@@ -11,7 +11,7 @@ topo_ring 6 3 >"$work/lab.topo"
 space=rl-$$
 echo 'Default=0x7fff, ipoib: ALL=full;' >"$work/parts.conf"
 
-# conf [N]: print the configuration of hosts 1 to N (3); the parts of a test are added to it
+# conf [N]: print the configuration of hosts 1 to N (3), to which the tests add sections
 conf() { conf_hosts "${1:-3}" "partitions = parts.conf"; }
 # with NAME I [LINE...]: add the section of an interface
 with() { conf_iface "$@" >>"$work/lab.conf"; }
@@ -22,12 +22,12 @@ lab_start() {
 	lab_pid=$!
 	eventually 20 lab_answers
 }
-# state IF: the state of an interface. has IF: it is up. lacks IF: there is none
+# state IF: print the state of an interface. has IF: succeeds if it is up. lacks IF: succeeds if it does not exist
 state() { u -j link show dev "$1" 2>/dev/null | jq -r '.link[0].state'; }
 has() { equal UP "$(state "$1")"; }
 is_down() { equal DOWN "$(state "$1")"; }
 lacks() { refuse 2 'no such interface' u link show dev "$1"; }
-# sent IF: packets that the interface has sent, a counter that a new interface begins anew
+# sent IF: print the number of packets that the interface has sent; a new interface begins at 0
 sent() { u -j stats show dev "$1" | jq '[.stats[] | select(.counter == "tx_packets") | .value] | add'; }
 names() { u -j link show | jq -r '.link[] | .ifname + "@" + .host' | sort | tr '\n' ' '; }
 logged() { equal "$1" "$(grep -c "$2" "$work/lab.log")"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The memory of the daemon is limited, so that a reload can add only a part of the new interfaces. The next reload goes on from what
-# the instance has.
+# The memory of the daemon is limited, so that a reload can add only some of the new interfaces. The next reload must begin with the
+# interfaces that the instance has then.
 . "$(dirname "$0")/lib.sh"
 need ip jq prlimit
 topo_ring 6 3 >"$work/lab.topo"
@@ -22,7 +22,7 @@ conf() {
 own_mtu() { equal "$1" "$(u -j link show dev uib0@h1 | jq '.link[0].mtu')"; }
 extra() { u -j link show | jq '[.link[] | select(.host == "h3" and .ifname != "uib0")] | length'; }
 
-# The limit leaves room for some of the 20 interfaces, as the memory that they take without a limit shows.
+# Measure the memory that the 20 interfaces take without a limit, and from it compute a limit that leaves room for some of them.
 limit=()
 conf_hosts 3 >"$work/lab.conf"
 lab_up

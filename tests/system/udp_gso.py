@@ -23,7 +23,7 @@ from peer.wire import icrc, vcrc    # noqa: E402
 
 SO_RCVBUFFORCE = 33
 ETH_P_IP = 0x0800
-GRH, IPOIB = 40, 28     # octets of a GRH; where the encapsulation header begins without one
+GRH, IPOIB = 40, 28     # length of a GRH; offset of the encapsulation header in a packet without a GRH
 
 
 def datagrams(device, port):

@@ -465,7 +465,7 @@ static void t_issm(void)
 	EXPECT_ERR(read(fd, &c, 1), EINVAL);
 	EXPECT_ERR(write(fd, &c, 1), EINVAL);
 	EXPECT_ERR(ioctl(fd, IB_USER_MAD_ENABLE_PKEY), ENOTTY);
-	if (fork() == 0) /* the child runs until we close our end */
+	if (fork() == 0) /* open() in the child waits until the parent closes the device */
 		_exit(close(fd) != 0 || (fd = open(ISSM, O_RDWR)) < 0);
 	usleep(50000);
 	EXPECT(waitpid(-1, &status, WNOHANG) == 0);

@@ -110,7 +110,7 @@ static inline int uverbs_dereg(int fd, int mr)
 
 /*
  * uverbs_qp() - Make a QP with the type and sizes of @like. The function fills in handles, the address of the
- * response, and defaults for sizes that are 0 and must not be
+ * response, and defaults for sizes that are 0 but must not be 0
  */
 static inline int uverbs_qp(int fd, int pd, int cq, const struct ib_uverbs_create_qp *like,
 			    uint32_t *qpn)

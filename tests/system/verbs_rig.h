@@ -4,7 +4,7 @@
 
 /*
  * One object of each kind of /dev/infiniband/uverbs0 (uib.ko), for the programs verbs_*.c, which
- * try operations on the objects that are not allowed. tests/interop/linux/guest/verbs.sh runs these programs.
+ * try forbidden operations on the objects. tests/interop/linux/guest/verbs.sh runs these programs.
  */
 
 #include <stdbool.h>

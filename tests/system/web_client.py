@@ -200,7 +200,7 @@ def rates(file):
     _, k, first = hca1_link(file)
     e = Events()
     ping = subprocess.Popen([rest[-1], "exec", "h1", "ping", "-q", "-i", "0.01", "-s", "1000", "10.4.0.2"], stdout=subprocess.DEVNULL)
-    # A datagram of 1028 octets of IP has some 70 more in InfiniBand; there are at most 100 a second.
+    # An IP packet of 1028 octets has some 70 octets more on the InfiniBand link. At most 100 packets are sent a second.
     fits = lambda e, d: e == "links" and any(l[0] == k and 10000 < l[2 if first else 3] < 130000 for l in d["links"])
     try:
         e.until([fits])

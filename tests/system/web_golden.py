@@ -16,9 +16,9 @@ FOLDER = "tests/system/page"
 BLOCK, NEAR, MAY_DIFFER = 8, 14, 0.02
 # The regions of a wide and of a narrow window: each name with the selector of its element
 WIDE = {"header": "header", "zoom": "#zoom", "map": "#map", "legend": "#legend", "panel": "aside"}
-SCALE = {"zoom": 1}  # of the picture, where half the size has too few blocks
+SCALE = {"zoom": 1}  # scale of the picture in place of one half, which would give too few blocks
 NARROW = {"header": "header", "map": "#map", "panel": "aside"}
-# What differs from run to run is replaced or stopped. The map is at rest then.
+# Replaces or stops everything that differs from run to run, so that the map is at rest.
 REST = """
 const m = uipoib.model;
 m.update = () => {};
@@ -28,7 +28,7 @@ for (const l of m.links) {
 	l.errors = l.B && l.A.name === "Switch1" && l.B.name === "Switch2" ? [3, 0] : [0, 0];
 }
 """
-# An answer that was under way may still come, so this is done before each picture.
+# Replaces texts. An answer that was under way may still change them, so this script runs before each picture.
 TEXTS = """
 document.querySelectorAll("#sms small").forEach((e) => { e.textContent = e.textContent.replace(/\\d+ sweeps/, "2 sweeps"); });
 document.getElementById("log").replaceChildren();
@@ -74,7 +74,7 @@ def judge(b, prefix, regions):
 
 
 def noticed(b, what, name, code, back):
-    """A change that a reader would notice must not pass."""
+    """Makes a change that a reader would notice, and checks that the comparison notices it, too."""
     golden = open(f"{FOLDER}/wide-light-{name}.png", "rb").read()
     b.js(code)
     b.settle()
@@ -85,7 +85,7 @@ def noticed(b, what, name, code, back):
 
 
 def error_mark(b):
-    """The mark of errors is on its link, in the middle."""
+    """Checks that the mark of errors is in the middle of its link."""
     x, y, colour = b.js("""const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.bend(uipoib.model.links.find((l) => l.errors[0]));
         return [r.left + x, r.top + y, getComputedStyle(document.documentElement).getPropertyValue('--error').trim()];""")
     want = [int(colour[k:k + 2], 16) for k in (1, 3, 5)]
@@ -94,7 +94,7 @@ def error_mark(b):
 
 
 def label_covers(b, scheme):
-    """The label of the pulled cable stands in the middle of the link. Above its letters, it has the colour of the map, and nothing of the link."""
+    """Checks that the label of the pulled cable is in the middle of the link, and hides the link: above its letters it has the colour of the map."""
     x, y, colour = b.js("""const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.bend(uipoib.model.links.find((l) => l.state !== "up"));
         return [r.left + x, r.top + Math.round(y - 9), getComputedStyle(document.documentElement).getPropertyValue('--surface').trim()];""")
     want = [int(colour[k:k + 2], 16) for k in (1, 3, 5)]
@@ -102,7 +102,7 @@ def label_covers(b, scheme):
     check(f"{scheme}: the link is not seen behind its label", all(abs(p - q) < 8 for c in seen for p, q in zip(c, want)), (seen, want))
 
 
-# A bar for scrolling is shown for a moment only, so without the option it is in some pictures.
+# A scroll bar is shown for a moment only. Without --hide-scrollbars, some pictures would have a scroll bar.
 b = Browser(sys.argv[1], "--hide-scrollbars", FONTCONFIG_FILE=os.path.abspath(f"{FOLDER}/fonts.conf"))
 try:
     b.scheme("light")
@@ -129,7 +129,7 @@ try:
     b.settle()
     error_mark(b)
     noticed(b, "a missing button", "zoom", "document.getElementById('closer').style.visibility = 'hidden'", "document.getElementById('closer').style.visibility = ''")
-    # A rule holds for elements, too, that the page makes anew meanwhile.
+    # A CSS rule also applies to elements that the page makes anew meanwhile.
     rule = "const s = new CSSStyleSheet(); s.replaceSync('%s { display: none }'); document.adoptedStyleSheets = [s]"
     noticed(b, "a missing summary", "header", rule % "#summary", "document.adoptedStyleSheets = []")
     noticed(b, "a panel without ports", "panel", rule % "#selected-body .chips", "document.adoptedStyleSheets = []")

@@ -66,7 +66,7 @@ def link_now(b, k):
 
 
 def drawn(b, k, state, red):
-    """The page knows link k in this state, and its line has the colour of cables that are down, or has it not"""
+    """Whether link k has this state on the page, and its line has the colour of cables that are down (RED) or another one (not RED)"""
     now = link_now(b, k)
     return now is not None and now[0] == state and near(now[1], colour(b, "down")) == red
 

@@ -3,8 +3,9 @@
 # check.sh: all
 #
 # A machine without libibverbs, libibumad and libmicrohttpd builds and runs all of uipoib except for ports of RDMA devices and
-# `uipoib web`, which say what is missing. So does `capture decode` without libpcap, whose header a build needs. Headers and libraries
-# are removed from this script's view of the file system, so that the Makefile itself finds out what there is.
+# `uipoib web`, which say what is missing. Without libpcap, `capture decode` says what is missing, too, but a build needs the header of
+# libpcap. Headers and libraries are removed from this script's view of the file system, so that the Makefile itself finds out what
+# there is.
 . "$(dirname "$0")/lib.sh"
 need make jq ping
 [ -n "${TEST_ISOLATED:-}" ] || { skip "without libraries" "it needs root"; exit 0; }
@@ -24,7 +25,7 @@ check "headers are hidden" hide /usr/include infiniband microhttpd.h '*/microhtt
 check "libraries are hidden" hide "${libs%/*}" 'libib*' 'libmicrohttpd*' 'libpcap*'
 check "nothing of them is there" equal '' "$(there)"
 
-# Only these two rooms include what is hidden, so the objects of the other rooms are those of the build that is tested.
+# Only the rooms verbs and web include the hidden headers, so the objects of all other rooms are taken from the build that is tested.
 out=$work/build
 elsewhere() { grep -rlE '#include *<(infiniband|microhttpd)' src include | grep -vE '^src/(verbs|web)/'; }
 check "only verbs and web include what is hidden" equal '' "$(elsewhere)"

@@ -39,7 +39,7 @@ starts() { # PLACE N
 check "BIRD starts on h1's TAP" starts h1 1
 check "BIRD starts in the guest" starts a 2
 
-route() { # PLACE PROTOCOL NETWORK INTERFACE: BIRD has learnt it by this protocol, and the kernel has it
+route() { # PLACE PROTOCOL NETWORK INTERFACE: succeeds if BIRD has learnt the network by this protocol, and the kernel has the route
 	local family=-4
 	[[ $3 = *.* ]] || family=-6
 	says "^$3 +unicast \[$2 .*" at "$1" birdc -s /run/bird.ctl show route protocol "$2" && says "dev $4 proto bird" at "$1" ip "$family" route show "$3"

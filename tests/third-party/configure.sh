@@ -77,7 +77,7 @@ version=$(upstream cloud-init)
 mkdir "$work/seed"
 echo '#cloud-config' >"$work/seed/user-data"
 printf '%s\n' 'datasource_list: [NoCloud]' 'system_info: { network: { renderers: [netplan] } }' >"$work/cloud.cfg"
-starts() { # cloud-init with the network-config on its input
+starts() { # run cloud-init with the network-config that is on standard input
 	cat >"$work/seed/network-config"
 	echo "instance-id: $RANDOM" >"$work/seed/meta-data"
 	g a "systemctl stop systemd-networkd.socket systemd-networkd; rm -rf /etc/netplan/* /run/systemd/network; ip addr flush dev ib0 scope global

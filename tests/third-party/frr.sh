@@ -68,7 +68,7 @@ bfd() { says "$2" vty "$1" -c "show bfd peers brief"; }
 for p in h1 a; do
 	check "BFD: $p sees the other" eventually 60 bfd $p '10\.4\.[09]\.1 +up'
 done
-# BGP connects again within some seconds, so the route may be back before one looks, but the number of ended sessions stays.
+# BGP connects again within some seconds, so the route may be back before the script looks. So count the sessions that have ended.
 ended() { vty a -c "show bgp neighbors 10.4.0.1 json" | jq '.[].connectionsDropped'; }
 before=$(ended)
 end_at h1 "${bfdd[h1]}" KILL

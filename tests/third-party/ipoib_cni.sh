@@ -46,7 +46,7 @@ if [ -n "${IPOIB_CNI:-}" ]; then
 	check "the plugin: h1 reaches the container" reach h1 10.4.9.2
 	check "the plugin: DEL" plugin DEL
 fi
-version=06d8d2d # the commit of the plugin whose calls these are
+version=06d8d2d # the commit of the plugin whose calls child.go makes
 tried "its netlink calls, made by a program of ours" works
 
 check "the kernel's log" vm_log_clean a

@@ -19,7 +19,7 @@ linux_lab 2
 guest_start a --address 10.4.9.1/16 --address fd04::9:1/64
 vm_wait a
 
-kea() { # PLACE 4|6 [SOCKETS]: the server's log is $work/PLACE.log
+kea() { # PLACE 4|6 [SOCKETS]: start Kea's server; its log is $work/PLACE.log
 	local subnet=10.4.0.0/16 pool="10.4.1.1 - 10.4.1.50" sockets=${3:+, \"dhcp-socket-type\": \"${3:-}\"}
 	[ "$2" = 4 ] || subnet=fd04::/64 pool="fd04::1:1 - fd04::1:50"
 	cat >"$work/kea.json" <<-END
@@ -35,14 +35,14 @@ kea() { # PLACE 4|6 [SOCKETS]: the server's log is $work/PLACE.log
 	server=$started
 	eventually 30 grep -q "DHCP$2_STARTED" "$work/$1.log"
 }
-networkd() { # LINE...: runs it on ib0 with these lines
+networkd() { # LINE...: run networkd on ib0, with these lines in [Network]
 	mkdir -p "$work/net"
 	printf '%s\n' '[Match]' Name=ib0 '[Network]' IPv6AcceptRA=no "$@" >"$work/net/ib0.network"
 	start_at a "$work/networkd.log" bash "$PWD/tests/interop/linux/guest/networkd.sh" "$work/net"
 	client=$started
 }
 has() { says "$1" g a ip -o addr show dev ib0; } # REGEX
-dhclient() { # 4|6: on h2's TAP, in the background; its log is $work/dhclient.log
+dhclient() { # 4|6: run dhclient on h2's TAP, in the background; its log is $work/dhclient.log
 	start_at h2 "$work/dhclient.log" dhclient "-$1" -d -1 -cf /dev/null -lf "$work/dhclient.$1.leases" -pf "$work/dhclient.pid" -sf /bin/true uib0
 	client=$started
 }

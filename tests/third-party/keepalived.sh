@@ -5,9 +5,9 @@
 # packages: keepalived
 # check.sh: all
 #
-# Two keepalived have a virtual address, one on the guest's ib0 and one on h2's TAP. With a virtual IPv6 address keepalived 2.2.7
-# aborts on any InfiniBand interface, as its issue 2100 says: it copies the 20 octets of the address of the interface into
-# an array of 8. That is its fault, and later versions do not have it.
+# Two keepalived processes, one on the guest's ib0 and one on h2's TAP, take turns with a virtual address. With a virtual IPv6
+# address, keepalived 2.2.7 aborts on any InfiniBand interface, because it copies the 20 octets of the interface's address into an
+# array of 8 (issue 2100 of keepalived). Later versions do not have this fault.
 #
 #	h1 10.4.0.1 --- Switch1 --- Switch2 --- h2 10.4.0.2 (keepalived)
 #			   |
@@ -30,14 +30,14 @@ starts() { # PLACE PRIORITY ADDRESS
 }
 has_vip() { at "$1" ip -o addr show dev "$(iface "$1")" to "${2:-$vip}" | grep -q .; }
 mac() { at "$1" cat "/sys/class/net/$(iface "$1")/address"; }
-# follows PLACE: h1's neighbour for the virtual address is PLACE's interface, and the address answers
+# follows PLACE: succeeds if h1's neighbour for the virtual address is PLACE's interface, and the address answers
 tap_mac() { u -j neigh show dev uib0@h1 | jq -r --arg ip "$1" '.neigh[] | select(.ip | index($ip)).token'; }
 follows() {
 	equal "$(tap_mac "$([ "$1" = a ] && echo 10.4.9.1 || echo 10.4.0.2)")" \
 		"$(x h1 ip neigh show $vip dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}')" && x h1 ping -n -q -c 1 -W 1 $vip
 }
 
-# --- IPv4. Otherwise h1 would itself send a probe whether its neighbour still exists.
+# --- IPv4. With the default reachable time, h1 would soon probe itself whether its neighbour still exists.
 
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000
 reach h1 10.4.9.1 >/dev/null && reach h1 10.4.0.2 >/dev/null

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Functions for the scripts of this folder, beyond those of tests/interop/linux/lib.sh. Each script tries a program on the kernel's
-# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and says what doc/works-with.md must say of it.
+# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and says what doc/works-with.md must say of the program.
 # Its first lines are read by root.sh, by tests/lint/works_with.sh and by this file:
 #
 #	# works-with: PROGRAM | WHAT	what is tried: a row of the page; repeatable
@@ -35,14 +35,14 @@ rows_failed=0
 
 head_of() { sed -n "1,20s/^# $1: *//p" "$script_file"; }
 admin_dir() { echo "$root/var/lib/dpkg"; }
-installed() { # PACKAGE...: all are installed in $root
+installed() { # PACKAGE...: succeeds if all are installed in $root
 	local p
 	for p; do
 		[ "$(dpkg-query --admindir="$(admin_dir)" -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || return 1
 	done
 }
 
-# find_root: set $root to where the packages of the script are, or end
+# find_root: set $root to the root file system that has the packages of the script; end the script if there is none
 find_root() {
 	local packages name
 	packages=$(head_of packages)
@@ -54,12 +54,12 @@ find_root() {
 	exit 0
 }
 
-# upstream PACKAGE: the version without what Debian adds to it
+# upstream PACKAGE: print the version of the package without what Debian adds to it
 upstream() {
 	dpkg-query --admindir="$(admin_dir)" -W -f '${Version}' "$1" | sed -E 's/^[0-9]+://; s/-[^-]*$//; s/[+~](dfsg|ds|git|really).*//'
 }
 
-# is_known: the programs are those of the Debian whose versions the page has
+# is_known: succeeds if the programs are those of the Debian release whose versions the page has
 is_known() { (. "$root/etc/os-release" && [ "$ID $VERSION_ID" = "debian 12" ]); }
 
 # host_root: make $host_root, the root with a file system in memory over it, for programs in a host of the lab
@@ -75,7 +75,7 @@ host_root() {
 	host_prefix=(chroot "$host_root")
 }
 
-# guest_start NAME [OPTION...]: vm_start, with the root in which the programs are
+# guest_start NAME [OPTION...]: as vm_start, with the root in which the programs are
 guest_start() {
 	local name=$1
 	shift
@@ -83,7 +83,7 @@ guest_start() {
 	vm_start "$name" --share "$work" "$@"
 }
 
-# partition_lab HOSTS: linux_lab, in which h1 is also in partition 0x8001, by its interface uib1 with 10.5.0.1
+# partition_lab HOSTS: as linux_lab, but h1 is also in partition 0x8001, by its interface uib1 with 10.5.0.1
 partition_lab() {
 	printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;' >"$work/partitions.conf"
 	linux_topo "$1" >"$work/lab.topo"
@@ -94,7 +94,7 @@ partition_lab() {
 	lab_up
 }
 
-# still WHAT CMD...: a check that a program fails in the way of which the page tells
+# still WHAT CMD...: a check that a program fails in the way that the page describes
 still() {
 	check "$@" || echo "#   If the program no longer fails so, $page and $script must be changed."
 }
@@ -115,7 +115,7 @@ tried() {
 }
 rows_tried=()
 
-# page_says PROGRAM WHAT VERSION RESULT FAULT: the page has this row. The version is compared on the Debian of the page only.
+# page_says PROGRAM WHAT VERSION RESULT FAULT: succeeds if the page has this row. The version is compared only if is_known succeeds.
 page_says() {
 	local row
 	row=$(awk -F ' *[|] *' -v program="$1" -v what="$2" -v script="\`$script\`" \
@@ -124,7 +124,7 @@ page_says() {
 	if is_known; then equal "$3 | $4 | $5" "$row"; else equal "$4 | $5" "${row#* | }"; fi
 }
 
-# finish: as in tests/system/lib.sh, and every row of the script's beginning has been tried
+# finish: as in tests/system/lib.sh, after a check that the script has tried every row that its first lines declare
 eval "finish_lab() $(declare -f finish | sed 1d)"
 finish() {
 	check "every row of the script was tried" equal "$(head_of works-with | sed 's/^.* | //' | sort)" "$(printf '%s\n' "${rows_tried[@]}" | sort)"

@@ -23,7 +23,7 @@ is_known() { [ "$version" = 6.1 ]; } # the programs are parts of the kernel
 
 # --- what Linux refuses
 
-# refused WHAT MESSAGE ARG...: ip with these arguments fails with this message
+# refused WHAT MESSAGE ARG...: check that ip with these arguments fails with this message
 refused() { still "the kernel refuses $1" refuse 2 "$2" at a ip "${@:3}"; }
 invalid='^RTNETLINK answers: Invalid argument$'
 check "there is a bridge" at a ip link add br0 type bridge
@@ -43,9 +43,9 @@ tried "an ipvlan above ib0" refused Linux
 refused "a VLAN above ib0" '^Error: 8021q: VLANs not supported on device\.$' link add link ib0 name ib0.5 type vlan id 5
 tried "a VLAN above ib0" refused Linux
 
-# --- VXLAN: Ethernet in UDP, which may be the port of a bridge
+# --- VXLAN: Ethernet frames in UDP. A VXLAN interface may be the port of a bridge.
 
-vxlan() { # PLACE LAST: vx1 sends to the other place, vx2 to a group. h1's places are .1 in the VXLAN networks, the guest's are .2
+vxlan() { # PLACE LAST: make interface vx1, which sends to the other place, and vx2, which sends to a group. LAST is 1 on h1, 2 in the guest
 	local other=10.4.9.1
 	[ "$1" = h1 ] || other=10.4.0.1
 	at "$1" ip link add vx1 type vxlan id 41 dev "$(iface "$1")" remote $other dstport 4789 &&
@@ -68,7 +68,7 @@ x h1 ip link del vx1
 x h1 ip link del vx2
 tried "over ib0, by unicast, by multicast and in a bridge" works
 
-# --- VRF. IPv6 addresses are added when ib0 is in the VRF, because the kernel removes them before.
+# --- VRF. IPv6 addresses are added when ib0 is in the VRF, because the kernel removes earlier ones when ib0 is moved there.
 
 check "ib0 is moved to a VRF" g a 'ip link add red type vrf table 10 && ip link set red up && ip link set ib0 master red && ip addr add fd04::9:1/64 dev ib0'
 check "h1 reaches the guest by IPv4" reach h1 10.4.9.1
@@ -98,7 +98,7 @@ check "the guest has a bond of the two" g a 'ip link add bond0 type bond mode ac
 	ip link set ib0.2 master bond0 && ip link set bond0 up mtu 2044 && ip addr add 10.4.9.20/16 dev bond0 && ip addr add fd04::9:20/64 dev bond0'
 active() { equal "$1" "$(g a cat /sys/class/net/bond0/bonding/active_slave)"; }
 qpn() { g a cat "/sys/class/net/$1/address" | tr -d : | sed -E 's/^..(.{6}).*/0x\1/'; }
-# knows INTERFACE ADDRESS: h1 sends to the QPN of this interface what is for the address
+# knows INTERFACE ADDRESS: succeeds if h1 sends packets for the address to the QPN of this interface
 knows() { equal "$(qpn "$1")" "$(u -j neigh show dev uib0@h1 | jq -r --arg ip "$2" '.neigh[] | select(.ip | index($ip)).qpn')"; }
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000 net.ipv6.neigh.uib0.base_reachable_time_ms=3600000
 check "it begins with the first" eventually 20 active ib0.1

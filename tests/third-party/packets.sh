@@ -134,7 +134,7 @@ still "nft does not know the word for the type of interface" refuse 1 'Could not
 tried "arp saddr ip and arp daddr ip of packets of ib0" fails nftables
 
 version=$(upstream conntrack)
-sees() { # OPTION...: conntrack sees a flow of TCP that exists
+sees() { # OPTION...: succeeds if conntrack shows the TCP flow that exists
 	says 'ESTABLISHED src=10\.4\.9\.1 dst=10\.4\.0\.1 .*dport=7777 ' at a conntrack -L -p tcp "$@"
 }
 start_at h1 "$work/server" python3 -uc 'import socket
@@ -185,7 +185,7 @@ tried "arp_sip and arp_tip of flower, of packets of ib0" fails Linux
 # --- WireGuard: the kernel's in the guest, and the one in Go in h1, because this machine's kernel may have none
 
 version=$(upstream wireguard-tools)
-wireguard() { # PLACE LAST OTHER PEER: wg0 has 10.9.0.LAST, and the peer is at the address PEER
+wireguard() { # PLACE LAST OTHER PEER: give wg0 the address 10.9.0.LAST and the peer OTHER, which is at the address PEER
 	at "$1" wg set wg0 private-key "$work/$1.key" listen-port 51820 peer "$(cat "$work/$3.pub")" allowed-ips 10.9.0.0/24 endpoint "$4:51820" &&
 		at "$1" ip addr add "10.9.0.$2/24" dev wg0 && at "$1" ip link set wg0 up
 }

@@ -8,7 +8,7 @@
 #	# root: NAME		(`all`, if there is no such line; for packages that exclude those of other scripts)
 #	# release: CODENAME	(`bookworm`, if there is no such line)
 #
-# Scripts of tests/interop/linux may have such lines, too. Their roots are made only if they are named.
+# Scripts of tests/interop/linux may have such lines, too. The roots of these scripts are made only if NAME names them.
 #
 # The roots are in build/third-party (KEEP=DIR: there), and are used again: packages that are missing are added. No service is
 # started while packages are installed. Debian's archive is MIRROR, and its updates of security are SECURITY, by default those from
@@ -29,21 +29,21 @@ mkdir -p "$base"
 exec 9>"$base/lock"
 flock 9
 
-# What every script of this folder needs in a virtual machine or in a host of the lab, whatever it tries
+# The packages that every script of this folder needs in a virtual machine or in a host of the lab
 common="systemd systemd-sysv udev dbus python3 iproute2 iputils-ping procps kmod ethtool tcpdump"
 
 scripts=(tests/third-party/*.sh tests/interop/linux/*.sh)
 head_of() { sed -n "1,12s/^# $2: *//p" "$1"; }
 roots() { for t in tests/third-party/*.sh; do root_of "$t"; done | sort -u; }
 root_of() { [ -z "$(head_of "$1" packages)" ] || { head_of "$1" root | grep . || echo all; }; }
-packages() { # NAME: the packages of this root
+packages() { # NAME: print the packages of this root
 	local t
 	for t in $(users "$1"); do
 		[[ $t != tests/third-party/* ]] || echo $common
 		head_of "$t" packages
 	done | tr ' ' '\n'
 }
-users() { # NAME: the scripts that use this root
+users() { # NAME: print the scripts that use this root
 	local t
 	for t in "${scripts[@]}"; do
 		[ "$(root_of "$t")" != "$1" ] || echo "$t"
@@ -51,7 +51,7 @@ users() { # NAME: the scripts that use this root
 }
 release() { { for t in $(users "$1"); do head_of "$t" release; done; echo bookworm; } | head -n 1; } # NAME
 
-# inside COMMAND...: run it in $root, which is the root of its own mount namespace
+# inside COMMAND...: run the command in a mount namespace of its own, whose root is $root
 inside() {
 	unshare --mount --propagation private bash -c '
 		cd "$1" && mount -t proc proc proc && mount --rbind /dev dev && mount -t tmpfs tmpfs run && mount -t tmpfs tmpfs tmp && shift &&
@@ -64,14 +64,14 @@ for v in http_proxy https_proxy no_proxy; do
 	[ -z "${!v:-}" ] || proxies+=("$v=${!v}")
 done
 
-bare() { # RELEASE: a root with debootstrap's packages only, from which every other one begins
+bare() { # RELEASE: make a root with debootstrap's packages only, of which every other root begins as a copy
 	local new=$base/new certificates
 	[ ! -f "$base/$1.tar" ] || return 0
 	echo "root.sh: debootstrap $1"
 	rm -rf --one-file-system "$new"
 	wget -q --spider "${mirror%/}/dists/$1/Release" || { echo "root.sh: $mirror does not answer, or has no $1" >&2; return 4; }
-	# In a mount namespace of its own, so that a debootstrap that is killed leaves no mount behind, with which $new could not be removed.
-	# An archive behind https needs certificates in the root.
+	# debootstrap runs in a mount namespace of its own, so that it leaves no mount in $new when it is killed; $new could not be
+	# removed otherwise. An archive behind https needs certificates in the root.
 	[[ $mirror$security != *https://* ]] || certificates=--include=ca-certificates
 	unshare --mount --propagation private \
 		debootstrap --variant=minbase ${certificates:-} "$1" "$new" "$mirror" >"$base/log" 2>&1 || { tail "$base/log" >&2; return 1; }

@@ -37,8 +37,8 @@ void ibsim_rig_run(struct ibsim_rig *r, ns_t for_ns);
 /* Return the address of a client: the process with number @pid in namespace @place */
 struct ibsim_peer ibsim_rig_peer(struct ibsim_rig *r, unsigned int place, uint32_t pid);
 /*
- * Send a control message as client @from, and replace it by the server's answer. Returns the type
- * of the answer; -1 if there was none
+ * Send the control message @m as client @from, and replace @m by the server's answer. Returns the
+ * type of the answer; -1 if there was none
  */
 int ibsim_rig_ctl(struct ibsim_rig *r, const struct ibsim_peer *from, struct ibsim_ctl *m);
 /* Connect as process @pid. Returns the id of the new client, or -1 if the server refused */
@@ -53,8 +53,8 @@ void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim
 /* Return the MAD that the port sent @i MADs before the last MAD (0: the last MAD). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
 /*
- * Let the answer arrive to the MAD that ibsim_rig_wire(r, @i) returns. The data of the answer are
- * those of the request.
+ * Let the answer to the MAD ibsim_rig_wire(r, @i) arrive. The data of the answer are those of the
+ * request.
  */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
 /* Return the last MAD that client @id received, decoded; fail if it received none */

@@ -226,7 +226,7 @@ static size_t serve(struct rig *r, uint8_t *mad, uint16_t dlid)
 					     : answer_smp(r, mad, dlid)))
 		return 0;
 	mad[MAD_OFF_METHOD] |= MAD_METHOD_RESP;
-	/* as the kernel's umad, write an id of its own into the upper half of the TID */
+	/* as the kernel's umad does, write another id into the upper half of the TID */
 	be32_put(mad + MAD_OFF_TID, 0xabcd);
 	if (fails)
 		be16_put(mad + MAD_OFF_STATUS, r->fault.status);
@@ -252,7 +252,7 @@ void rig_run(struct rig *r)
 		if (!probe_next(p, &m[0], now))
 			break;
 		assert_true(++r->requests < REQUESTS_MAX);
-		assert_false(probe_next(p, &none, now)); /* one at a time */
+		assert_false(probe_next(p, &none, now)); /* only one request is open at a time */
 		len = serve(r, m[0].mad, m[0].dlid);
 		now += r->rtt;
 		if (len)

@@ -17,8 +17,8 @@
 struct deps {
 	const struct sm_db *db;
 	/*
-	 * [channels][256]: 1 if a packet in this channel may wait for this port of the switch at
-	 * the channel's end
+	 * [channels][256]: 1 if a packet in this channel can wait for this port of the switch at
+	 * which the channel ends
 	 */
 	uint8_t *after;
 	uint8_t *colour; /* [channels]: 0 not visited, 1 on the current path, 2 done */

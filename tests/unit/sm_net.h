@@ -24,7 +24,7 @@ struct net_port {
 	uint64_t guid;
 	struct smp_port_info pi;
 	uint16_t pkeys[NET_PKEYS];
-	uint8_t sltovl[16]; /* CAs */
+	uint8_t sltovl[16]; /* only CAs use this table */
 	bool cut; /* true: the link is down, although the cable is connected */
 	unsigned int reregisters; /* number of Sets with ClientReregister */
 	unsigned int pkey_sets, pi_sets;
@@ -81,7 +81,7 @@ struct net {
 	unsigned int errors; /* number of lines of LOG_LVL_ERR */
 	char last_err[512], last_warn[512];
 	uint64_t smps;
-	/* number of TrapRepress MADs with the TID of traps that the rig sent */
+	/* number of TrapRepress MADs whose TID is that of a trap that the rig sent */
 	unsigned int represses;
 	uint64_t next_guid;
 	/* number of ports that became Active while their switch had fewer than two LFT entries */

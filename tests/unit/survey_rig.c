@@ -84,7 +84,7 @@ static void pkeys(const struct ask *a)
 	smp_pkey_block_encode(a->data, v);
 }
 
-/* SL n is on VL n mod 4 */
+/* Map SL n to VL n mod 4. */
 static void sltovl(const struct ask *a)
 {
 	uint8_t vl[16];
@@ -198,7 +198,7 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	m->mad[3] = MAD_METHOD_GET_RESP;
 	be16_put(m->mad + MAD_OFF_STATUS,
 		 (uint16_t)((m->qpn ? 0 : MAD_STATUS_DR_D) | (hit ? r->status : 0)));
-	/* as the kernel's umad, write an id of its own into the upper half of the TID */
+	/* as the kernel's umad does, write another id into the upper half of the TID */
 	be32_put(m->mad + MAD_OFF_TID, 0xabcd);
 	a.data = m->mad + SMP_DATA_OFF;
 	if (m->qpn) {

@@ -13,7 +13,7 @@
 
 struct rig {
 	struct chk_fabric *real;
-	uint32_t own; /* node at whose port the survey is */
+	uint32_t own; /* index of the node at whose port the survey runs */
 	struct survey_cfg cfg;
 	/*
 	 * Requests for the attribute .silent_attr to the node with the name .silent are lost, or

@@ -78,8 +78,9 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 }
 
 /*
- * libumad2sim computes the GUID of a port as NodeGUID + port number. So the NodeInfo that it gets
- * must have a NodeGUID for which this gives the right GUID, whatever GUIDs the fabric has.
+ * libumad2sim computes the GUID of a port as NodeGUID + port number. So the server's answer must
+ * have a NodeGUID from which libumad2sim computes the right port GUID, whatever GUIDs the fabric
+ * has.
  */
 static void test_ibsim_node_guid_gives_the_port_guid(void **state)
 {
@@ -228,15 +229,15 @@ static void test_ibsim_clients_of_a_port_are_limited(void **state)
 	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	assert_int_equal(ibsim_rig_try_connect(r, 101, "Hca2/2", false), IBSIM_PORT_CLIENTS_MAX);
 	ibsim_srv_gone(r->srv, 3, "test", r->n.now);
-	/* the old client's socket still exists */
+	/* the old client's socket still exists, so there is no room for a new client */
 	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	ibsim_rig_run(r, 0);
 	assert_int_equal(ibsim_rig_connect(r, 100), 3);
 }
 
 /*
- * A process with another pid, or in another namespace, knows the id of a client. It must be refused
- * all the same.
+ * A process with another pid, or in another namespace, knows the id of a client. The server must
+ * refuse this process nevertheless.
  */
 static void test_ibsim_strangers_are_refused(void **state)
 {

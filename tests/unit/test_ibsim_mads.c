@@ -109,8 +109,8 @@ static void test_ibsim_a_repeated_request_is_open_already(void **state)
 }
 
 /*
- * The server must repeat requests, as the kernel does and libumad2sim does not. They must time out
- * within the second for which libibmad waits.
+ * The server must repeat requests, as the kernel does, because libumad2sim does not repeat them. A
+ * request must time out within the second for which libibmad waits.
  */
 static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 {
@@ -286,7 +286,7 @@ static void test_ibsim_responses_go_out_as_they_are(void **state)
 
 /*
  * A client has sent a trap. The TrapRepress must reach this client, because an OpenSM in standby
- * does nothing else until it arrives.
+ * does nothing else until the TrapRepress arrives.
  */
 static void test_ibsim_a_trap_is_answered_by_its_repress(void **state)
 {
@@ -574,8 +574,9 @@ static struct rmpp_hdr rmpp_sent(const struct ibsim_rig *r)
 }
 
 /*
- * A client must get an answer that came by RMPP in one MAD, because saquery computes the number of
- * records from the length. The sender of the answer must get the ACK for which it waits.
+ * An answer may arrive as an RMPP segment. The client must get it as one MAD with the length of the
+ * whole message, because saquery computes the number of records from this length. The sender of the
+ * answer must get the ACK for which it waits.
  */
 static void test_ibsim_a_whole_rmpp_message(void **state)
 {
@@ -634,8 +635,8 @@ static void test_ibsim_impossible_payload_lengths(void **state)
 }
 
 /*
- * OpenSM's answer to saquery has the RMPP flag Active and its length, and leaves the other RMPP
- * fields to the kernel. So the server must write the header of a complete segment.
+ * OpenSM's answer to saquery has the RMPP flag Active and the length of the answer, and leaves the
+ * other RMPP fields to the kernel. So the server must write the header of a complete segment.
  */
 static void test_ibsim_opensms_table_becomes_a_segment(void **state)
 {

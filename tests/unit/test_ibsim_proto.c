@@ -57,7 +57,7 @@ static void test_ibsim_pkt_encode_golden(void **state)
 }
 
 /*
- * A MAD is shorter than its field in the packet. The octets after it, which the client did not
+ * A MAD is shorter than its field in the packet. The octets after the MAD, which the client did not
  * clear, must be read as zeros.
  */
 static void test_ibsim_pkt_behind_its_length_is_zero(void **state)

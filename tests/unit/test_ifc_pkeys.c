@@ -129,8 +129,8 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	assert_int_equal(log_pkey[0], 0x8014);
 	assert_int_equal(log_pkey[1], 0xffff);
 	/*
-	 * A P_Key has moved in the table, and then gets another membership bit. It is still the
-	 * same link, so nothing may be reported.
+	 * A P_Key has moved in the table, and then gets another membership bit. The P_Key still
+	 * belongs to the same link, so nothing may be reported.
 	 */
 	table[3] = 0;
 	table[5] = 0x8014;
@@ -140,8 +140,8 @@ static void test_H30_pkeys_that_come_and_go_are_told_once(void **state)
 	update(&k);
 	assert_int_equal(nlog, 0);
 	/*
-	 * One P_Key leaves the table and another one is new. The one that leaves must be reported
-	 * first.
+	 * One P_Key leaves the table and another P_Key is new. The P_Key that leaves must be
+	 * reported first.
 	 */
 	table[5] = 0x8001;
 	table[6] = 0;
@@ -229,8 +229,8 @@ static void test_H30_a_table_that_flaps_makes_bounded_work(void **state)
 	for (ns_t ms = 0; ms < 10000; ms++) {
 		fill(ms % 2 ? 40 : 0);
 		/*
-		 * P_Key 0x9000 is in the table all the time. It must be reported once, although the
-		 * others change.
+		 * P_Key 0x9000 is in the table all the time. It must be reported once, although
+		 * other P_Keys change.
 		 */
 		table[TABLE - 1] = 0x9000;
 		update_at(&k, NS_MSEC(ms));
@@ -263,7 +263,7 @@ static void test_H30_a_pkey_that_flaps_keeps_no_other_waiting(void **state)
 	for (ns_t ms = 3000; ms < 3500; ms++) {
 		fill(3);
 		if (ms % 2)
-			table[2] = 0; /* the lowest one, 0x8001 */
+			table[2] = 0; /* remove the lowest P_Key, 0x8001 */
 		update_at(&k, NS_MSEC(ms));
 	}
 	assert_int_equal(times_told(0x8002), 1);

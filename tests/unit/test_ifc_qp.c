@@ -199,8 +199,8 @@ static void test_reset_and_new_keys_are_for_all_queue_pairs(void **state)
 		assert_int_equal(qps[i].qkey, 0x80000b1b);
 	}
 	/*
-	 * One queue pair refuses the change. The others must be changed, and the error must be
-	 * returned, so that the link tries all of them again.
+	 * One queue pair refuses the change. The other queue pairs must be changed, and the error
+	 * must be returned, so that the link tries all queue pairs again.
 	 */
 	qps[1].modify_err = -EINVAL;
 	assert_int_equal(ifc_qp_modify(&iface, 3, 7), -EINVAL);

@@ -99,7 +99,7 @@ static void test_H15_packets_that_do_not_leave_in_time_are_a_timeout(void **stat
 	assert_int_equal(iface.watchdog.timeouts, 1);
 	assert_true(timers_next(&timers) == NS_NEVER);
 	/*
-	 * A packet that is posted later must have the whole time-out again. The log may get no
+	 * A packet that is posted later must have the whole time-out again. The log must not get a
 	 * second line until a packet has been sent.
 	 */
 	last_line[0] = '\0';
@@ -146,7 +146,7 @@ static void test_H34_sq_depth_stops_a_tap_whose_port_is_stalled(void **state)
 	assert_true(ifc_watchdog_block(&iface, now));
 	pass(NS_MSEC(50));
 	assert_true(list_empty(&iface.tx_link));
-	/* The port moves again. */
+	/* The port sends packets again. */
 	queue = (struct ca_send_queue){ .waiting = 0, .sent = 8 };
 	pass(IFC_STALL_POLL);
 	assert_false(list_empty(&iface.tx_link));

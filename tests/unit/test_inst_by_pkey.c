@@ -85,8 +85,8 @@ static int teardown(void **state)
 }
 
 /*
- * Put @frames frames of the host into the TAP: a virtio-net header and an Ethernet frame each. They
- * wait there.
+ * Put @frames frames of the host into the TAP, where they wait to be read. Each frame consists of a
+ * virtio-net header and an Ethernet frame.
  */
 static void host_sends(struct rig *r, unsigned int frames)
 {
@@ -145,7 +145,10 @@ static void test_H30_a_tap_is_free_when_no_frame_waits_in_it(void **state)
 		assert_true(turn(r));
 	}
 	assert_false(frame_waits(r));
-	/* In between, the loop serves other work. */
+	/*
+	 * The TAP must be read in several rounds of the loop, between which the loop serves other
+	 * work.
+	 */
 	assert_true(turns >= 2);
 	assert_false(turn(r));
 }
@@ -199,8 +202,8 @@ static void test_H30_a_tap_that_the_helper_lost_is_lost(void **state)
 }
 
 /*
- * The instance is stopping, and so leaving all groups. No interface may get a TAP now, because it
- * would join its group.
+ * The instance is stopping, and leaves all groups. No interface may get a TAP now, because an
+ * interface with a TAP joins its group.
  */
 static void test_H30_no_interface_gets_a_tap_after_a_stop_began(void **state)
 {

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "os/clock.h"
 
-/* Make a host that gets the kernel's events from a socket; @ret_kernel is the kernel's end of it */
+/* Make a host that gets the kernel's events from a socket; @ret_kernel gets the kernel's end */
 static void host_of_kernel(struct inst *in, struct inst_host *h, int *ret_kernel)
 {
 	struct netdev_ns_files files = { .igmp = -1, .igmp6 = -1, .rtnl = -1, .dump = -1 };
@@ -84,8 +84,8 @@ static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 }
 
 /*
- * Events of the kernel are waiting when a stop begins. The host must not read them, because they
- * would set interfaces up that are leaving their groups.
+ * Events of the kernel are waiting when a stop begins. The host must not read them, because the
+ * events would bring up interfaces that are leaving their groups.
  */
 static void test_host_reads_no_events_after_a_stop_began(void **state)
 {

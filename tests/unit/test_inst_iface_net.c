@@ -15,7 +15,7 @@
 #include "util/be.h"
 
 /*
- * Tests the settings of an interface that the helper makes. The test acts as the helper, at the
+ * Tests the settings that the helper makes for an interface. The test acts as the helper, at the
  * other end of a socket pair.
  */
 
@@ -65,7 +65,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Make the helper's queue of jobs full, so that jobs are refused, or no longer full. */
+/*
+ * Make the helper's queue of jobs full (@full true), so that it refuses jobs, or undo this (@full
+ * false).
+ */
 static void queue_full(struct rig *r, bool full)
 {
 	if (full)
@@ -247,7 +250,10 @@ static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_l
 	assert_int_equal(timers_next(&r->in.loop.timers), NS_NEVER);
 }
 
-/* As in the test before, but the queue is full when the old address is to be deleted */
+/*
+ * As in the test before, a link-local address has changed; but the queue is full when the old
+ * address is to be deleted.
+ */
 static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
 {
 	struct rig *r = *state;
@@ -268,7 +274,7 @@ static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(v
 
 /*
  * A stable identifier cannot be written, so the helper refuses the TAP each time. The requests must
- * become rarer, because the TAP appears and disappears with each.
+ * become rarer, because the TAP appears and disappears with each request.
  */
 static void test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often(void **state)
 {

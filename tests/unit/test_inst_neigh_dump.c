@@ -118,7 +118,7 @@ static void answer(struct rig *r, unsigned int host, struct nlmsghdr *nlh)
 	assert_int_equal(send(r->kernel[host], nlh, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 }
 
-/* Send a part of a dump with one entry, which is of interface 7 */
+/* Send a part of a dump, with one entry of interface 7 */
 static void piece(struct rig *r, unsigned int host, uint8_t last, uint16_t flags)
 {
 	char buf[256] __attribute__((aligned(4)));
@@ -248,8 +248,8 @@ static void test_neigh_dump_of_a_table_that_changed_says_so(void **state)
 	struct owner *o = r->o;
 
 	/*
-	 * Any message of a dump may have the mark NLM_F_DUMP_INTR. The dump must then end with
-	 * -EAGAIN, and the mark must not affect later dumps.
+	 * Any message of a dump may have the flag NLM_F_DUMP_INTR. The dump must then end with
+	 * -EAGAIN, and the flag must not affect later dumps.
 	 */
 	for (unsigned int marked = 0; marked < 3; marked++) {
 		start(r, o, 0);

@@ -19,10 +19,10 @@
 #include "inst/port.h"
 
 /*
- * Tests when the interfaces of a section that has one for each P_Key count as up, for which `uipoib
- * wait` and `run -- CMD` wait. The fabric is real: the P_Keys 0x7fff and 0x14 have a broadcast
- * group, and 0x18 has none. The helper gets requests and never answers, so the test sets the
- * carrier. Time is virtual.
+ * `uipoib wait` and `run -- CMD` wait until interfaces count as up. Tests when this is so for the
+ * interfaces of a section that has an interface for each P_Key. The fabric is real: the P_Keys
+ * 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper gets requests and never
+ * answers, so the test sets the carrier. Time is virtual.
  */
 
 #define DEVICES 3
@@ -193,7 +193,7 @@ static unsigned int fault(struct rig *r, const char *text)
 
 /*
  * The first join of a partition got no answer, which does not mean that the group is missing. So
- * its interface must be waited for.
+ * the interface of this partition must be waited for.
  */
 static void test_by_pkey_waits_for_a_partition_whose_first_join_was_lost(void **state)
 {

@@ -2,8 +2,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Clauses of RFC 4391 that other tests check only besides something else. Each has a test of its
- * own here.
+ * Clauses of RFC 4391 that other tests check only in passing. Each of these clauses has a test of
+ * its own here.
  */
 
 static struct ipoib_rig r;
@@ -164,8 +164,8 @@ test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void
 	assert_int_equal(r.qp_qkey, 0x80000b1b);
 	for (uint32_t qkey = 0x80000b1b; qkey <= 0x80000b1c; qkey++) {
 		/*
-		 * The SA changes the Q_Key of all groups of the link. The link gets to know this by
-		 * the answer to its next join.
+		 * The SA changes the Q_Key of all groups of the link. The link learns the new Q_Key
+		 * from the answer to its next join.
 		 */
 		bcast_at_sa()->rec.qkey = rig_sa_group(&r, 0xefabcdef)->rec.qkey = qkey;
 		sac_reregister(r.s.sac, r.s.now);

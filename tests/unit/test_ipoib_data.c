@@ -3,15 +3,13 @@
 #include "util/frame.h"
 
 /*
- * Tests the data path of a link packet by packet: encapsulation, sizes, ethertypes, copies of its
- * own packets, and how the sender of a packet is found.
+ * Tests the data path of a link packet by packet: encapsulation, sizes, ethertypes, received copies
+ * of packets that the link itself has sent, and how the sender of a packet is found.
  */
 
 static struct ipoib_rig r;
 
-/*
- * Return a GRH from @src to @dgid, in the form in which a receive buffer has it before the payload.
- */
+/* Return a GRH from @src to @dgid, as a receive buffer has it before the payload. */
 static const uint8_t *grh_of(unsigned int src, const ib_gid *dgid)
 {
 	static uint8_t grh[40];
@@ -160,8 +158,9 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
 	/*
-	 * A packet shows that the neighbour is at another LID. No neighbour may be found by the old
-	 * LID and QPN any more, also not the one that was there before.
+	 * A packet shows that the neighbour with GID 10 has moved to LID 11. After this, LID 9 and
+	 * QPN 0x77 must not lead to any neighbour, not even to the one with GID 9, which had them
+	 * first.
 	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
 	v.grh = grh_of(10, &own);
@@ -199,7 +198,7 @@ static void test_I27_own_echo_is_dropped(void **state)
 		/* sent by another interface of this port */
 		{ RIG_LID, 0x77, RIG_LID, IPOIB_DROP_NONE },
 		{ 9, RIG_QPN, 9, IPOIB_DROP_NONE }, /* the same QPN at another port */
-		/* the source GID of the GRH is not ours, so the packet came through a router */
+		/* the source GID is not that of this port, so the packet came through a router */
 		{ RIG_LID, RIG_QPN, 9, IPOIB_DROP_NONE },
 	};
 

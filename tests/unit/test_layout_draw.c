@@ -180,7 +180,8 @@ static void test_demo_fabric(void **state)
 	add_node(r, "lab", "Hca1", "ca");
 	add_cable(r, "lab", "Hca1/1", "Switch1/1", "up");
 	add_cable(r, "lab", "Switch1/2", "Switch2/1", "down");
-	add_cable(r, "lab", "Switch1/3", "udp:127.0.0.1:5001", "up"); /* leaves the process */
+	/* this link leaves the process */
+	add_cable(r, "lab", "Switch1/3", "udp:127.0.0.1:5001", "up");
 	svg = draw(r, layout_svg);
 	check_xml(svg);
 	assert_int_equal(count(svg, "<path"), 2);

@@ -550,8 +550,8 @@ static void test_smp_classes_are_one_registration(void **state)
 }
 
 /*
- * An agent may be registered for each of the two SMP classes 0x01 and 0x81, as in the kernel's
- * ib_mad, because OpenSM registers two agents.
+ * The SMP classes 0x01 and 0x81 can each have an agent of their own, as in the kernel's ib_mad,
+ * because OpenSM registers two agents.
  */
 static void test_smp_classes_may_be_two_registrations(void **state)
 {

@@ -89,8 +89,8 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 }
 
 /*
- * Write the headers of a GetTableResp into @table. The RMPP flags are only Active, as an SA writes
- * them
+ * Write the headers of a GetTableResp into @table. The only RMPP flag is Active, as an SA writes
+ * the headers
  */
 static void table_headers(void)
 {
@@ -776,8 +776,8 @@ static void test_I20_window_of_an_ack_is_capped(void **state)
 		assert_int_equal(rig.n - before, i ? 0 : RMPP_TX_WINDOW);
 	}
 	/*
-	 * An ACK with such a claim confirms 100 more segments. The window must move on by 100
-	 * segments, and not more.
+	 * A further ACK, which again claims room for 2^32 segments, confirms 100 more segments. The
+	 * window must move on by 100 segments, and not more.
 	 */
 	before = rig.n;
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 101, .data2 = 0xffffffff },
@@ -909,8 +909,8 @@ static void test_segments_go_to_the_agent_that_asked(void **state)
 
 	(void)state;
 	/*
-	 * One agent of the class uses RMPP, but the agent that sends the request does not. It must
-	 * get the segment as it is.
+	 * One agent of the class uses RMPP, but the agent that sends the request does not. The
+	 * sending agent must get the segment as it is.
 	 */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
 	assert_int_equal(mad_request(raw, &req, NULL, rig.now), 0);

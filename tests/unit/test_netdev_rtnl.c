@@ -391,7 +391,7 @@ static void test_rtnl_each_dump_follows_the_last_and_an_incomplete_one_is_repeat
 		assert_int_equal(rtnl_events_read(&e, on_told, &t), 0);
 		assert_int_equal(asked_for(fd[1]), RTM_GETNETCONF);
 	}
-	tell(fd[1], NLMSG_ERROR, 0); /* no IPv6 */
+	tell(fd[1], NLMSG_ERROR, 0); /* the answer of a kernel without IPv6 */
 	assert_int_equal(rtnl_events_read(&e, on_told, &t), 0);
 	assert_int_equal(e.stale | e.dumping, 0);
 	close(fd[0]);

@@ -381,8 +381,8 @@ static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 		}
 	}
 	/*
-	 * 1920 packets of 2176 octets need 60 buffers, and the slots for the next receive call
-	 * UDP_SOCK_MSGS more.
+	 * 1920 packets of 2176 octets need 60 buffers, and the slots for the next receive call need
+	 * UDP_SOCK_MSGS more buffers.
 	 */
 	assert_true(pkt_pool_bufs_used(r.pool) < 64 + UDP_SOCK_MSGS + 8);
 	for (unsigned int i = 0; i < got; i++)

@@ -171,7 +171,10 @@ static void test_at_most_64_packets(void **state)
 	EXPECT(len, 64, 64);
 }
 
-/* 65,507 = 59 x 1110 + 17; 31 x 2113 = 65,503 */
+/*
+ * A message has at most 65,507 octets: 31 x 2113 = 65,503 fit, 65,503 + 14 do not, and 59 x 1110 +
+ * 17 = 65,507 fit.
+ */
 static void test_at_most_65507_octets(void **state)
 {
 	uint32_t len[62];
@@ -250,10 +253,10 @@ static void expect_cut(uint32_t len, int size, unsigned int n, uint32_t each, ui
 static void test_a_message_is_cut_by_its_size(void **state)
 {
 	expect_cut(62460, 2082, 30, 2082, 2082);
-	expect_cut(62461, 2082, 31, 2082, 1); /* does not divide */
+	expect_cut(62461, 2082, 31, 2082, 1); /* 2082 does not divide the length */
 	expect_cut(2083, 2082, 2, 2082, 1);
 	expect_cut(2082, 2082, 1, 2082, 2082);
-	expect_cut(500, 2082, 1, 2082, 500); /* larger than the message */
+	expect_cut(500, 2082, 1, 2082, 500); /* the size is larger than the message */
 	expect_cut(65527, 65535, 1, 65535, 65527);
 }
 

@@ -172,8 +172,8 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
 	/*
-	 * TCP's flag CWR may be set only in the first segment, which the virtio-net header
-	 * expresses as ECN.
+	 * If TCP's flag CWR is set, it may be set only in the first segment. The virtio-net header
+	 * expresses this by the flag ECN.
 	 */
 	assert_false(back.ecn);
 	h[47] = 0x90;
@@ -215,7 +215,7 @@ static void test_vnet_infiniband(void **state)
 
 	(void)state;
 	memset(frame, 0, sizeof(frame));
-	set_type(12, 0x86dd); /* octets of the source address */
+	set_type(12, 0x86dd); /* this value in the source address is no EtherType */
 	set_type(40, 0x0800);
 	assert_int_equal(vnet_decode(&v, &h, frame, 2000, TAP_INFINIBAND), 0);
 	assert_int_equal(v.gso, TAP_GSO_UDP4);

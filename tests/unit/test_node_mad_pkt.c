@@ -211,8 +211,8 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
 	/*
-	 * The SLID of the answer is the LID to which the request was sent, and its hop limit is
-	 * sufficient.
+	 * The SLID of the answer is the LID to which the request was sent, and the hop limit of the
+	 * answer is sufficient.
 	 */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);

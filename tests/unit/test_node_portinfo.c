@@ -53,7 +53,7 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_int_equal(pi.cap_mask2,
 			 SMP_CAP2_IS_WIDTH_2X | SMP_CAP2_IS_SPEED_HDR | SMP_CAP2_IS_SPEED_NDR);
 	/*
-	 * A switch reports this capability at port 0; its external ports have no capabilities
+	 * A switch reports the capability of HDR at port 0; its external ports have no capabilities
 	 * (14.2.5.6).
 	 */
 	node_port_rate(&sw.n, 3, (struct node_rate){ .width = 2, .speed = 1, .ext = 4 });
@@ -467,7 +467,10 @@ static void test_switch_port_enforcement_is_set(void **state)
 	assert_true(pi.part_enforce_in && pi.part_enforce_out && pi.filter_raw_in);
 	assert_false(pi.filter_raw_out);
 	assert_int_equal(pi.hoq_life, 3);
-	/* These functions belong to switch ports, so a CA port must not take them. */
+	/*
+	 * A CA port must ignore partition enforcement, because only switch ports have this
+	 * function.
+	 */
 	pi = node_rig_nop(&ca, 1, 1);
 	pi.part_enforce_in = true;
 	assert_int_equal(node_rig_set_port_info(&ca, 1, 1, &pi), 0);

@@ -438,8 +438,8 @@ static void test_guid_info(void **state)
 }
 
 /*
- * Block numbers in the attribute modifier for which block number times block size would wrap to
- * entry 0 if it were computed with 32 bits
+ * Requests must be refused if the block number in the attribute modifier does not exist, also if
+ * block number times block size, computed with 32 bits, would wrap to the number of a valid entry.
  */
 static void test_block_numbers_do_not_wrap(void **state)
 {

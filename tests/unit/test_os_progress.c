@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The line of a long operation, with a pseudo-terminal or a pipe as standard error. */
+/*
+ * Tests the progress line of a long operation, with a pseudo-terminal or a pipe as standard error.
+ */
 #include "check.h"
 
 #include <fcntl.h>
@@ -53,7 +55,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Return all that has come to the other end */
+/* Return all octets that have reached the other end of the pseudo-terminal or pipe */
 static const char *seen(void)
 {
 	static char buf[65536];
@@ -102,7 +104,7 @@ static void test_the_line_is_written_at_most_ten_times_a_second(void **state)
 	do
 		progress_say("x");
 	while (clock_now() - begin < NS_MSEC(550));
-	progress_say("x"); /* for a process that did not run in the meantime */
+	progress_say("x"); /* a last call, in case the process did not run during the loop */
 	for (const char *p = seen(); (p = strchr(p, 'x')); p++)
 		lines++;
 	assert_in_range(lines, 2, (unsigned int)((clock_now() - begin) / NS_MSEC(100)) + 1);

@@ -195,8 +195,8 @@ static void end_child(pid_t pid, int fd)
 }
 
 /*
- * Tell whether the other end has shut down its sending side. The test fails if it has sent
- * anything.
+ * Tell whether the other end has shut down its sending side. The test fails if the other end has
+ * sent anything.
  */
 static bool at_end(int fd)
 {
@@ -561,7 +561,7 @@ static void test_H33_each_failure_has_its_error(void **state)
 	assert_int_equal(outcome(r, ""), EPIPE); /* the instance has ended */
 }
 
-/* The callback gets the error, too */
+/* The callback of a query must get the error, too. */
 static void test_H33_a_callback_has_the_error(void **state)
 {
 	struct rig *r = *state;
@@ -722,7 +722,7 @@ static void test_the_host_is_that_of_the_environment(void **state)
 	assert_true(asks_about(r, "lab", NULL, "\"host\":\"h2\""));
 	assert_false(asks_about(r, "lab", "uib0@h1", "\"host\""));
 	assert_true(asks_about(r, "lab", "uib0@h1", "\"dev\":\"uib0@h1\""));
-	/* a host of another instance */
+	/* The calling program runs in a host of another instance. */
 	setenv("UIPOIB_NAME", "lab2", 1);
 	assert_false(asks_about(r, "lab", NULL, "\"host\""));
 }

@@ -55,7 +55,7 @@ static void test_a_descriptor_that_was_entered_is_ours(void **state)
 
 /*
  * The descriptor was closed, and its number now belongs to another file, which has the same inode
- * number but is on another file system. It must not be taken for the old one.
+ * number but is on another file system. The new file must not be taken for the old one.
  */
 static void test_the_same_inode_of_another_file_system_is_not_ours(void **state)
 {

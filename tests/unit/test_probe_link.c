@@ -262,7 +262,8 @@ static void test_pkeys_of_the_peer(void **state)
 	rig_peer(&r);
 	r.peer.pkey[1] = 0x8003;
 	rig_finds(&r, PROBE_PEER_PKEY, "peer's table does not have P_Key 0x8001");
-	r.peer.pkey[1] = 0x0001; /* a limited member beside a full one */
+	/* the peer is a limited member, and the probe's port is a full member */
+	r.peer.pkey[1] = 0x0001;
 	rig_healthy(&r);
 	r.own.pkey[1] = 0x0001;
 	rig_finds_both(&r, PROBE_PKEY_LIMITED, PROBE_PEER_PKEY);

@@ -152,7 +152,10 @@ static bool is_behind(const uint8_t *mad)
 	return mad_class(mad) == MAD_CLASS_SM_DR && mad[SMP_OFF_HOP_CNT];
 }
 
-/* Let requests of this kind time out. */
+/*
+ * Turn the answers of the node behind the link into traps, so that the requests to this node time
+ * out.
+ */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
 	(void)r;

@@ -31,10 +31,12 @@ struct rig {
 		[2]; /* a pair of sockets, by which the thread and the test case wait for each other */
 	pthread_t instance;
 	char unexpected[256]; /* the first request that was not the expected one */
-	char removed[128]; /* interfaces of all messages RELOAD_REMOVE, "uib0@h3 " */
+	/* the interface of each RELOAD_REMOVE message, each followed by a space, as in "uib0@h3 uib0@h2 " */
+	char removed[128];
 	struct conf conf;
 	struct reload reload;
-	char said[256]; /* all outcomes, a line each; "begins" for each beginning */
+	/* one line for each event: "begins" for a beginning of a reload, or the outcome of a reload */
+	char said[256];
 };
 
 /* --- the instance */
@@ -131,7 +133,7 @@ static bool take_messages(struct rig *r, int sock)
 	return m.kind == RELOAD_END;
 }
 
-/* Serves the request "reload apply" until the instance has everything. Return: its connection */
+/* Serves the request "reload apply" until the instance has got all messages. Return: its connection */
 static int take_reload(struct rig *r)
 {
 	int sock, conn = accept_request(r, "reload apply", &sock);
@@ -229,7 +231,7 @@ static bool readable(struct rig *r, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Waits until a client asks or the instance answers, and serves this. */
+/* Waits until a client asks or the instance answers, and lets the supervisor handle the request or answer. */
 static void serve(struct rig *r)
 {
 	assert_true(readable(r, -1));
@@ -275,7 +277,10 @@ static void test_reload_a_late_answer_is_the_outcome_of_its_reload(void **state)
 	reload_serve(&r->reload);
 	assert_int_equal(ifaces(r), 3);
 	assert_string_equal(r->said, "begins\n");
-	/* A signal meanwhile has the file read again, and compared with what the instance will have. */
+	/*
+	 * A signal in the meantime makes the supervisor read the file again, and compare it with what the instance will
+	 * have.
+	 */
 	configure(r, 1);
 	reload_now(&r->reload);
 	assert_string_equal(r->said, "begins\n");
@@ -422,7 +427,10 @@ static void *takes_no_message(void *arg)
 	return NULL;
 }
 
-/* So many messages do not fit into the buffer of the socket, so the supervisor sends some when the instance has closed it. */
+/*
+ * The messages do not all fit into the buffer of the socket, so the supervisor still sends messages when the instance
+ * has closed the socket.
+ */
 static void test_reload_an_instance_that_takes_no_message_says_why(void **state)
 {
 	struct rig *r = *state;

@@ -280,7 +280,7 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 	sac_rig_run(&r, NS_MSEC(500));
 	assert_int_equal(non.granted, 1);
 	assert_int_equal(full.failed, 1);
-	assert_int_equal(r.sa.joins, 4); /* FullMember, both, FullMember, NonMember */
+	assert_int_equal(r.sa.joins, 4); /* for FullMember, both bits, FullMember, NonMember */
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(full.failed, 2);
 	sac_group_leave(r.sac, &full.ref, r.now);
@@ -383,8 +383,8 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	/*
-	 * The SA has carried out the client's first Delete, but its answer was lost. So this
-	 * Delete, its repetition, is refused, which must not be logged.
+	 * The SA has carried out the client's first Delete, but its answer was lost. So the SA
+	 * refuses the repeated Delete, and this must not be logged.
 	 */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -689,8 +689,9 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 }
 
 /*
- * The same late Report, but about a bit that was granted already. Its user drops the bit when it is
- * told that the group was deleted, so the client must send a Delete for this bit.
+ * A late Report of trap 67, as in test_membership_that_a_late_trap_67_overtook_is_left(), but about
+ * a bit that was granted already. The bit's user drops the bit when the client reports that the
+ * group was deleted, so the client must send a Delete for this bit.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
@@ -741,7 +742,7 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	sac_rig_fini(&r);
 }
 
-/* After its shutdown the client has little time, so it must not wait for the answer to a join. */
+/* At its shutdown the client has little time, so it must not wait for the answer to a join. */
 static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **state)
 {
 	struct user a = { 0 };
@@ -749,7 +750,7 @@ static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **sta
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	r.sa.delay = NS_SEC(10); /* of answers; the SA carries out requests at once */
+	r.sa.delay = NS_SEC(10); /* delay of answers; the SA carries out requests at once */
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -759,7 +760,10 @@ static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **sta
 	sac_rig_fini(&r);
 }
 
-/* A join that timed out may have been granted, and its answer lost. */
+/*
+ * The SA has perhaps granted a join that timed out, and only its answer was lost. So the client
+ * must leave the group.
+ */
 static void test_shutdown_leaves_a_group_whose_join_timed_out(void **state)
 {
 	struct user a = { 0 };

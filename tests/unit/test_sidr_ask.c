@@ -415,7 +415,7 @@ static void test_loss_does_not_keep_the_answer_away(void **state)
 	r.net.filter = lossy;
 	for (seed = 1; seed <= 50; seed++) {
 		done = 0;
-		sac_reregister(r.sac, r.net.now); /* forgets the path */
+		sac_reregister(r.sac, r.net.now); /* makes the SA client forget the path */
 		start();
 		sidr_rig_run(&r, NS_SEC(90));
 		assert_true(done);
@@ -430,7 +430,7 @@ static void test_stop_in_every_step_leaves_nothing(void **state)
 		unsigned int before;
 
 		done = 0;
-		sac_reregister(r.sac, r.net.now); /* forgets the path */
+		sac_reregister(r.sac, r.net.now); /* makes the SA client forget the path */
 		start();
 		sidr_rig_run(&r, NS_USEC(500) * i);
 		before = done;

@@ -131,7 +131,7 @@ static void test_multicast_tables_that_somebody_changed_are_written_again(void *
 	memcpy(before, s->mft, sizeof(before));
 	sets = s->mft_sets;
 
-	s->mft[m][0] &= ~(1u << 20); /* a member that is cut off */
+	s->mft[m][0] &= ~(1u << 20); /* cuts off a member */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_memory_equal(s->mft, before, sizeof(before));
 	assert_int_equal(status(&r).repairs, 1);

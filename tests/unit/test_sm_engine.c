@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guarantees of each routing engine: all ports must reach each other. If the engine guarantees it,
- * there must be no credit loop, in which channels wait for each other in a circle.
+ * Tests the guarantees of each routing engine. All ports must reach each other. If an engine
+ * guarantees that there are no credit loops, channels must not wait for each other in a circle.
  */
 #include "sm_net.h"
 

@@ -33,7 +33,10 @@ struct shape {
 static const struct shape two = { 2, 4, { 0, 4 }, { 4 }, { 1 } };
 static const struct shape two_parallel = { 2, 8, { 0, 6 }, { 4 }, { 2 } };
 static const struct shape three = { 3, 3, { 0, 3, 4 }, { 3, 3 }, { 1, 1 } };
-/* 2 * 3 links upwards for 6 hosts; a switch of the middle level has 2 * 2 links down and 4 up */
+/*
+ * A leaf switch has 3 * 2 links up for its 6 hosts; a switch of the middle level has 2 * 2 links
+ * down and 2 * 2 up.
+ */
 static const struct shape three_parallel = { 3, 6, { 0, 2, 3 }, { 3, 2 }, { 2, 2 } };
 static const struct shape four = { 4, 2, { 0, 2, 2, 2 }, { 2, 2, 2 }, { 1, 1, 1 } };
 static const struct shape slim = { 3, 8, { 0, 4, 2 }, { 2, 4 }, { 1, 1 } };
@@ -226,8 +229,8 @@ static uint16_t *loads(const struct tree *t, unsigned int nth)
 }
 
 /*
- * Check that all upward links of a level have the same load, and that all downward links of a level
- * have, too.
+ * Check that all upward links of a level have equal loads, and that all downward links of a level
+ * have equal loads.
  */
 static void assert_balanced(const struct tree *t, unsigned int nth, bool full_bisection)
 {
@@ -282,7 +285,8 @@ static void count(uint16_t *link)
 /*
  * Let every host send to the host that is @k places further, in the order of leaf switches and
  * ports, and check that no link has two of these flows. @wrap: the last hosts send to the first
- * ones; only if each leaf switch has all its hosts, no link has two flows then, too
+ * ones, too; set @wrap only if each leaf switch has all its hosts, because otherwise a link can
+ * have two flows
  */
 static void assert_shift_is_free(const struct tree *t, unsigned int k, unsigned int nth, bool wrap)
 {

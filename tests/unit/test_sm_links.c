@@ -43,7 +43,10 @@ static void test_cable_of_a_second_port_pulled_in_mid_sweep(void **state)
 	}
 }
 
-/* Check that the SM's published database has a path between each two end ports, and that packets on these paths arrive. */
+/*
+ * Check that the SM's published database has a path between every pair of end ports, and that packets on these paths
+ * arrive.
+ */
 static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned int after)
 {
 	const struct sm_db *db = sm_db(sm);

@@ -350,8 +350,8 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 }
 
 /*
- * s1 does not support multicast, so it has no MFT. The tree must connect s2 and s3 by their own
- * cable, without the hosts on s1.
+ * s1 does not support multicast, so it has no MFT. The tree must connect s2 and s3 by the cable
+ * between them, and leave out the hosts on s1.
  */
 static void test_a_switch_without_multicast_is_gone_around(void **state)
 {
@@ -374,9 +374,9 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 	assert_delivery(&r, host(&r, 5), g->rec.mlid, receives);
 	assert_string_equal(r.net.last_warn, "");
 	/*
-	 * A member may be unreachable, for example because it joined before its switch lost its
-	 * tables. The other members must get packets, and the log must have a line about this
-	 * member.
+	 * A member can be unreachable, for example because it joined before its switch lost its
+	 * tables. The other members must get packets, and the log must have a line about the
+	 * unreachable member.
 	 */
 	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
@@ -386,8 +386,9 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 }
 
 /*
- * Three switches in a line. The middle one has room for few groups, so the members of any further
- * group are in two separate parts. The part with more members must get the tree.
+ * Three switches in a line. The middle switch has room for few groups, so the members of any
+ * further group are in two separate parts of the fabric. The tree must connect the part with more
+ * members.
  */
 static void test_the_part_with_most_members_has_the_tree(void **state)
 {
@@ -720,7 +721,7 @@ static void test_I24_random_membership(void **state)
 	}
 }
 
-/* Check that a packet from any host to any group comes to an end. */
+/* Check that no packet from any host to any group goes in a loop. */
 static void assert_no_storm(struct rig *r, unsigned int switches, const char *what)
 {
 	for (struct sm_group *g = sm_group_next(r->sm, NULL); g; g = sm_group_next(r->sm, g)) {

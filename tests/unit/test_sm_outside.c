@@ -217,9 +217,9 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 }
 
 /*
- * The second port of a CA is one hop further away than the port's switch. A directed route has at
- * most 63 hops, so if this switch is 63 hops away, SMPs about the second port must take the route
- * to the first one.
+ * A route to the second port of a CA leads over the switch to which this port is cabled, and is one
+ * hop longer than the route to the switch. A directed route has at most 63 hops, so if the switch
+ * is 63 hops away, SMPs about the second port must take the route to the first port.
  */
 static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)
 {

@@ -135,9 +135,9 @@ static void two_sets(struct net_port *p, void *ctx)
 }
 
 /*
- * Some ports are Armed already by an earlier SM, so they need a Set for their configuration alone
- * before they are activated. Ports in Initialize are configured by the Set that arms them. In the
- * end all ports and tables must be the same in both cases.
+ * In one of two equal nets, an earlier SM has armed some ports, so these ports need a Set for their
+ * configuration alone before they are activated. Ports in Initialize are configured by the Set that
+ * arms them. In the end all ports and tables of both nets must be the same.
  */
 static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 {
@@ -162,8 +162,8 @@ static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 }
 
 /*
- * The same comparison while SMPs are lost. Sets are then repeated, and the port refuses the
- * repetition if the first one has changed its state already.
+ * Compare two nets as in the test before, while SMPs are lost. Sets are then repeated, and the port
+ * refuses the repetition if the first Set has changed the port's state already.
  */
 static void test_I5_arming_configures_when_answers_are_lost(void **state)
 {

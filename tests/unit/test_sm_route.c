@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compare the SM's LFTs with the rule for routes in its simplest form, which computes one
- * destination after the other.
+ * Compare the SM's LFTs with those of a simple implementation of the rule for routes, which
+ * computes one destination after the other.
  */
 #include "check.h"
 

@@ -93,8 +93,9 @@ static void test_guids_as_ibsim_assigns(void **state)
 }
 
 /*
- * "=" sets the GUID counter, and "+" continues from that value. A vendid applies to one node, a
- * devid to all later nodes.
+ * "=V" sets the GUID of the next node to V. A later "+N" sets the GUID of the next node to V + N,
+ * however many nodes came between. A vendid applies to the next node only, a devid to all later
+ * nodes.
  */
 static void test_guid_settings(void **state)
 {
@@ -225,8 +226,8 @@ static const char rich_net[] = "# comments\n"
 			       "[1] \"leaf2\"[5] w=2 s=5 e=3\n";
 
 /*
- * Output of Debian's ibnetdiscover for rich_net under Debian's ibsim 0.10, with the nodes in the
- * order of that file.
+ * The output of Debian's ibnetdiscover for rich_net under Debian's ibsim 0.10, but with the nodes
+ * in the order of rich_net
  */
 static const char rich_discovered[] =
 	"#\n"
@@ -414,8 +415,8 @@ static void test_include(void **state)
 }
 
 /*
- * --- every class of error: the message must name the line, and the expected text or the other line
- * that contradicts it
+ * --- every class of error: the message must name the faulty line, and the expected text or the
+ * other line that contradicts the faulty line
  */
 
 static const struct {

@@ -276,7 +276,7 @@ static void test_found_still_refuses(void **state)
 	assert_non_null(strstr(err.text, "t:1001: "));
 }
 
-/* 49,151 LIDs */
+/* A subnet has 49,151 unicast LIDs, so a topology with more ports must be refused. */
 static void test_more_ports_than_lids_is_refused(void **state)
 {
 	size_t len;

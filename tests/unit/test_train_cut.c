@@ -526,7 +526,10 @@ static void damage(struct pkt *t, uint32_t at)
 	fail_msg("the train has no such octet");
 }
 
-/* Numbers of packets with which a train is verified by no sum, by one, by two, and by a sum and single packets */
+/*
+ * Choose a number of packets with which a train is verified by no sum, by one sum, by two sums, or
+ * by a sum and single packets
+ */
 static unsigned int some_packets(struct prng *r)
 {
 	static const uint8_t n[] = { 2,
@@ -595,7 +598,7 @@ static uint8_t *crcs_in_seal(struct pkt *t, unsigned int k)
 	return t->seals->data + (t->seals_at + k) * (2 + IB_CRCS_LEN) + 2;
 }
 
-/* One packet of a train has a wrong ICRC, over which its VCRC is right. Switches must pass it, and the end port must not. */
+/* One packet of a train has a wrong ICRC, and a VCRC that is right for it. Switches must pass the packet, and the end port must not. */
 static void test_a_wrong_icrc_under_a_right_vcrc(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 8);

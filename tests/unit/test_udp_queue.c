@@ -7,8 +7,8 @@
 #include "udp_train.h"
 
 /*
- * The order of the packets in the queue, the packets that a full queue drops, and the packets that
- * go back to the queue if only some were sent
+ * Tests the order of the packets in the queue, which packets a full queue drops, and which packets
+ * go back to the queue if only some were sent.
  */
 
 static struct pkt_pool *pool;

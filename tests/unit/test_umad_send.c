@@ -196,7 +196,7 @@ static void test_tid_under_way_is_refused(void **state)
 }
 
 /*
- * 13.5.3.2: a MAD that is no response goes to the agent registered for its version, class and
+ * IBTA 13.5.3.2: a MAD that is no response goes to the agent registered for its version, class and
  * method; in vendor classes the OUI must match, too.
  */
 static void test_unsolicited_mads_go_to_who_registered(void **state)
@@ -413,7 +413,8 @@ static void test_short_mads_are_padded(void **state)
 		m.id = umad_rig_agent(&rig, c, MAD_CLASS_PERF, 1, 0, 0);
 		rig.nseen = 0;
 		/*
-		 * A message without data needs a memfd, so the server reports that this is missing.
+		 * A message of length 0 must come with a memfd, so the server must report that the
+		 * memfd is missing.
 		 */
 		assert_int_equal(umad_rig_write(&rig, c, &m, exact, len), len ? 0 : -EPROTO);
 		assert_int_equal(rig.nseen, len >= 36);

@@ -151,8 +151,9 @@ static void test_a_partial_checksum_never_leaves_such_an_adapter(void **state)
 }
 
 /*
- * mlx5 has the capability, which its queue pairs in the kernel use, and ignores the flag of a send
- * on a queue pair of a user. A driver that is not known may do the same.
+ * mlx5 has the checksum capability, but only for queue pairs of the kernel. On a queue pair of user
+ * space, the adapter ignores the flag of a send that asks for checksums. An unknown driver may do
+ * the same.
  */
 static void test_the_capability_is_not_enough(void **state)
 {

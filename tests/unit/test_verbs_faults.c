@@ -154,7 +154,7 @@ static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 
 /*
  * libibverbs accepts only the first work requests of a list, so the caller must keep the packets of
- * the others.
+ * the other work requests.
  */
 static void test_a_list_that_is_taken_in_part(void **state)
 {
@@ -539,7 +539,7 @@ static void test_a_device_that_comes_back(void **state)
 			assert_int_equal(verbs_reopen(t.env.ca[0], t.env.now, err), -EIO);
 			assert_string_equal(err, "uverbs0: Input/output error");
 			verbs_rig_run(&t.env);
-			assert_int_equal(post(2, 32), 2); /* they are lost */
+			assert_int_equal(post(2, 32), 2); /* these packets are lost */
 		}
 		assert_int_equal(ca_qp_num(t.a), qpn);
 		assert_int_equal(t.events[CA_EVENT_DEVICE_BACK], round - 1);
@@ -573,8 +573,7 @@ static void test_a_device_that_comes_back_when_memory_is_short(void **state)
 			assert_true(verbs_lost(t.env.ca[0]));
 	} while (!fake.fail_in);
 	assert_true(i > 10);
-	assert_int_equal(works_without,
-			 2); /* agents for SA and CM; another program may have them */
+	assert_int_equal(works_without, 2); /* the port works without its agents for SA and CM */
 	fake.fail_in = 0;
 	works_again();
 }

@@ -146,8 +146,8 @@ static struct ca_suite_backend real_backend = {
 /*
  * test_verbs_suite [DEVICE DEVICE [HOOK]]: run the suite over port 1 of each of these two devices,
  * which an SM must have configured as the suite expects. HOOK is a command that changes the link
- * between them. Without HOOK the cases that need such a change are skipped. It is called with one
- * of these:
+ * between the devices, and is called with one of the arguments below. Without HOOK the cases that
+ * need such a change are skipped.
  *
  *	link_down			take the link down
  *	set_pkey DEVICE INDEX PKEY	set an entry of the P_Key table of DEVICE, as an SM does

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Those who watch a port are shown the packets of its queue pairs with headers that libibverbs does not show. They must be
- * those that the simulated HCAs put on the wire, except the PSN, which only the adapter knows.
+ * A capture of a port shows the packets of its queue pairs with headers, although libibverbs does not provide the
+ * headers. They must be the headers that the simulated HCAs put on the wire, except the PSN, which only the adapter
+ * knows.
  */
 
 #include "verbs/verbs.h"
@@ -147,7 +148,9 @@ static void test_unicast_with_grh(void **state)
 	assert_true(t.seen[1].has_grh);
 }
 
-/* The completion of a multicast packet has no DLID, but the queue pair is attached by it. */
+/*
+ * The completion of a multicast packet has no DLID, so the DLID must be the MLID with which the queue pair is attached.
+ */
 static void test_multicast(void **state)
 {
 	const struct ca_ah_attr a = {
@@ -175,7 +178,7 @@ static void test_only_what_is_sent_is_shown(void **state)
 	assert_int_equal(ca_ah_create(t.env.ca[0], &a, &s.ah), 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		v[i] = s;
-		/* the second one is longer than the MTU */
+		/* the second packet is longer than the MTU */
 		v[i].pkt = pkt_from_data(t.env.pool, octets, i == 1 ? 3000 : 50);
 	}
 	fake.take = 1;

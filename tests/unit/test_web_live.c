@@ -150,7 +150,8 @@ static void run_until(struct rig *r, ns_t end)
 			r->now = ns_max(r->now, end);
 			return;
 		}
-		assert_true(due > r->now); /* otherwise the server would turn without rest */
+		/* otherwise the server would be called again and again at the same time */
+		assert_true(due > r->now);
 		r->now = due;
 	}
 	fail_msg("it does not come to rest");

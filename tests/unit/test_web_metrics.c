@@ -36,8 +36,8 @@ static const char *skip_name(const char *p)
 }
 
 /*
- * Skip a quoted value. It must not have control characters, and a backslash only before a backslash
- * or a quote.
+ * Skip a quoted value. It must have no control characters, and must have a backslash only before a
+ * backslash or a quote.
  */
 static const char *skip_value(const char *p)
 {
@@ -194,8 +194,8 @@ static void test_nothing_gives_no_sample(void **state)
 }
 
 /*
- * The names must be those of infiniband_exporter and node_exporter, which both export data in units
- * of four octets.
+ * The names must be those of infiniband_exporter and node_exporter. Data must be in octets,
+ * although the rows count data in units of four octets.
  */
 static void test_ports_have_the_names_of_both_exporters(void **state)
 {
@@ -258,7 +258,7 @@ static void test_hostile_names_stay_inside_their_quotes(void **state)
 		"a\nb",
 		"\x1b]0;x\a",
 		("\xc2\x9b"
-		 "31m"), /* two literals, because 3 would belong to the number */
+		 "31m"), /* two literals, because 3 would belong to the hexadecimal number */
 		"a/b/c",
 		"\xe2\x80\xaegnp",
 		"{}",
@@ -313,7 +313,7 @@ static void test_drops_of_equal_names_are_added(void **state)
 	add_drop(r, "Switch1", 5, true);
 	add_drop(r, "Switch2", 1, true);
 	add_drop(r, "Switch1", 7, true);
-	add_drop(r, "Switch3", 9, false); /* a counter of something else */
+	add_drop(r, "Switch3", 9, false); /* this counter does not count drops */
 	has(r,
 	    "\nuipoib_drops_total{layer=\"switch\",object=\"Switch1\",counter=\"drop_vl\"} 12\n");
 	has(r, "\nuipoib_drops_total{layer=\"switch\",object=\"Switch2\",counter=\"drop_vl\"} 1\n");

@@ -211,8 +211,8 @@ static void test_a_reader_after_a_silence_is_not_slow(void **state)
 }
 
 /*
- * The ring drops an event in the middle of which a reader is. The reader cannot get the rest, so
- * its stream must end.
+ * The ring drops an event of which a reader has read only the first octets. The reader cannot get
+ * the rest, so its stream must end.
  */
 static void test_a_reader_that_is_overtaken_ends(void **state)
 {

@@ -6,7 +6,7 @@
 
 /*
  * The tables of IBTA 12.11 begin after the MAD header, which the functions under test read and
- * write, too. So test only the part after it.
+ * write, too. So test only the octets after the MAD header.
  */
 #define BODY (MAD_LEN - MAD_HDR_LEN)
 

@@ -12,8 +12,8 @@
  * left out. The values are those of the table in §6.4.
  *
  * The fields have 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92
- * with the encapsulation, as the figure before says ("IBARP contents (92 bytes)"). HLEN is 32 = 8 +
- * 4 + 4 + 16, which does not include the second copy of GID[127-96].
+ * with the encapsulation, as the draft's figure before it says ("IBARP contents (92 bytes)"). HLEN
+ * is 32 = 8 + 4 + 4 + 16, which does not include the second copy of GID[127-96].
  */
 static const uint8_t request[] = {
 	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type 0x0800 */
@@ -107,8 +107,9 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
-	 * If further octets follow this short message, its length may be right for the form in the
-	 * figure, too. Then the decoder takes the form in which the GID contains the EUI-64.
+	 * If further octets follow this short message, its length can also be right for the layout
+	 * of the figure. Then the decoder chooses the layout with which the GID contains the
+	 * EUI-64.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
@@ -119,7 +120,7 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 
 /*
  * A GID that is not at index 0 of its port does not contain the EUI-64. A message with such a GID
- * is read in the form of the figure.
+ * is decoded by the layout of the figure.
  */
 static void test_P20_ibarp_with_a_gid_that_does_not_contain_the_eui64(void **state)
 {

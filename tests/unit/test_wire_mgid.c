@@ -262,7 +262,7 @@ static void test_M7_M8_M9_M10_map_of_the_ipv4_draft(void **state)
 	assert_gid(v4mc(0xefffffff, 0, 5), "ff15::239.255.255.255");
 }
 
-/* FF1E::IP_subnet_number:<IPv4 address> (§3.3.1): octets 10 and 11 */
+/* FF1E::IP_subnet_number:<IPv4 address> (§3.3.1): the subnet number is in octets 10 and 11 */
 static void test_M6_M11_subnet_number_is_in_the_map(void **state)
 {
 	uint8_t group[4] = { 225, 1, 1, 1 };
@@ -271,7 +271,8 @@ static void test_M6_M11_subnet_number_is_in_the_map(void **state)
 	assert_gid(v4mc(0xffffffff, 0x1234, 0xe), "ff1e::1234:ffff:ffff");
 	assert_gid(v4mc(0xe1010101, 1, 0xe), "ff1e::1:e101:101");
 	assert_gid(v4mc(0xe1010101, 0, 0xe), "ff1e::e101:101");
-	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 1, 2), -EINVAL); /* MUST be global */
+	/* with a subnet number, the scope must be global */
+	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 1, 2), -EINVAL);
 	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 0, 16), -EINVAL);
 	group[0] = 10;
 	assert_int_equal(mgid_v4mc_from_ipv4(&g, group, 0, 2), -EINVAL);

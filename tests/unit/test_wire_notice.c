@@ -85,7 +85,7 @@ static void test_violations_at_a_switch_port(void **state)
 	assert_memory_equal(out.details, n.details, sizeof(n.details));
 }
 
-/* The first 16 bits of trap 259 say which fields are valid. What is not valid is as if it were not there. */
+/* The first 16 bits of trap 259 say which fields are valid. A field that is not valid must count as absent. */
 static void test_fields_that_are_not_valid(void **state)
 {
 	struct mad_notice n = notice(MAD_TRAP_SWITCH_BAD_PKEY, BAD_259);
@@ -145,7 +145,10 @@ static void test_wrong_mkey(void **state)
 	assert_memory_equal(out.details, n.details, sizeof(n.details));
 }
 
-/* A notice cannot have more than 30 hops. If it says so, the route counts as cut off, and nothing behind it is read. */
+/*
+ * A notice has room for 30 hops. If its hop count is larger, the route counts as cut off, and nothing behind the notice
+ * is read.
+ */
 static void test_route_longer_than_the_notice(void **state)
 {
 	struct mad_notice n = notice(MAD_TRAP_BAD_MKEY, BAD_256);

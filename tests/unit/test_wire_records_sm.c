@@ -100,8 +100,8 @@ LAYOUT(guid_layout, struct ib_table_rec, ib_guid_info_rec_decode, ib_guid_info_r
        guid_fields);
 
 /*
- * Decode a record in which the numbers of GIDs are zero, because its length depends on these
- * numbers.
+ * Decode a copy of the record @p in which the numbers of GIDs are zero, because the length that the
+ * record must have depends on these numbers.
  */
 static int multi_decode(struct ib_multi_path_rec *ret, const void *p, size_t len)
 {

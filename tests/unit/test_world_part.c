@@ -47,7 +47,8 @@ static void test_H9_groups_belong_to_the_link_of_their_pkey(void **state)
 	assert_int_equal(part_of_mgid(&w, &limited), WORLD_PKEY2);
 	assert_int_equal(part_of_mgid(&w, &v6), WORLD_PKEY2);
 	assert_int_equal(part_of_mgid(&w, &other), WORLD_PKEY);
-	assert_int_equal(part_of_mgid(&w, &mapped), WORLD_PKEY); /* 0x3333 is another map */
+	/* 0x3333 is the signature of another mapping */
+	assert_int_equal(part_of_mgid(&w, &mapped), WORLD_PKEY);
 }
 
 static void test_H9_packets_belong_to_the_link_of_their_pkey(void **state)

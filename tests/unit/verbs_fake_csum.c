@@ -43,7 +43,7 @@ void fake_csum_make(uint8_t *pkt, size_t len)
 	size_t at = field_of(pkt, len);
 	uint32_t sum;
 
-	assert_int_not_equal(at, 0); /* nothing else may be left to the adapter */
+	assert_int_not_equal(at, 0); /* the adapter must not be asked for any other checksum */
 	pkt[at] = pkt[at + 1] = 0;
 	sum = ~sum_l4(pkt, len) & 0xffff;
 	if (!sum && pkt[ENCAP + 9] == 17)

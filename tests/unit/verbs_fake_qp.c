@@ -13,7 +13,7 @@ static void complete(struct fake_cq *cq, struct fake_qp *q, const struct ibv_wc 
 	struct fake_channel *ch = container_of(cq->cq.channel, struct fake_channel, ch);
 	uint64_t one = 1;
 
-	assert_true(cq->n < (unsigned int)cq->cq.cqe); /* the CQ overran */
+	assert_true(cq->n < (unsigned int)cq->cq.cqe); /* otherwise the CQ overruns */
 	cq->wc[cq->n] = *wc;
 	cq->wc[cq->n++].qp_num = q->qp.qp_num;
 	if (!cq->armed)

@@ -7,7 +7,7 @@
 #	check "a lease" eventually 20 event c1 BOUND
 #	release c1 "$UIPOIB" exec h1
 need dhclient
-# A copy of dhclient, because AppArmor knows the original by its path and forbids it to run our script.
+# Use a copy of dhclient, because AppArmor knows the original by its path and forbids it to run the script below.
 cp "$(command -v dhclient)" "$work"/
 
 # The script that dhclient calls. It sets the address, and writes a line for the test

@@ -38,7 +38,7 @@ for k, e in enumerate(parts):
     assert key not in seen, f"{key} is drawn twice"
     left, y, height = (float(e.get(n)) for n in ("x", "y", "height"))
     unit = ones[key[0]] - left
-    # The spread, if there is one, and the text are behind the bar.
+    # In the SVG file, the spread (if there is one) and then the text follow the bar.
     spread = [float(n) for n in re.findall(r"-?[0-9.]+", parts[k + 1].get("d"))] if kind(parts[k + 1], "spread") else None
     text = parts[k + 2 if spread else k + 1]
     seen[key] = {

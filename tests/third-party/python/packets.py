@@ -37,7 +37,7 @@ def listened(send, **options):
 
 
 def datagram():
-    """Linux itself sends a datagram to h1's port 9, which is closed."""
+    """Sends a datagram by Linux's own UDP to h1's port 9, which is closed."""
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", ("10.4.0.1", 9))
 
 
