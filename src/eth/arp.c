@@ -5,8 +5,8 @@
 #include "wire/arp.h"
 
 /*
- * ARP and RARP, RFC 4391 §9.2. A message that passes between the kernel and the link keeps its
- * content, but its hardware type and hardware addresses are replaced by those of the other side.
+ * ARP and RARP, RFC 4391 §9.2. A message that passes between the kernel and the link keeps its content, but the
+ * hardware type and the hardware addresses in it are replaced by those of the side that receives the message.
  *
  * The sender's hardware address must be valid, because receivers store it. The meaning of the target's hardware
  * address depends on the operation. In a reply it is the address of the receiver, and in a RARP message the address
@@ -14,9 +14,9 @@
  * is often zero or the broadcast address. An address without meaning is never a reason to refuse the message, and no
  * neighbour is made for it.
  *
- * The reserved octet of a link-layer address that we send is 0 (§9.1.1). But a reply repeats this
- * octet of the requester's address, because RFC 826 swaps the addresses and Linux's arping checks
- * this.
+ * The reserved octet of link-layer addresses in sent messages is 0 (§9.1.1). But a reply repeats this octet of the
+ * requester's address, because RFC 826 swaps the addresses and Linux's arping checks that the address is repeated
+ * unchanged.
  */
 
 static bool is_rarp(const struct arp_pkt *a)
@@ -25,9 +25,9 @@ static bool is_rarp(const struct arp_pkt *a)
 }
 
 /*
- * Replaces the hardware address @ha, which has the kernel's form, by the link-layer address of the
- * port that it names. Return: 0; -ENOENT: @ha names no port, although the message must name one
- * (@required)
+ * Replaces the hardware address @ha, which has the kernel's format, by the link-layer address of
+ * the port with this hardware address. Return: 0; -ENOENT: @required is set, but no port has the
+ * hardware address @ha
  */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required, uint8_t *ret_flags)
 {
@@ -67,8 +67,8 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 }
 
 /*
- * Converts the target's hardware address in @a into the kernel's form. A RARP message is about its
- * target, so its target address must be convertible unless it is zero.
+ * Converts the target's hardware address in @a into the kernel's format. A RARP message is about
+ * its target, so the target's address in a RARP message must be convertible unless it is zero.
  */
 static int target_from_link(struct eth_if *e, const struct arp_pkt *a,
 			    const struct ipoib_lladdr *target, uint8_t ret[20], ns_t now)
@@ -106,7 +106,7 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 		return NULL;
 	note_sender(e, n, &sender);
 	/*
-	 * After a reply to one of our own addresses, traffic to the sender of the reply will
+	 * After a reply to this interface or to a station, packets to the sender of the reply will
 	 * follow, so the path to this sender is resolved now. Announcements need no path.
 	 */
 	if (n && a.op == ARP_OP_REPLY && eth_lladdr_is_local(e, &target))

@@ -9,7 +9,10 @@
 #include "wire/ip.h"
 #include "wire/ipoib_hdr.h"
 
-/* RFC 768: a UDP checksum of zero is sent as all ones, since zero stands for no checksum. */
+/*
+ * Returns the checksum for a TCP or UDP header. RFC 768: a UDP checksum of zero is sent as all
+ * ones, since zero stands for no checksum.
+ */
 static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
 {
 	uint16_t csum = inet_fold(sum);
@@ -24,7 +27,8 @@ static void csum_is_whole(struct pkt *p)
 
 /*
  * CAs that make checksums find the IP header behind the encapsulation of RFC 4391, but do not parse
- * IP options or extension headers. So the CA makes no checksum of a packet that has any of these.
+ * IP options or extension headers. So the CA makes no checksum of a packet with IP options or
+ * extension headers.
  */
 bool eth_csum_by_ca(struct pkt *p)
 {
@@ -44,8 +48,9 @@ bool eth_csum_by_ca(struct pkt *p)
 }
 
 /*
- * If IPv6 extension headers are long, the checksum field is not in pkt.hdr[] but in the payload.
- * The checksum is then set in a copy of the payload, because other packets may share the buffer.
+ * Completes a checksum whose field is not in pkt.hdr[] but in the payload, because the IPv6
+ * extension headers are long. The checksum is set in a copy of the payload, because other packets
+ * may share the buffer.
  */
 static int csum_deep(struct pkt *p, unsigned int l4, unsigned int at)
 {

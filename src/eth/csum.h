@@ -9,13 +9,13 @@
  * @l3:		octets before the IP header
  *
  * The function has no effect on a packet without FRAME_CSUM_PARTIAL.
- * Return: 0; -EBADMSG csum_start and csum_offset lie outside the packet; -ENOMEM
+ * Return: 0; -EBADMSG: csum_start and csum_offset lie outside the packet; -ENOMEM
  */
 int eth_csum_complete(struct pkt *p, unsigned int l3);
 
 /*
- * eth_csum_by_ca() - Tell whether a CA with ca.csum (ca/ca.h) can make the checksum of @p, a packet with
- * FRAME_CSUM_PARTIAL or a train, which begins with the encapsulation
+ * eth_csum_by_ca() - Tell whether a CA with ca.csum (ca/ca.h) can make the checksum of @p. @p is a
+ * packet with FRAME_CSUM_PARTIAL or a train, and begins with the encapsulation
  */
 bool eth_csum_by_ca(struct pkt *p);
 

@@ -15,19 +15,19 @@
  * DOC: DHCP
  *
  * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware address. A server
- * could not send a unicast without this address, so the client asks for a broadcast (RFC 4390 §2). Hosts behind the
- * device use the message format of the device's type:
+ * cannot send a unicast reply without a hardware address, so the client asks for a broadcast (RFC 4390 §2). Hosts
+ * behind the device use the message format of the device's type:
  *
  *	client behind a TAP	Its MAC is removed from requests and put back into the replies, which
  *				are recognized by their xid.
  *	server behind a TAP	The token of the sender is put into requests as their MAC, so that
- *				the server can reply there, and the broadcast flag is cleared if the
+ *				the server can reply to this MAC, and the broadcast flag is cleared if the
  *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
- * On a device of type 32 the hosts' messages should have the format of RFC 4390, but some differ: systemd-networkd
- * sets the broadcast flag in all of them, and has a part of the hardware address in a DHCPRELEASE. So these messages
- * are rewritten in the same way, except that no address is inserted for a server. A message that is already right
- * passes unchanged.
+ * On a device of type 32 the hosts' messages should have the format of RFC 4390, but some messages differ from it:
+ * systemd-networkd sets the broadcast flag in all messages, and puts a part of the hardware address into a
+ * DHCPRELEASE. So the messages of a device of type 32 are rewritten in the same way, except that no address is
+ * inserted for a server. A message that is already right passes unchanged.
  *
  * A client identifier that is missing or that is the hardware type and the hardware address is replaced by an
  * identifier of RFC 4361, and restored in the reply. The new identifier contains the MAC. On a device of type 32 it
@@ -48,7 +48,8 @@ struct client {
 	uint8_t htype, hlen, chaddr[16]; /* as the client sent them */
 	uint8_t id[HW_ID_MAX],
 		/*
-		 * octets of the client identifier that was replaced by ours; 0: none was replaced
+		 * number of octets in .id, the client's own identifier that was replaced; 0: no
+		 * identifier was replaced
 		 */
 		id_len;
 	ns_t at; /* time of the client's last request */
@@ -281,8 +282,9 @@ static bool is_unset(const uint8_t a[4])
 }
 
 /*
- * RFC 4390 §2.2: the broadcast flag is set in the DISCOVER and REQUEST messages of a client without
- * an IP address, and in no other message. A plain BOOTP request is treated as a DISCOVER.
+ * Sets or clears the broadcast flag of @m. RFC 4390 §2.2: the flag is set in the DISCOVER and
+ * REQUEST messages of a client without an IP address, and in no other message. A plain BOOTP
+ * request is treated as a DISCOVER.
  */
 static void set_broadcast(struct msg *m)
 {
@@ -296,7 +298,10 @@ static void set_broadcast(struct msg *m)
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;
 }
 
-/* Makes an identifier of RFC 4361 for a client that sent none. Return: octets of the identifier */
+/*
+ * Makes an identifier of RFC 4361 for a client that sent no identifier. Return: octets of the
+ * identifier
+ */
 static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
 {
 	bool ether = c->htype == DHCP_HTYPE_ETHER;
@@ -392,8 +397,9 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 		if (n < 0 && n != -ENOENT)
 			return -EBADMSG;
 		/*
-		 * RFC 6842: a client drops a reply whose client identifier differs from that of the
-		 * request, so an identifier that we made is replaced by the client's own.
+		 * RFC 6842: a client drops a reply whose client identifier differs from the
+		 * identifier in the request. So an identifier of make_id() is replaced by the
+		 * identifier that the client sent.
 		 */
 		back = n == (int)make_id(e, c, made) && !memcmp(id, made, (size_t)n);
 	}

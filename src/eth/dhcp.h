@@ -3,9 +3,9 @@
 #define ETH_DHCP_H
 
 /*
- * Translation of DHCP messages between the Ethernet form and the form of RFC 4390. The functions
- * that rewrite a message leave @p to the caller. They return a new packet, or @p itself if nothing
- * in it must be rewritten, or NULL if the message is refused, with the reason in *why.
+ * Translation of DHCP messages between the Ethernet format and the format of RFC 4390. The
+ * functions that rewrite a message do not free @p. They return a new packet, or @p itself if
+ * nothing in @p must be rewritten, or NULL if the message is refused, with the reason in *why.
  */
 
 #include "eth/eth.h"
@@ -17,7 +17,8 @@
 struct eth_dhcp;
 
 /*
- * eth_is_dhcp() - Tell whether the IPv4 packet @p may be a DHCP message that must be rewritten.
+ * eth_is_dhcp() - Tell whether the IPv4 packet @p is possibly a DHCP message that must be
+ * rewritten.
  * @ip: first 20 octets of @p
  */
 bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip);

@@ -8,20 +8,19 @@
  * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns
  * the frames of the device into packets of the link and back. In every shape, super-frames are cut and coalesced,
  * IGMP and MLD are read on their way out, so that groups are joined before the report leaves, and ARP, RARP and ND
- * are rewritten between the hardware addresses of the kernel and the addresses of the link's profile, with lengths
- * and checksums. The differences between the shapes are in struct eth_shape_ops (shape.h).
+ * are rewritten between the hardware addresses of the kernel and the addresses of the link's profile; the lengths and
+ * checksums of these messages are adjusted. The differences between the shapes are in struct eth_shape_ops (shape.h).
  *
  *	device -> eth_tx() -> ops->post()	packets to send, checksums complete; or trains (train/train.h)
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
- * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a
- * 20-octet address: a MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of
- * a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in every daemon and
- * after every restart. Our own MAC is 02 and 40 bits of such a hash of (port GUID, P_Key, QPN).
- * DHCP takes the form of RFC 4390 on the link. The InfiniBand shape (option 1) is for a device of
- * type 32: hardware addresses are link-layer addresses, and with RFC 4391's profile ARP and ND are
- * the same on both sides.
+ * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a 20-octet address: a
+ * MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of a keyed hash of (QPN, GID, P_Key). The
+ * key is fixed, so the token is the same in every daemon and after every restart. The interface's own MAC is 02 and
+ * 40 bits of a hash of (port GUID, P_Key, QPN) with the same key. DHCP takes the form of RFC 4390 on the link. The
+ * InfiniBand shape (option 1) is for a device of type 32: hardware addresses are link-layer addresses, and with RFC
+ * 4391's profile ARP and ND are the same on both sides.
  *
  * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
  * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
@@ -65,7 +64,8 @@ enum eth_drop {
 	 */
 	ETH_DROP_NO_NEIGH,
 	/*
-	 * unicast frame to an address behind the same device as its sender, as when a bridge floods
+	 * unicast frame whose sender and receiver are behind the same device, for example because a
+	 * bridge floods frames
 	 */
 	ETH_DROP_LOCAL,
 	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group with a unicast IP destination */
@@ -87,7 +87,7 @@ enum eth_drop {
 	 * message
 	 */
 	ETH_DROP_RX_ARP,
-	/* IBARP or ND message that advertises a Q_Key which none of our packets can have */
+	/* IBARP or ND message with a Q_Key that packets of this link cannot have */
 	ETH_DROP_RX_QKEY,
 	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */
@@ -105,7 +105,7 @@ struct eth_send {
 
 struct eth_ops {
 	/*
-	 * Takes all @n (at most PKT_BATCH) descriptors. Each has one packet, or, if
+	 * Takes all @n (at most PKT_BATCH) descriptors. Each descriptor has one packet, or, if
 	 * eth_if_cfg.trains is set, one train (train/train.h).
 	 */
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
@@ -126,10 +126,9 @@ struct eth_ops {
 			    uint32_t *ret_qpn);
 	void (*station_close)(void *ctx, void *qp);
 	/*
-	 * InfiniBand shape, instead of .neigh_gone: this layer has dropped the data other than the address (such as
-	 * the Q_Key) that it learnt from messages of the peer @a. Delete the kernel's neighbour entries with this
-	 * address, so that the kernel asks the peer again. If the function is NULL, the first packets to such a peer
-	 * may be lost
+	 * InfiniBand shape, instead of .neigh_gone: this layer no longer has the data (such as the Q_Key) that it
+	 * learnt from messages of the peer @a. Delete the kernel's neighbour entries with this address, so that the
+	 * kernel asks the peer again. If the function is NULL, the first packets to such a peer may be lost
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
@@ -161,22 +160,25 @@ struct eth_if_cfg {
 	unsigned int stations; /* largest number of stations, not counting the interface itself */
 };
 
-/* eth_if_create() - Make an interface, whose TAP is down. 0 or -ENOMEM */
+/* eth_if_create() - Make an interface, whose TAP is down. Return: 0 or -ENOMEM */
 int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
 		  void *ctx);
 /*
  * eth_if_destroy() - Leave the groups, release the neighbours, and free the interface
  *
- * Call it before ipoib_link_destroy(). The function uses the time of the previous call as the present time. NULL is
- * accepted.
+ * Call this function before ipoib_link_destroy(). The function uses the time of the previous call as the present
+ * time. NULL is accepted.
  */
 void eth_if_destroy(struct eth_if *e);
 
-/* eth_own_mac() - MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of @pkey is ignored */
+/*
+ * eth_own_mac() - Compute the MAC of an interface: 02 + hash(port GUID, P_Key, QPN); bit 15 of
+ * @pkey is ignored
+ */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
- * eth_token() - Token of a peer, unless another peer has the same token already: 06 + hash(QPN,
- * GID, P_Key). Flags and bit 15 of @pkey are ignored
+ * eth_token() - Compute the token that a peer gets, unless another peer has the same token already:
+ * 06 + hash(QPN, GID, P_Key). Flags and bit 15 of @pkey are ignored
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
@@ -187,18 +189,19 @@ void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
 
 /*
- * eth_tx() - Send @n frames (at most PKT_BATCH) that were read from the TAP; takes ownership of them
+ * eth_tx() - Send @n frames (at most PKT_BATCH) that were read from the TAP; takes ownership of the
+ * frames
  *
- * The struct frame_info of a packet shows whether it is a super-frame.
+ * The struct frame_info of a frame shows whether the frame is a super-frame.
  */
 void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 
 /*
  * eth_set_room() - Set for how many packets the queues behind eth_ops.post() have room
  *
- * No more than @packets packets of a super-frame are sent. Its other packets, and later
- * super-frames, wait until eth_tx_more(). Other packets are posted in any case. Without this call
- * there is no limit.
+ * No more than @packets packets of a super-frame are sent. The remaining packets of this
+ * super-frame, and later super-frames, wait until eth_tx_more(). Packets that do not come from
+ * super-frames are posted in any case. Without this call there is no limit.
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
 /*
@@ -219,7 +222,8 @@ unsigned int eth_tx_waiting(const struct eth_if *e);
 unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
 /*
- * eth_rx() - Handle packets polled from a QP, with the inputs of ipoib_rx() filled in; takes ownership of them
+ * eth_rx() - Handle packets polled from a QP, with the inputs of ipoib_rx() filled in; takes ownership of the
+ * packets
  * @st:	station to which the QP belongs; NULL for the main QP
  */
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
@@ -261,7 +265,7 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  * list may be read in pieces:
  *
  *	eth_groups_sync_begin()
- *	eth_groups_sync_seen()	for each group of the list; one that snooping missed is joined at once
+ *	eth_groups_sync_seen()	for each group of the list; a group that snooping missed is joined at once
  *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list are left
  *
  * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
@@ -272,8 +276,8 @@ void eth_groups_sync_begin(struct eth_if *e);
 /* @addr: 4 or 16 octets */
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
 /*
- * @exact: the list was read in one piece. If it was not, the reader may have missed a group, so a group is left only
- *	if it is missing in two lists in a row
+ * @exact: the list was read in one piece. If it was read in several pieces, the reader may have missed a group, so a
+ *	group is left only if it is missing in two lists in a row
  */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
@@ -285,7 +289,7 @@ struct eth_stats {
 	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* messages rewritten */
 	uint64_t igmp, mld; /* packets with reports or leaves that were snooped */
 	uint64_t dhcp_tx, dhcp_rx; /* messages rewritten */
-	uint64_t queries; /* IGMP and MLD queries that we sent to the TAP */
+	uint64_t queries; /* IGMP and MLD queries that this layer sent to the TAP */
 	uint64_t token_collisions;
 	uint64_t stations_added, stations_aged;
 	uint64_t drops[ETH_DROP_MAX];

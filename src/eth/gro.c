@@ -119,7 +119,7 @@ static bool mergeable(const struct eth_gro *g, const struct cand *c, const struc
 	return l4_csum_ok(c, p);
 }
 
-/* Compares IP addresses and ports. */
+/* Tells whether IP addresses and ports are equal. */
 static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
@@ -130,8 +130,8 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 }
 
 /*
- * Compares the remaining fields that must be equal in all packets of a super-frame: link header,
- * TOS, TTL and flags of IP; acknowledgement, window and options of TCP.
+ * Tells whether the other fields are equal that must be equal in all packets of a super-frame: link
+ * header, TOS, TTL and flags of IP; acknowledgement, window and options of TCP.
  */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {
@@ -210,7 +210,7 @@ static void join(struct eth_gro *g, unsigned int i, const struct cand *c, struct
 	f->ip_id++;
 	/*
 	 * Only the last packet of a super-frame may be shorter than the others, and PSH asks for
-	 * immediate delivery, so this packet is the last one of its super-frame.
+	 * immediate delivery. So a shorter packet, or a packet with PSH, ends its super-frame.
 	 */
 	if (c->payload < f->mss || psh)
 		emit_flow(g, i);

@@ -10,8 +10,8 @@
  * No packet waits for a later batch. Packets of a flow keep their order, because the super-frame is
  * written before a packet that cannot join it.
  *
- * Only packets whose checksum is known to be right are coalesced, because this process computed the
- * checksum (FRAME_CSUM_OK) or verifies it here. The super-frame has a partial checksum, as
+ * A packet is coalesced only if its checksum is known to be right: either this process computed the
+ * checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial checksum, as
  * super-frames of the kernel's own stack have.
  */
 
@@ -23,7 +23,7 @@
 #define ETH_GRO_SEGS 64 /* most packets in one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
 #define ETH_FRAME_PARTS (3 * ETH_GRO_SEGS)
 
-/* Form of the link header (Ethernet or InfiniBand) with which each frame begins */
+/* Layout of the link header (Ethernet or InfiniBand) with which each frame begins */
 struct eth_head {
 	uint8_t len; /* octets before the IP header */
 	uint8_t type_at; /* offset of the ethertype */

@@ -11,9 +11,9 @@
  *
  * This layer learns from IGMP and MLD reports which groups the kernel and the stations behind the TAP want to
  * receive. For the kernel the result is also compared with the kernel's own lists from time to time, because the
- * kernel reports nothing of 224.0.0.1 and ff02::1, and nothing at all with IGMP turned off. Stations have no lists
- * that we could read, so they are sent queries (query.c). This layer remembers which groups each station reported,
- * and leaves a group when the group has no member behind the TAP any more.
+ * kernel sends no reports for 224.0.0.1 and ff02::1, and no reports at all if IGMP is turned off. The lists of
+ * stations cannot be read, so stations are sent queries (query.c). This layer remembers which groups each station
+ * reported, and leaves a group when the group has no member behind the TAP any more.
  */
 
 static const uint8_t all_systems4[16] = { 224, 0, 0, 1 };
@@ -215,8 +215,8 @@ void eth_groups_leave(struct eth_if *e, ns_t now)
 /* --- the kernel's own lists */
 
 /*
- * Tell whether the group can appear on the link. ff00:: and ff01:: cannot, nor can groups of an IP version that the
- * profile does not carry.
+ * Tell whether the group can appear on the link. IPv6 groups with scope 0 or 1 (ff00::, ff01::) and groups of an IP
+ * version that the profile does not carry cannot.
  */
 static bool is_group(const struct eth_if *e, enum ipoib_proto proto, const uint8_t *a)
 {
@@ -246,8 +246,9 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 }
 
 /*
- * A group that was in the kernel's list is left when the list no longer has it. The other groups
- * are left when the reports show that they have no members.
+ * Compares a group with the list of the kernel that was just read. A group that was in the kernel's
+ * list is left when the list no longer has the group. Other groups are left when their reports show
+ * that they have no members.
  */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {
@@ -297,8 +298,8 @@ static void on_leave(struct eth_if *e, uint32_t station, const struct eth_report
 		return;
 	member_free(e, member_find(g, station));
 	/*
-	 * A group in the kernel's list is not left now, because the leave message with our own MAC may come from a
-	 * bridge. The next comparison with the list decides.
+	 * A group in the kernel's list is not left now, because a leave message with the interface's own MAC may
+	 * come from a bridge. The next comparison with the list decides.
 	 */
 	group_leave_empty(e, g, now);
 }
@@ -323,9 +324,9 @@ static bool has_mgid(const struct eth_if *e, const struct eth_group *g, const ib
 }
 
 /*
- * Several groups can share an MGID (RFC 4391 §4: IPv6 groups with equal low 80 bits), and the link reports the join
- * of an MGID under only one of these groups. The MGIDs are not stored, because they change with the scope of the
- * link's own group.
+ * Records the join for every group that has the MGID of @group. Several groups can share an MGID (RFC 4391 §4: IPv6
+ * groups with equal low 80 bits), and the link reports the join of an MGID under only one of these groups. The
+ * MGIDs are not stored, because they change with the scope of the link's own group.
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group)
 {

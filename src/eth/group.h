@@ -16,8 +16,8 @@
 struct eth_member {
 	struct list link; /* in eth_group.members */
 	/*
-	 * id of the station that reported the group; 0: the interface itself, or a bridge with its
-	 * MAC
+	 * id of the station that reported the group; 0: the interface itself, or a bridge with the
+	 * interface's MAC
 	 */
 	uint32_t station;
 	ns_t reported; /* time of the last report */
@@ -29,7 +29,7 @@ struct eth_group {
 	enum ipoib_proto proto;
 	uint8_t addr[16];
 	bool always; /* every host receives the group: 224.0.0.1, ff02::1 */
-	bool kernel; /* the group was in the kernel's list when that was last read */
+	bool kernel; /* the group was in the kernel's list when the list was last read */
 	bool in_list; /* the group is in the kernel's list that is being read */
 	/* number of lists of the kernel in a row that did not have the group */
 	unsigned int missed;
@@ -57,11 +57,11 @@ struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
  * leaves a group
  */
 void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);
-/* eth_groups_station_gone() - A station was closed, so it is no member of any group any more */
+/* eth_groups_station_gone() - Remove a station that was closed from all groups */
 void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
 /*
- * eth_groups_of() - How many groups @station reported. For the interface itself (0), groups in the
- * kernel's list are not counted
+ * eth_groups_of() - Return the number of groups that @station reported. For the interface itself
+ * (0), groups in the kernel's list are not counted
  */
 unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 
@@ -74,7 +74,7 @@ void eth_groups_leave(struct eth_if *e, ns_t now);
  * mapped
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group);
-/* eth_groups_link_down() - The link went down and will join all groups again */
+/* eth_groups_link_down() - Record that the link went down and will join all groups again */
 void eth_groups_link_down(struct eth_if *e);
 
 #endif

@@ -14,10 +14,10 @@
  * octet is zero (RFC 4391 §9.1.1), as ipoib_lladdr_encode() writes it. The exception is the target
  * address of an ARP reply, see arp.c.
  *
- * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel
- * still has the address, because the address stays valid. But a peer's messages may contain more than its address
- * (its Q_Key), which must not be forgotten before the kernel asks the peer again. So this layer keeps a reference to
- * such a neighbour (peer.h), and the kernel's entry is deleted together with the neighbour.
+ * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel still
+ * has the address, because the address stays valid. But messages of a peer may also contain the peer's Q_Key, which must
+ * not be forgotten before the kernel asks the peer again. So this layer keeps a reference to such a neighbour (peer.h), and
+ * the kernel's entry is deleted together with the neighbour.
  *
  * Neighbours that are looked up within one call are not freed before the call ends, because ipoib_neigh_get() marks them as
  * used.
@@ -43,7 +43,10 @@ static const uint8_t all_ones[IPOIB_ALEN] = {
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 };
 
-/* intel-ipoib-linux-hld-2002 §2.1.1 treats an address of all ones as a broadcast address, too. */
+/*
+ * Tells what kind of destination @hw is. intel-ipoib-linux-hld-2002 §2.1.1 treats an address of all
+ * ones as a broadcast address, too.
+ */
 static enum eth_to ib_to(const struct eth_if *e, const uint8_t *hw)
 {
 	const ib_gid *all = ipoib_link_broadcast(e->cfg.link);
@@ -80,8 +83,8 @@ static enum eth_drop ib_no_neigh(struct eth_if *e, const uint8_t *hw, ns_t now)
 /* --- frames to the kernel */
 
 /*
- * Return the MGID to which an IP packet is sent: that of its destination, or of the broadcast group
- * if the destination is no IP group.
+ * Return the MGID to which an IP packet is sent: the MGID of the destination, or the MGID of the
+ * broadcast group if the destination is no IP group.
  */
 static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 {
@@ -100,9 +103,10 @@ static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 }
 
 /*
- * The source stays zero if the sender's address is not known yet, because it sent no packet with a GRH and no path
- * leads to its LID. A source of the QPN and a GID of zero would look like an address, and several senders could have
- * the same one. ib_ipoib gives its kernel zero as the source of every packet.
+ * Writes the link header. The source stays zero if the sender's address is not known yet, because the sender sent
+ * no packet with a GRH and no path leads to the sender's LID. A source made of the QPN and a GID of zero would
+ * look like an address, and several senders could have the same source. ib_ipoib gives its kernel zero as the
+ * source of every packet.
  */
 static void ib_header(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		      const struct ipoib_rx *r)

@@ -19,8 +19,8 @@
  */
 
 /*
- * Fills in *ret for the port whose hardware address is @hw, with our own values or with the values
- * that the peer has advertised.
+ * Fills in *ret for the port whose hardware address is @hw, with the values of this interface or
+ * with the values that the peer has advertised.
  * Return: 0 or -ENOENT
  */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
@@ -41,7 +41,7 @@ static bool is_ours(const struct eth_if *e, const uint8_t *hw)
 }
 
 /*
- * Stores the values about the sender that a request contains. Our reply repeats these values, even
+ * Stores the values about the sender that a request contains. The reply repeats these values, even
  * if they are not used for packets to the sender.
  */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
@@ -63,7 +63,9 @@ static void copy_asker(const struct ipoib_neigh *n, struct nd_port *ret)
 	ret->eui64 = p->asked_eui64;
 }
 
-/* Translates the kernel's answer: the sender of its ARP reply becomes the target in IBARP. */
+/*
+ * Translates the kernel's answer: the sender of the kernel's ARP reply becomes the target in IBARP.
+ */
 static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			  struct ibarp_pkt *ret, ns_t now)
 {
@@ -78,7 +80,10 @@ static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp
 	return true;
 }
 
-/* §6.4: the target's hardware address in a request may be anything; we leave it zero. */
+/*
+ * Translates a request of the kernel. The target's hardware address in a request can have any value
+ * (§6.4); here it is zero.
+ */
 static bool request_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			    struct ibarp_pkt *ret)
 {
@@ -120,9 +125,9 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 }
 
 /*
- * Learns the address of the port that a message describes. In every request this is the sender,
- * even if the request asks for another port (§6.1); in every reply it is the target. The hardware
- * address of this port becomes the sender's address in ARP. *ret_n: NULL if the port is our own
+ * Learns the address of @port: the sender of an IBARP request (§6.1), or the target of an IBARP
+ * reply. @ret gets the hardware address that the ARP packet for the kernel names as its sender's.
+ * *ret_n: the neighbour; NULL if the port is the interface's own
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)
@@ -150,8 +155,9 @@ static enum eth_drop request_from_link(struct eth_if *e, const struct ipoib_rx *
 }
 
 /*
- * In an answer, the address of the asking port is our own or that of a known peer. For any other port, zero or the
- * port's link-layer address is written instead, which the kernel ignores.
+ * Translates a reply from the link. The target's hardware address in the ARP reply is the address of the asking
+ * port, if the interface, a station or a known peer has this address. Otherwise it is zero or the asking port's
+ * link-layer address, which the kernel ignores.
  */
 static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 				     const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)
@@ -164,8 +170,8 @@ static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 	e->shape->target(e, &ib->sender.lladdr, false, ret->tha, now);
 	why = learn(e, r, &ib->target, ret->sha, &n, now);
 	/*
-	 * Traffic will follow a reply to one of our own addresses, so the path to the target is
-	 * resolved now.
+	 * Packets to the target will follow after a reply to this interface or to a station, so the
+	 * path to the target is resolved now.
 	 */
 	if (!why && n && eth_lladdr_is_local(e, &ib->sender.lladdr))
 		ipoib_neigh_probe(n, now);

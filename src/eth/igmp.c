@@ -58,8 +58,8 @@ static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const 
 }
 
 /*
- * Parses group records. Each consists of a type, the number of auxiliary words, the number of
- * sources, the group, the addresses of the sources, and the auxiliary words.
+ * Parses group records. Each record consists of a type, the number of auxiliary words, the number
+ * of sources, the group, the addresses of the sources, and the auxiliary words.
  */
 static void records(const struct walk *w, const uint8_t *p, size_t len, unsigned int n)
 {
@@ -125,7 +125,7 @@ static bool parse_icmp6(struct walk *w, const uint8_t *ip, const uint8_t *p, siz
 	}
 }
 
-/* An MLD message follows a hop-by-hop header with the router alert option. */
+/* Parses an MLD message, which follows a hop-by-hop header with the router alert option. */
 static bool parse_mld(struct walk *w, const uint8_t *ip, size_t len)
 {
 	const uint8_t *p = ip + IPV6_LEN;

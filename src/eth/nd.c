@@ -10,10 +10,11 @@
 #include "wire/nd.h"
 
 /*
- * Neighbour Discovery: options with a source or target link-layer address are rewritten between the kernel's form (8
- * octets with a MAC; 24 octets, two of them zero and 20 of address) and the form of the link's profile (RFC 4391
- * §9.3: the same 24 octets). Payload length and checksum are adjusted. A message with a wrong checksum is dropped,
- * because its checksum would be right after the rewriting.
+ * Neighbour Discovery: options with a source or target link-layer address are rewritten between the kernel's format
+ * and the format of the link's profile. The kernel's format has 8 octets with a MAC (Ethernet shape), or 24 octets
+ * with two zero octets and an address of 20 octets (InfiniBand shape). The format of RFC 4391 §9.3 has the same 24
+ * octets. Payload length and checksum are adjusted. A message with a wrong checksum is dropped, because its checksum
+ * would be right after the rewriting.
  */
 
 #define ND_MAX 4096
@@ -58,9 +59,9 @@ static int put(struct rewrite *w, const void *p, size_t n)
 }
 
 /*
- * True if the option must be left out. A Redirect has the option only "if known" (RFC 4861 §4.5), and the LID in the
- * option is known only when the path to the port is known. In other messages the option is about their sender, whose
- * LID is known.
+ * Tells whether the option must be left out. A Redirect has the option only "if known" (RFC 4861 §4.5), and the LID
+ * in the option is known only when the path to the port is known. In other messages the option is about the sender
+ * of the message, whose LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -68,9 +69,10 @@ static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 }
 
 /*
- * Some senders (dnsmasq, in router advertisements) put the two zero octets of RFC 4391's option behind the address.
- * If such an option were decoded as the RFC specifies, the result would be the address of no port.
- * So this function looks for the link's subnet prefix, whose place shows where the address begins.
+ * Tells whether the address in @o begins too early: some senders (dnsmasq, in router advertisements) put the two
+ * zero octets of RFC 4391's option behind the address. If such an option were decoded as the RFC specifies, the
+ * result would be the address of no port. So this function looks for the link's subnet prefix, whose position
+ * shows where the address begins.
  */
 static bool is_early(const struct eth_if *e, const struct nd_opt *o)
 {
@@ -109,8 +111,8 @@ static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const stru
 }
 
 /*
- * Finds the hardware address by which the kernel knows the port, and stores the other values in the
- * option, which are needed for packets to the port.
+ * Finds the hardware address by which the kernel knows the port. Also stores the other values of
+ * the option (such as the Q_Key), because packets to the port need these values.
  */
 static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
@@ -144,8 +146,8 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 }
 
 /*
- * The kernel ignores an MTU in a router advertisement that exceeds the MTU of the device, which is the link's MTU.
- * The kernel does not log this, so this function does.
+ * Logs an MTU in a router advertisement that exceeds the MTU of the device, which is the link's MTU. The kernel
+ * ignores such an MTU, and does not log it.
  */
 static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
 {

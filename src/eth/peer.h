@@ -4,7 +4,7 @@
 
 /*
  * While the kernel may use the address of a neighbour, this layer stores the neighbour's token and
- * the other data that the neighbour's messages contained about it, such as its Q_Key.
+ * the other data that messages contained about the neighbour, such as its Q_Key.
  */
 
 #include "eth/eth.h"
@@ -43,7 +43,7 @@ int eth_peer_said(struct eth_if *e, struct ipoib_neigh *n, const struct ipoib_ne
 		  const struct nd_port *port);
 /*
  * eth_peer_gone() - Tell the owner of the interface that the link drops the neighbour, and free
- * this layer's data about it
+ * this layer's data about the neighbour
  */
 void eth_peer_gone(struct eth_if *e, struct ipoib_neigh *n);
 /*

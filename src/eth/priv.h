@@ -61,9 +61,9 @@ static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
 /*
- * --- arp.c, ibarp.c, nd.c: return a new packet whose addresses have the form of the side to which
- * the packet is sent (link or kernel). They return NULL if the message is refused, with the reason
- * in *why. @p is borrowed
+ * --- arp.c, ibarp.c, nd.c: return a new packet whose addresses have the format of the side to
+ * which the packet is sent (link or kernel). These functions return NULL if the message is refused,
+ * with the reason in *why. @p is borrowed
  */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);

@@ -13,8 +13,8 @@ struct eth_report {
 };
 
 /*
- * eth_report_maybe() - Tell from the fixed IP header (20 or 40 octets) whether this may be an IGMP
- * or MLD report
+ * eth_report_maybe() - Tell from the fixed IP header (20 or 40 octets) whether the packet is
+ * possibly an IGMP or MLD report
  */
 bool eth_report_maybe(const uint8_t *ip);
 

@@ -57,8 +57,8 @@ static void deliver_one(struct eth_if *e, const struct eth_station *st, struct i
 
 /*
  * Tell whether the train (packets of one flow, train/train.h) may be written to the TAP as one
- * frame. It may not if the TAP does not accept frames of this kind, or if a packet of the train may
- * have to be rewritten.
+ * frame. This is not allowed if the TAP does not accept frames of this kind, or if a packet of the
+ * train has to be checked for DHCP.
  */
 static bool takes_whole(const struct eth_if *e, const struct ipoib_rx *r)
 {

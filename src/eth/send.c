@@ -35,9 +35,7 @@ void eth_send_flush(struct eth_if *e, ns_t now)
 		e->ops->post(e->ctx, e->out.batch, n, now);
 }
 
-/*
- * Sends a single packet. If the CA can make its checksum, the CA does so, otherwise this process.
- */
+/* Sends a single packet. If the CA cannot make the packet's checksum, this process makes it. */
 static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to, ns_t now)
 {
 	int status = 0;
@@ -134,8 +132,8 @@ static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 }
 
 /*
- * Sends the super-frame that has waited longest. Return: true if it was posted or dropped as a
- * whole; false if a part of it waits for room
+ * Sends the super-frame that has waited longest. Return: true if no part of the super-frame waits
+ * any more, because all its packets were posted or dropped; false if a part waits for room
  */
 static bool send_first(struct eth_if *e, ns_t now)
 {

@@ -21,7 +21,7 @@ struct eth_out {
 	unsigned int head, nwaiting;
 	/* true if the first entry of .waiting was made a train, of which some packets still wait */
 	bool begun;
-	bool whole; /* true if the super-frame is posted as one train */
+	bool whole; /* true if the first super-frame is posted as a train, false if packet by packet */
 	bool csum_by_ca; /* eth_ops.post() takes packets without checksum, see eth_set_csum() */
 };
 

@@ -5,10 +5,10 @@
 /*
  * DOC: Shapes
  *
- * A shape (enum eth_shape) is the way in which the kernel sees the link. It determines the link header of frames, and
- * the hardware addresses in this header and in ARP and ND. A hardware address is the address by which the kernel
- * knows a port: a MAC, or the link-layer address itself. In parameters it is uint8_t *hw, of .alen octets. All other
- * files of eth/ serve every shape.
+ * A shape (enum eth_shape) is the way in which the kernel sees the link. The shape determines the link header of
+ * frames, and the hardware addresses in this header and in ARP and ND. A hardware address is the address by which the
+ * kernel knows a port: a MAC, or the link-layer address itself. The parameter @hw is a hardware address of .alen
+ * octets. All other files of eth/ serve every shape.
  */
 
 #include "eth/eth.h"
@@ -34,7 +34,7 @@ struct eth_dst {
 
 struct eth_shape_ops {
 	struct eth_head head; /* link header of frames */
-	uint8_t dst_at, src_at; /* offsets of its addresses */
+	uint8_t dst_at, src_at; /* offsets of the addresses in the link header */
 	uint8_t alen; /* octets of a hardware address */
 	uint8_t nd_pad; /* octets of zero before the address in Neighbour Discovery options */
 	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
@@ -71,20 +71,20 @@ struct eth_shape_ops {
 
 	/*
 	 * Write the link-layer address of the port that the kernel knows as @hw. .flags become the flags that the
-	 * peer sent with its address, and 0 in our own address. Return: 0; -ENOENT: no port has the address @hw, and
-	 * *ret is the value for messages in which this address has no meaning
+	 * peer sent with its address, and 0 for an address of the interface or of a station. Return: 0; -ENOENT: no
+	 * port has the address @hw, and *ret is the value for messages in which this address has no meaning
 	 */
 	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
 	/*
 	 * Write the hardware address of the port @a. If the peer is unknown, the function creates a neighbour.
-	 * *ret_n: the neighbour; NULL: the address is our own. Return: 0; -ENOBUFS: @a is no unicast address, or
-	 * there is no room for one more neighbour
+	 * *ret_n: the neighbour; NULL: @a is an address of the interface or of a station. Return: 0; -ENOBUFS:
+	 * @a is no unicast address, or there is no room for one more neighbour
 	 */
 	int (*hw)(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 		  struct ipoib_neigh **ret_n, ns_t now);
 	/*
-	 * Like .hw, but for the target's address in a message from the link. If @needed is false, the address may be
-	 * without meaning: the function then never fails, makes no neighbour, and writes zero if the shape has no
+	 * Like .hw, but for the target's address in a message from the link. If @needed is false, the address need
+	 * not have a meaning: the function then never fails, makes no neighbour, and writes zero if the shape has no
 	 * hardware address for @a
 	 */
 	int (*target)(struct eth_if *e, const struct ipoib_lladdr *a, bool needed, uint8_t *ret,

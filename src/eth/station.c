@@ -15,9 +15,9 @@
  * consists of the port's GID and the number of the station's own queue pair, so that answers of
  * peers are passed to the station's MAC.
  *
- * Any unicast MAC that is not the token of a peer may be a station. A frame with a token as source
- * came from the link and loops, or is forged. Other MACs that begin with 06 are allowed, because
- * Linux chooses such a MAC for one random interface in 64.
+ * Any unicast MAC that is not the token of a peer is accepted as a station. A frame whose source
+ * MAC is a token came from the link and went in a loop, or is forged. Other MACs that begin with 06
+ * are allowed, because one in 64 of the random MACs that Linux chooses begins with 06.
  *
  * There are at most cfg.stations stations. When all are in use, a new station replaces the station
  * that has been idle longest, provided that it has been idle for at least ETH_STATION_SPARE. So a
@@ -92,8 +92,8 @@ static void station_close(struct eth_if *e, struct eth_station *st, ns_t now)
 }
 
 /*
- * All old queue pair numbers are removed from the table before the new numbers are entered, because
- * the new number of a station may be the old number of another station.
+ * Removes all old queue pair numbers from the table before it enters the new numbers, because the
+ * new number of a station may be the old number of another station.
  */
 void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp))
 {
@@ -176,7 +176,7 @@ static struct eth_station *station_new(struct eth_if *e, const uint8_t mac[6], n
 	e->stats.stations_added++;
 	/*
 	 * A new station may be behind a bridge together with stations that have sent nothing yet,
-	 * so query all of them.
+	 * so query all stations.
 	 */
 	if (!e->stations.query_all_at)
 		e->stations.query_all_at = now + ETH_QUERY_SOON;

@@ -15,9 +15,9 @@
 
 /*
  * A station is a MAC address behind the interface, for example behind a bridge, that has a queue pair
- * of its own. A packet from a station has the .id of the station in struct frame_info.station. Ids are
- * never reused, so a packet of a station that has been closed cannot leave by the queue pair of another
- * station.
+ * of its own. A packet from a station has the .id of the station in struct frame_info.station. An id is
+ * not used again before 2^26 other stations were made, so a packet of a station that has been closed
+ * does not leave by the queue pair of another station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */
@@ -46,7 +46,8 @@ void eth_stations_init(struct eth_if *e);
 void eth_stations_fini(struct eth_if *e);
 
 /*
- * eth_station_from() - Find or create the station that sent a frame whose source MAC is not our own
+ * eth_station_from() - Find or create the station that sent a frame whose source MAC is not the
+ * interface's own
  * @p:		the frame, whose struct frame_info.station becomes the station's id
  *
  * Return: ETH_DROP_NONE, or the reason for which the frame is dropped
@@ -57,7 +58,7 @@ void eth_station_wake(struct eth_if *e, ns_t at);
 /* eth_station_by_id(), eth_station_by_mac() - Find a station; NULL: there is none */
 struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id);
 struct eth_station *eth_station_by_mac(const struct eth_if *e, const uint8_t mac[6]);
-/* eth_mac_is_local() - Is @mac the interface's own, or a station's? */
+/* eth_mac_is_local() - Tell whether @mac is the MAC of the interface or of a station */
 bool eth_mac_is_local(const struct eth_if *e, const uint8_t mac[6]);
 /*
  * eth_local_mac() - Return the MAC of a link-layer address of the interface or of a station; NULL: the address

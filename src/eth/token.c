@@ -76,7 +76,10 @@ struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, si
 	return ipoib_lladdr_decode(&a, hw, len) ? NULL : ipoib_neigh_find(e->cfg.link, &a);
 }
 
-/* After a collision, which is counted, the later peer's address is hashed again with a salt. */
+/*
+ * Chooses the token of @p. If another peer has this token, the collision is counted, and the
+ * address of @p is hashed again with a salt.
+ */
 static bool choose_token(struct eth_if *e, struct eth_peer *p)
 {
 	for (uint8_t salt = 0; salt < SALTS; salt++) {

@@ -11,10 +11,10 @@
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which a frame was sent although they are no token. Each such MAC is reported by
- * eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs a system
- * call, so a stream of frames to one such MAC is reported once a second, and streams to many such
- * MACs ETH_UNKNOWN_RATE times a second in all.
+ * MACs to which a frame was sent although the MAC is not the token of a peer. Each such MAC is
+ * reported by eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs
+ * a system call, so a stream of frames to one such MAC is reported once a second, and streams to
+ * many such MACs ETH_UNKNOWN_RATE times a second in all.
  */
 struct eth_unknown {
 	struct {
@@ -31,14 +31,16 @@ struct eth_tokens {
 	struct eth_unknown unknown;
 };
 
-/* eth_peer_by_mac() - The neighbour that has the token @mac, or NULL */
+/* eth_peer_by_mac() - Return the neighbour that has the token @mac, or NULL */
 struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]);
 /*
  * eth_peer_by_hw() - Find the neighbour that the kernel's tables have under @hw, which is a token
  * of 6 octets or a link-layer address of 20 octets. NULL: there is none
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
-/* eth_peer_mac() - Token of a neighbour, made on first use; NULL: out of memory */
+/*
+ * eth_peer_mac() - Return the token of a neighbour, which is made on first use; NULL: out of memory
+ */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
 /*
  * eth_token_init(), eth_token_fini() - Assign a token to a peer, and remove the token. Return: false if memory ran
@@ -49,14 +51,14 @@ void eth_token_fini(struct eth_if *e, struct eth_peer *p);
 /* eth_token_gone() - Call eth_ops.neigh_gone(), because no peer has this peer's token any more */
 void eth_token_gone(struct eth_if *e, const struct eth_peer *p);
 /*
- * eth_token_unknown() - Call eth_ops.neigh_gone(), within the limits above, because a frame was
- * sent to @mac, which is no token
+ * eth_token_unknown() - Call eth_ops.neigh_gone(), within the limits of struct eth_unknown, because
+ * a frame was sent to @mac, which is no token
  */
 void eth_token_unknown(struct eth_if *e, const uint8_t mac[6], ns_t now);
 
 /*
  * eth_mac_to_lladdr(), eth_lladdr_to_mac() - Implement eth_shape_ops.lladdr and .hw: convert a MAC
- * (our own, a station's, or a token) to a link-layer address, and back
+ * (the interface's, a station's, or a token) to a link-layer address, and back
  */
 int eth_mac_to_lladdr(const struct eth_if *e, const uint8_t *mac, struct ipoib_lladdr *ret);
 int eth_lladdr_to_mac(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,

@@ -15,11 +15,12 @@
 #define TXQLEN 1000
 #define MTU_MIN 68 /* smallest MTU of IPv4 (RFC 791) */
 /*
- * largest MTU that a TAP and an ibtap device accept; that of a TAP is 65535 less an Ethernet header
+ * largest MTU that a TAP and an ibtap device accept; the largest MTU of a TAP is 65535 less an
+ * Ethernet header
  */
 #define MTU_MAX 65520
 
-/* ----- the TAPs that we made; the helper changes no other interface */
+/* ----- the TAPs that this helper made; the helper changes no other interface */
 
 struct srv_tap *srv_tap_at(const struct srv_ns *ns, int32_t ifindex)
 {
@@ -66,9 +67,9 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
 	/*
-	 * rtnetlink does not show the MAC of a device of type 32. If its alias was changed, index
-	 * and name identify the device, because only programs with /dev/ibtap make links of this
-	 * kind.
+	 * rtnetlink does not show the MAC of a device of type 32. If the alias of the device was
+	 * changed, index and name identify the device, because only programs with /dev/ibtap make
+	 * links of this kind.
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		return !strcmp(l->kind, "ibtap") &&
@@ -77,8 +78,8 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 }
 
 /*
- * Without a mark, a TAP is recognized by its MAC alone, and a device of type 32 by its index and name. So it is no
- * failure if a kernel refuses the mark.
+ * Numbers the TAP and marks its link by an alias. If the kernel refuses the mark, the function does not fail,
+ * because a TAP can then be recognized by its MAC, and a device of type 32 by its index and name.
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {
@@ -189,8 +190,8 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what)
 }
 
 /*
- * A request with several settings may have failed after the kernel changed the MAC, so the kernel is asked for the
- * MAC.
+ * Stores the present MAC of the link. The kernel is asked for this MAC, because a request with several settings
+ * may have failed after the kernel changed the MAC.
  */
 static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 {
@@ -201,8 +202,8 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 	if (!rtnl_link_get(&ns->nl, t->ifindex, NULL, &l))
 		memcpy(t->mac, l.mac, sizeof(t->mac));
 	/*
-	 * rtnl_link_get() may have replaced the kernel's text about the request, which the response
-	 * needs
+	 * rtnl_link_get() may have replaced the kernel's text about the request, and the response
+	 * needs this text
 	 */
 	memcpy(ns->nl.err, text, sizeof(text));
 }
@@ -291,10 +292,11 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 /* ----- changing a TAP */
 
 /*
- * While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on it and forgets its addresses and settings. When the MTU
- * becomes large enough, the kernel begins again by its defaults, and makes an fe80:: address of the MAC.
+ * While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on the device, and forgets the device's IPv6 addresses and
+ * settings. When the MTU becomes large enough, the kernel begins again with its default settings, and makes an fe80:: address from
+ * the MAC.
  */
-/* Return: true if @c makes the kernel begin IPv6 on the TAP again */
+/* Tell whether @c makes the kernel begin IPv6 on the TAP again */
 static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
 {
 	struct rtnl_link l;
@@ -304,9 +306,9 @@ static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct
 }
 
 /*
- * Have the kernel make no fe80:: address, as in srv_tap_set_up(), and delete the one that it has made of the MAC, which is only a
- * token of the link-layer address. The main process adds the right address. Failures do not matter,
- * because then the kernel has no IPv6, or no such address.
+ * Tell the kernel to make no fe80:: address, as srv_tap_set_up() does, and delete the fe80:: address that the kernel has made
+ * from the MAC, because the MAC is only a token for the link-layer address. The main process adds the right address. Failures
+ * are ignored, because they mean that the kernel has no IPv6 or has made no fe80:: address.
  */
 static void ipv6_begun(struct srv_ns *ns, const struct srv_tap *t)
 {

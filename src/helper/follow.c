@@ -14,9 +14,9 @@
  * A sealed helper cannot make a TAP, because its filter of system calls forbids open for writing, which /dev/net/tun
  * needs. So if the namespace of a host may be deleted and made again, the host's TAPs are made at the start in the
  * parking namespace, which only the helper uses, and are moved into the host's namespace. When the host's namespace
- * is deleted, they are moved to the parking namespace, and when it exists again, they are moved into the new one. A
- * TAP keeps the namespace alive in which /dev/net/tun was opened, so these TAPs do not keep the deleted namespace
- * alive, and the daemon's descriptors of them stay valid.
+ * is deleted, the TAPs are moved to the parking namespace, and when it is made again, the TAPs are moved into the
+ * new namespace. A TAP keeps only the namespace alive in which /dev/net/tun was opened. So these TAPs do not keep
+ * the deleted namespace alive, and the daemon's descriptors of the TAPs stay valid.
  */
 
 static int open_rtnl(void *arg)
@@ -58,7 +58,7 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 
 	/*
 	 * First check that no other link has the name, because the kernel would move the link before it notices
-	 * this.
+	 * the conflict of names.
 	 */
 	if (!err)
 		return -EBUSY;
@@ -197,7 +197,10 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 		ns->fd = -1;
 		return 0;
 	}
-	/* A daemon that has files of an older namespace closes them first, because it may have no room for both. */
+	/*
+	 * A daemon that has files of an older namespace closes them first, because it may not be
+	 * able to open the files of both namespaces at once.
+	 */
 	if (req->gen && req->gen != ns->gen)
 		return 0;
 	r->rsp.value = (int32_t)ns->gen;
@@ -221,9 +224,9 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * The TAP may already be in the new namespace. If two hosts share a namespace, one host may request
- * its TAP before it learns that the namespace was deleted, and again when it learns that a new
- * namespace has the name.
+ * Moves a TAP to its namespace, unless it is there already. If two hosts share a namespace, a host
+ * may request its TAP twice: before the host learns that the namespace was deleted, and when the
+ * host learns that a new namespace has the name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

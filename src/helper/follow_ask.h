@@ -59,17 +59,16 @@ ns_t follow_next(const struct follow *f);
  * follow_asked() - Record that a question is sent now
  *
  * When a namespace was replaced, the first answer is that the old namespace is gone, and the next answer has the
- * files of the new namespace. So the files of the old namespace are closed before those of the new one arrive, which
- * is necessary when the process has as many open files as it may have.
+ * files of the new namespace. So the files of the old namespace are closed before the files of the new namespace
+ * arrive, which is necessary when the process has as many open files as it may have.
  * Return: number of the namespace to ask about; 0 while none is present
  */
 uint32_t follow_asked(struct follow *f);
 
 /**
  * follow_answered() - Process an answer
- * @gen:	value of the answer: 0 the namespace in the question is gone; or the helper's number of the namespace
- *		that is open; -errno if the helper process could not tell, for example because it has
- *		too many files open
+ * @gen:	value of the answer: 0: the namespace in the question is gone; or the helper's number of the namespace that
+ *		is open; -errno if the helper process could not tell, for example because it has too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

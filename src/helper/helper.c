@@ -108,8 +108,9 @@ static int exchange(struct netdev_helper *h, struct helper_req *req, int fd, str
 }
 
 /*
- * The helper closes its copies of descriptors after it has sent them. Until then, closing our copies neither deletes
- * a TAP nor frees a name. When the helper answers a further request, its copies are closed.
+ * Waits until the helper has closed its copies of the descriptors that it has sent. Until then, closing the copies
+ * of this process neither deletes a TAP nor frees a name. When the helper answers a further request, its copies are
+ * closed.
  */
 static int wait_let_go(struct netdev_helper *h)
 {
@@ -151,7 +152,7 @@ static int call(struct netdev_helper *h, struct helper_req *req, struct helper_r
 	return call_fd(h, req, -1, rsp, ret_fds);
 }
 
-/* A call whose response brings no descriptors. Returns the response's value, or -errno. */
+/* Make a call whose response has no descriptors. Returns the response's value, or -errno. */
 static int call_value(struct netdev_helper *h, struct helper_req *req)
 {
 	int fds[HELPER_FDS_MAX], err;

@@ -67,7 +67,10 @@ enum netdev_helper_flags {
 	NETDEV_HELPER_NO_USERNS = 1 << 1,
 };
 
-/* The step at which the last call was refused. It tells the daemon what is missing in the environment. */
+/*
+ * The step at which the last call was refused. From the step, the daemon knows what is missing in
+ * the environment.
+ */
 enum netdev_refusal {
 	NETDEV_REFUSED_NONE,
 	NETDEV_REFUSED_REQUEST, /* the request is not allowed or makes no sense */
@@ -89,16 +92,16 @@ enum netdev_refusal {
  * netdev_helper_start() - Fork the helper
  * @flags:	enum netdev_helper_flags
  *
- * Call this function after daemon(3), in the process and thread that will live to the end. It raises the soft limit
- * of open files to the hard limit, because each interface needs several files. The helper ends when every copy of the
- * caller's socket is closed, or the caller dies.
+ * Call this function after daemon(3), in the process and thread that will live to the end. The function raises the
+ * soft limit of open files to the hard limit, because each interface needs several files. The helper ends when every
+ * copy of the caller's socket is closed, or the caller dies.
  * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno
  */
 int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
 
 /*
- * The last task of the helper, which runs after it has removed its namespaces, also if the caller
- * was killed.
+ * A task that the helper runs last, after it has removed its namespaces, even if the caller was
+ * killed.
  */
 struct netdev_helper_end {
 	void (*fn)(const void *arg);
@@ -110,7 +113,7 @@ struct netdev_helper_end {
 
 /*
  * netdev_helper_clean() - Remove the named namespaces that a killed helper left
- * @record:	file in which the helper noted them; removed, too
+ * @record:	file in which the helper noted the namespaces; removed, too
  *
  * A name that now belongs to another namespace is not removed.
  */
@@ -122,17 +125,18 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
 
 /*
  * netdev_helper_start_in() - Start a helper for the namespaces of a running instance, whose own helper is sealed
- * @user_fd:	user namespace of the instance's helper (netdev_ns_fds()), which the new helper enters; -1: it has none
+ * @user_fd:	user namespace of the instance's helper (netdev_ns_fds()), which the new helper enters; -1: the instance's
+ *		helper has none
  *
- * The caller makes everything by calls, seals the helper, and hands it over to the main process by
+ * The caller makes all namespaces and TAPs by calls, seals the helper, and hands it over to the main process by
  * netdev_helper_detach() and netdev_helper_attach(). Return: as netdev_helper_start()
  */
 int netdev_helper_start_in(int user_fd, struct netdev_helper **ret);
 
 /*
- * netdev_helper_detach() - Free the handle of a helper, which keeps running. Return: its socket,
- * which the caller passes on and closes. The caller has to live as long as the helper, and to wait
- * for the process @ret_pid
+ * netdev_helper_detach() - Free the handle of a helper, which keeps running. Return: the socket of
+ * the helper, which the caller passes on and closes. The caller has to live as long as the helper,
+ * and to wait for the process @ret_pid
  */
 int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid);
 
@@ -145,12 +149,12 @@ int netdev_helper_attach(int sock, struct netdev_helper **ret);
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
- * From here on the helper makes no namespaces and no TAPs. The only device files that it makes are
+ * From here on the helper makes no namespaces and no TAPs. The helper makes no device files except
  * those of netdev_post_rdma_nodes(). The helper opens a namespace, and passes its file to the
  * daemon, only if the namespace was deleted and somebody has made it again under its name
  * (netdev_post_ns_follow()). The helper passes sockets of AF_UNIX only, and only if it has passed
- * such a socket before. It changes only the TAPs that it made. The helper drops the privileges that
- * it no longer needs, and filters its system calls.
+ * such a socket before. The helper changes only the TAPs that it made. The helper drops the
+ * privileges that it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -169,14 +173,14 @@ void netdev_helper_stop(struct netdev_helper *h);
 int netdev_helper_fd(const struct netdev_helper *h);
 
 /*
- * netdev_helper_in_userns() - True if the helper has made a user namespace, to which its namespaces
- * belong
+ * netdev_helper_in_userns() - Tell whether the helper has made a user namespace, to which its
+ * network namespaces belong
  */
 bool netdev_helper_in_userns(const struct netdev_helper *h);
 
 /*
  * netdev_helper_error() - Return the error of the last call as text, such as "making the TAP: Operation not
- * permitted"; "" if it succeeded
+ * permitted"; "" if the call succeeded
  */
 const char *netdev_helper_error(const struct netdev_helper *h);
 enum netdev_refusal netdev_helper_refused(const struct netdev_helper *h);
@@ -275,7 +279,7 @@ struct netdev_tap_conf {
 	 */
 	uint8_t mac[6];
 	uint32_t mtu; /* MTU; 0 for the kernel's default, 1500 */
-	uint32_t txqlen; /* frames that the kernel may queue for us to read; 0 for 1000 */
+	uint32_t txqlen; /* most frames that the kernel queues for the reader; 0 for 1000 */
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
 	/*
 	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the
@@ -289,8 +293,8 @@ struct netdev_tap_conf {
  * netdev_tap_create() - Make a TAP, which is down and has no carrier
  * @ret_fd:	descriptor for tap_attach()
  *
- * Return: 0; -EBUSY: another device has the name; -EPERM, -EACCES, -ENOENT, -ENODEV see netdev_helper_refused();
- * -errno
+ * Return: 0; -EBUSY: another device has the name; -EPERM, -EACCES, -ENOENT, -ENODEV: see
+ * netdev_helper_refused(); -errno
  */
 int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 		      int *ret_fd, int *ret_ifindex);
@@ -314,7 +318,7 @@ int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, c
 
 int netdev_link_up(struct netdev_helper *h, uint32_t ns, int ifindex, bool up);
 
-/* netdev_addr_add() - 0; -EEXIST; -errno */
+/* netdev_addr_add() - Add an address. Return: 0; -EEXIST; -errno */
 int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const struct rtnl_ip *ip,
 		    uint8_t plen);
 
@@ -359,18 +363,18 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
  * ended; -EINVAL
  */
 
-/* As netdev_ns_close(), without an answer */
+/* Does what netdev_ns_close() does, but gets no answer */
 int netdev_post_ns_close(struct netdev_helper *h, uint32_t ns);
 /*
  * Has the helper stop managing a TAP that was closed, or that the administrator has moved to another namespace. The answer is -ENODEV if
- * the helper does not manage it.
+ * the helper does not manage the TAP.
  */
 int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
 			   void *ctx);
 /*
  * Changes a link as rtnl_link_set() does. The answer is -EINVAL for an IPv6 interface identifier (RTNL_SET_TOKEN) while
  * forwarding is on or accept_ra is off; the caller may try again later. The answer's value is 1 if the kernel has begun IPv6 on
- * the interface again, because the former MTU was too small for it; then the interface has no fe80:: address and no token.
+ * the interface again, because the former MTU was too small for IPv6; then the interface has no fe80:: address and no token.
  */
 int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx);
@@ -404,15 +408,15 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
  *		files; 0 after an answer that this namespace is gone, to get the new one
  *
  * If the file that names the namespace is gone or names another namespace, the helper leaves the old namespace: it
- * moves the TAPs to a namespace of its own and closes its descriptors of the old one. If the file names a new
- * namespace, now or at a later call, the helper opens the new one. The file is always the one in the specification
- * that the caller gave to netdev_ns_open().
+ * moves the TAPs to a namespace of its own and closes its descriptors of the old namespace. If the file names a new
+ * namespace, now or at a later call, the helper opens the new namespace. The file is always the file of the
+ * specification that the caller gave to netdev_ns_open().
  *
- * The answer's value is 0 if namespace @gen is gone, or while there is no new namespace. Until there is one, other
- * requests are refused with -ESTALE. Otherwise the value is the number of the namespace, never 0. If @gen is 0, the
- * answer has .fd and .files of the new namespace, and the TAPs wait for netdev_post_tap_return(). A caller with @gen
- * 0 has closed the files of the old namespace, because it may have no room for both. -EINVAL: the helper does not
- * look for a new namespace, see netdev_ns_info.follows.
+ * The answer's value is 0 if namespace @gen is gone, or while there is no new namespace. Until there is a new
+ * namespace, other requests are refused with -ESTALE. Otherwise the value is the number of the namespace, never 0.
+ * If @gen is 0, the answer has .fd and .files of the new namespace, and the TAPs wait for netdev_post_tap_return().
+ * A caller with @gen 0 has closed the files of the old namespace, because it may not be able to open the files of
+ * both namespaces. -EINVAL: the helper does not look for a new namespace, see netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);
@@ -435,16 +439,16 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  *
  * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
  * value is the interface index. The interface is down and has no addresses. -EBUSY: another device has the name;
- * -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under another name; -EPERM
- * netdev_tap_spare() did not allow the name, or the TAP was made without .stable
+ * -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under another name;
+ * -EPERM: netdev_tap_spare() did not allow the name, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);
 /**
  * netdev_post_tap_park() - Undo netdev_post_tap_place(), so that the TAP leaves its namespace and may be placed again
  *
- * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV the TAP
- * was deleted, or moved to another namespace; in this case the helper has dropped the TAP, and the caller closes its
+ * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV: the TAP
+ * was deleted, or moved to another namespace; in this case the helper has dropped the TAP, and the caller has to close its
  * descriptor
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,

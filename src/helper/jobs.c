@@ -6,7 +6,7 @@
 #include "helper/priv.h"
 #include "os/fdpass.h"
 
-/* A queue for each namespace, and one for requests that belong to none */
+/* A queue for each namespace, and one queue for requests that belong to no namespace */
 #define NO_NS (NETDEV_NS_MAX + 1)
 #define QUEUES NO_NS
 
@@ -74,7 +74,10 @@ static struct helper_queue *queue_of(struct netdev_helper *h, uint32_t ns)
 	return q;
 }
 
-/* A queue may send its next job when none of its jobs waits for an answer. */
+/*
+ * Adds @q to the list of queues that may send their next job, if @q has a job and none of its jobs
+ * waits for an answer. Otherwise removes @q from this list.
+ */
 static void update_ready(struct netdev_helper *h, struct helper_queue *q)
 {
 	list_del(&q->ready);
@@ -109,8 +112,8 @@ static int pump(struct netdev_helper *h)
 }
 
 /*
- * Find the queue whose first job a response answers, and mark this job as answered. NULL if there
- * is none
+ * Find the queue whose first job a response answers, and mark this job as answered. NULL: the
+ * response answers no job
  */
 static struct helper_queue *take_sent(struct netdev_helper *h, uint32_t seq)
 {
@@ -193,7 +196,7 @@ void netdev_cancel(struct netdev_helper *h, const void *ctx)
 
 /* ----- kinds of jobs */
 
-/* @len is the number of octets of @req that are in use. */
+/* Queues the request @req, of which @len octets are in use. */
 static int post(struct netdev_helper *h, const struct helper_req *req, size_t len, netdev_done done,
 		void *ctx)
 {

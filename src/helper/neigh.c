@@ -8,10 +8,10 @@
 /*
  * DOC: Deletion of neighbours by hardware address, or of all neighbours
  *
- * The kernel finds neighbours by address only, so the whole table is dumped and searched. One dump
- * serves up to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few
- * entries, so requests for other namespaces wait for one piece at most. Entries are deleted after the
- * dump has ended, because a deletion shifts later entries, and the dump would then skip some.
+ * The kernel finds neighbours by IP address only, so the whole table is dumped and searched. One dump serves up
+ * to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few entries,
+ * so requests for other namespaces wait for one piece at most. Entries are deleted after the dump has ended,
+ * because a deletion shifts later entries, and the dump would then skip some entries.
  */
 
 #define FOUND_MAX 1024 /* entries deleted after one dump; if there are more, another dump follows */
@@ -82,7 +82,7 @@ static int on_neigh(const struct rtnl_neigh *e, void *arg)
 
 	memcpy(hw, e->hw, sizeof(hw));
 	if (e->hw_len == RTNL_HW_MAX)
-		hw[0] = 0; /* flags of an InfiniBand address, which are not part of it (RFC 4391 §9.1.1) */
+		hw[0] = 0; /* flags of an InfiniBand address, which are not part of the address (RFC 4391 §9.1.1) */
 	if (!e->hw_len || !rtnl_neigh_learnt(e) ||
 	    (n->nhws && !bsearch(hw, n->hw, n->nhws, sizeof(n->hw[0]), by_octets)))
 		return 0;

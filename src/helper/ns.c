@@ -145,7 +145,7 @@ static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct sr
 		close(fd);
 		/*
 		 * A host that opened the namespace in another way still uses the namespace when the
-		 * file that .spec names is gone, so the helper does not leave it.
+		 * file that .spec names is gone, so the helper does not leave this namespace.
 		 */
 		if (!what->follow || strcmp(what->spec.path, ns->spec.path) != 0)
 			ns->follow = false;
@@ -191,8 +191,8 @@ static int open_new(struct srv *s, const char *name, struct srv_ns *what, struct
 		what->follow = true;
 		err = netns_create_named(&what->spec, &fd);
 		/*
-		 * Without the record, the namespaces stay if the helper is killed. Everything else
-		 * works without the record.
+		 * A failure is ignored, because the record is needed only to remove the namespaces
+		 * after the helper was killed.
 		 */
 		if (!err && s->record)
 			helper_record_add(s->record, name, fd);

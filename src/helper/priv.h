@@ -13,8 +13,8 @@
 #include "util/list.h"
 
 /*
- * Largest number of jobs that are sent and not answered. It is so small that their requests and
- * responses fit in the socket's buffers and neither side ever blocks.
+ * Largest number of jobs that are sent and not answered. The limit is so small that the requests
+ * and responses of these jobs fit in the socket's buffers, and neither side ever blocks.
  */
 #define HELPER_SENT_MAX 32
 
@@ -36,9 +36,9 @@ struct netdev_helper {
 	pid_t pid;
 	uint32_t seq; /* tag of the last request */
 	bool userns;
-	/* step at which the last call was refused; jobs do not set it */
+	/* step at which the last call was refused; jobs do not set .refused */
 	enum netdev_refusal refused;
-	char err[NETDEV_ERR_MAX]; /* text of this refusal */
+	char err[NETDEV_ERR_MAX]; /* text of the last refusal */
 
 	struct helper_queue *queue; /* queues, indexed by handle - 1; NULL until a job is posted */
 	/* list of struct helper_queue.ready: the queues whose first job may be sent */

@@ -31,7 +31,7 @@ enum helper_op {
 	HELPER_NS_SOCKET,
 	HELPER_TAP_CREATE,
 	HELPER_TAP_SPARE, /* make a TAP that waits in the parking namespace until it is placed */
-	HELPER_TAP_NAMED, /* make such a TAP, which may be given one name only */
+	HELPER_TAP_NAMED, /* make a TAP like TAP_SPARE, but for one name only */
 	HELPER_TAP_PLACE, /* give a spare TAP a name, and move it into the namespace */
 	HELPER_TAP_PARK, /* move a spare TAP out of the namespace again */
 	HELPER_TAP_RETURN, /* move a TAP into its namespace, which was deleted and made again */
@@ -43,7 +43,7 @@ enum helper_op {
 	/* Answered after the whole table has been searched. Meanwhile, requests for other namespaces are served */
 	HELPER_NEIGH_DEL,
 	HELPER_RDMA_ADD, /* name a port of an RDMA device, and get the folder for its device files */
-	HELPER_RDMA_NODES, /* make the device files of such a port */
+	HELPER_RDMA_NODES, /* make the device files of a port of RDMA_ADD */
 	/*
 	 * The last request of the start. Afterwards the helper makes only the device files of RDMA_NODES, and passes only
 	 * AF_UNIX sockets and the files of namespaces that were made again

@@ -17,10 +17,10 @@
 /*
  * Device files of the ports of RDMA devices that the configuration names
  *
- * A sealed main process opens a device again after its driver was loaded again. The main process sees no files but
+ * A sealed main process opens a device again after its driver was loaded again. The main process sees no files except
  * those in a folder of its own, a tmpfs that the helper made before the seal. On request the helper makes the files
  * uverbsN and umadN of a port in this folder. Requests may come from an attacker who controls the main process, so the
- * helper makes files of such ports only that were named before the seal, and takes their numbers from sysfs.
+ * helper makes files only of ports that were named before the seal, and takes the device numbers from sysfs.
  */
 
 #define DEVICES_MAX 1024 /* most devices of one kind that the kernel makes (its RDMA_MAX_PORTS) */
@@ -30,7 +30,10 @@
  */
 #define NODE_MODE (S_IFCHR | 0666)
 
-/* "DEVICE/PORT", where DEVICE may be part of a path in sysfs */
+/*
+ * Tell whether @name is "DEVICE/PORT". DEVICE has only letters, digits, '_', '-' and '.', and does
+ * not begin with '.', so it can safely be put into a path in sysfs. PORT is a number.
+ */
 static bool is_port(const char *name, size_t size)
 {
 	const char *slash = memchr(name, '/', size), *end = memchr(name, 0, size), *c;

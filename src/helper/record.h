@@ -11,7 +11,10 @@
 #include "helper/helper.h"
 #include "netdev/netns.h"
 
-/* helper_record_add() - Note namespace @fd, bound to @name, in file @path. 0 or -errno */
+/*
+ * helper_record_add() - Add namespace @fd, which has the name @name, to the list in file @path. 0
+ * or -errno
+ */
 int helper_record_add(const char *path, const char *name, int fd);
 
 #endif

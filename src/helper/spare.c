@@ -16,8 +16,8 @@
  * serves apply to spare TAPs only, only to the namespace for which a TAP was made, and only to names with the prefix
  * that the configuration gave at the start.
  *
- * The interfaces that a reload adds have spare TAPs, too, of a helper of their own (src/reload), each for one name.
- * So the main process can first remove an interface and then give its name to the next one.
+ * The interfaces that a reload adds have spare TAPs, too, which a helper of their own makes (src/reload), each for
+ * one name. So the main process can first remove an interface and then give its name to the next one.
  */
 
 /* Finds TAPs that are not spare, too, so that a request for such a TAP is refused with the right reason. */
@@ -30,7 +30,7 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 	return NULL;
 }
 
-#define DIGITS_MAX 4 /* digits of the number at the end of a name; a P_Key has no more */
+#define DIGITS_MAX 4 /* most digits of the number at the end of a name: those of a P_Key */
 
 static bool prefix_ok(const struct netdev_tap_conf *c, bool named)
 {
@@ -38,8 +38,8 @@ static bool prefix_ok(const struct netdev_tap_conf *c, bool named)
 }
 
 /*
- * True if a name is the prefix and a number in the one spelling that is allowed: lower case, no leading zero. A TAP
- * of HELPER_TAP_NAMED may have only the name itself
+ * Tells whether the TAP may have the name: t->prefix and a hexadecimal number in lower case without leading zeros.
+ * A TAP of HELPER_TAP_NAMED may only have the name t->prefix itself
  */
 static bool name_allowed(const struct srv_tap *t, const char *name)
 {

@@ -24,9 +24,9 @@
  * DOC: The helper process
  *
  * One thread serves one request after the other. Only the deletion of neighbours, which may have to search a
- * table of 100,000 entries, is done in pieces between requests. The helper ends when the last process that
- * has the other end of its socket closes it, or when its parent dies. Signals to the terminal's foreground
- * group or the service's control group do not end it, because the main process needs the helper while it
+ * table of 100,000 entries, is done in pieces between requests. The helper ends when no process has the
+ * other end of its socket open any more, or when its parent dies. Signals to the terminal's foreground group
+ * or the service's control group do not end the helper, because the main process needs the helper while it
  * shuts down, and ends the helper itself.
  */
 
@@ -65,9 +65,9 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * Serves the last request of the start. Afterwards the helper makes no TAPs and namespaces. It opens only sockets, and
- * namespaces that were made again, and makes device files of ports that were named, so the helper drops all privileges
- * that these tasks do not need.
+ * Serves the last request of the start. Afterwards the helper makes neither TAPs nor namespaces. Then the helper opens
+ * only sockets, and namespaces that were made again, and makes device files only of ports that were named before. So
+ * the helper drops all privileges that these tasks do not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -132,8 +132,8 @@ static int dispatch(struct srv *s, const struct helper_req *req, struct srv_repl
 	if (ns && ns->fd < 0 && !ops[req->op].gone)
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, -ESTALE, "entering the namespace");
 	/*
-	 * Requests for one namespace are served in order, because the main process sends the next request only after
-	 * the answer to the previous one.
+	 * The main process sends a request for a namespace only after the answer to the previous request for this
+	 * namespace. A request that comes earlier is refused.
 	 */
 	if (ns && ns->neigh)
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EBUSY, "the namespace is busy");
@@ -200,7 +200,7 @@ static void keep_only(int *sock, int *user_fd)
 	}
 	/*
 	 * First copy both descriptors to numbers above 4, because dup2() closes the descriptor that
-	 * has the number 3 or 4, which may be one of the two.
+	 * has the number 3 or 4, which may be one of these descriptors.
 	 */
 	s = fcntl(*sock, F_DUPFD, high);
 	u = *user_fd < 0 ? -1 : fcntl(*user_fd, F_DUPFD, high);
@@ -244,8 +244,8 @@ static bool may_administer(void)
 
 /*
  * Enter the user namespace of another helper, and make a network namespace that belongs to it,
- * because from within the user namespace the process may not return to the network namespace that
- * it has left.
+ * because from within the user namespace the process cannot return to the network namespace that it
+ * has left.
  */
 static int enter_userns(int user_fd)
 {

@@ -34,13 +34,16 @@ struct srv_tap {
 	 * refused the alias
 	 */
 	char mark[24];
-	/* name in the parking namespace (follow.c); "" while the TAP is not in it */
+	/*
+	 * name in the parking namespace (follow.c); "" while the TAP is not in the parking
+	 * namespace
+	 */
 	char parked[IFNAMSIZ];
 };
 
 /* The parking namespace, in which TAPs wait until they are placed, or until their own namespace is made again */
 struct srv_park {
-	int fd; /* -1 until it is needed */
+	int fd; /* -1 until the namespace is needed */
 	struct rtnl nl;
 	unsigned int names; /* number of names given to TAPs in this namespace so far */
 };
@@ -57,7 +60,7 @@ struct srv_ns {
 	struct netns_spec spec;
 	/* Name that only this helper knows, used in a user namespace; "" if there is none */
 	char name[NETNS_NAME_MAX + 1];
-	struct rtnl nl; /* netlink socket; .fd is -1 until it is needed */
+	struct rtnl nl; /* netlink socket; .fd is -1 until the socket is needed */
 	/* the deletion of neighbours that is running; NULL: none is running */
 	struct srv_neigh *neigh;
 	struct srv_tap *taps; /* TAPs that the helper made for this namespace */
@@ -66,7 +69,7 @@ struct srv_ns {
 
 #define SRV_RDMA_NODE 16
 
-/* A port of an RDMA device, and its files in the folder; "" while there is none */
+/* A port of an RDMA device, and its files in the folder; "" while a file does not exist */
 struct srv_rdma_port {
 	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
 	char uverbs[SRV_RDMA_NODE], umad[SRV_RDMA_NODE];
@@ -88,7 +91,10 @@ struct srv {
 	/* File with the list of named namespaces, helper/record.h; NULL: there is no such file */
 	const char *record;
 	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
-	/* True if a socket was requested before the seal, so that more may be requested afterwards */
+	/*
+	 * True if a socket was requested before the seal, so that more sockets may be requested
+	 * afterwards
+	 */
 	bool gives_sockets;
 	struct srv_ns *ns;
 	unsigned int ns_cap;
@@ -106,7 +112,10 @@ struct srv_reply {
 	struct helper_rsp rsp;
 	int fds[HELPER_FDS_MAX];
 	unsigned int n;
-	/* True if the descriptors stay the server's, and are not closed after sending */
+	/*
+	 * True if the descriptors belong to the server, and must not be closed after the response
+	 * was sent
+	 */
 	bool keep_fds;
 };
 
@@ -158,8 +167,8 @@ struct srv_ns *srv_ns_get(struct srv *s, uint32_t handle);
 void srv_ns_fini(struct srv *s);
 
 /*
- * srv_ns_seal_flags() - Return the operations on its namespaces that a sealed helper still needs: mask of enum
- * privs_helper_flags
+ * srv_ns_seal_flags() - Return the operations on namespaces that a sealed helper still needs, as a mask of
+ * enum privs_helper_flags
  */
 uint32_t srv_ns_seal_flags(const struct srv *s);
 
@@ -203,9 +212,11 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
 /*
- * srv_tap_is() - True if a link has a TAP's kind and either its MAC or its mark
+ * srv_tap_is() - Tell whether the link @l is the TAP @t: it has the kind of @t, and the MAC or the mark
+ * of @t
  *
- * The MAC or the mark is enough, because an administrator may have changed the name and one of the two.
+ * The MAC or the mark is enough, because an administrator may have changed the name, and either the MAC
+ * or the mark. A device of type 32 is recognized by its mark, or by its index and name.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
@@ -241,15 +252,15 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
  * spare TAP loses its name
  */
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
-/* srv_tap_is_spare() - True if the TAP was made by HELPER_TAP_SPARE */
+/* srv_tap_is_spare() - Tell whether the TAP was made by HELPER_TAP_SPARE or HELPER_TAP_NAMED */
 static inline bool srv_tap_is_spare(const struct srv_tap *t)
 {
 	return *t->prefix;
 }
 /*
- * srv_tap_may_come() - Check that a TAP may be moved into its namespace with the settings @c. It must be parked, or
- * already there under the name in @c, and must have been made with .stable if @c has .stable. Return: 0; -errno, with
- * the refusal in @r
+ * srv_tap_may_come() - Check that a TAP may be moved into its namespace with the settings @c. The TAP must be parked,
+ * or already be in the namespace under the name in @c, and must have been made with .stable if @c has .stable.
+ * Return: 0; -errno, with the refusal in @r
  */
 int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);
 /*

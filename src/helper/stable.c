@@ -18,9 +18,9 @@
 /*
  * DOC: Secrets of stable interface identifiers
  *
- * The kernel makes stable opaque identifiers (RFC 7217) from a secret. It takes the secret only from a file under
- * /proc/sys. When a TAP comes into another namespace, the kernel makes a new such file, so the secret must be written
- * again.
+ * The kernel makes stable opaque identifiers (RFC 7217) from a secret. The kernel takes the secret only from a file
+ * under /proc/sys. When a TAP comes into another namespace, the kernel makes this file again, so the secret must be
+ * written again.
  *
  * A sealed helper may open no file for writing. So, before it is sealed, a helper that may have to write a secret
  * later makes a child process, the writer. The writer accepts a namespace, the name of an interface and a secret,
@@ -38,8 +38,8 @@ struct secret {
 };
 
 /*
- * "all" and "default" are refused, because they are not interfaces, and a secret written there would change other
- * interfaces.
+ * Tells whether x->ifname can name an interface. "all" and "default" are refused, because they are not
+ * interfaces, and a secret in their files would change other interfaces.
  */
 static bool name_ok(const struct secret *x)
 {
@@ -186,7 +186,7 @@ static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 }
 
 /*
- * Finds the present name of the TAP. The request may have another name, because somebody in the namespace may have
+ * Finds the present name of the TAP. The request may have an old name, because somebody in the namespace may have
  * renamed the TAP.
  */
 static int name_of(struct srv_ns *ns, const struct srv_tap *t, char ret[IFNAMSIZ])

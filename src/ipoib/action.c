@@ -35,8 +35,8 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 }
 
 /*
- * True for a NEIGH_GONE whose neighbour was used again, released or removed since the action was
- * queued.
+ * Tells whether @a is a NEIGH_GONE whose neighbour was used again, released or removed since the
+ * action was queued.
  */
 static bool act_obsolete(const struct ipoib_action *a)
 {
@@ -78,7 +78,10 @@ void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t de
 	a->send.qkey = qkey;
 }
 
-/* A cookie consists of a sequence number, the kind of object and its slot, and is never 0. */
+/*
+ * A cookie consists of a sequence number, the kind of object and the slot of the object, and is
+ * never 0.
+ */
 #define COOKIE_SLOT_BITS 24
 
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
@@ -195,9 +198,9 @@ static uint32_t held_cost(const struct pkt *pkt)
 
 /*
  * Packets that are held back must leave buffers for other traffic, because the TAPs are read into
- * free buffers. So a packet that fits into a small buffer is moved there, a link holds back a
- * limited number of packets and octets, and no link holds back more while more than half of the
- * pool is in use.
+ * free buffers. So a packet that fits into a small buffer is moved into one, a link holds back a
+ * limited number of packets and octets, and no link holds back a further packet while more than
+ * half of the pool is in use.
  */
 static bool hold_allowed(struct ipoib_link *l, const struct pkt_queue *q, unsigned int max,
 			 struct pkt *pkt)

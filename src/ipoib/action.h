@@ -9,7 +9,10 @@
 
 #include "ipoib/link.h"
 
-/* ipoib_act() - Append an action of @type, whose other members are zero; the caller fills them in at once */
+/*
+ * ipoib_act() - Append an action of @type, whose other members are zero; the caller fills in these
+ * members at once
+ */
 struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type);
 
 /* ipoib_act_send() - Queue an action that sends a packet that was held back, and count the packet as sent */
@@ -30,12 +33,15 @@ enum ipoib_ah_kind {
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_same() - True if the handle in use was made from @attr, and no request for another handle is open */
+/*
+ * ipoib_ah_same() - Tell whether the handle in use was made from @attr, and no request for another
+ * handle is open
+ */
 bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
 /*
- * ipoib_ah_asked() - True if the owner of the link was asked for a handle with @attr and has not
- * answered yet
+ * ipoib_ah_asked() - Tell whether the owner of the link was asked for a handle with @attr and has
+ * not answered yet
  */
 bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 

@@ -35,8 +35,8 @@ void ipoib_linklocal(uint8_t ret[16], const uint8_t iid[8])
 }
 
 /*
- * Writes a keyed hash of 128 bits. It consists of two hashes of 64 bits, which differ because in[0]
- * is 0 for the first and 1 for the second.
+ * Writes a keyed hash of 128 bits. The result consists of two hashes of 64 bits, whose inputs
+ * differ in in[0], which is 0 for the first hash and 1 for the second hash.
  */
 static void hash_128(uint8_t ret[16], const uint8_t key[16], uint8_t *in, size_t len)
 {

@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 /**
- * ipoib_iid_from_guid() - Interface identifier of a port GUID
+ * ipoib_iid_from_guid() - Write the interface identifier that is made of a port GUID
  *
  * RFC 4391 does not say how to recognize a GUID that is a modified EUI-64 already. If the u bit (0x02 of the first
- * octet) of the GUID is set, this function treats the GUID as modified and does not change it. Otherwise it sets the
- * bit.
+ * octet) of the GUID is set, this function treats the GUID as modified and does not change it. Otherwise this
+ * function sets the bit.
  */
 void ipoib_iid_from_guid(uint8_t ret[8], uint64_t guid);
 
 /*
- * ipoib_iid_complement() - Interface identifier of a port GUID, with the GUID's u bit complemented:
- * draft-pelissier-ipoib-encaparp-00 §4
+ * ipoib_iid_complement() - Write the interface identifier that is a port GUID with the u bit
+ * complemented (draft-pelissier-ipoib-encaparp-00 §4)
  */
 void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 
@@ -29,19 +29,19 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
- * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different one for each
- * prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So the
- * secret for the kernel has to depend on the other inputs of RFC 7217: on the interface, on its link, and on the
- * secret of the administrator or of the machine.
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different identifier for
+ * each prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So
+ * the secret for the kernel has to depend on the other inputs of RFC 7217: on the interface, on its link, and on
+ * the secret of the administrator or of the machine.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 
 /**
- * ipoib_stable_secret() - Secret of an interface, for the kernel
+ * ipoib_stable_secret() - Make the secret of an interface, which the kernel gets
  * @secret:	secret of the administrator or the machine
  * @guid:	port GUID
  * @pkey:	P_Key of the link, whose membership bit is ignored
- * @name:	name of the interface and its host, because several interfaces may use a port and a P_Key
+ * @name:	name of the interface and its host, because several interfaces can use the same port and P_Key
  */
 void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
 			 const uint8_t secret[IPOIB_STABLE_SECRET], uint64_t guid, uint16_t pkey,

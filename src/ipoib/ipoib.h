@@ -5,17 +5,17 @@
 /*
  * DOC: IPoIB core
  *
- * A struct ipoib_link is one IP interface on (port, P_Key), without any I/O of its own. Its owner
- * gives it the attributes of the port, packets and the time (timers), and carries out the actions
- * that ipoib_next_action() returns. The link calls the SA client directly.
+ * A struct ipoib_link is one IP interface on (port, P_Key), without any I/O of its own. The owner of the link gives
+ * the link the attributes of the port, packets and the time (timers), and carries out the actions that
+ * ipoib_next_action() returns. The link calls the SA client directly.
  *
  * Packets are passed by return value: ipoib_tx() and ipoib_rx() give every packet of a batch its verdict. Control
  * operations are passed by the action queue. The owner empties this queue (until -EAGAIN) after every call into the
- * link or into the SA client, after timers and received MADs were handled, and always before it passes newer packets
- * to ipoib_tx(), so that released packets (IPOIB_ACT_SEND) precede newer ones. The owner may answer an action
+ * link or into the SA client, after timers and received MADs were handled, and always before the owner passes newer
+ * packets to ipoib_tx(), so that released packets (IPOIB_ACT_SEND) precede newer ones. The owner may answer an action
  * (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it empties the queue, or later.
  *
- * The link frees a dropped packet, and counts it once, under its reason.
+ * The link frees a dropped packet, and counts the packet once, under the reason of the drop.
  *
  * States of a link, and the function that ends each:
  *
@@ -23,8 +23,8 @@
  *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
  *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
  *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before that a SIDR server
- *	is asked for the group, if the profile gets the group by SIDR
+ *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before the join, a SIDR
+ *	server is asked for the group if the profile gets the group by SIDR
  *	UP		joined and attached, with an address handle; packets pass
  *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
  */
@@ -55,7 +55,8 @@ enum ipoib_drop {
 	 */
 	IPOIB_DROP_HELD_FULL,
 	/*
-	 * the SA has no path or did not answer, and may not be asked again before the back-off ends
+	 * the SA has no path or did not answer, and the link does not ask again before the back-off
+	 * ends
 	 */
 	IPOIB_DROP_NO_PATH,
 	IPOIB_DROP_NO_AH, /* the CA refused to make the address handle */
@@ -79,8 +80,8 @@ const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
 	/*
-	 * These counters count descriptors as packets, so a super-frame counts as one (eth/ counts its segments).
-	 * Octets of the encapsulation are not counted.
+	 * These counters count descriptors as packets, so a super-frame counts as one packet (eth/ counts the
+	 * segments). Octets of the encapsulation are not counted.
 	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
@@ -105,15 +106,17 @@ const char *ipoib_link_state_name(enum ipoib_link_state state);
 
 struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
-	struct sac *sac; /* SA client of the port; this and all pointers below are borrowed */
+	struct sac *sac; /* SA client of the port; the link borrows .sac and all pointers below */
 	/* CM agent of the port, which asks for the group if the profile gets the group by SIDR */
 	struct cm *cm;
-	/* ServiceID of the SIDR service that tells such profiles the broadcast group */
+	/* ServiceID of the SIDR service, if the profile gets the broadcast group by SIDR */
 	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
-	/* P_Key; bit 15 is added, because MGIDs contain the full form (RFC 4391 §4.1) */
+	/*
+	 * P_Key; the link sets bit 15, because the P_Key in an MGID has bit 15 set (RFC 4391 §4.1)
+	 */
 	uint16_t pkey;
 	/* scope of the broadcast group; 0: global if .subnet is set, otherwise the profile's scope */
 	uint8_t scope;
@@ -139,9 +142,9 @@ struct ipoib_link_cfg {
 	 * .joins_only. If the link does not create the group, the administrator has to create it.
 	 */
 	bool create_broadcast;
-	/* MTU code of a group that we create; 0: the code of the port's MTU */
+	/* MTU code of a broadcast group that the link creates; 0: the code of the port's MTU */
 	uint8_t create_mtu_code;
-	/* Q_Key of a group that we create; 0: CREATE_QKEY, which is a controlled Q_Key */
+	/* Q_Key of a broadcast group that the link creates; 0: CREATE_QKEY, which is a controlled Q_Key */
 	uint32_t create_qkey;
 };
 
@@ -237,8 +240,8 @@ bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
 /* --- Actions --- */
 
 /*
- * Address vector. It repeats the fields of struct ca_ah_attr, because this layer does not include
- * ca/.
+ * Address vector. This struct repeats the fields of struct ca_ah_attr, because this layer does not
+ * include ca/.
  */
 struct ipoib_ah_attr {
 	uint16_t dlid;
@@ -322,8 +325,8 @@ struct ipoib_action {
 int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 
 /*
- * ipoib_qp_ready() - Answer QP_CREATE: with the QP's number @qpn and @err 0, or with -errno in
- * @err, after which the link queues QP_CREATE again later
+ * ipoib_qp_ready() - Answer QP_CREATE. After a success, @qpn is the number of the QP and @err is 0.
+ * After a failure, @err is -errno, and the link queues QP_CREATE again later
  */
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
@@ -335,7 +338,7 @@ void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now);
 
 /*
- * ipoib_ah_ready() - Answer AH_CREATE: @ah with @err 0, or -errno
+ * ipoib_ah_ready() - Answer AH_CREATE, with the handle @ah and 0 in @err, or with -errno in @err
  *
  * From now on the link owns @ah, until it requests AH_DESTROY. If no path or group needs the handle
  * any more, the link requests AH_DESTROY at once.
@@ -345,8 +348,8 @@ void ipoib_ah_ready(struct ipoib_link *l, uint64_t cookie, void *ah, int err, ns
 /*
  * ipoib_action_failed() - Report that the owner of the link could not carry out an action
  *
- * QP_MODIFY and ATTACH are logged and queued again by the next sweep. QP_CREATE and AH_CREATE are
- * treated as by ipoib_qp_ready() and ipoib_ah_ready().
+ * A failed QP_MODIFY or ATTACH is logged, and the next sweep (IPOIB_SWEEP) queues the action again.
+ * For QP_CREATE and AH_CREATE, this function calls ipoib_qp_ready() or ipoib_ah_ready().
  */
 void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, int err, ns_t now);
 
@@ -361,15 +364,15 @@ struct ipoib_neigh_rev {
 
 /*
  * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
- * may write those whose comment says "member of the user of the link". The members below the empty
- * line are private to the link. A pointer to a neighbour is valid until the next call into the
- * link, unless ipoib_neigh_hold() took a reference. An idle neighbour is removed. If it has
- * references, it is removed after NEIGH_GONE, when the last reference is dropped.
+ * may write the members whose comment says "member of the user of the link". The members below the empty line are
+ * private to the link. A pointer to a neighbour is valid until the next call into the link, unless
+ * ipoib_neigh_hold() took a reference. An idle neighbour is removed. If the neighbour has references, it is
+ * removed after NEIGH_GONE, when the last reference is dropped.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
 	/*
-	 * member of the user of the link, NULL at first; while it is set, the user has to hold a
+	 * member of the user of the link, NULL at first; while .user is set, the user has to hold a
 	 * reference to the neighbour
 	 */
 	void *user;
@@ -378,8 +381,8 @@ struct ipoib_neigh {
 	bool has_token;
 
 	/*
-	 * true if the neighbour advertised its own Q_Key, which is then in .qkey; if not, packets
-	 * to it have the Q_Key of the link
+	 * true if the neighbour advertised a Q_Key, which .qkey then contains; false: packets to
+	 * the neighbour have the Q_Key of the link
 	 */
 	bool has_qkey;
 	uint32_t qkey;
@@ -417,14 +420,15 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
  * contains about the neighbour @n
  *
  * Once the path to the neighbour is known, the neighbour's own packets are recognized, and messages of other ports
- * about it have no effect. Return: 0; -EKEYREJECTED: none of our packets can have this Q_Key. If bit 31 is set, a
- * packet gets the Q_Key of our own queue pair (IBTA 10.2.5), which is the Q_Key of the link
+ * about the neighbour have no effect. Return: 0; -EKEYREJECTED: the link cannot send packets with this Q_Key. If
+ * bit 31 of the Q_Key is set, a packet gets the Q_Key of the queue pair that sends it (IBTA 10.2.5), which is the
+ * Q_Key of the link
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
 /*
  * ipoib_nd_port() - Return the values that a Neighbour Discovery option can contain for @a, which
- * is our own address or that of a neighbour
+ * is the link's own address or that of a neighbour
  */
 struct nd_port ipoib_nd_port(const struct ipoib_link *l, const struct ipoib_lladdr *a);
 void ipoib_neigh_hold(struct ipoib_neigh *n);
@@ -443,7 +447,7 @@ enum ipoib_path_state {
 	IPOIB_PATH_AH_WAIT,
 	IPOIB_PATH_READY,
 	IPOIB_PATH_STALE, /* the path is usable; the next packet causes a new query to the SA */
-	IPOIB_PATH_REFRESH, /* the path is usable; the SA is asked for it again */
+	IPOIB_PATH_REFRESH, /* the path is usable; the SA was asked for the path again */
 	IPOIB_PATH_FAILED, /* packets are dropped until the back-off is over */
 };
 const char *ipoib_path_state_name(enum ipoib_path_state state);
@@ -471,13 +475,13 @@ int ipoib_mcast_mgid(const struct ipoib_link *l, enum ipoib_proto proto, const u
 		     ib_gid *ret);
 
 /**
- * ipoib_mcast_add() - Receive a group: join it as FullMember, which creates it, and attach
+ * ipoib_mcast_add() - Receive a group: join it as FullMember, which creates a missing group, and attach the QP
  * @group:	4 or 16 octets by @proto, network order
  *
  * Calls are counted, and the group is joined again whenever the link comes up, until ipoib_mcast_del() was called as
- * often as this function. MCAST_READY reports the result of each join. If the group is joined already, MCAST_READY
- * reports this once more. An IP group that the profile maps to the link's own group, of which every interface is a
- * FullMember anyway, may be added too.
+ * often as this function. MCAST_READY reports the result of each join. If the group is joined already, this function
+ * queues a further MCAST_READY. @group may also be an IP group that the profile maps to the broadcast group, of
+ * which every interface is a FullMember anyway.
  * Return: 0; -EINVAL: not a multicast address; -ENOBUFS: too many groups
  */
 int ipoib_mcast_add(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group, ns_t now);
@@ -543,7 +547,7 @@ enum ipoib_dst {
 
 struct ipoib_tx {
 	/* in */
-	/* packet, beginning with the IP or ARP header; may be a super-frame (gso) */
+	/* packet, beginning with the IP or ARP header; possibly a super-frame (gso) */
 	struct pkt *pkt;
 	struct ipoib_neigh *neigh; /* destination if .dst is IPOIB_DST_NEIGH */
 	uint16_t ethertype;
@@ -559,8 +563,8 @@ struct ipoib_tx {
 /*
  * ipoib_tx() - Give each packet its verdict. @n is at most PKT_BATCH.
  *
- * A super-frame gets its encapsulation once. The code that segments the super-frame repeats these octets in each
- * segment.
+ * A super-frame gets its encapsulation once. The code that segments the super-frame repeats the octets of the
+ * encapsulation in each segment.
  */
 void ipoib_tx(struct ipoib_link *l, struct ipoib_tx *v, unsigned int n, ns_t now);
 

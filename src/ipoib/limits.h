@@ -17,9 +17,9 @@
 #define IPOIB_HELD_LINK 2048 /* packets held by one link */
 /* octets of the packets held by one link; each buffer counts in full */
 #define IPOIB_HELD_OCTETS (2u << 20)
-#define IPOIB_REASON_LEN 256 /* octets of the text why a link is not UP */
+#define IPOIB_REASON_LEN 256 /* size of the text that tells why a link is not UP */
 #define IPOIB_PATH_LINES \
-	8 /* most log lines about refused paths in a burst, then one per IPOIB_PATH_LINES_EVERY */
+	8 /* log lines about refused paths in a burst; then 1 per IPOIB_PATH_LINES_EVERY */
 #define IPOIB_NAME_LEN 32 /* octets of a link's name, NUL included */
 
 /* Times */
@@ -29,7 +29,7 @@
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
 /* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */
 #define IPOIB_ABSENT_TTL NS_SEC(60)
-/* used instead of IPOIB_ABSENT_TTL if the SA's Reports of trap 66 are not subscribed to */
+/* used instead of IPOIB_ABSENT_TTL while the SA client has no subscription to trap 66 */
 #define IPOIB_ABSENT_TTL_BLIND NS_SEC(5)
 #define IPOIB_ROUTER_LIST \
 	NS_SEC(300) /* interval at which a router lists all groups, in case a Report was lost */

@@ -11,8 +11,8 @@
 
 /*
  * The state of a link is computed from these conditions: the administrative state, the port, its
- * P_Key table, the QP and the broadcast group. Every function that changes one of them calls
- * ipoib_link_advance().
+ * P_Key table, the QP and the broadcast group. Every function that changes one of these conditions
+ * calls ipoib_link_advance().
  */
 
 static const char *const link_state_names[] = {
@@ -110,7 +110,7 @@ static void ask_qp(struct ipoib_link *l)
 }
 
 /*
- * The action with the MTU is queued before the action with the carrier, so that an interface never
+ * Queues the action with the MTU before the action with the carrier, so that an interface never
  * runs with an old MTU.
  */
 static void sync_carrier(struct ipoib_link *l, ns_t now)
@@ -188,8 +188,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	}
 	l->port = *port;
 	/*
-	 * A subnet manager that changed our LID has probably changed other LIDs, too. A cached path
-	 * may now lead to a different node with the same QPN, so drop all paths.
+	 * A subnet manager that changed the LID of this port has probably changed other LIDs, too.
+	 * A cached path may now lead to a different node with the same QPN, so drop all paths.
 	 */
 	if (renumbered)
 		ipoib_paths_forget(l, now);

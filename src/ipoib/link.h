@@ -16,7 +16,7 @@
  */
 struct ipoib_ah {
 	void *ah; /* handle in use; NULL: none */
-	uint64_t cookie; /* cookie of the AH_CREATE that was not answered yet; 0: there is none */
+	uint64_t cookie; /* cookie of the open (not answered) AH_CREATE; 0: no AH_CREATE is open */
 	struct ipoib_ah_attr attr; /* attributes of .ah */
 	struct ipoib_ah_attr next; /* attributes of the open AH_CREATE */
 };
@@ -55,7 +55,7 @@ struct ipoib_mcast {
 	bool used; /* a packet was sent to the group since the last sweep */
 	/* memberships that the SA granted: FullMember, send-only, NonMember */
 	bool full_ok, so_ok, non_ok;
-	bool routed; /* the link is a multicast router's, which receives the group as NonMember */
+	bool routed; /* the link belongs to a multicast router, which receives the group as NonMember */
 	/*
 	 * MLIDs with which the QP is attached to .mgid: the MLID of the group, and those of lenders
 	 * (mcast_attach.c)
@@ -79,16 +79,16 @@ struct ipoib_mcast {
 	struct sac_group_query query;
 	struct ipoib_ah ah;
 	/*
-	 * handle for packets to a group that cannot be joined; they are sent to .mgid by the MLID
-	 * of a lender (mcast_lent.c)
+	 * handle for packets to a group that cannot be joined; the packets are sent to .mgid by the
+	 * MLID of a lender (mcast_lent.c)
 	 */
 	struct ipoib_ah lent;
-	/* time before which the CA is not asked for .lent again, because it refused the last request */
+	/* after the CA has refused .lent: time before which the CA is not asked again */
 	ns_t lent_until;
 	struct pkt_queue held;
 	/*
-	 * list of groups that do not exist and wait for this group: if this group is joined, their packets are sent
-	 * to it; if the join is refused, their packets are dropped
+	 * list of groups that do not exist, and whose packets wait for the join of this group: if this group is
+	 * joined, it gets the packets; if the join is refused, the packets are dropped
 	 */
 	struct list waiting;
 	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */
@@ -132,8 +132,8 @@ struct ipoib_link {
 	/* the SA granted the join of the broadcast group, and the group's record fits this port */
 	bool joined;
 	/*
-	 * true while the SA client joins the broadcast group again, of which the link is a member
-	 * (.joined)
+	 * true while the link is a member of the broadcast group (.joined) and the SA client joins
+	 * this group again
 	 */
 	bool renewing;
 	/* true if the warnings about the broadcast group's Q_Key and MTU were logged */
@@ -152,20 +152,21 @@ struct ipoib_link {
 
 	/* For links that get their group by SIDR (link_group.c) */
 	struct sidr_ask sidr;
-	struct sidr_group sidr_group; /* the last answer */
-	enum sidr_why sidr_why; /* how the last question ended */
+	struct sidr_group sidr_group; /* last answer of SIDR */
+	enum sidr_why sidr_why; /* result of the last question to SIDR */
 	/*
 	 * .group_asked: sidr_start() was called; .group_known: .sidr_group was received after the
 	 * last restart of the SA client
 	 */
 	bool group_asked, group_known;
 	/*
-	 * the group was joined with the values of .sidr_group, and SIDR has not answered since then
+	 * the broadcast group was joined after SIDR's last answer, with the values of this answer
+	 * (.sidr_group)
 	 */
 	bool group_proved;
 	/*
-	 * true if SIDR was asked once more, because the SA's answer has another SL or other fields of the GRH than
-	 * SIDR's answer
+	 * true if SIDR was asked once more, because the SA's answer differs from SIDR's answer in the SL or in a
+	 * field of the GRH
 	 */
 	bool group_doubted;
 	/*
@@ -191,7 +192,7 @@ struct ipoib_link {
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
 	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
-	/* slot at which the next search for an unused neighbour begins, whose entry can be freed */
+	/* slot at which the next search for a neighbour that can be removed begins */
 	uint32_t neigh_hand;
 	struct ipoib_path *paths;
 	struct ipoib_slots path_slots;
@@ -200,15 +201,15 @@ struct ipoib_link {
 	struct ipoib_mcast *mcasts;
 	struct ipoib_slots mcast_slots;
 	struct htab mcast_tab;
-	/* slot at which the next search for an unused group begins, whose entry can be freed */
+	/* slot at which the next search for a group that can be removed begins */
 	uint32_t mcast_hand;
 	struct ipoib_mcast *bcast; /* entry of the broadcast group in .mcasts; every link has it */
 
 	/* Multicast router */
 	bool router; /* the link belongs to a multicast router, see ipoib_link_set_router() */
-	/* request for all groups that the SA has not answered yet */
+	/* open request to the SA for the list of all groups */
 	struct sac_group_query router_list;
-	struct timer router_timer; /* asks for all groups */
+	struct timer router_timer; /* timer that requests the list of all groups */
 	/* number of requests for the list of all groups that failed in a row, for the back-off */
 	unsigned int router_failures;
 	/*
@@ -239,9 +240,9 @@ struct text ipoib_link_reason(struct ipoib_link *l);
 void ipoib_link_group_init(struct ipoib_link *l);
 bool ipoib_link_group_known(const struct ipoib_link *l);
 void ipoib_link_group_ask(struct ipoib_link *l, ns_t now);
-void ipoib_link_group_forget(struct ipoib_link *l); /* the link goes down */
+void ipoib_link_group_forget(struct ipoib_link *l); /* stops SIDR when the link goes down */
 void ipoib_link_group_restart(
-	struct ipoib_link *l); /* asks SIDR again, because the SA client starts over */
+	struct ipoib_link *l); /* forgets SIDR's values, because the SA client restarted */
 /*
  * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because the group cannot be
  * used. If the group can be joined before the back-off ends, ipoib_link_group_good() cancels the
@@ -250,23 +251,24 @@ void ipoib_link_group_restart(
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 /* ipoib_link_group_wrong() - Report that SIDR's values differ from those of the group */
 void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now);
-/* the broadcast group was joined, and its record fits */
+/* ipoib_link_group_good() - Report that the broadcast group was joined and that its record fits */
 void ipoib_link_group_good(struct ipoib_link *l);
 /*
- * ipoib_link_group_renew() - Called if the answer to a new join contradicts the values of SIDR, because the group was
- * deleted and created again: ask SIDR for new values at once, and store the answer to the join, to compare it with
- * the new values. False: the last join contradicted the values, too
+ * ipoib_link_group_renew() - Ask SIDR for new values at once, because the SA's answer to a new join contradicts
+ * SIDR's values. Such an answer is normal after the group was deleted and created again. .granted_rec is later
+ * compared with the new values. Return: false, and SIDR is not asked, if no earlier join has agreed with SIDR's last
+ * answer
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_group_doubt() - Called if the SL or fields of the GRH that SIDR gave may be older than the values with
- * which the SA granted @rec: ask SIDR once more, and keep the answer to the join to compare it with the new values.
- * False: the values agree, or SIDR has already repeated its values
+ * ipoib_link_group_doubt() - If SIDR's last answer differs from the granted record @rec in the SL or in fields of
+ * the GRH, ask SIDR once more, because SIDR's values may be the older ones. .granted_rec is later compared with the
+ * new answer. Return: false if the values agree, or if SIDR has already repeated its values
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
 /*
  * ipoib_link_group_differs() - Write to @t which value of the record @rec differs from the value of
- * SIDR
+ * SIDR. Return: false if no value differs
  */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);
@@ -274,14 +276,16 @@ bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmemb
 void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec *rec);
 
 /* link_join.c */
-void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* uses l->granted_rec */
-void ipoib_link_leave(struct ipoib_link *l,
-		      ns_t now); /* leaves all groups; the link is no longer up */
+void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* adopts or refuses l->granted_rec */
+void ipoib_link_leave(struct ipoib_link *l, ns_t now); /* leaves all groups, and clears .up */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
 void ipoib_link_unjoin(struct ipoib_link *l,
-		       /* leaves all groups, and drops the reference to the broadcast group */
+		       /* leaves all groups, and forgets SIDR's answers */
 		       ns_t now);
-/* ipoib_link_check_mtu() - Leave the broadcast group if it no longer suits the port's MTU or P_Key */
+/*
+ * ipoib_link_check_mtu() - Leave the broadcast group if the group no longer suits the port's MTU or
+ * P_Key
+ */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
 /* ipoib_link_sync_qp() - Bring the QP's P_Key index and Q_Key in line with the link's */

@@ -5,10 +5,10 @@
 #include "text/print.h"
 
 /*
- * Determines which broadcast group the link has. With IPOIB_GROUP_MAP this is always known. With IPOIB_GROUP_SIDR
- * (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after each restart of the
- * SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer to a new join is
- * stored, because it has to be compared with SIDR's new values.
+ * Determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always known. With
+ * IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after
+ * each restart of the SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer
+ * to a new join is stored for the comparison with SIDR's new values.
  */
 
 static bool by_sidr(const struct ipoib_link *l)
@@ -41,8 +41,8 @@ void ipoib_link_group_restart(struct ipoib_link *l)
 }
 
 /*
- * SIDR gave no answer, or an answer that cannot be used. The SIDR client asks again by itself. A
- * link that is up stays up.
+ * Handles a question to which SIDR gave no answer, or an answer that cannot be used. The SIDR
+ * client asks again by itself. A link that is up stays up.
  */
 static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 {
@@ -57,8 +57,8 @@ static void sidr_failed(struct ipoib_link *l, const struct sidr_result *r)
 }
 
 /*
- * Changes to another broadcast group, because SIDR's answer names another group than its previous
- * answer.
+ * Makes @mgid the MGID of the broadcast group, because SIDR's new answer names another group than
+ * SIDR's previous answer.
  */
 static void group_changed(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 {

@@ -11,7 +11,10 @@
  * describes the reason when a join failed.
  */
 
-/* Q_Key of a broadcast group that we create, if none is configured. It is a controlled Q_Key, RFC 4391 §4.1. */
+/*
+ * Q_Key of a broadcast group that the link creates, if no Q_Key is configured: a controlled Q_Key,
+ * RFC 4391 §4.1.
+ */
 #define CREATE_QKEY 0x80004391u
 
 static void bcast_done(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
@@ -129,8 +132,8 @@ static void log_refused(struct ipoib_link *l)
 }
 
 /*
- * Sets the link's reason after a join that the SA did not answer, which is no refusal. The reason
- * contains the SA client's status.
+ * Sets the link's reason after a join that the SA did not answer. The reason contains the SA
+ * client's status.
  */
 static void say_outage(struct ipoib_link *l, int status)
 {
@@ -142,8 +145,8 @@ static void say_outage(struct ipoib_link *l, int status)
 }
 
 /*
- * Adds to the reason of a refused join the field that does not fit. The SA was asked for the record
- * of the group after the refusal.
+ * Adds to the reason of a refused join the field that does not fit. After the refusal the SA was
+ * asked for the record of the group, and @rec is this record.
  */
 static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcmember_rec *rec,
 		      ns_t now)
@@ -165,7 +168,7 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 
 /*
  * Leaves all groups, because the membership of the broadcast group was lost. The SA client keeps the reference to the
- * broadcast group, so it continues to ask for the membership.
+ * broadcast group, so the SA client continues to ask for the membership.
  */
 static void bcast_lost(struct ipoib_link *l, ns_t now)
 {
@@ -215,7 +218,10 @@ static void bcast_refused(struct ipoib_link *l, int status, ns_t now)
 		log_refused(l);
 }
 
-/* The SA granted a group that does not fit this port, so leave the group, and join again later. */
+/*
+ * Leaves the broadcast group, because the record that the SA granted does not fit this port. The
+ * join is repeated later.
+ */
 static void bcast_unfit(struct ipoib_link *l, const char *why, ns_t now)
 {
 	l->granted = false;
@@ -250,7 +256,10 @@ static void say_once(struct ipoib_link *l)
 		ipoib_log(l, LOG_LVL_WARN, "MTU %u is too small for IPv6", l->ip_mtu);
 }
 
-/* RFC 4391 §5: MTU, Q_Key and the other parameters of the link come from the answer to the join. */
+/*
+ * Adopts the MTU, the Q_Key and the other parameters of the link from the answer to the join (RFC
+ * 4391 §5).
+ */
 static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now)
 {
 	bool changed = l->joined && !rec_same(&l->group_rec, rec);
@@ -273,7 +282,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 		ipoib_mcasts_renew(l, now);
 	if (former_qkey != rec->qkey)
 		ipoib_neighs_forget_qkey(l, former_qkey);
-	/* The address handles of the paths still have the former SL. */
+	/* The address handles of the paths still have the SL of the former record. */
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
 		ipoib_paths_stale(l);
 	ipoib_link_advance(l, now);
@@ -334,8 +343,8 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	bool bcast = gid && ib_gid_equal(gid, &l->mgid);
 
 	/*
-	 * If the profile has no .reports, Reports are ignored. They arrive if another user of the
-	 * port has subscribed to them.
+	 * If the profile has no .reports, Reports are ignored. Reports arrive if another user of
+	 * the port has subscribed to them.
 	 */
 	if (ev != SAC_EV_RESTART && !l->profile->reports)
 		return;

@@ -7,8 +7,8 @@
 #include "text/print.h"
 
 /*
- * The table of the groups that the link receives, to which it sends, or which are known not to
- * exist.
+ * The table of the groups that the link receives, the groups to which the link sends, and the
+ * groups that are known not to exist.
  */
 
 #define EVICT_LOOK 64 /* number of entries that are examined to find one that can be freed */
@@ -216,8 +216,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 		ipoib_mcast_granted(m, &rec, now);
 	}
 	/*
-	 * A group with receivers has no reference (.full) if the granted record did not fit or the
-	 * SA client had no room, so join it again.
+	 * If a group with receivers has no reference (.full), the granted record did not fit or the
+	 * SA client had no room. Join this group again.
 	 */
 	if (m->receivers && !m->broadcast && l->up && !m->full.group && now >= m->until)
 		ipoib_mcast_join_full(m, now);
@@ -240,8 +240,8 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
 }
 
 /*
- * The entry of the broadcast group has the IP address 255.255.255.255, unless the profile maps an
- * IP group to it.
+ * Gives the entry of the broadcast group the IP address of the group that the profile maps to the
+ * broadcast group, or 255.255.255.255 if there is no such group.
  */
 static void name_broadcast(struct ipoib_link *l)
 {
@@ -266,7 +266,10 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 	return 0;
 }
 
-/* The entry is taken out of the table and put back, which needs no memory and so cannot fail. */
+/*
+ * Takes the entry out of the table, and puts it back under @mgid. This needs no memory, so it
+ * cannot fail.
+ */
 static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 {
 	htab_del(&m->link->mcast_tab, &m->by_mgid);
@@ -275,8 +278,8 @@ static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 }
 
 /*
- * An IP group that is mapped to the MGID of the broadcast group shares the table entry of the
- * broadcast group.
+ * Gives the group @m the MGID to which it is mapped now. A group that is now mapped to the MGID of
+ * the broadcast group shares the table entry of the broadcast group.
  */
 static void remap(struct ipoib_mcast *m)
 {

@@ -14,8 +14,9 @@ int ipoib_mcasts_init(struct ipoib_link *l); /* makes l->bcast for l->mgid */
 void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_mcasts_regroup() - Adopt @mgid as the link's broadcast group, perhaps with another scope. All groups are
- * left. Groups with receivers get the MGIDs of the new scope, and the other groups are removed from the table
+ * ipoib_mcasts_regroup() - Adopt @mgid as the link's broadcast group, perhaps with another scope. Call
+ * ipoib_link_leave() first. Groups with receivers get the MGIDs of the new scope, and the other groups are
+ * removed from the table
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
@@ -30,13 +31,16 @@ void ipoib_mcast_set_state(struct ipoib_mcast *m, enum ipoib_mcast_state state, 
 	for (m = (l)->mcasts; m < (l)->mcasts + (l)->mcast_slots.top; m++) \
 		if (m->link)
 
-/* True if the SA granted a membership of any kind, so that packets to the group may be sent */
+/*
+ * Tells whether the SA granted a membership of any kind, so that the link may send packets to the
+ * group
+ */
 static inline bool ipoib_mcast_is_member(const struct ipoib_mcast *m)
 {
 	return m->full_ok || m->so_ok || m->non_ok;
 }
 
-/* True if the SA granted a membership by which the link receives the group */
+/* Tells whether the SA granted a membership by which the link receives the group */
 static inline bool ipoib_mcast_receives(const struct ipoib_mcast *m)
 {
 	return m->full_ok || m->non_ok;
@@ -55,12 +59,12 @@ void ipoib_mcast_leave_all(struct ipoib_mcast *m, ns_t now); /* also drops the h
 void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec, ns_t now);
 /*
  * ipoib_mcast_set_absent() - Record that the group does not exist; the SA is asked again after
- * IPOIB_ABSENT_TTL, or when trap 66 reports its creation
+ * IPOIB_ABSENT_TTL, or when trap 66 reports the creation of the group
  */
 void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now);
 /*
- * ipoib_mcast_ah_attr() - Address vector of packets to @m that are sent by the MLID of @rec, the
- * record of @m or of a lender
+ * ipoib_mcast_ah_attr() - Return the address vector of packets that are sent to @m with the MLID of
+ * @rec, which is the record of @m or of a lender (mcast_lent.c)
  */
 struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
@@ -72,7 +76,7 @@ void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
-void ipoib_mcasts_restart(struct ipoib_link *l); /* the SA lost its state */
+void ipoib_mcasts_restart(struct ipoib_link *l); /* called when the SA has lost its state */
 
 /* ipoib_mcast_join_non(), _leave_non() - Begin and end to receive a group as NonMember, for a router */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
@@ -81,7 +85,7 @@ void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 /* functions of router.c; they have no effect unless the link belongs to a multicast router */
 void ipoib_router_init(struct ipoib_link *l);
 void ipoib_router_ask(struct ipoib_link *l, ns_t now); /* asks the SA for all groups */
-void ipoib_router_stop(struct ipoib_link *l); /* the link is not up any more */
+void ipoib_router_stop(struct ipoib_link *l); /* called when the link is not up any more */
 void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 
@@ -113,7 +117,7 @@ bool ipoib_mcast_is_lent(const struct ipoib_mcast *m);
 bool ipoib_mcast_lends(const struct ipoib_mcast *m);
 /*
  * ipoib_mcast_all_systems() - Return the all-systems group, whose MLID is used for groups that
- * cannot be joined; NULL: it is not in the table
+ * cannot be joined; NULL: the all-systems group is not in the table
  */
 struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
 /*
@@ -132,8 +136,8 @@ extern const uint8_t ipoib_all_routers[][16];
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
 				     ns_t now);
 /*
- * ipoib_mcast_refresh() - Query the SA because a packet is being sent to the group, if there is no answer yet or the
- * answer is too old
+ * ipoib_mcast_refresh() - Query the SA about the group of a packet that is being sent, if the SA has not answered
+ * yet or its answer is too old
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*

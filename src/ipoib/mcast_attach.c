@@ -4,9 +4,10 @@
 #include "ipoib/action.h"
 
 /*
- * Attaching the QP to groups. A group that the link receives is attached with its own MLID. Where senders may use the
- * MLID of another group (mcast_lent.c), the QP is also attached with the MLIDs of all lenders, even if the group was
- * joined, because an HCA may compare the LID of a packet as well as its MGID.
+ * Attaching the QP to groups. To receive a group, the QP is attached to the group's MGID with the group's own MLID.
+ * Where senders may use the MLID of another group (mcast_lent.c), the QP is also attached with the MLIDs of all
+ * lenders, even if the group was joined, because an HCA may compare both the MGID and the DLID of a packet with the
+ * attachment.
  */
 
 struct mlids {
@@ -22,7 +23,9 @@ static bool has(const uint16_t *v, unsigned int n, uint16_t mlid)
 	return false;
 }
 
-/* Adds @mlid once, because an SA may give several groups one MLID. */
+/*
+ * Adds @mlid unless it is in the list already, because an SA may give several groups the same MLID.
+ */
 static void want(struct mlids *w, uint16_t mlid)
 {
 	if (!has(w->v, w->n, mlid))

@@ -12,8 +12,8 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 		    ns_t now);
 
 /*
- * RFC 4391 §10: a group has the P_Key, Q_Key, SL, MTU and HopLimit of the broadcast group. The other parameters are
- * copied too.
+ * Returns a join with the parameters of the broadcast group. RFC 4391 §10: a group has the P_Key, Q_Key, SL, MTU
+ * and HopLimit of the broadcast group. The other parameters are copied, too.
  */
 static struct sac_join join_like_broadcast(const struct ipoib_mcast *m, uint8_t join_state,
 					   bool create)
@@ -104,8 +104,8 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * Sends with another kind of membership, which the SA has granted, because the SA has refused the
- * kind that was requested.
+ * Continues to send with an earlier membership of another kind, because the SA has refused the kind
+ * of membership that was requested.
  */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
@@ -115,9 +115,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * The join that @r stands for was refused or not answered. If the link is a member of the group by
- * another join, it goes on to send packets. While @r has a group (r->group), the SA client repeats
- * the join. Otherwise the link repeats the join, at the time that this function stores.
+ * Handles a join of @r that was refused or not answered. If another join has made the link a member
+ * of the group, the link continues to send packets. While @r has a group (r->group), the SA client
+ * repeats the join. Otherwise the link repeats the join, at the time that this function stores.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {
@@ -135,8 +135,8 @@ static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns
 }
 
 /*
- * Returns the name of a parameter that the group should have in common with the broadcast group but
- * has not; NULL: there is none.
+ * Returns the name of a parameter in which the group differs from the broadcast group but must not
+ * differ; NULL: no such parameter differs.
  */
 static const char *rec_differs(const struct ipoib_mcast *m, const struct ib_mcmember_rec *rec)
 {
@@ -214,7 +214,7 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 		join_failed(m, "join", status);
 	}
 	say_ready(m, status);
-	/* An SA that is silent does not end a membership that it granted. The SA client repeats the join. */
+	/* If the SA does not answer, an earlier membership stays in use. The SA client repeats the join. */
 	if (status > 0)
 		m->full_ok = false;
 	join_missed(m, &m->full, now);
@@ -241,8 +241,8 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * True if the send-only join was made to find out whether the group exists, so that a refusal means that there is no
- * such group
+ * Tells whether the send-only join was made to find out whether the group exists. If so, a refusal of the join means
+ * that the group does not exist
  */
 static bool so_asked(const struct ipoib_mcast *m)
 {
@@ -283,7 +283,7 @@ static void so_done(struct sac_group_ref *r, int status, const struct ib_mcmembe
 	join_missed(m, &m->so, now);
 }
 
-/* After the last membership of a group has ended, sending to the group is not allowed. */
+/* Stops sending to the group if the link has no membership of the group any more. */
 static void mcast_left(struct ipoib_mcast *m)
 {
 	if (ipoib_mcast_is_member(m))

@@ -4,10 +4,10 @@
 #include "ipoib/action.h"
 
 /*
- * How a multicast packet is sent, in the order of RFC 4391 §10 (a profile may leave out the question
- * in step 2, and step 3):
+ * How a multicast packet is sent, in the order of RFC 4391 §10 (some profiles omit the question to
+ * the SA in step 2, or the whole step 3):
  *
- *	1. We are FullMember or SendOnlyNonMember of the group: send.
+ *	1. The link is FullMember or SendOnlyNonMember of the group: send.
  *	2. The SA says that the group exists: join it as SendOnlyNonMember, send.
  *	3. The scope is wider than link-local and the all-routers group exists: send to the
  *	all-routers group.

@@ -7,7 +7,7 @@
 
 /*
  * Neighbours, found by (GID, QPN) and, for packets without GRH, by (SLID, QPN). Every node on the fabric can cause
- * entries by sending to us, so the table is bounded, and new entries replace unused ones.
+ * entries by sending packets to the link, so the table is bounded, and new entries replace unused ones.
  */
 
 #define EVICT_LOOK 256 /* number of entries that are examined to find one that can be freed */
@@ -215,9 +215,10 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 }
 
 /*
- * A neighbour that advertised the link's old Q_Key changes to the new Q_Key, too, and will advertise the new one, so
- * its old Q_Key is deleted. This applies to all controlled Q_Keys (those with bit 31), see ipoib_neigh_said(). A
- * Q_Key without bit 31 that differs from the link's belongs to the neighbour, and is not deleted.
+ * Deletes the stored Q_Keys of the neighbours that advertised @qkey, the link's old Q_Key, because these neighbours
+ * change to the new Q_Key, too, and will advertise it. All stored Q_Keys with bit 31 equal the link's old Q_Key, see
+ * ipoib_neigh_said(). A Q_Key without bit 31 that differs from the link's belongs to the neighbour, and is not
+ * deleted.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

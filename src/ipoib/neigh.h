@@ -32,7 +32,7 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
  * destination.
  */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
-/* all paths enter the state NONE; the packets that they held are dropped */
+/* all paths enter the state NONE, and the packets that wait for the paths are dropped */
 void ipoib_paths_reset(struct ipoib_link *l);
 void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
 /* ipoib_path_why() - Reason for which a FAILED path drops packets */
@@ -50,7 +50,7 @@ void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
 void ipoib_neighs_forget_qkey(struct ipoib_link *l,
 			      /* called when @qkey is no longer the Q_Key of the link */
 			      uint32_t qkey);
-/* sends the packets that were held back, because the path is usable */
+/* called when the path is usable: sends the packets that were held back */
 void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*
  * ipoib_neigh_learn() - Record that packets without GRH from LID @lid and the QPN of @n come from

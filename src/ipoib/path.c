@@ -144,8 +144,8 @@ static uint8_t path_sl(const struct ipoib_link *l, const struct ib_path_rec *r)
 }
 
 /*
- * A GRH is used only if a router needs it (IBTA 13.5.4), which is so if the HopLimit is above 1 or
- * the destination is in another subnet.
+ * Makes the address vector of the path. It has a GRH only if a router needs the GRH (IBTA 13.5.4),
+ * because the HopLimit is above 1 or the destination is in another subnet.
  */
 static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 {
@@ -170,8 +170,8 @@ static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 }
 
 /*
- * A forger can send from ever new GIDs, each of which may cause a refused path. So the lines beyond
- * the limit of pace_line() are debug messages.
+ * Logs that a path was refused. A forger can cause many refused paths by sending from ever new
+ * GIDs, so the log lines beyond the limit of pace_line() are debug messages.
  */
 static void log_refusal(struct ipoib_path *p, int status, ns_t now)
 {
@@ -193,8 +193,8 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 	p->status = status;
 	p->ah_refused = false;
 	/*
-	 * If the SA does not answer, the path may still be valid, so it stays in use. A refusal by
-	 * the SA ends its use.
+	 * If the SA does not answer, the path may still be valid, so it stays in use. If the SA
+	 * refuses the path, the path is not used any more.
 	 */
 	if (status < 0 && ipoib_path_usable(p))
 		path_set_state(p, IPOIB_PATH_STALE, now + IPOIB_BACKOFF_MIN);
@@ -202,7 +202,7 @@ static void path_refused(struct ipoib_path *p, int status, ns_t now)
 		path_fail(p, now + IPOIB_BACKOFF_MIN);
 }
 
-/* The SA returned a path, but the link's profile does not allow its MTU. */
+/* Handles a path from the SA whose MTU the link's profile does not allow. */
 static void path_unfit(struct ipoib_path *p, const struct ib_path_rec *rec, ns_t now)
 {
 	struct ipoib_link *l = p->link;

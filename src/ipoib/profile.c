@@ -23,8 +23,8 @@ static int read_type_reserved(const uint8_t *p, size_t len)
 }
 
 /*
- * The encapsulation of RFC 4391 §6 is the ethertype and two reserved octets. It carries four
- * ethertypes.
+ * The encapsulation of RFC 4391 §6 is the ethertype and two reserved octets. The encapsulation
+ * carries four ethertypes.
  */
 #define ENCAP_TYPE_RESERVED                                                        \
 	.len = IPOIB_HDR_LEN, .look = IPOIB_HDR_LEN, .write = write_type_reserved, \
@@ -47,7 +47,7 @@ static int decode_20_octets(struct nd_port *ret, const struct nd_opt *o)
 #define ND_20_OCTETS \
 	.len = ND_OPT_LLADDR_IPOIB, .encode = encode_20_octets, .decode = decode_20_octets
 
-/* RFC 4391 §7: the IB MTU includes the octets of the encapsulation. */
+/* Returns the IP MTU. RFC 4391 §7: the IB MTU includes the octets of the encapsulation. */
 static unsigned int mtu_less_encap(unsigned int group_mtu)
 {
 	return group_mtu - IPOIB_HDR_LEN;
@@ -73,7 +73,7 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	return mgid_to_group(ret, mgid, map->pkey, map->scope);
 }
 
-/* Packets in the form of RFC 4391, with its IP MTU */
+/* Packet format and IP MTU of RFC 4391 */
 #define PACKETS_RFC4391                                                                         \
 	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS }, \
 	.iid = ipoib_iid_from_guid, .ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
@@ -83,7 +83,10 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	.mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, \
 	.mgid_group = rfc4391_group, .scope = 2, PACKETS_RFC4391
 
-/* RFC 4391 §10: a sender joins groups that exist, and sends to the all-routers group if the group does not exist. */
+/*
+ * RFC 4391 §10: a sender joins a group that exists, and sends to the all-routers group instead of a
+ * group that does not exist.
+ */
 #define SENDER_RFC4391                                                                      \
 	.asks = true, .join_state = MCM_JOIN_SEND_ONLY_NON, .absent = IPOIB_ABSENT_ROUTERS, \
 	.idle = NS_SEC(120)
@@ -96,8 +99,8 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 #define LINUX_SENDER_IDLE NS_SEC(60)
 
 /*
- * draft-kashyap-ipoib-ipv6-over-ib-00 §7: there is no encapsulation. The first nibble of the packet
- * is the IP version.
+ * Writes nothing, because packets have no encapsulation (draft-kashyap-ipoib-ipv6-over-ib-00 §7).
+ * The first nibble of the packet is the IP version.
  */
 static void write_nothing(uint8_t *p, uint16_t ethertype)
 {
@@ -123,7 +126,10 @@ static bool is_ipv6(uint16_t ethertype)
 	return ethertype == ETH_P_IPV6_;
 }
 
-/* The link's group is FF12:3333::1, whatever the P_Key (§5.1.6), so an IB subnet can have only one such link. */
+/*
+ * The broadcast group is FF12:3333::1 for every P_Key (§5.1.6 of the draft), so an IB subnet can
+ * have only one such link.
+ */
 static int all_hosts_3333(ib_gid *ret, const struct ipoib_map *map)
 {
 	static const uint8_t all_hosts[16] = { 0xff, 0x02, [15] = 1 };
@@ -136,7 +142,7 @@ static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], const struct ipoib
 	return -EINVAL;
 }
 
-/* §4.1: the MGID has the scope of the IPv6 group, and not that of the link. */
+/* §4.1 of the draft: the MGID has the scope of the IPv6 group, and not that of the link. */
 static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map)
 {
 	return mgid_3333_from_ipv6(ret, group);
@@ -155,8 +161,8 @@ static unsigned int mtu_whole(unsigned int group_mtu)
 }
 
 /*
- * draft-pelissier-ipoib-encaparp-00 §3 and §6.4: two reserved octets and the ethertype, which is that of IPv4 for IBARP,
- * too. IBARP with the ethertype of ARP is understood as well.
+ * draft-pelissier-ipoib-encaparp-00 §3 and §6.4: two reserved octets and the ethertype. IBARP has the ethertype of IPv4;
+ * received IBARP with the ethertype of ARP is understood as well.
  */
 static void write_reserved_type(uint8_t *p, uint16_t ethertype)
 {
@@ -188,8 +194,8 @@ static bool is_ip_or_ibarp(uint16_t ethertype)
 }
 
 /*
- * §3.2: paths have an MTU of 2048 or 4096. The IP MTU is 2048; on a link with an MTU of 2048 it is
- * smaller by the encapsulation.
+ * §3.2 of the draft: paths have an MTU of 2048 or 4096. The IP MTU is 2048; on a link with an MTU
+ * of 2048 the IP MTU is smaller by the encapsulation.
  */
 static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 {
@@ -204,8 +210,8 @@ static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 }
 
 /*
- * draft-kashyap-ipoib-ipv4-multicast-01 §3.3: the broadcast address is mapped to an MGID as IPv4
- * groups are.
+ * draft-kashyap-ipoib-ipv4-multicast-01 §3.3: the broadcast address is mapped to an MGID like an
+ * IPv4 group.
  */
 static int v4mc_broadcast(ib_gid *ret, const struct ipoib_map *map)
 {
@@ -219,7 +225,10 @@ static int v4mc_ipv4(ib_gid *ret, const uint8_t group[4], const struct ipoib_map
 	return mgid_v4mc_from_ipv4(ret, group, map->subnet, map->scope);
 }
 
-/* The draft does not mention IPv6, so IPv6 groups have the MGIDs of RFC 4391. */
+/*
+ * draft-kashyap-ipoib-ipv4-multicast-01 does not mention IPv6, so IPv6 groups have the MGIDs of RFC
+ * 4391.
+ */
 static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map)
 {
 	if (!mgid_v4mc_to_ipv4(ret, mgid, map->subnet, map->scope))
@@ -229,7 +238,8 @@ static int v4mc_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_ma
 
 /*
  * intel-ipoib-linux-hld-2002 §2.1.1: a name is ibX_Y_Z with the CA, the port and the P_Key in
- * hexadecimal. Both memberships of a partition have one name, because they are one link.
+ * hexadecimal. A P_Key with full membership and the same P_Key with limited membership give the
+ * same name, because they mean the same link.
  */
 static void name_of_pkey(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 			 uint16_t pkey)

@@ -84,7 +84,7 @@ struct ipoib_encap {
 
 /* Source and target link-layer address options of Neighbour Discovery. */
 struct ipoib_nd_form {
-	uint8_t len; /* octets of the option that we send, a multiple of 8, at most IPOIB_ND_OPT_MAX */
+	uint8_t len; /* octets of the option in sent messages, a multiple of 8, at most IPOIB_ND_OPT_MAX */
 	bool has_lid; /* the option contains the LID of the port */
 	void (*encode)(void *p, uint8_t type, const struct nd_port *a); /* writes .len octets */
 	int (*decode)(struct nd_port *ret, const struct nd_opt *o); /* 0 or -EBADMSG */
@@ -118,16 +118,19 @@ struct ipoib_profile {
 	int (*mgid_ipv4)(ib_gid *ret, const uint8_t group[4], const struct ipoib_map *map);
 	int (*mgid_ipv6)(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map);
 	/*
-	 * Reverse map. Return: 4 or 6, and the group of an MGID; -EINVAL if the MGID belongs to no IP group of this
-	 * link
+	 * Writes the IP group of an MGID. Return: 4 or 6, the IP version of the group; -EINVAL if the MGID belongs
+	 * to no IP group of this link
 	 */
 	int (*mgid_group)(uint8_t ret[16], const ib_gid *mgid, const struct ipoib_map *map);
 	uint8_t scope; /* scope of the broadcast group if none is configured */
-	/* a link may have a number of its IP subnet, which is a part of its MGIDs */
+	/*
+	 * true if a link can be given the number of its IP subnet, which then becomes a part of the
+	 * link's MGIDs
+	 */
 	bool subnet_numbers;
 	/*
-	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: no link of the profile has such a
-	 * group, and no path of such an MTU is used
+	 * IP MTU of a link whose broadcast group has an MTU of @group_mtu octets; 0: links of the profile use neither
+	 * broadcast groups nor paths with this MTU
 	 */
 	unsigned int (*ip_mtu)(unsigned int group_mtu);
 	struct ipoib_sender sender;
@@ -141,9 +144,10 @@ struct ipoib_profile {
 	bool joins_only;
 	/*
 	 * If set, a port has an interface for each P_Key. The network device of an interface exists from the first
-	 * join of the broadcast group on. This function makes its name from the CA's number on the host, the port's
-	 * number and the P_Key. With P_Key 0, which no interface has, it writes the common beginning of the names of
-	 * all P_Keys. NULL: there is one interface, whose name and P_Key are configured.
+	 * join of the broadcast group on. This function makes the name of the device from the CA's number on the
+	 * host, the port's number and the P_Key. With P_Key 0, which no interface has, the function writes the
+	 * common beginning of the names of all P_Keys. NULL: there is one interface, whose name and P_Key are
+	 * configured.
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);
@@ -169,10 +173,13 @@ bool ipoib_profile_has(const struct ipoib_profile *p, enum ipoib_proto proto);
 struct ipoib_map ipoib_profile_map(const struct ipoib_profile *p, uint16_t pkey, uint8_t scope,
 				   uint16_t subnet);
 
-/* ipoib_profile_find() - Profile named @name; NULL: there is none */
+/* ipoib_profile_find() - Return the profile named @name; NULL: there is none */
 const struct ipoib_profile *ipoib_profile_find(const char *name);
 
-/* ipoib_profile_at() - Row @i of the table, NULL past its end; row 0 is the default */
+/*
+ * ipoib_profile_at() - Return row @i of the table of profiles, NULL past its end; row 0 is the
+ * default
+ */
 const struct ipoib_profile *ipoib_profile_at(unsigned int i);
 
 #endif

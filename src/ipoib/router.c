@@ -3,12 +3,13 @@
 #include "text/print.h"
 
 /*
- * A multicast router must receive every group of a link. An Ethernet interface would be set promiscuous. RFC 4391 §11
- * does this in three steps: list the groups of the link (A), join each as NonMember, which does not keep a group
- * alive (B), and follow the creation of groups (C).
+ * A multicast router must receive every group of a link. An Ethernet interface would be set promiscuous. An IPoIB
+ * interface takes three steps (RFC 4391 §11): list the groups of the link (A), join each group as NonMember, which
+ * does not keep the group alive (B), and follow the creation of groups (C).
  *
  * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise the router would miss
- * a group that is created in between. So if the list was requested too early, it is requested again soon.
+ * a group that is created between the list and the subscription. So if the list was requested too early, it is
+ * requested again soon.
  */
 
 static void group_found(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
@@ -68,7 +69,10 @@ static int all_routers_of(struct ipoib_link *l, enum ipoib_proto proto, ns_t now
 	return ipoib_mcast_add(l, proto, ipoib_all_routers[proto], now);
 }
 
-/* Senders fall back to the all-routers groups (RFC 4391 §10), so a router joins them as FullMember. */
+/*
+ * Joins the all-routers groups as FullMember, because senders fall back to these groups (RFC 4391
+ * §10).
+ */
 static int all_routers_add(struct ipoib_link *l, ns_t now)
 {
 	int err = all_routers_of(l, IPOIB_IPV4, now);

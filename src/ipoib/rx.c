@@ -36,8 +36,8 @@ static bool own_qp(const struct ipoib_link *l, uint32_t qpn)
 }
 
 /*
- * An HCA also delivers a multicast to the QP that sent it. The source LID may be any of our port's
- * LIDs (LMC), so path bits are not compared.
+ * Tells whether @v is a multicast packet of this interface, which the HCA also delivers to the QP
+ * that sent it. The source LID can be any LID of the port (LMC), so path bits are not compared.
  */
 static bool is_own_echo(const struct ipoib_link *l, const struct ipoib_rx *v,
 			const struct rx_grh *grh)

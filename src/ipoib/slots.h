@@ -3,8 +3,8 @@
 #define IPOIB_SLOTS_H
 
 /*
- * Allocator of indices into a table of fixed size. Freed indices are used first, so that memory of
- * the table that is not needed is never written.
+ * Allocator of indices into a table of fixed size. Freed indices are used first, so that memory at
+ * the end of the table is not written until it is needed.
  */
 
 #include <errno.h>

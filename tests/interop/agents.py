@@ -226,7 +226,7 @@ def case_capabilities(hca):
     equal(info["capabilities"] & ~0x00010000, 0x0250C848, "CapabilityMask")
     equal([info[n] for n in ("width_supported", "width_active", "vl_cap", "vls", "guid_cap", "down_default", "subnet_timeout")],
           [3, 2, 4, 4, 32, POLLING, 18], "widths, VLs, GUIDs, time-outs")
-    # uib.ko runs at SDR, and the other implementation at the rate that its topology gives.
+    # uib.ko runs at SDR, and the HCA of uipoib at the rate in its topology.
     if not info["speed_active"] & info["speed_enabled"] & info["speed_supported"]:
         raise Failure("LinkSpeedActive is not enabled")
 

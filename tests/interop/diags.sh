@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Debian's infiniband-diags and OpenSM, unmodified, work on our fabric as on ibsim's. Each tool prints the same on both,
-# except for the differences that doc/ibsim-differences.md lists with reasons. Tests that are impossible with ibsim
-# follow: ports are disabled, enabled and retrained at another width, and counters grow.
+# Debian's infiniband-diags and OpenSM, unmodified, work on the fabric of uipoib as on the fabric of ibsim. Each tool
+# prints the same on both fabrics, except for the differences that doc/ibsim-differences.md lists with reasons. Tests
+# that are impossible with ibsim follow: ports are disabled, enabled and retrained at another width, and counters grow.
 #
 #	NETS='net.1' tests/interop/diags.sh		run only the tools, on these nets
 . "$(dirname "$0")/lib.sh"
@@ -30,9 +30,9 @@ net_topo() {
 
 conf_bare() { printf '[fabric lab]\ntopology = lab.topo\nsm = external\nibsim = %s\nmtu = 2048\n' "$inst"; }
 
-# ask WHERE NODE: run every command and keep the outputs in numbered files. A command that libumad2sim loses is
-# repeated, because it may deadlock when a program ends after a time-out, and ibsim may be busy with a client
-# that has ended.
+# ask WHERE NODE: run every command and keep the outputs in numbered files. A command that gets no answer is
+# repeated, because libumad2sim may deadlock when a program ends after a time-out, and ibsim may be busy with a
+# client that has ended.
 ask() {
 	local i=0 c dir=$work/out.$1 file try
 	rm -rf "$dir" && mkdir "$dir"
@@ -44,8 +44,8 @@ ask() {
 			# shellcheck disable=SC2086
 			on_sim "$1" "$2" timeout -k 1 60 $c </dev/null >>"$file" 2>&1
 			# Status 124 means that the command was ended by SIGTERM, 137 that it needed SIGKILL, 139 that
-			# it crashed, as ibqueryerrors does on ibsim now and then. A crash on our fabric would be
-			# caused by a wrong answer, so the command is not repeated.
+			# it crashed, as ibqueryerrors does on ibsim now and then. A crash on the fabric of uipoib
+			# would be caused by a wrong answer, so the command is not repeated.
 			[[ $1-$? =~ ^(ibsim-139|.*-124|.*-137)$ ]] || grep -q '^perfquery: .*classportinfo query' "$file" || break
 			echo "# on $1, try $try: no answer to $c"
 		done
@@ -57,7 +57,7 @@ ibsim_up() {
 	ibsim_start "$work/lab.topo" && osm_start ibsim "$1" && osm_wait_up || return 1
 	ibsim_osm=$osm_pid osm_pid=''
 	asked ibsim "$1" ibnetdiscover | diags_nodes >"$work/nodes"
-	# In a large fabric only every fourth node is queried by itself.
+	# In a large fabric, the commands about single nodes are run for every fourth node only.
 	[ "$(grep -c . "$work/nodes")" -le 10 ] || sed -n -i '1~4p' "$work/nodes"
 	diags_commands "$work/nodes" >"$work/commands"
 }
@@ -123,7 +123,8 @@ done
 [ -z "${NETS:-}" ] || finish
 check "what is listed occurs, and has a reason" python3 $compare used "$used" "$(dpkg-query -Wf '${Version}' ibsim-utils)" doc/ibsim-differences.md
 
-# --- behaviour that ibsim does not have, with two hosts. OpenSM runs at the first host, and the tools use our own preload, too
+# --- behaviour that ibsim does not have. The lab has two hosts. OpenSM runs on Hca1. The tools run through libumad2sim.so,
+# and works() runs some of them through libuipoib-umad.so
 #
 #	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
 
@@ -167,7 +168,8 @@ check "h1 pings h2 with 1000 octets" eventually 15 ping_1000 1
 
 # words LID PORT: print PortXmitData and PortRcvData of PortCountersExtended
 words() { t perfquery -x "$1" "$2" | sed -nE 's/^Port(Xmit|Rcv)Data:\.*//p' | paste -sd' '; }
-# The queries always come in the same order, so they contribute the same number of words with and without pings.
+# The queries of these counters always come in the same order, so the queries contribute the same number of words with and
+# without pings.
 all_words() {
 	local p
 	for p in "$ca1 1" "$sw1 1" "$sw1 3" "$sw1 5" "$sw2 3" "$sw2 5" "$sw2 1" "$ca2 1"; do
@@ -216,8 +218,8 @@ corrupted() {
 }
 check "bit flips on a cable are symbol errors and receive errors" eventually 10 corrupted
 check "ibqueryerrors finds them" not t ibqueryerrors --ca -s LinkDownedCounter
-# cleared: succeeds if the counters stay 0 after they were cleared. The fault also damages the hosts' own traffic, such as neighbour
-# discovery, which would be counted again, so the fault is removed before.
+# cleared: succeeds if the counters stay 0 after they were cleared. The fault also damages the hosts' own traffic, such as
+# neighbour discovery, which would be counted again, so the fault is removed first.
 cleared() {
 	u fabric fault clear && not t ibqueryerrors --ca -k && t ibqueryerrors --ca
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all waits
 #
-# `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics of our SM and of OpenSM with each of its routing
-# engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports. `uipoib fabric check`
-# finds none either when it reads these fabrics from files of ibnetdiscover, dump_fts and OpenSM. It finds faults that the
-# script makes in a running fabric.
+# `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics of the embedded SM, and of OpenSM with each of
+# OpenSM's routing engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports.
+# `uipoib fabric check` also finds no fault when it reads these fabrics from files of ibnetdiscover, dump_fts and OpenSM.
+# In a running fabric, it finds the faults that the script makes.
 #
 #	FABRICS='opensm-lash ours-updn-ring' tests/interop/fabric_check.sh
 . "$(dirname "$0")/lib.sh"
@@ -90,7 +90,7 @@ opensm-torus-2QoS|topo_torus 4 4 1|opensm|-R torus-2QoS --torus_config $work/tor
 "
 printf '%s\n' 'torus 4 4 1' 'xp_link 0x200000 0x200001' 'xm_link 0x200000 0x200003' 'yp_link 0x200000 0x200004' 'ym_link 0x200000 0x20000c' >"$work/torus.conf"
 
-echo 0x200000 >"$work/roots" # updn finds no root of a torus itself, and OpenSM would take minhop
+echo 0x200000 >"$work/roots" # updn finds no root of a torus by itself, and OpenSM would then use minhop
 
 first_switch() { sed -n 's/^Switch[^"]*"\([^"]*\)".*/\1/p' "$work/lab.topo" | head -1; }
 
@@ -114,8 +114,8 @@ bring_up() {
 	u wait --timeout $patience
 }
 
-# used_engine OPTIONS: print the engine that OpenSM uses, which is minhop if the configured one does not suit the
-# topology
+# used_engine OPTIONS: print the engine that OpenSM uses, which is minhop if the configured engine does not suit
+# the topology
 used_engine() {
 	local engine
 	engine=$(sed 's/^-R \([^ ]*\).*/\1/' <<<"$1")
@@ -123,8 +123,8 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: run the check and print its notes. Succeeds if the check's exit status is 0, and it has read the tables and found
-# no fault
+# healthy CMD...: run the check and print its notes. Succeeds if the check's exit status is 0, and if the check has read the
+# tables and found no fault
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -133,7 +133,7 @@ healthy() {
 	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
 }
 
-# healthy_ports: succeeds if `uipoib check` finds nothing at the ports of hosts, nor on the way to the next host
+# healthy_ports: succeeds if `uipoib check` finds no fault at the ports of hosts and on the way to the next host
 healthy_ports() {
 	local i gid
 	for ((i = 1; i <= hosts; i++)); do
@@ -147,7 +147,7 @@ no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/repor
 
 whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
 
-# by_files: check the fabric as the output of the tools describes it
+# by_files: run the check on files with the output of the tools
 by_files() {
 	x h2 ibnetdiscover >"$work/net" && x h2 dump_fts >"$work/lfts" && x h2 dump_fts -M >"$work/mfts" || return 1
 	healthy u -j fabric check "$work/net" --tables "$work/lfts" --tables "$work/mfts"
@@ -197,8 +197,8 @@ managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
 	osm_wait_up && u wait --timeout $patience && eventually $patience joined && eventually $patience healthy u -j fabric check --at h1 --seconds 0
 }
-# On a torus with one virtual lane, routes with the least number of hops have a credit loop, under both managers. The check
-# reads SLs and SLtoVL to find out that there is only one lane.
+# On a torus with one virtual lane, routes with the least number of hops have a credit loop, under the embedded SM and
+# under OpenSM. The check reads SLs and SLtoVL to find out that there is only one lane.
 cp "$work/lab.topo" "$work/ring.topo"
 topo_torus 4 4 1 >"$work/lab.topo"
 for manager in ours opensm; do
@@ -242,8 +242,8 @@ check "a switch forgets the groups again, and a member misses packets" eventuall
 osm_stop
 check "OpenSM repairs that" fresh
 
-# same_lid: give a port the LID of another port, and succeed if the check reports this. The LID is read here, because a later OpenSM
-# may have assigned another one. If OpenSM changes the port again, callers repeat this function.
+# same_lid: give a port the LID of another port, and succeed if the check reports this. The LID is read here, because a later
+# OpenSM may have assigned another LID. If OpenSM changes the port again, callers repeat this function.
 same_lid() {
 	lid4=$(lid_of Hca4)
 	patch $hca2 0x15 1 "16=$((lid4 >> 8))" "17=$((lid4 & 255))" 32=0 33=0 && equal "$lid4" "$(lid_of Hca2)" &&

@@ -3,7 +3,7 @@
 # check.sh: all
 #
 # The subnet manager changes during a TCP flow. OpenSM is killed and started again, a standby OpenSM takes over and later
-# hands over to the first one, and OpenSM and our own manager replace each other. The flow continues, and every group is
+# hands over to the first one, and OpenSM and the embedded SM replace each other. The flow continues, and every group is
 # joined again. The script prints how long the changes took.
 #
 #	Hca1: OpenSM A     h3 ==> h4: TCP
@@ -41,14 +41,14 @@ group_works() { # TEXT: succeeds if a member that joined before the changes rece
 	grep -q "after-$1" "$work/recv"
 }
 
-# Print "MGID PortGID" for each membership that the interfaces have, in their own view, as full members
+# Print "MGID PortGID" for each full membership that the interfaces report
 members_wanted() {
 	u -j link show | jq -r '.link[] | "\(.host) \(.gid)"' >"$work/gids"
 	u -j maddr show | jq -r '.maddr[] | select(.full_member) | "\(.host) \(.mgid)"' |
 		awk 'NR == FNR { gid[$1] = $2; next } { print $2, gid[$1] }' "$work/gids" - | sort
 }
 
-# Print the memberships that the present SA lists for a trusted requester, in the same form
+# Print "MGID PortGID" for each membership that the present SA lists for a trusted requester
 members_known() {
 	x h6 saquery --smkey 1 MCMR | awk '/MGID\./ { sub(/.*\./, "", $1); mgid = $1 }
 		/PortGid\./ { sub(/.*\./, "", $1); gid = $1 } /JoinState/ { if ($0 ~ /0x1|FullMember/) print mgid, gid }' | sort
@@ -117,7 +117,7 @@ osm_pid=$b
 osm_stop
 lab_down
 
-# --- OpenSM and our own manager
+# --- OpenSM and the embedded SM
 
 conf_external "$work/lab.topo" | sed 's/^sm = external/sm = embedded/' >"$work/lab.conf"
 lab_start

@@ -37,7 +37,7 @@ has_issm() { asked lab Hca1 smpquery -D portinfo 0 | grep -qw IsSM; }
 
 check "without a subnet manager a program reaches its own port" equal 0x0000000000100001 "$(own_port on_sim lab Hca1)"
 check "SIM_HOST names a switch" equal 0x0000000000200001 "$(own_port on_sim lab Switch2)"
-# This port has no cable. infiniband-diags 56 send no MAD by a port that is down, so sysfs is read instead.
+# Port 2 of Hca2 has no cable. infiniband-diags 56 send no MAD by a port that is down, so sysfs is read instead.
 check "and a port" equal 0x0000000000100005 "$(on_sim lab Hca2/2 ibstat 2>/dev/null | sed -n 's/^\t\tPort GUID: //p')"
 check "without it the first CA's, outside of all hosts" equal 0x0000000000100001 "$(own_port on_sim lab '')"
 check "and in a host's namespace that host's CA" equal 0x0000000000100007 "$(own_port in_host h3)"
@@ -61,7 +61,7 @@ check "saquery of itself, at the SM's own port" equal 1 "$(on_sim lab Hca1 saque
 counts() { asked lab Hca2 perfquery 1 1 | grep -q '^PortXmitPkts:\.*[1-9]'; }
 check "perfquery" counts
 check "ibping" eventually 10 asked lab Hca2 ibping -c 2 1
-nobody_waits() { equal 0 "$(stat_of open)"; } # OpenSM has open requests for a moment when it sweeps, so this is repeated
+nobody_waits() { equal 0 "$(stat_of open)"; } # OpenSM has open requests for a moment when it sweeps, so callers repeat this
 check "nobody waits for anything" eventually 10 nobody_waits
 
 # --- kill -9, restart

@@ -86,7 +86,7 @@ def main():
     for n in list(range(0, 100)) + [1000, 60000]:  # these get no answer
         me.ctl.send(rng.randbytes(n))
     assert me.ask(GET_NODE)[0] == ERROR, "not connected"
-    for number in (0, 1, 7, 255, 256, 1 << 31, 0xFFFFFFFF):  # one of these is the id of OpenSM, so it must not be accepted from here
+    for number in (0, 1, 7, 255, 256, 1 << 31, 0xFFFFFFFF):  # one of these is OpenSM's id, which only OpenSM may use
         for kind in (DISCONNECT, SET_ISSM, GET_PI):
             assert me.ask(kind, b"\1\0\0\0", number)[0] == ERROR, number
     assert not me.connect(b"no such node")

@@ -3,15 +3,17 @@
 # check.sh: all
 #
 # `uipoib fabric import` imports the output of Debian's ibnetdiscover for ibsim's example nets under OpenSM. When the
-# imported file is imported again, nothing changes. When it runs as a fabric under our SM, ibnetdiscover prints the same
-# names, GUIDs, LIDs and rates. A message names each line that cannot be imported. A fat tree of 1,000 HCAs comes up.
+# imported file is imported again, nothing changes. When the imported file runs as a fabric under the embedded SM,
+# ibnetdiscover prints the same names, GUIDs, LIDs and rates. A message names each line that cannot be imported. A fat
+# tree of 1,000 HCAs comes up.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover opensm jq python3
 nets=$(ls -d /usr/share/doc/ibsim-utils/net-examples 2>/dev/null)
 [ -n "$nets" ] || { skip "ibsim's example nets" "not installed"; finish; }
 imp() { u fabric import "$@"; }
 
-# Print the records of a topology in sorted order, without comment lines, because those at the head contain dates.
+# Print the records of a topology in sorted order, without comment lines, because the comment lines at the head contain
+# dates.
 records() { sed '/^#/d' "$1" | awk 'BEGIN { RS = ""; FS = "\n" } { s = $1; for (i = 2; i <= NF; i++) s = s "\1" $i; print s }' | sort; }
 same_records() { grep -q "^Switch" "$1" && diff <(records "$1") <(records "$2"); }
 
@@ -46,7 +48,7 @@ taken() {
 	imp "$work/$1.found.topo" -o "$work/again.topo" --strict --force && cmp "$work/$1.found.topo" "$work/again.topo"
 }
 
-# Run the imported net under our SM. ibnetdiscover must print the same as on ibsim.
+# Run the imported net under the embedded SM. ibnetdiscover must print the same as on ibsim.
 found_again() {
 	imp "$work/$1.found" -o "$work/lab.topo" --config "$work/lab.conf" --hosts 2 --force || return 1
 	sed -i "/^sm = /aibsim = $inst" "$work/lab.conf"

@@ -62,8 +62,8 @@ topo_hcas() {
 		/^\[/ && hca != "" { match($0, /[0-9]+/); print hca, substr($0, RSTART, RLENGTH); hca = "" }'
 }
 
-# conf_external TOPO [LINE...]: print a configuration of this fabric without our manager; uib0 of host N is on the HCA N of the
-# file
+# conf_external TOPO [LINE...]: print a configuration of this fabric without the embedded SM; uib0 of host N is on the N-th
+# HCA of the file
 conf_external() {
 	local topo=$1 i=0 hca port
 	shift
@@ -118,8 +118,9 @@ on_sim() {
 	"${sim_env[@]}" "${@:3}"
 }
 
-# asked ibsim|lab NODE CMD...: run a program that ends by itself as on_sim does, and print its output. libumad2sim.so may deadlock
-# when a program ends, and on a busy machine the program's time-outs may be too short. In both cases the program is run again.
+# asked ibsim|lab NODE CMD...: run CMD as on_sim does, and print its output; CMD must end by itself. libumad2sim.so may
+# deadlock when a program ends, and on a busy machine the program's time-outs may be too short. In both cases the program is
+# run again.
 asked() {
 	local try status
 	for try in 1 2 3 4 5; do
@@ -144,9 +145,9 @@ sim_env() {
 
 # --- OpenSM
 
-# osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim, or with `exec` through our
-# preload. Its files (log, opensm.fdbs, ...) are in $osm_dir, which is a new folder each time. If there is a file $work/guid2lid, OpenSM
-# assigns the LIDs in it.
+# osm_start ibsim|lab|exec NODE [OPTION...]: start OpenSM on this node, through libumad2sim, or with `exec` through
+# libuipoib-umad.so. Its files (log, opensm.fdbs, ...) are in $osm_dir, which is a new folder each time. If there is a file
+# $work/guid2lid, OpenSM assigns the LIDs in it.
 osm_start() {
 	local where=$1 node=$2
 	shift 2
@@ -280,8 +281,8 @@ relay_stats() {
 	echo stats >&7
 	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
 }
-# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because on a busy machine the
-# program did not read them for long
+# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because on a busy machine
+# the program did not read them for a long time
 overruns() {
 	local port n=0
 	for port; do

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Debian's OpenSM, unmodified, brings up our fabric as it does ibsim's. For each net and routing engine it writes the same
-# forwarding tables, logs no errors that it does not log on ibsim, and then all hosts can ping each other.
+# Debian's OpenSM, unmodified, brings up the fabric of uipoib as it brings up the fabric of ibsim. For each net and routing
+# engine OpenSM writes the same forwarding tables, logs no errors that it does not log on ibsim, and then all hosts can
+# ping each other.
 #
 # On both fabrics OpenSM runs on the first HCA, through Debian's libumad2sim.so. The engines run one after the other on the
 # same running fabric.
@@ -14,8 +15,8 @@ need opensm ibsim flock
 shopt -s extglob
 examples=/usr/share/doc/ibsim-utils/net-examples
 nets=${NETS:-net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port torus broken}
-# Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so hosts * groups Reports are open while all join. By
-# default OpenSM tracks only 1000 open Reports.
+# Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so as many Reports as hosts times groups are open
+# while all hosts join. By default OpenSM tracks only 1000 open Reports.
 export OSM_UMAD_MAX_PENDING=100000
 engines=${ENGINES:-minhop updn ftree lash}
 lab_conf=$work/lab.conf
@@ -70,8 +71,8 @@ same_tables() { diff "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs" | head 
 # Lines that OpenSM logs on a fabric that carries data, but never on ibsim, which has no hosts:
 # - ERR 3111 with status 0x1C: the first packet from a neighbour made an Armed port Active before Set(PortInfo Active)
 #   arrived (IBTA 7.2.7). OpenSM logs this ("during ACTIVE transition") and continues.
-# - Trap 144, which is not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. Our port repeats the
-#   trap until an SM represses it, whereas ibsim sends it once, when there is no SM.
+# - Trap 144, which is not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. A port of uipoib
+#   repeats the trap until an SM represses the trap, whereas ibsim sends the trap once, when there is no SM.
 # - Errors about a host that asks too early: the host knows the SM's LID from the previous OpenSM, and requests a path or
 #   a group, or repeats trap 144, before the first sweep is over. The new OpenSM does not yet know the host's LID (ERR
 #   7504), its port (a different number for each attribute; ERR 3809 for a trap) or a route to it (ERR 1F07), and the host

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# osmtest, OpenSM's own test of a subnet administrator, runs unmodified on our umad preload, against our SA and against
-# OpenSM on the same fabric. Every flow that passes with OpenSM passes with our SA, and osmtest logs the same errors,
-# except those in doc/osmtest.md.
+# osmtest, OpenSM's own test of a subnet administrator, runs unmodified on libuipoib-umad.so, against uipoib's SA and
+# against OpenSM on the same fabric. Every flow (group of tests) that passes with OpenSM passes with uipoib's SA, and
+# osmtest logs the same errors, except those in doc/osmtest.md.
 #
 #	h1: OpenSM	h2, h3: osmtest
 . "$(dirname "$0")/lib.sh"
 need opensm osmtest saquery
 topo_ring 6 3 >"$work/lab.topo"
-port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is that of ibsim
+port_guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is the GUID on ibsim, too
 
 # osmtest_run HOST NAME OPTION...: run osmtest, which must print PASS; its log becomes $work/NAME.log
 osmtest_run() {
@@ -30,8 +30,8 @@ complaints() {
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u
 }
 
-# Errors after a Set of a record that a Set cannot change. Our SA refuses such a Set. OpenSM 3.3.23 drops it, so osmtest
-# waits until its time-out.
+# Errors after a Set of a record that a Set cannot change. uipoib's SA refuses such a Set. OpenSM 3.3.23 drops the Set,
+# so osmtest waits until its time-out.
 known='Remote error: 0x000C|UNSUP_METHOD_ATTR|IB_TIMEOUT|osmtest_(sminfo_record|informinfo)_request: ERR 008[C-F]|ERR 0003'
 
 same_complaints() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# One partitions.conf has the same effect under OpenSM and under our own manager. Interfaces come up with exactly the
+# One partitions.conf has the same effect under OpenSM and under the embedded SM. Interfaces come up with exactly the
 # parameters of their partition's group. Neither limited members nor hosts of different partitions reach each other. When
 # a partition is removed, its interfaces go down and show the reason.
 #
@@ -16,7 +16,7 @@
 . "$(dirname "$0")/lib.sh"
 need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
-guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is that of ibsim
+guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is the GUID on ibsim, too
 
 partitions() { # [other]
 	echo "Default=0x7fff, ipoib : ALL=full;"
@@ -86,7 +86,7 @@ start_embedded() {
 }
 
 for manager in opensm embedded; do
-	# OpenSM's default Q_Key is not controlled (bit 31 is 0), and ours is
+	# OpenSM's default Q_Key is not controlled (bit 31 is 0), and the embedded SM's is controlled
 	case $manager in opensm) qkey=0x00000b1b ;; *) qkey=0x80000b1b ;; esac
 	partitions other >"$work/partitions.conf"
 	check "$manager: starts" start_$manager

@@ -40,7 +40,7 @@ class Direction:
     def __init__(self, rng, source, end, out, to):
         self.rng, self.source, self.end, self.out, self.to = rng, source, end, out, to
         self.rates, self.done = dict.fromkeys(KINDS, 0.0), collections.Counter()
-        self.held = collections.deque()         # (deadline, datagrams it still waits for, data)
+        self.held = collections.deque()         # (deadline, number of datagrams that it still waits for, data)
         self.heard = None
 
     def chance(self, kind):

@@ -3,12 +3,12 @@
 #
 # check.sh: all
 #
-# A router with smcrouted forwards multicast between two IPoIB links. Some groups have receivers on the sender's link
-# (under our manager and under OpenSM), and others have none there (under our manager). The interfaces notice by
-# themselves when smcrouted starts and ends, or have `router = yes`. With `router = no` no group is forwarded. smcrouted
-# gets routes, and joins no group itself. At the end the same is tested with `profile = encaparp00` and with
-# `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no receiver on the sender's link, because no
-# other host listens to the MGID of such a group.
+# A router with smcrouted forwards multicast between two IPoIB links. Under the embedded SM and under OpenSM, groups
+# with receivers on the sender's link are tested. Under the embedded SM, groups without receivers on this link are
+# tested, too. The interfaces of the router notice by themselves when smcrouted starts and ends, or have `router = yes`.
+# With `router = no` no group is forwarded. smcrouted gets routes, and joins no group itself. At the end the same is
+# tested with `profile = encaparp00` and with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no
+# receiver on the sender's link, because no other host listens to the MGID of such a group.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
 #	   h1 sends, h4 receives ---- h2 router ---- h3 receives
@@ -51,7 +51,8 @@ start_embedded() {
 	lab_start
 }
 
-# routes: let h2 forward packets, and give h3 a route back, because without it the kernel of h3 may refuse the source
+# routes: let h2 forward packets, and give h3 a route back, because without this route the kernel of h3 may refuse the source
+# address
 routes() {
 	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
 		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
@@ -181,7 +182,7 @@ check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
 check "v4mc01: with the groups of RFC 4391" eventually 10 is_non_member ff1e:601b:ffff::4392
 end
 # OpenSM 3.3.23 refuses groups of IPv6 in this fabric, because there is no broadcast group of scope 14. So h4 receives
-# them by the LID of the broadcast group.
+# these groups by the LID of the broadcast group.
 v4mc_partitions 0xb1b
 begin opensm yes
 v4mc_links opensm

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# saquery, unmodified on our umad preload, makes all its queries against our SA and against OpenSM on the same fabric. The
-# outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
+# saquery, unmodified on libuipoib-umad.so, makes all its queries against uipoib's SA and against OpenSM on the same
+# fabric. The outputs are the same apart from LIDs, GUIDs and the fields in doc/osmtest.md.
 #
 #	h1: the manager	h2: saquery
 . "$(dirname "$0")/lib.sh"
@@ -13,12 +13,12 @@ topo_ring 6 3 >"$work/lab.topo"
 wait='-t 60000' # time-out in ms, which is long because the machine may be busy
 q() { x h2 saquery $wait "$@"; }
 lid_of() { q -l "Hca$1"; }
-gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: print the GID of HcaN's port, whose GUID is that of ibsim
+gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: print the GID of HcaN's port, whose GUID is the GUID on ibsim, too
 
-# Remove fields that the manager may choose (LIDs, its GUIDs and counters, which ports the trees of groups use,
-# thresholds, timers, whether Q_Keys are controlled) and fields that OpenSM 3.3.23 does not fill in: it does not read
-# SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and writes numbers of P_Key blocks in its
-# machine's byte order.
+# Remove fields that the manager may choose (LIDs, the manager's GUIDs and counters, which ports the trees of groups
+# use, thresholds, timers, whether Q_Keys are controlled) and fields that OpenSM 3.3.23 does not fill in: OpenSM does
+# not read SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and writes numbers of P_Key
+# blocks in the byte order of its machine.
 fields() {
 	sed -E 's/[[:space:]]+/ /g; s/^ //; s/\.\.+/ /; s/^[0-9]+ "/LID "/' |
 		grep -viE '^(base_|s|d|From|To|EndPort|SM|master_sm_base_)?LID:? |^[0-9]+$|^0x|^[0-9]+ [0-9]+$' |
@@ -111,10 +111,11 @@ check "every pair has a path" counts embedded.pr '^PathRecord' 81
 check "every link has two" counts embedded.lr '^LinkRecord' 18
 check "every switch has the one block of its LFT that is in use" counts embedded.lftr '^LFT Record' 3
 
-# --- tables of a fabric with 1,000 HCAs: 1,020 end ports, and the square of that in paths
+# --- tables of a fabric with 1,000 HCAs: 1,020 end ports, and 1,020 times 1,020 paths
 topo_ring 1000 20 >"$work/lab.topo"
 conf_hosts 1 >"$work/lab.conf"
-# saquery's time-out is for the whole answer. All paths are 330,000 segments, which take 4 s on an idle machine.
+# saquery's time-out is for the whole answer. The answer with all paths has 330,000 segments, and takes 4 s on an idle
+# machine.
 wait='-t 600000'
 table() { # QUERY RECORD N
 	x h1 saquery $wait $1 2>"$work/errors" | grep -c "^$2 dump:\$" >"$work/records"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Servers answer with the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00, 6.2). Such a
-# server is the node of our subnet manager, or under OpenSM a host. Debian's saquery and smpquery see the ServiceRecord and
+# Servers answer with the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00, 6.2). The
+# server is the node of the embedded SM, or, under OpenSM, a host. Debian's saquery and smpquery see the ServiceRecord and
 # the capability bit.
 #
 #	h1: server	h2: saquery, smpquery	h3: OpenSM

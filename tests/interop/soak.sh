@@ -64,7 +64,7 @@ check "OpenSM is alive" osm_alive
 after=$(rss)
 echo "# $flaps times a cable went out and in, $(grep -c 'SUBNET UP' "$osm_dir/log") sweeps; memory $before kB, then $after kB"
 check "the daemon's memory did not grow" test "$after" -le $((before + 1024 + before / 50))
-fds_are() { equal "$1" "$(fds)"; } # to be repeated, because there is one more while a client of the control socket ends
+fds_are() { equal "$1" "$(fds)"; } # callers repeat this, because there is one more file while a client of the control socket ends
 check "nor did its open files" eventually 10 fds_are "$fds_before"
 check "no link lost a packet it did not count" equal 0 "$(u -j stats show | jq '[.stats[] | select(.counter == "drop_hop_limit") | .value] | add // 0')"
 osm_stop

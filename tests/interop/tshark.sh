@@ -3,7 +3,7 @@
 # check.sh: all
 #
 # tshark reads a capture of all packets from the start to the end of a lab. For tshark all packets are InfiniBand, ARP has
-# IPoIB's form, management datagrams have their types, and no packet is malformed.
+# the format of IPoIB, management datagrams have their types, and no packet is malformed.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /
@@ -63,7 +63,7 @@ fields() {
 check "ARP has hardware type 32 and addresses of 20 octets" equal "32 20 0x0800 4" \
 	"$(fields arp arp.hw.type arp.hw.size arp.proto.type arp.proto.size)"
 check "ARP requests and replies" equal "1 2 " "$(fields arp arp.opcode | tr '\n' ' ')"
-lladdr() { # succeeds if the address in ARP replies is flags, QPN and GID
+lladdr() { # succeeds if the address in ARP replies consists of flags, QPN and GID
 	tshark -r "$cap" -Y 'arp.opcode == 2' -V 2>/dev/null | grep -Eq 'Sender hardware address: 00[0-9a-f]{6}fe80000000000000[0-9a-f]{16}$'
 }
 check "ARP carries QPN and GID" lladdr

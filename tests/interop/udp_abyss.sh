@@ -65,7 +65,7 @@ check "the log says so, once" eventually 5 logged_once
 check "it is a part of the subnet, within its bound" sweep_of '.nodes <= 3 + 512'
 after=$(rss)
 
-# If the peer got no CPU time during a sweep, the sweep has found none of its switches. So sweep again.
+# If the peer got no CPU time during a sweep, the sweep has found none of the peer's switches. So sweep again.
 sweeps_again() {
 	u fabric sweep
 	within 30 sweep_of ".left_out > 0 and .number > $was"

@@ -4,7 +4,7 @@
 #
 # A third party sends datagrams to both ends of a UDP link that is in use. None of these datagrams is delivered, the flow
 # over the link continues without loss, and each datagram is counted under its reason. The forged packets are valid except
-# for their sender. To prove this, the last case sends them from the peer's own port.
+# for their sender. To prove this, the last case sends the same packets from the peer's own port.
 #
 #	h1 -- Switch1 port 7 == UDP ==  relay.py  == UDP == HCA -- h3
 #	                  ^                              ^

@@ -44,8 +44,8 @@ check "pinging beyond the network is refused" \
 
 # --- the example lab, with unused UDP ports
 
-# In addition to the example's link there is one on which uipoib learns the peer's address, and one on which the peer learns
-# uipoib's address.
+# In addition to the example's link there is a link on which uipoib learns the peer's address, and a link on which the peer
+# learns uipoib's address.
 read -r here there any first second known learner by_forger forger < <(free_udp_ports 9)
 sed "s/:5001/:$here/; s/:6001/:$there/; s|udp-link.topo|$PWD/examples/udp-link.topo|" examples/udp-link.conf >"$work/lab.conf"
 cat >>"$work/lab.conf" <<-E

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that they see, on hosts and
-# on switches, programs that are killed, or that send floods or invalid messages, tables of many segments, and OpenSM as the
-# only manager, on a CA that belongs to no host.
+# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that these programs see, on
+# hosts and on switches, programs that are killed, or that send floods or invalid messages, tables of many segments, and
+# OpenSM as the only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
 #	         \         /
@@ -24,7 +24,7 @@ open_files() { u -j stats -d | jq '[.stats[] | select(.layer == "umad" and .coun
 nobody_is_left() { equal 0 "$(open_files)"; }
 someone_is_there() { not nobody_is_left; }
 
-# --- ports, in the form in which the kernel shows them
+# --- ports, shown as the kernel shows ports
 
 ibstat_says() {
 	local out
@@ -85,7 +85,7 @@ many() {
 }
 check "twenty at a time" many
 
-# in_the_middle: kill a program while it waits for an answer, and then programs at random moments.
+# in_the_middle: kill a program while it waits for an answer, and then kill programs at random moments.
 in_the_middle() {
 	local p id
 	u fabric fault add Switch1/1 loss 100% mad >/dev/null || return 1

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A test server that takes the place of the daemon in the protocol of src/umad/proto.h, and executes commands that it gets
-# in MADs. It is for tests of libuipoib-umad.so without a daemon, and can send messages that the daemon never sends.
+# in MADs. The server is for tests of libuipoib-umad.so without a daemon, and can send messages that the daemon never
+# sends.
 #
 #   umad_server.py SOCKET [SEED]
 #

@@ -36,8 +36,8 @@ def flags(names):
 ANY = r"\1: ..."
 TIMEOUT = r"ibwarn: \[pid\] (?:_do_madrpc: recv failed: Connection timed out|mad_rpc(?:_rmpp)?: _do_madrpc failed; dport .*)\n"
 
-# Each row has a name, the commands, a list of (pattern, replacement) for ibsim's output, and such a list for our fabric's
-# output. If the second list is None, the first list is used for both.
+# Each row has a name, the commands, a list of (pattern, replacement) for the output on ibsim, and a list of the same kind
+# for the output on uipoib. If the second list is None, the first list is used for both.
 DIFFERENCES = [
     ("when", r".", [
         (r"^# Topology file: generated on .*$", "# Topology file: generated on ..."),
@@ -255,7 +255,7 @@ def diff(ibsim_dir, lab_dir, used_file):
     return bad != 0
 
 
-# differences that ibsim 0.12 (Debian 13) no longer has, because it behaves as we do
+# differences that ibsim 0.12 (Debian 13) no longer has, because ibsim 0.12 behaves as uipoib does
 NOT_SINCE_0_12 = {"lft-cap", "mcast-default", "mcast-top", "port0-mtu", "unused-ca-port"}
 
 

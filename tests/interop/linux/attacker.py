@@ -152,7 +152,7 @@ class Attacker:
     def aim_smp(self, f, t):
         mad = f.payload
         if self.often(0.5):
-            mad[1], mad[6], mad[7] = 0x81, 1, len(t["path"]) + 1        # hop pointer and count as our SMI would send them
+            mad[1], mad[6], mad[7] = 0x81, 1, len(t["path"]) + 1        # hop pointer and count as uipoib's SMI would send them
             mad[32:36] = b"\xff" * 4
             mad[128:256] = (bytes([0, 1] + t["path"]) + bytes(64))[:64] + bytes(64)
             pack_into(">HHH", f.lrh, 2, 0xFFFF, 0, 0xFFFF)

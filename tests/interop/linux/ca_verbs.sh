@@ -23,7 +23,8 @@ lab_up
 vm_start a --cpus 1 --address 10.4.9.1/16 --port Switch1/2 --share "$work"
 vm_start b --cpus 1 --address 10.4.9.2/16 --port Switch1/3
 vm_wait a b
-# A copy, because AppArmor knows the original by its path and forbids it to run our script.
+# Use a copy of dhclient, because AppArmor knows the original by its path, and forbids the original to run this script's
+# hook.
 cp "$(command -v dhclient)" "$work"/
 printf '%s\n' '#!/bin/sh' 'case $reason in BOUND) ip addr add "$new_ip_address/16" dev "$interface" ;; esac' >"$work/lease.sh"
 chmod +x "$work/lease.sh"
@@ -56,9 +57,9 @@ check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no
 # --- interfaces
 
 before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
-# ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if this was at least N times.
-# It may be more, because on a busy machine a VM may send nothing for so long that its port goes Down. The log is read on this machine,
-# because a command in the VM would take longer
+# ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if this was at
+# least N times. The number may be larger, because on a busy machine a VM may send nothing for so long that its port goes
+# Down. The log is read on this machine, because a command in the VM would take longer
 ups() { grep -c 'uib0@v1: up$' "$work/v.log"; }
 downs() { grep -c 'uib0@v1: down: the port is Down' "$work/v.log"; }
 came() { [ "$(ups)" -ge "$1" ]; }
@@ -101,7 +102,8 @@ check "its system calls are filtered" status_of '^Seccomp:.2'
 no_drops() { [ "$(va -j -d stats show | jq '[.stats[] | select(.layer == "verbs" and .drop) | .value] | add')" = 0 ]; }
 check "nothing was dropped at the port" no_drops
 
-# --- a capture of the port, compared with one of its link: the headers, which the port makes of work requests and completions, must be those on the link
+# --- a capture of the port, compared with a capture of its link: the headers, which the port makes of work requests and
+# completions, must be those on the link
 
 capture_id() { "$@" -j capture show | jq -e '.capture[0].id'; }
 traffic() {
@@ -200,12 +202,12 @@ gets_lease() { leased >"$work/lease" 2>&1 && grep -E 'bound to 10\.4\.7\.' "$wor
 check "a station behind the bridge gets a lease" eventually $vm_patience gets_lease
 check "it reaches the kernel of another VM from that address" pings s3 -I "$(grep -oE '10\.4\.7\.[0-9]+' "$work/lease" | tail -1)" 10.4.9.2
 
-# --- managers change LIDs, P_Keys and themselves, under our manager and under OpenSM; after each change the stations and the interface of
-# the other partition must work
+# --- managers change LIDs, P_Keys and themselves, under the embedded SM and under OpenSM; after each change the stations and
+# the interface of the other partition must work
 
 traffic() { pings s1 10.4.0.1 && pings s2 10.4.9.2 && pings b 10.4.8.1; }
-# after STATED REGEX CMD...: CMD, then a new line of the daemon's log that matches, within STATED seconds (doc/fidelity.md) and the $machine seconds
-# of faults_lib.sh
+# after STATED REGEX CMD...: run CMD. Then a new line of the daemon's log must match, within STATED seconds (doc/fidelity.md)
+# plus the $machine seconds of faults_lib.sh
 after() {
 	local stated=$1 regex=$2 lines start took most
 	shift 2

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# DHCP and router advertisements between Linux's own ib0 and hosts of ours. The server is on one side and the client on the
-# other, in both ways.
+# DHCP and router advertisements between Linux's own ib0 and uipoib hosts. The server is on one side and the client on the
+# other, and then the other way round.
 #
 #	h1	h2			a: ib0
 #	 |	 |			    |
@@ -11,7 +11,7 @@
 #
 # Debian's dhclient and dhcpd (isc-dhcp) do not know hardware type 32 (InfiniBand) and refuse to start on such an
 # interface. So on ib0 the client is systemd-networkd and the server dnsmasq, and dhcpd serves through a relay agent.
-# On our TAPs, which look like Ethernet, the ISC programs run.
+# On the TAPs of uipoib, which look like Ethernet, the ISC programs run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/dhcp/client.sh
 need dhcpd dnsmasq radvd rdisc6 tshark python3 /lib/systemd/systemd-networkd
@@ -97,7 +97,7 @@ networkd_starts "[Match]\nName=ib0\n$v4" "[Match]\nName=ib0.8001\n$v4"
 client h2 '' "$UIPOIB" exec h2
 check "ib0 gets a lease" eventually 30 bound4 ib0 4
 check "h2's TAP gets one at the same time" eventually 20 event h2 BOUND
-has_address() { [ -n "$(address "$@")" ]; } # to be repeated, because networkd logs the address before it gives it to the kernel
+has_address() { [ -n "$(address "$@")" ]; } # callers repeat this, because networkd logs the address before it gives it to the kernel
 check "which it has then" eventually 20 has_address a ib0
 ib0=$(address a ib0)
 check "they are different" differ "$ib0" "$(address h2 uib0)"
@@ -111,7 +111,7 @@ check "dhcpd has it as InfiniBand" grep -q 'hardware infiniband' "$work/dhcpd.le
 from_udp='^ib0: DHCPv4 client: Received message from UDP socket'
 check "ib0 renews, by unicast" eventually 20 says "$work/networkd.log" "$from_udp"
 check "h2 renews, too" eventually 20 event h2 RENEW
-# If dhcpd ends between a request to renew and its answer, the next request of the client is one to rebind.
+# If dhcpd ends between a request to renew and its answer, the next request of the client is a request to rebind.
 asks='^ib0: DHCPv4 client: REQUEST \((renewing|rebinding)\)'
 dhcpd_is_away() {
 	end_at h1 "$dhcpd"
@@ -193,7 +193,8 @@ check "dhcpd has it as InfiniBand, with our identifier" eval 'grep -q "hardware 
 check "and it works" ping_from h2 10.4.9.1
 end_at a "$dnsmasq"
 
-# --- the mode "raw": DHCP on the link in the form of Ethernet. A DHCP server on that link can answer a MAC by broadcast only
+# --- the mode "raw": DHCP on the link in the format of Ethernet. A DHCP server on that link can answer a MAC by broadcast
+# only
 
 check "dnsmasq starts on ib0.8001" dnsmasq_starts "$work/dhcpd-raw.log" a --interface=ib0.8001 \
 	--dhcp-leasefile="$work/raw.leases" --dhcp-range=10.5.2.1,10.5.2.50,2m --dhcp-broadcast

@@ -76,7 +76,7 @@ check "R61, R63: it never joins as a SendOnlyNonMember, and nothing goes to the 
 	eval 'never L4 $vm_lid send-only-non-member- && never L5 $vm_lid all-routers-'
 no_group() { u -j stats show dev uib0@h1 | jq '[.stats[] | select(.counter == "drop_no_group") | .value] | add // 0'; }
 one_more() { [ "$(no_group)" -gt "$1" ]; }
-ours_sends() { # succeeds if our host drops a datagram to the group because the group does not exist
+ours_sends() { # succeeds if a uipoib host drops a datagram to the group because the group does not exist
 	local before=$(no_group)
 	x h1 $python -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 32, socket.inet_aton("10.4.0.1")); s.setsockopt(0, 33, 8); s.sendto(b"x", ("239.9.8.6", 9))'
 	eventually 5 one_more "$before"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Traffic flows both ways between Linux and our hosts while subnet managers restart, hand over and move, and LIDs and P_Keys
-# change. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time that
+# Traffic flows both ways between Linux and uipoib hosts while subnet managers restart, hand over and move, and LIDs and
+# P_Keys change. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time that
 # doc/fidelity.md states, and the SA that then runs has all memberships. The script prints the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
@@ -44,7 +44,7 @@ six_at_least() { memberships >"$work/wanted" && test "$(wc -l <"$work/wanted")" 
 check "the SA knows the VM's memberships" eventually 20 six_at_least
 echo "# $(wc -l <"$work/wanted") memberships"
 
-sm_is() { # NODE/PORT: succeeds if our manager at this port is the master, and the VM's port has its LID as SM LID
+sm_is() { # NODE/PORT: succeeds if the embedded SM at this port is the master, and the VM's port has its LID as SM LID
 	u -j fabric sm show | jq -e --arg p "$1" '.sm[] | select(.port == $p and .state == "master")' &&
 		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(port_attr sm_lid)"
 } >/dev/null

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Traffic flows both ways between Linux and our hosts while a cable is pulled, a cable loses all packets, and the instance
-# of the fabric is killed. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time
-# that doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
+# Traffic flows both ways between Linux and uipoib hosts while a cable is pulled, a cable loses all packets, and the
+# instance of the fabric is killed. After each of these faults IPv4, IPv6 and multicast are back in both directions within
+# the time that doc/fidelity.md states. guest/faults_lib.sh has a drawing of the lab.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/guest/faults_lib.sh"
 guid=0x02000000000fa002
@@ -45,8 +45,8 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-# parts_end: succeeds when the other processes of the instance have ended after the one that was killed, because the
-# sockets are free then.
+# parts_end: succeeds when all processes of the instance have ended after one of them was killed, so that its
+# sockets are free.
 parts_end() {
 	local p
 	for p in "$@"; do

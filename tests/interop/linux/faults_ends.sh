@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Traffic flows both ways between Linux and our hosts while one end fails: the VM is killed and boots again, its module is
-# removed and loaded, and hosts are restarted with the same or another QPN. After each of these faults IPv4, IPv6 and
+# Traffic flows both ways between Linux and uipoib hosts while one end fails: the VM is killed and boots again, its module
+# is removed and loaded, and hosts are restarted with the same or another QPN. After each of these faults IPv4, IPv6 and
 # multicast are back in both directions within the time that doc/fidelity.md states. guest/faults_lib.sh has a drawing of
 # the lab.
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +35,7 @@ reload() {
 check "the module is removed and loaded again" fault "uib.ko removed and loaded again" 46m 14 active reload
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
-# --- hosts of ours
+# --- uipoib hosts
 
 far_again() { far_down && far_up; }
 far_lladdr() { uf -j -d link show | jq -r '.link[0].lladdr'; }
@@ -47,9 +47,9 @@ far_conf "qpn = 0x123456"
 another() { far_lladdr | grep -qi 12:34:56; }
 check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
 
-# A host restarts with another link-layer address and does not announce it. Linux sends to the old address until the
-# probes of its neighbour entry have failed. By default the probing may begin after 45 s. In this test it begins after
-# 1.5 s, and takes 1 s of delay and 3 unicast probes of 1 s.
+# A host restarts with another link-layer address, and does not announce this address. Linux sends to the old address
+# until the probes of its neighbour entry have failed. By default the probing begins after up to 45 s. In this test
+# the probing begins after at most 1.5 s, and takes 1 s of delay and 3 unicast probes of 1 s.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"

@@ -10,8 +10,8 @@
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == attacker.py 10.4.6.6
 #
 # Variables of the environment: FAULT_SECONDS (6) is the time for which the cable is bad, FUZZ_SECONDS (5) the time for which
-# the attacker attacks, SEED (1) the seed of its random numbers, CORPUS a capture whose packets it changes instead of those
-# of this run, and KEEP a folder for the capture.
+# the attacker attacks, SEED (1) the seed of its random numbers, CORPUS a capture whose packets the attacker changes instead
+# of the packets of this run, and KEEP a folder for the capture.
 . "$(dirname "$0")/lib.sh"
 need python3 iperf3 ping perfquery
 back_in=30 # seconds from the end of a fault until IPv4 and IPv6 pings work both ways, on a busy machine
@@ -66,7 +66,7 @@ flows() {
 	g a "$flows_sh /tmp/flows send 10.4.9.1 10.4.0.2 239.5.5.6 $1 $2" &
 	x h2 $flows_sh "$work/flows" send 10.4.0.2 10.4.9.1 239.5.5.5 "$1" "$2" || sent=1
 	wait $! || sent=1
-	# A ping does not overtake datagrams. So when it is answered, the last datagrams have arrived or are lost.
+	# A ping does not overtake datagrams. So when the ping is answered, the last datagrams have arrived or are lost.
 	g a ping -n -q -c 20 -i 0.05 -W 5 10.4.0.2 >/dev/null && x h2 ping -n -q -c 20 -i 0.05 -W 5 10.4.9.1 >/dev/null || sent=1
 	to_host=$(x h2 $flows_sh "$work/flows" stop)
 	echo "{\"to_vm\":$(g a "$flows_sh /tmp/flows stop"),\"from_vm\":$to_host}" | tee "$work/got"
@@ -207,8 +207,8 @@ iperf_servers() { # starts the servers of both ends, and waits until they listen
 	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 }
 iperf_servers
-# TCP and UDP, each to the VM and from it, until they are killed. The rate is a fifth of the rate that an emulated
-# processor reaches alone.
+# Start TCP and UDP flows to the VM and from the VM, which run until they are killed. The rate is a fifth of the
+# rate that an emulated processor reaches alone.
 iperfs() {
 	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 2M -t 300 --bidir --connect-timeout 5000 >/dev/null
 	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1
@@ -284,9 +284,9 @@ attack() {
 	tail -1 "$work/attacker"
 	jq -e '.sent > 1000' <<<"$(tail -1 "$work/attacker")" >/dev/null
 }
-# After a forged unicast ARP or ND answer, a kernel has an entry that is REACHABLE and wrong. Linux uses the entry for
-# 15 to 45 s, and then probes it for 8 s. With these default times, pings after the attack waited for up to 42 s. With the
-# times below, the kernel probes the entry after some seconds, so the test measures the fabric and our end.
+# After a forged unicast ARP or ND answer, a kernel has an entry that is REACHABLE and wrong. Linux uses the entry for 15
+# to 45 s, and then probes it for 8 s. With these default times, pings after the attack waited for up to 42 s. With the
+# times below, the kernel probes the entry after some seconds, so the test measures the fabric and uipoib's end.
 doubtful() { # CMD... IF: run sysctl by CMD
 	local v
 	for v in 4 6; do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. It is on one link with the kernel's own ib_ipoib in
-# another VM, and with hosts whose interfaces are TAPs.
+# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. This interface is on one link with the
+# kernel's own ib_ipoib in another VM, and with hosts whose interfaces are TAPs.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	        |   |
@@ -93,7 +93,7 @@ packets() {
 	[ ! -e "$work/dumpcap" ] || tshark -n -r "$work/dumpcap" >>"$work/packets" 2>/dev/null || true
 }
 seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/packets"; } # FROM TO
-sniffer() { # PROGRAM...: captures ICMP. dumpcap reports that it captures before it does, so pings are sent until the capture has one
+sniffer() { # PROGRAM...: captures ICMP. dumpcap reports its start too early, so pings are sent until the capture has one
 	start_at a "$work/sniffer" "$@"
 	eventually 60 traffic_seen
 	local status=$?
@@ -145,8 +145,8 @@ declare -A keepalived
 vip_at() { says "$vip/" g "$1" ip -4 -o addr show dev ib0; }
 vip_mac() { x h1 ip neigh show $vip dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}'; }
 mac_of() { u -j neigh show dev uib0@h1 | jq -r --arg ip "${ip4[$1]}" '.neigh[] | select(.ip | index($ip)).token'; }
-# follows PLACE: h1 has the MAC of PLACE for the virtual address, and reaches the address. h1 has this MAC before it
-# sends any packet.
+# follows PLACE: succeeds if h1 has the MAC of PLACE for the virtual address, and reaches the address. h1 must have
+# this MAC before h1 sends any packet.
 follows() { equal "$(mac_of "$1")" "$(vip_mac)" && x h1 ping -n -q -c 1 -W 1 $vip; }
 # Without this setting h1 would probe its neighbour, and learn the MAC from the answer.
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000

@@ -20,7 +20,8 @@ host_prefix=() # words that at() and start_at() put before a program of a host, 
 vm_patience=${vm_patience:-120} # seconds for a boot, and for one command, on an emulated processor of a busy machine
 
 patience=$vm_patience
-# Each attempt in a VM starts a process, which takes a tenth of a second on an emulated processor.
+# Pauses between attempts are longer than elsewhere, because each attempt in a VM starts a process, which takes a tenth of a
+# second on an emulated processor.
 pauses=(0.05 0.05 0.05 0.1 0.1 0.2 0.4)
 
 # linux_topo HOSTS: prints a topology with HcaN on Switch1 and Switch2 in turns. In addition each switch has 4 free
@@ -37,7 +38,7 @@ linux_topo() {
 	}'
 }
 
-# linux_lab HOSTS [LINE...]: starts a lab with that topology; LINEs are added to its section [fabric lab]
+# linux_lab HOSTS [LINE...]: starts a lab with the topology of linux_topo; LINEs are added to its section [fabric lab]
 linux_lab() {
 	linux_topo "$1" >"$work/lab.topo"
 	conf_hosts "$@" >"$work/lab.conf"
@@ -58,7 +59,7 @@ vm_start() {
 	vm_pid[$name]=$!
 }
 
-# vm_wait NAME...: waits until these VMs have booted and ib0 is up. If one does not, the script ends
+# vm_wait NAME...: waits until these VMs have booted and ib0 is up. If a VM does not, the script ends
 vm_wait() {
 	local name p
 	for name; do
@@ -73,11 +74,11 @@ vm_wait() {
 	done
 }
 
-# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0
-# becomes an interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints
-# its key `port`, for other sections. The VM needs `--share "$work"`. Interface and link of uipoib are in one network namespace,
-# so the Ethernet interface that leads to the fabric is moved to the VM's first namespace, with its neighbour entry, because nobody answers
-# ARP.
+# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0 becomes an
+# interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints the key `port` of
+# this interface, for other sections. The VM needs `--share "$work"`. Interface and link of uipoib are in one network
+# namespace, so the Ethernet interface that leads to the fabric is moved to the VM's first namespace, with its neighbour
+# entry, because nobody answers ARP.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
 	local name=$1 cable=/run/uipoib-vm/cable
@@ -156,7 +157,7 @@ end_at() {
 	return 0
 } >/dev/null 2>&1
 
-# iface PLACE: the name of its IPoIB interface
+# iface PLACE: print the name of the IPoIB interface of PLACE
 iface() { if is_vm "$1"; then echo ib0; else echo uib0; fi; }
 
 # reach PLACE OPTION... ADDRESS: pings ADDRESS from PLACE until it answers. On a busy machine a VM may take more than 3 s to answer ARP, and

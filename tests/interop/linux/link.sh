@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A Linux ib0 and interfaces of ours are on one link. Tested are the output of tools, unicast and broadcast packets of every
-# size, a partition as a child interface, and flows of data, each of them from both sides.
+# A Linux ib0 and interfaces of uipoib are on one link. Tested are the output of tools, unicast and broadcast packets of
+# every size, a partition as a child interface, and flows of data, each of them from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -83,8 +83,9 @@ check "nor with the partitions of the subnet manager" eventually 20 surveyed 0 n
 echo 'Blue=0x8003 : "Hca2"=full;' | cat "$work/partitions.conf" - >"$work/blue.conf"
 check "a P_Key that a port should have is named" eventually 20 surveyed 1 pkey-missing '^Hca2/1: should be a full member of partition Blue' --partitions "$work/blue.conf"
 lid2=$(u -j fabric port show Hca2/1 | jq '.port[0].lid')
-# hole: take h2's LID out of the table of Switch1, from the guest by an SMP, and succeed if the check names it. The subnet manager, which reads the tables back from time to time,
-# may put the entry back before the check reads it, so callers repeat this function
+# hole: take h2's LID out of the table of Switch1, from the guest by an SMP, and succeed if the check names this LID. The
+# subnet manager, which reads the tables back from time to time, may put the entry back before the check reads it, so callers
+# repeat this function
 hole() { g a "IBDEV=uib0 python3 -B $PWD/tests/interop/smp_patch.py 0,1 0x19 $((lid2 / 64)) $((lid2 % 64))=255" && surveyed 1 lft-hole "^Switch1: has no route to 1 LID: $lid2 \(Hca2/1\)"; }
 check "a hole in the table of a switch is named" eventually 20 hole
 check "the subnet manager fills it, and nothing is found any more" eventually 80 surveyed 0 none ''
@@ -149,7 +150,7 @@ all_nodes() { # FROM PLACE...
 check "Linux pings ff02::1: each of ours answers" eventually 20 all_nodes a h1 h2
 check "ours pings ff02::1: Linux and ours answer" eventually 20 all_nodes h1 a h2
 
-# --- a partition is a child interface of ib0, and a separate interface on our host
+# --- a partition is a child interface of ib0, and a separate interface on a uipoib host
 
 g a ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
 g a 'ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad'

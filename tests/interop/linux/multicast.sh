@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Multicast between Linux's ib0 and interfaces of ours. Each of them has each role: sender, member, sender that is no
-# member, first to join, first to leave. Members get each datagram exactly once, and no other interface gets any.
+# Multicast between Linux's ib0 and interfaces of uipoib. Each interface has each role: sender, member, sender that
+# is no member, first to join, first to leave. Members get each datagram exactly once, and no other interface gets
+# any.
 #
 #	h1, h3 --- Switch1 --- Switch2 --- h2, h4
 #	              |
@@ -13,7 +14,8 @@ mcast=$TOOLS/mcast
 linux_lab 4
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/3 --share "$work"
 vm_wait a
-# Linux leaves a group to which it only sends when the neighbour entry has been idle for twice this time (30 s).
+# Linux leaves a group to which it only sends when the neighbour entry has been idle for twice the time gc_interval (default
+# 30 s).
 g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
 # Make room for a burst of datagrams, because an emulated processor reads them late.
 g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
@@ -26,7 +28,7 @@ member() { sa_members "$2" | grep -qxF "$(port_of "$1"):$3"; }
 no_member() { not member "$1" "$2" full; }
 
 # only_sends PLACE MGID: succeeds if PLACE is in the SA's list with the JoinState of a sender, which is SendOnlyFullMember
-# (it keeps the group in existence) for Linux, and SendOnlyNonMember for our interfaces
+# (it keeps the group in existence) for Linux, and SendOnlyNonMember for interfaces of uipoib
 only_sends() {
 	if is_vm "$1"; then member "$1" "$2" send-full; else member "$1" "$2" send; fi
 }
@@ -62,7 +64,7 @@ probe() {
 	has "$work/recv.$member.$port" probe
 }
 
-# The member's socket and its interface see each datagram of FROM once.
+# Check that the member's socket and the member's interface see each datagram of FROM once.
 each_once() { # FROM TEXT
 	local file n=100
 	transmit $1 $group $port $n $2 || return 1

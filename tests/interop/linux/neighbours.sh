@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ARP and ND between Linux's ib0 and interfaces of ours. All nodes have the same address for the same node, neighbours are
-# probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an announcement.
-# Each of these is checked from both sides.
+# ARP and ND between Linux's ib0 and interfaces of uipoib. All nodes have the same address for the same node, neighbours
+# are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
+# announcement. Each of these properties is checked from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -23,7 +23,8 @@ declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1
 
 # --- all nodes have the same link-layer address for a node
 
-# The own address of each node. Linux has RFC 4755's flags in the reserved octet, which is 0 in the tables of other nodes.
+# The link-layer address of each node, as the node itself reports it. Linux has RFC 4755's flags in the reserved octet, which
+# is 0 in the tables of other nodes.
 declare -A link_address
 link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
 for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
@@ -92,8 +93,8 @@ add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] |
 move() { # FROM TO ADDRESS/LENGTH
 	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
 }
-# address_of: print the address that the kernel of OBSERVER has for PLACE. On our hosts this is a MAC, which uipoib has made from the
-# link-layer address.
+# address_of: print the address that the kernel of OBSERVER has for PLACE. On uipoib hosts this address is a MAC, which
+# uipoib has made from the link-layer address.
 address_of() { # OBSERVER PLACE
 	if is_vm $1; then
 		echo "${link_address[$2]}"
@@ -110,7 +111,7 @@ announce() { # PLACE ADDRESS/LENGTH: announces the address twice, because a neig
 }
 settled() { # OBSERVER FROM TO ADDRESS/LENGTH KIND
 	found $1 $4 && points_to $1 $2 $4 || return 1
-	# An announcement changes existing entries only, so no probe may remove the entry meanwhile.
+	# Make the entry stale, so that no probe removes it before the announcement, which changes existing entries only.
 	[ $5 = silent ] || at $1 ip neigh change ${4%/*} dev "$(iface $1)" nud stale
 }
 moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]

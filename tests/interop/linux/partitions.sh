@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Partitions between Linux's ib0 and interfaces of ours. Tested are the MTU of a group with packets of 4096 octets, child
-# interfaces on other partitions, between which no packet passes, and limited members, which reach full members only.
+# Partitions between Linux's ib0 and interfaces of uipoib. Tested are the MTU of a group with packets of 4096 octets,
+# child interfaces on other partitions, between which no packet passes, and limited members, which reach full members
+# only.
 #
-#	P_Key		MTU	a, ib0 and children	ours
+#	P_Key		MTU	a, ib0 and children	uipoib hosts
 #	0xffff		4096	full 10.4.9.1		h1 .. h4 full 10.4.0.N
 #	0x8001		2048	full 10.5.0.9		h1 full 10.5.0.1, h2 limited 10.5.0.2
 #	0x8002		2048	limited 10.6.0.9	h3 full 10.6.0.3 and 10.5.0.3, h4 limited 10.6.0.4
@@ -66,7 +67,8 @@ check "ib0.8001 is up" eventually 20 says "state UP" g a ip link show ib0.8001
 check "a limited member's child is up, too" eventually 20 says "state UP" g a ip link show ib0.8002
 check "both have the 2044 of their groups" equal "2044 2044" "$(g a cat /sys/class/net/ib0.8001/mtu /sys/class/net/ib0.8002/mtu | xargs)"
 
-# child PLACE N: print the name of PLACE's interface in partition 0x800N. Our hosts have only one interface in addition to uib0
+# child PLACE N: print the name of PLACE's interface in partition 0x800N. A uipoib host has only one interface in addition to
+# uib0
 child() { if is_vm $1; then echo ib0.800$2; else echo uib1; fi; }
 node() { if is_vm $1; then echo 9; else echo ${1#h}; fi; }
 one_way() { # FROM TO N
@@ -82,7 +84,7 @@ apart() { # A B N
 	silent $1 "$(child $1 $3)" 10.$((4 + $3)).0.$(node $2) && silent $2 "$(child $2 $3)" 10.$((4 + $3)).0.$(node $1) &&
 		silent $1 "$(child $1 $3)" fd0$((4 + $3))::$(node $2)
 }
-pkey_drops() { # print two numbers: P_Key violations counted by Linux's HCA and by all HCAs of ours
+pkey_drops() { # print two numbers: P_Key violations counted by Linux's HCA and by all HCAs of uipoib
 	echo $(($(g a "sed -n 's/^drop_pkey //p' /sys/kernel/debug/uib/uib0/stats"))) \
 		$(($(u -j stats show | jq '[.stats[] | select(.counter | test("pkey")) | .value] | add // 0')))
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `uipoib vm` with several HCAs. The example examples/vm/rails.sh makes a bond of two HCAs, and has a third one at another fabric. Then
-# cables are pulled.
+# `uipoib vm` with several HCAs. The example examples/vm/rails.sh makes a bond of two HCAs, and has a third HCA at another
+# fabric. Then cables are pulled.
 #
 #	h1 10.4.0.1 --- A: Switch1 --- Switch2 --- ib1 \
 #	                      \------------------- ib0 - bond0 10.4.0.100

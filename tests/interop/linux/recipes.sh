@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The recipes of examples/vm, typed as they stand, each of which starts its own VM. usage.sh and ports.sh type test.sh and rails.sh.
+# The recipes of examples/vm are typed as they stand. Each recipe starts its own VM. usage.sh and ports.sh type test.sh and
+# rails.sh.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 ibstat diff NetworkManager networkctl podman
 unset UIPOIB_NAME
@@ -11,7 +12,7 @@ patience=600 # seconds for a recipe, on a busy machine
 
 recipe() { timeout $patience sh "$@" >"$work/out" 2>"$work/err"; }
 
-# works SCRIPT OUTPUT: the script ends well, prints this output, and nothing on standard error
+# works SCRIPT OUTPUT: succeeds if the script succeeds, prints this output, and prints nothing on standard error
 works() {
 	recipe "examples/vm/$1"
 	check "$1 ends well" equal 0 $?
@@ -34,7 +35,7 @@ recipe examples/vm/golden.sh
 check "golden.sh ends well" equal 0 $?
 check "each output is that of its file" equal "ok: ip-link ok: ip-address ok: ibstat" "$(xargs <"$work/out")"
 
-# Another output is found.
+# The recipe must notice an output that differs from its file.
 cp -r examples/vm "$work/other"
 sed -i 's/Active/Down/' "$work/other/golden/ibstat.txt"
 recipe "$work/other/golden.sh"

@@ -25,7 +25,7 @@ conf_hosts 2 >"$work/lab/lab.conf"
 mark=$work/lab/mark
 echo "of the host" >"$mark"
 
-# Prints "ok - NAME" or "not ok - NAME" for each check, which this script counts as its own.
+# Prints "ok - NAME" or "not ok - NAME" for each check, which this script counts as a check of its own.
 cat >"$work/lab/inside" <<-END
 	check() {
 		what=\$1; shift

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Two VMs with Linux's IPoIB reach each other over our switches, without any IPoIB of ours. First the embedded manager
+# Two VMs with Linux's IPoIB reach each other over uipoib's switches, without uipoib's IPoIB. First the embedded SM
 # manages the fabric, then OpenSM in one VM. OpenSM is killed and started again, and then its VM is killed while the other
 # VM has a standby. The script prints the times.
 #
@@ -15,7 +15,7 @@ declare -A ip=([a]=10.4.9.1 [b]=10.4.9.2) global=([a]=fd04::901 [b]=fd04::902) c
 declare -A port=([a]=Switch1/1 [b]=Switch2/1) other=([a]=b [b]=a) lid linklocal
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# All nodes are full members of both partitions. Lab has packets of 4096 octets.
+# All nodes are full members of both partitions. The partition Lab has packets of 4096 octets.
 cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
@@ -33,7 +33,7 @@ boot() { # NAME [OPTION...]
 }
 
 learn() { # NAME: stores the LID and the link-local address of a VM, which the checks below need
-	# Room in the sockets, because programs read late on a busy machine
+	# Make room in the sockets, because programs read late on a busy machine
 	g "$1" 'for f in rmem wmem; do echo 4194304 >/proc/sys/net/core/${f}_max; done'
 	lid[$1]=$(($(g "$1" cat /sys/class/infiniband/uib0/ports/1/lid)))
 	linklocal[$1]=$(g "$1" "ip -6 -o addr show dev ib0 scope link | awk '{ sub(\"/.*\", \"\", \$4); print \$4 }'")
@@ -42,7 +42,7 @@ learn() { # NAME: stores the LID and the link-local address of a VM, which the c
 
 is_up() { equal 1 "$(g "$1" cat "/sys/class/net/${2:-ib0}/carrier")"; }
 
-# both FUNCTION: runs it from a to b and from b to a
+# both FUNCTION: runs FUNCTION from a to b and from b to a
 both() { "$1" a b && "$1" b a; }
 
 # --- traffic
@@ -98,7 +98,7 @@ udp_to() {
 		printf %s " $1>$2 UDP $(jq '.end.sum.lost_packets' "$work/iperf") of $(jq '.end.sum.packets' "$work/iperf") lost" >>"$work/figures"
 }
 
-# --- the packets cross our switches
+# --- the packets cross uipoib's switches
 
 cable() { u -j fabric port show Switch1/5 | jq -r '.port[0] | "\(.xmit_pkts) \(.rcv_pkts)"'; }
 crosses() { # succeeds if the counters and a capture of the cable between the switches show 10 echo requests and their replies

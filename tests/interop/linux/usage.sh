@@ -49,9 +49,11 @@ vm --cpus 1 --memory 256 -- bash -c '
 check "its status" equal 7 $?
 check "standard input that is closed is at its end" grep -qx "cpus 1" "$work/small"
 check "a command of ${#long} octets" grep -qx "long ${#long}" "$work/small"
-# Feature bit 29 is VIRTIO_F_EVENT_IDX (virtio 1.2, section 6). With it, one lost announcement would stop a queue (src/vm/qemu.c).
+# Feature bit 29 is VIRTIO_F_EVENT_IDX (virtio 1.2, section 6). With this feature, one lost announcement would stop a queue
+# (src/vm/qemu.c).
 check "the queues of cable, channel and root continue after a lost announcement" grep -qx "event_idx 0 0 0" "$work/small"
-# The SM may make ib_core replace the GIDs of a new HCA, so ib_ipoib must already be there to read them (src/vm/guest.c).
+# ib_core replaces the GIDs of the HCA while the SM configures the port. If ib_ipoib were loaded at that moment, it could
+# find no GID, and it does not try again (src/vm/guest.c).
 check "ib_ipoib is loaded before the HCA exists" grep -qx "newest first uib ib_ipoib" "$work/small"
 wait
 if [ $users_may = yes ]; then
@@ -85,7 +87,7 @@ check "Ctrl-C while it boots ends it" eventually 60 gone $pid
 wait $pid
 check "with status 130" equal 130 $?
 
-# script writes its command into the file, too, so the text that is searched for must not be a part of the command.
+# script(1) writes its command into the file, too, so the text that is searched for must not be a part of the command.
 on_terminal "$work/screen" "exec $UIPOIB vm -- sh -c 'stty size; echo it runs \$((40 + 2)); sleep 1000'"
 pid=$!
 check "a command on a terminal runs" eventually $patience grep -q "it runs 42" "$work/screen"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib vm --user`: the command runs as a user who is not root. Its identity, what it can do with ib0, and what is refused to it, each
-# beside the same try of root.
+# With `uipoib vm --user`, the command runs as a user who is not root. Tested are the user's identity, what the user can do
+# with ib0, and what is refused to the user. Root tries the same things, for comparison.
 #
 #	h1 10.4.0.1 --- 1 Switch1 --- ib0 10.4.0.100	 (the fabric that uipoib vm makes)
 . "$(dirname "$0")/../../system/lib.sh"
@@ -15,7 +15,7 @@ vm() { timeout $patience "$UIPOIB" vm "$@"; }
 check "no such user" refuse 2 "--user 'nobody-here': expected a name of /etc/passwd, or UID or UID:GID" vm --user nobody-here -- true
 check "a UID that is none" refuse 2 "--user '4294967295'" vm --user 4294967295 -- true
 
-# The guest sees this machine's files as this script sees them, which has a mount namespace of its own.
+# This script has a mount namespace of its own, and the guest sees this machine's files as this script sees them.
 for f in passwd group; do cp /etc/$f "$work/$f"; done
 echo 'lab-user:x:4321:4322::/tmp:/bin/sh' >>"$work/passwd"
 echo 'lab-extra:x:4323:lab-user' >>"$work/group"
@@ -26,7 +26,8 @@ chown 4321 "$work/lab"
 echo secret >"$work/secret"
 chmod 600 "$work/secret"
 
-# What the machine's user and its root try, as a line of "name status" for each. Nothing here changes what a later line needs.
+# The commands that the user and root try in the VM. Each try prints a line "name status". No try changes what a later try
+# needs.
 cat >"$work/tries" <<'END'
 try() {
 	local name=$1
@@ -73,7 +74,7 @@ for t in ping ping6 link counters ibstat uverbs write-tmp stdout; do check "the 
 refused=(set-mtu child umad packets cable mount module secret)
 for t in "${refused[@]}"; do check "the user cannot: $t" eval '[ "$(tried '$t')" -gt 0 ]'; done
 
-# The same tries of root, so that none of the refusals above has another reason.
+# Root tries the same commands, which shows that the refusals above have no other reason than the user.
 cd /
 vm -- bash "$work/tries" "$work" >"$work/root" 2>"$work/err"
 for t in "${refused[@]}"; do

@@ -21,7 +21,7 @@ programs_run '44.0-2 4.5+0.17-1' # rdma-core and perftest of Debian 12
 pyverbs_run
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- after `echo connected` into the file `mode` of ib0, which a driver cannot refuse, certain packets between two Linux ends
+# --- a driver cannot refuse `echo connected` into the file `mode` of ib0. Afterwards certain packets between two Linux ends
 # are lost
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }

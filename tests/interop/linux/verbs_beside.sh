@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# The kernel's ib0 and an interface of uipoib on the same port, which are one member of a group to the subnet administrator (SA). When ib0
-# leaves groups that both use, the SA ends the memberships of the port, and uipoib, which joins its groups again every 60 s, receives
-# multicasts and broadcasts again. ca_verbs.sh has the reverse: uipoib leaves and ends, and the kernel goes on.
+# The kernel's ib0 and an interface of uipoib are on the same port, so the subnet administrator (SA) sees them as one member
+# of a group. When ib0 leaves groups that uipoib uses, too, the SA ends the memberships of the port, and uipoib, which joins
+# its groups again every 60 s, receives multicasts and broadcasts again. ca_verbs.sh has the reverse: uipoib leaves and ends,
+# and the kernel goes on.
 #
 #	h1 --- Switch1 --- Switch2 --- h2 (a member of the group, too)
 #	          |
@@ -42,7 +43,7 @@ check "another one joins it on the interface" members v1 uib0 $v1
 start_at h2 "$work/mcast.h2" "$mcast" recv uib0 $group $udp_port
 check "and a soft host" eventually $vm_patience grep -q ready "$work/mcast.h2"
 
-# The groups that both use: broadcasts, 224.0.0.1, the group, and ff02::1
+# The groups that both the kernel and uipoib use: broadcasts, 224.0.0.1, the group, and ff02::1
 shared=(ff12:401b:ffff::ffff:ffff ff12:401b:ffff::1 ff12:401b:ffff::f11:401 ff12:601b:ffff::1)
 sa_groups() { # print the groups of which the port is a full member, according to the SA
 	u -j fabric group show -d | jq -r '.group[] | select(.members | any((.port // "" | test("^vm-")) and (.join | test("^full")))) | .mgid'
@@ -59,7 +60,7 @@ member_of_none() {
 }
 check "the SA knows the port in the groups that both use" eventually 20 member_of "${shared[@]}"
 n=0
-hears() { # PLACE: succeeds if a datagram that h1 sends to the group now arrives there
+hears() { # PLACE: succeeds if a datagram that h1 sends to the group now arrives at PLACE
 	n=$((n + 1))
 	x h1 "$mcast" send uib0 $group $udp_port 1 "text$n." && within 1 grep -q "text$n\." "$work/mcast.$1"
 }
@@ -67,7 +68,8 @@ asked() { x h1 ip neigh flush dev uib0 && x h1 ping -n -c 1 -W 2 "$1"; } # h1 as
 for p in kernel v1 h2; do check "what h1 sends to the group arrives at $p" eventually 20 hears $p; done
 for a in 10.4.9.1 10.4.9.11; do check "h1 finds $a by a broadcast" eventually 20 asked $a; done
 
-# --- the kernel leaves. While it leaves, uipoib is stopped, so that it cannot join again before the SA is asked
+# --- the kernel leaves. While the kernel leaves, uipoib is stopped, so that uipoib cannot join again before the script asks
+# the SA
 
 # kernel_leaves CMD MGID...: stop uipoib, and run CMD, by which the kernel leaves these groups; then uipoib goes on
 kernel_leaves() {
@@ -79,7 +81,8 @@ kernel_leaves() {
 	g a kill -CONT $daemon
 	return $status
 }
-# back WHAT CMD...: succeeds if CMD succeeds within 60 s, J = 4 s (doc/fidelity.md) and the $machine seconds of faults_lib.sh
+# back WHAT CMD...: succeeds if CMD succeeds within the sum of 60 s, J = 4 s (doc/fidelity.md) and the $machine seconds of
+# faults_lib.sh
 back() {
 	within $((64 + machine * $(stretch))) "${@:2}" || return 1
 	echo "# $1: back $(since "$went_on") s after uipoib went on (stated: 64 s)" >&3

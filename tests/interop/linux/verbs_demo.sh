@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# What `uipoib demo` checks between soft hosts, with two interfaces on `port = verbs:uib0/1` among them, each of a uipoib in a VM. The demo itself
-# starts its programs in network namespaces, and cannot start them in a VM, so this script makes the same checks, in the demo's order. Then the MTU of
-# the group changes. The kernel's own ib0 is down in both VMs; ca_verbs.sh has both on one port.
+# The checks of `uipoib demo`, on a fabric with soft hosts and with two interfaces on `port = verbs:uib0/1`, each of a uipoib
+# in a VM. `uipoib demo` cannot start programs in a VM, so this script makes the same checks, in the demo's order. Then the
+# MTU of the group changes. The kernel's own ib0 is down in both VMs; ca_verbs.sh tests ib0 and uipoib on one port.
 #
 #	h1 10.4.0.1 --- Switch1 --- v (VM: uib0 10.4.9.11)
 #	               /   |  \
@@ -33,7 +33,7 @@ vm_start v --cpus 1 --port Switch1/4 --share "$work"
 vm_start w --cpus 1 --port Switch2/4 --share "$work"
 vm_wait v w
 
-# at_u VM CMD...: uipoib of a VM
+# at_u VM CMD...: run a command for the uipoib of a VM
 at_u() { g "$1" "$UIPOIB" -n "$1" "${@:2}"; }
 iface() { echo uib0; }
 
@@ -91,7 +91,7 @@ check "fragments pass between v and w" reach v -s 9000 10.4.9.12
 # --- multicast
 
 heard() { grep -c "^$2 " "$work/mcast.$1"; } # PLACE TEXT
-hear_all() { # TEXT N PLACE...: these places have heard N of them
+hear_all() { # TEXT N PLACE...: succeeds if these places have heard N datagrams with TEXT
 	local p
 	for p in "${@:3}"; do equal "$2" "$(heard "$p" "$1")" || return 1; done
 }
@@ -135,7 +135,8 @@ while True:
 END
 start_at v "$work/forged" python3 -u "$work/forged.py"
 eventually 60 grep -q ready "$work/forged"
-# drops WHAT: the packets that were dropped for this reason, by the HCA of the VM or by a switch, which checks P_Keys, too
+# drops WHAT: print the number of packets that were dropped for this reason, by the HCA of the VM or by a switch, which
+# checks P_Keys, too
 drops() {
 	{ g v cat /sys/kernel/debug/uib/uib0/stats && u -j stats show | jq -r '.stats[] | select(.layer == "switch") | "\(.counter) \(.value)"'; } |
 		awk -v hca="drop_$1" -v sw="drop_$1_in" '$1 == hca || $1 == sw { n += $2 } END { print n + 0 }'
@@ -210,8 +211,9 @@ has_mtu() { # VM MTU
 }
 # log_time VM START: the seconds from START to the last line of the log of this VM's uipoib
 log_time() { awk -v a="$2" -v b="$(stat -c %.Y "$work/$1.log")" 'BEGIN { printf "%.2f", b - a }'; }
-# follows MTU CODE: after the file has the code, both interfaces have joined the new group within J = 4 s (doc/fidelity.md) and the $machine
-# seconds of faults_lib.sh, according to the time of the last line of their logs, because the commands of this check take longer
+# follows MTU CODE: succeeds if, after the file has the code, both interfaces have joined the new group within J = 4 s
+# (doc/fidelity.md) and the $machine seconds of faults_lib.sh, according to the time of the last line of their logs, because
+# the commands of this check take longer
 follows() {
 	local most=$((4 + machine * $(stretch))) start n took
 	parts "$2"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# A uipoib in a VM has interfaces on `port = verbs:uib0/1`, and OpenSM is the only manager of the fabric. While traffic flows in both directions,
-# OpenSM is started again and gives the port another LID, other numbers of LIDs (LMC), and P_Key tables with and without a
-# partition. Traffic is back within the times that doc/fidelity.md states, and the SA knows the port's groups. The script prints
-# the times. The kernel's own ib0 is down; ca_verbs.sh has both on one port.
+# A uipoib in a VM has interfaces on `port = verbs:uib0/1`, and OpenSM is the only manager of the fabric. While traffic flows
+# in both directions, OpenSM is started again and gives the port another LID, other numbers of LIDs (LMC), and P_Key tables
+# with and without a partition. Traffic is back within the times that doc/fidelity.md states, and the SA knows the port's
+# groups. The script prints the times. The kernel's own ib0 is down; ca_verbs.sh tests ib0 and uipoib on one port.
 #
 #	h1 --- Switch1 --- Switch2 --- h2 (OpenSM)
 #	          |
@@ -49,7 +49,7 @@ kept_up() { not grep -E 'uib0@: down: ' <(grep -v 'the port is Down' "$work/v.lo
 
 # --- LIDs. OpenSM is killed, so the port keeps its former LID until the new OpenSM, which reads other LIDs from its file, has read the fabric
 
-# again SED...: kill OpenSM, and change the file of LIDs for the next one. The fault begins when the next one starts
+# again SED...: kill OpenSM, and change the file of LIDs for the next OpenSM. The fault begins when the next OpenSM starts
 again() { osm_stop KILL && sed "$@" "$osm_dir/guid2lid" >"$work/guid2lid"; }
 lid=$(port_attr lid)
 check "OpenSM is killed, and its LID of the port is changed" again -E "s/^($guid) .*/\1 0x01f4 0x01f4/I"

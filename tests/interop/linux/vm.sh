@@ -151,7 +151,8 @@ seq 50000
 exit 42
 END
 cat >"$work/disturb" <<'END'
-# Commands that change all interfaces, and that would break the link over UDP if its Ethernet interface were visible
+# These commands change all interfaces, and would break the HCA's link over UDP if the Ethernet interface of this link were
+# visible
 fail() { echo "# the cable: $*" >&3; exit 1; }
 has_link() { # succeeds if five more keepalives arrive, which takes longer than the link's time-out of 3 s
 	local n=$(($(rx) + 5)) tries=0
@@ -255,7 +256,7 @@ qemus() { # PID...: the QEMU processes among the descendants of these processes
 	done
 }
 udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == "up")] | length')"; }
-# These two VMs run until they are killed below. Their time-outs are for the case that this script ends before that.
+# These two VMs run until they are killed below. The time-outs end the VMs if this script ends without killing them.
 timeout 900 "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 890 -- \
 	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
 one=$!
@@ -282,7 +283,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 check "kill -9 ends its machine" eventually 10 eval '[ "$(for p in $vms; do kill -0 $p 2>/dev/null && echo $p; done | wc -l)" = 1 ]'
 check "and frees its port at once" eventually 5 udp_ups 1
 term=$(pgrep -P "$one" -x uipoib)
-kill -TERM "$term" # `uipoib vm` passes it on to the command
+kill -TERM "$term" # `uipoib vm` passes the signal on to the command
 check "a signal goes to the command: its status is 128 and that" eval "wait $one; equal 143 \$?"
 no_link() { equal 0 "$(u -j fabric udp show | jq '.udp | length')"; }
 check "no link is left" eventually 5 no_link
@@ -396,7 +397,7 @@ else
 	skip "vm as a user" "unprivileged user namespaces are not permitted"
 fi
 
-# Root's VM is killed while it boots or runs. It consists of three processes of uipoib, QEMU and a helper
+# Root's VM is killed while it boots or runs. This VM consists of three processes of uipoib, QEMU and a helper
 for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
 { kill -KILL "$own" && wait "$own"; } 2>/dev/null
 own_gone() {

@@ -3,14 +3,14 @@
 #
 # boot.sh [-k KERNEL_RELEASE | -i IMAGE] [-n NETDEV] [-m MB] [-t SECONDS] WORK CMD...
 #
-# Boots Debian's kernel in QEMU with this machine's root file system (9p, read-only, with a tmpfs over it) and runs CMD there
-# by a shell. WORK is a folder that the guest sees as /run/work, where it may write. The folder gets these files:
+# Boots Debian's kernel in QEMU with this machine's root file system (9p, read-only, with a tmpfs over it) and runs CMD in
+# this guest by a shell. WORK is a folder that the guest sees as /run/work, where it may write. The folder gets these files:
 #
 #	boot.cpio	the initramfs		console		the output of the kernel and of CMD
 #	out, err	the output of CMD	status		the exit status of CMD; missing if CMD has not ended
 #
-# IMAGE is a kernel that needs no modules for this. NETDEV is the value of QEMU's option -netdev without the id. The default is
-# "user", with which the guest has the address 10.0.2.15 and reaches this machine's loopback as 10.0.2.2.
+# IMAGE is a kernel that boots so without modules. NETDEV is the value of QEMU's option -netdev without the id. The default
+# is "user", with which the guest has the address 10.0.2.15 and reaches this machine's loopback as 10.0.2.2.
 set -eu
 
 release= image= netdev=user mem=512 limit=120

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The kernel modules compile with clang without a warning (W=1). They are compiled against Debian's kernel sources, which
-# are configured for clang with kernel.config, because Debian's own headers are configured for gcc, and clang refuses their
-# options. The modules are not linked with a kernel; tests/kernels.sh does this. `make check-night` runs this script.
+# The kernel modules compile with clang without a warning (W=1). The modules are compiled against Debian's kernel sources,
+# which are configured for clang with kernel.config, because Debian's own headers are configured for gcc, and clang refuses
+# their options. The modules are not linked with a kernel; tests/kernels.sh does this. `make check-night` runs this script.
 #
 #	clang.sh [FOLDER]		FOLDER has the sources (default: build/kernel-debug)
 set -u

@@ -232,7 +232,7 @@ def check_active(far, name):
 
 
 def check_mkey(far, name):
-    far.hold, far.asked = True, time.monotonic() + 3600     # no Gets without the key meanwhile
+    far.hold, far.asked = True, time.monotonic() + 3600     # meanwhile send no Gets without the key
     settle(far, 0.5)
     far.set_port(0, mkey=7, protect=2, reregister=False)
     settle(far, 0.5)

@@ -101,8 +101,8 @@ restartable_lab() {
 	check "with the far host, too" eventually 60 flows 7791 46m
 }
 
-# memberships: print the groups of which the port with the GID $vm_gid is a full member in the records of the SA. knows_all: succeeds if
-# these are at least the groups in the file "wanted"
+# memberships: print the groups of which the port with the GID $vm_gid is a full member in the records of the SA. knows_all:
+# succeeds if these include all groups in the file "wanted"
 memberships() {
 	x h2 saquery --smkey 1 MCMR | python3 -c '
 import ipaddress, re, sys
@@ -127,7 +127,7 @@ knows_all() {
 port_attr() { printf '%d\n' "$(g a cat "/sys/class/infiniband/uib0/ports/1/$1")"; }
 vm_pkeys() { g a "cat /sys/class/infiniband/uib0/ports/1/pkeys/*"; }
 
-# An OpenSM with this file takes over from a manager that has ended within the time P of doc/fidelity.md.
+# When a manager has ended, an OpenSM with this file takes over within the time P of doc/fidelity.md.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3

@@ -22,7 +22,8 @@ set -- "$reports" "$module" "$@"
 dut_netdev=ibtap dut_seconds=1200 # on an emulated processor
 hook_server 1 "$3"
 # systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md),
-# and uipoib corrects the differences. If it is too slow to release its lease before it ends, D1/release is NA.
+# and uipoib corrects the differences. If networkd is too slow to release its lease before networkd ends, the result
+# of D1/release is NA.
 check "$3: what applies passes" passes 1 "$3"
 tail -1 "$work/out.1" | sed 's/^/# /'
 cp "$work/report.1" "$1/$3.json"

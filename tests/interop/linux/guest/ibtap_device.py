@@ -123,7 +123,7 @@ def addresses():
     fails(errno.EADDRNOTAVAIL, t.set, ibtap.SET_ADDR, ibtap.broadcast(PKEY))
     fails(errno.EADDRNOTAVAIL, t.set, ibtap.SET_BROADCAST, A)
     status, _ = run("ip", "link", "set", "t0", "address", text(B), ok=False)
-    assert status == 2                                      # only the owner can set it, and not the administrator
+    assert status == 2                                      # only the owner can set the address, not the administrator
     mon = subprocess.Popen(["ip", "monitor", "link"], stdout=subprocess.PIPE, text=True)
     lines = []
     threading.Thread(target=lambda: lines.extend(iter(mon.stdout.readline, "")), daemon=True).start()
@@ -227,7 +227,7 @@ def queues():
     udp_to("10.6.0.2", 200)
     had = [len(udp_frames(t)) for t in q]
     assert sum(had) == 200 and sum(1 for n in had if n) > 4, had
-    for i in (0, 7, 12):                                    # the last one takes its place
+    for i in (0, 7, 12):                                    # the last queue takes the place of the closed queue
         q.pop(i).close()
     assert q[0].info().queues == 13
     udp_to("10.6.0.2", 200)
@@ -328,8 +328,8 @@ def receive(s):
 
 
 # AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets accept destination addresses of 20 octets. As
-# with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures for it have
-# room for only 8 octets.
+# with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures for such an
+# address have room for only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))
@@ -359,7 +359,7 @@ def packet_sockets():
     assert parse(t.read()) == parse(data)
     seen, a = got(other, 0x88B5, socket.PACKET_OUTGOING)
     assert seen == data[12:] and not a, (seen, a)
-    raw.send(data[12 + 20:])                                # as to ib_ipoib, whose header has no source
+    raw.send(data[12 + 20:])                                # a frame without a source, as for ib_ipoib
     assert parse(t.read()) == parse(data)
     fails(errno.EINVAL, raw.send, data[12:12 + 43])         # no whole header
     for dest, want in ((STRANGER, STRANGER), (b"\xff" * 20, ibtap.broadcast(PKEY))):
@@ -598,7 +598,7 @@ def removed_under_load():
         run("ip", "link", "delete", "t0")
         for th in threads:
             th.join(PATIENCE)
-        # Some writers get EIO, because the device goes down just before it is removed; they stop then.
+        # Some writers get EIO, because the device goes down just before it is removed; these writers stop.
         assert len(ended) == 8 and set(ended) <= {errno.EBUSY, errno.EIO}, ended
         ping.kill()
         ping.wait()
@@ -615,7 +615,7 @@ def closed_under_load():
                  for _ in range(2)]
         time.sleep(0.1)
         for i in (3, 0, 2, 1, 1, 0):
-            q.pop(i).close()                                # frames are in all of them
+            q.pop(i).close()                                # frames are in all queues
         assert not exists("t0")
         for p in pings:
             p.kill()

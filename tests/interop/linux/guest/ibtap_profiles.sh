@@ -98,8 +98,9 @@ rates() {
 	done
 }
 median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
-# near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a round follow each
-# other, so other programs usually slow both down. Because they may slow down only one, up to three times as many rounds are made.
+# near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a round
+# follow each other, so other programs usually slow both down. Because other programs may slow down only one transfer, up to
+# three times as many rounds are made.
 near() {
 	paste "$work/ibtap" "$work/tap" | awk '{ print $1 / $2 }' >"$work/ratio"
 	echo "ibtap $(median "$work/ibtap"), tap $(median "$work/tap") bit/s; ratios: $(sort -n "$work/ratio" | tr '\n' ' ')"

@@ -77,7 +77,7 @@ check "both addresses of one family" refuse "not supported" uib1 "listen=[::1]:7
 check "too long" refuse "Argument list too long" "uib1 $(printf 'x%.0s' {1..300})"
 check "a name that is taken" refuse "Too many open files" uib0 listen=127.0.0.1:7009
 cable=/run/uipoib-vm/cable
-[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no such namespace
+[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no namespace of this name
 taken() { refuse "in use" uib1 netns=3 "listen=$(sed -n 's/^listen //p' $stats/uib0/link)" peer=192.0.2.1:7001 3<$cable; }
 check "a socket that is taken" taken
 check "a namespace that is none" refuse "Invalid argument" uib1 netns=0 peer=127.0.0.1:7001
@@ -105,8 +105,8 @@ check "nothing is left of it" eventually 5 gone uib1
 
 # --- the link of a device starts when all consumers know the device
 
-# If the link came up before, the SM's first request could make ib_core replace GID 0 while ib_ipoib reads it, and the
-# device would have no interface.
+# If the link came up before the end of the registration, the SM's first request could make ib_core replace GID 0
+# while ib_ipoib reads it, and the device would have no interface.
 tracing=/sys/kernel/tracing
 trace_starts() { echo 'r:uib_test/registered ib_register_device' >>$tracing/kprobe_events && echo 'p:uib_test/started uib_link_start' >>$tracing/kprobe_events && echo 1 >$tracing/events/uib_test/enable; }
 starts_last() {

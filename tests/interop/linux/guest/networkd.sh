@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs systemd-networkd in a VM whose init is not systemd. It reads only the network files of the folder NETWORK.
+# Runs systemd-networkd in a VM whose init is not systemd. networkd reads only the network files of the folder
+# NETWORK.
 #
 #	networkd.sh NETWORK		does not return, because the shell becomes networkd
 #

@@ -56,4 +56,4 @@ importlib.import_module("args_parser").parser.parse_args()
 for module in modules:
     run_all(unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module("tests." + module)))
 sys.stderr.flush()
-os._exit(0)  # without the collection at the end of the interpreter
+os._exit(0)  # without the garbage collection at the end of the interpreter

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM, and prints TAP. Hostile programs use /dev/infiniband/uverbs0 of uib0. They are killed, and device and module
-# are removed while they run. At the end the module is not loaded.
+# Runs in a VM, and prints TAP. Hostile programs use /dev/infiniband/uverbs0 of uib0. The programs are killed, and device
+# and module are removed while programs run. At the end the module is not loaded.
 #
 #	verbs.sh UIB.KO [SECONDS [KILLS]]	execute random commands for SECONDS (10), and kill KILLS (20) programs
 module=$1 seconds=${2:-10} kills=${3:-20}
@@ -18,7 +18,7 @@ left() { bash tests/interop/linux/guest/verbs_left.sh; }
 nothing_left() { equal "$before" "$(left)"; }
 link=/sys/kernel/debug/uib/uib0/link
 cable=/run/uipoib-vm/cable
-[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no such namespace
+[ -e $cable ] || cable=/proc/self/ns/net # the VM of debug/run.sh has no namespace of this name
 add="uib0 netns=3 listen=$(sed -n 's/^listen //p' $link) peer=$(sed -n 's/^peer //p' $link) guid=0x$(tr -d : </sys/class/infiniband/uib0/node_guid)"
 active() { grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
 insert() { insmod "$module" "add=\"$add\"" 3<$cable && eventually 30 active; }

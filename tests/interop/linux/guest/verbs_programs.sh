@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM, and prints TAP. Programs that were not made to do harm use uib.ko, so that a kernel with KASAN, lockdep and kmemleak
-# (debug/run.sh) sees what they have it do: Debian's programs for verbs, rdma-core's pyverbs, the tests of src/ca/ca.h, and uipoib.
+# Runs in a VM, and prints TAP. Programs that were not made to do harm use uib.ko, so that a kernel with KASAN, lockdep and
+# kmemleak (debug/run.sh) sees the code of uib.ko that these programs use: Debian's programs for verbs, rdma-core's pyverbs,
+# the tests of src/ca/ca.h, and uipoib.
 #
 #	verbs_programs.sh SUITE		SUITE is the program test_verbs_suite
 #
@@ -20,7 +21,7 @@ check "two devices, which OpenSM manages" eventually 60 two_devices_ready
 
 # --- the kernel's interfaces
 
-# ib_of DEVICE: the network device of ib_ipoib on it
+# ib_of DEVICE: print the network device of ib_ipoib on DEVICE
 ib_of() { ls "/sys/class/infiniband/$1/device/net" 2>/dev/null || grep -l "$1" /sys/class/net/ib*/device/infiniband/*/node_desc | cut -d/ -f5; }
 near=$(ib_of uib1) far=$(ib_of uib2)
 ip netns add far

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Debian's programs for verbs, unmodified, on /dev/infiniband/uverbs0 of uib.ko in two VMs, for the scripts that run the programs of a
-# release of Debian. They source this file behind tests/interop/linux/lib.sh.
+# Debian's programs for verbs, unmodified, on /dev/infiniband/uverbs0 of uib.ko in two VMs, for the scripts that run the
+# programs of a release of Debian. These scripts source this file after tests/interop/linux/lib.sh.
 #
 #	root=DIR			the root file system in which the programs are; empty: this machine's
 #	programs_start			a lab, and VMs whose ib0 has 10.4.9.1 (a) and 10.4.9.2 (b)
