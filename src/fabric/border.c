@@ -12,11 +12,11 @@
  *
  * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A packet whose SLID
  * leads to another port is a forgery and is discarded, because the SA and the ports trust SLIDs. If the SM enforces
- * partitions at the external port, an end port is behind it, and the LFT must lead to the SLID by the same port.
- * Otherwise there may be switches behind the port that have several links to this fabric, and the answer to a packet
- * may take another link than the packet. In this case it suffices that the LFTs, followed from switch to switch, lead
- * out of the fabric by any external port at which no partitions are enforced. An SLID that leads to a CA or switch of
- * this fabric is never accepted.
+ * partitions at the external port, there is an end port behind the external port, and the LFT must lead to the SLID
+ * by the external port. Otherwise there may be switches behind the port that have several links to this fabric, and
+ * the answer to a packet may take another link than the packet. In this case it suffices that the LFTs, followed from
+ * switch to switch, lead out of the fabric by any external port at which no partitions are enforced. An SLID that
+ * leads to a CA or switch of this fabric is never accepted.
  *
  * Transits. Each link that a packet crosses costs a part of its hop budget, but the budget is not on the wire, so a
  * packet that comes in gets a new budget, and packets in a loop over external links would circulate for ever.
@@ -28,7 +28,7 @@
 #define BTH_TRANSITS 4 /* octet of the BTH: FECN, BECN, then six reserved bits */
 
 /*
- * Return the port by which an LFT leads to @lid, or NULL if it leads nowhere or to the switch
+ * Return the port by which an LFT leads to @lid, or NULL if the LFT leads nowhere or to the switch
  * itself
  */
 static const struct fabric_port *way_to(const struct fabric_node *sw, uint16_t lid)
@@ -43,8 +43,8 @@ static const struct fabric_port *way_to(const struct fabric_node *sw, uint16_t l
 }
 
 /*
- * Follow the LFTs from switch to switch over at most PKT_HOPS links, because the LFTs may have a
- * loop.
+ * Tell whether the LFTs lead from @out to an external port without partition enforcement. Follow
+ * the LFTs from switch to switch over at most PKT_HOPS links, because the LFTs may have a loop.
  */
 static bool leads_outside(const struct fabric_port *out, uint16_t lid)
 {
@@ -69,7 +69,7 @@ bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh)
 		return true;
 	/*
 	 * An SMP on a directed route has the permissive SLID, and a port that has no LID yet sends
-	 * SMPs with SLID 0. Neither SLID belongs to a port, so it is not checked.
+	 * SMPs with SLID 0. Neither SLID belongs to a port, so both are accepted without a check.
 	 */
 	if (ib_lrh_vl(lrh) == IB_VL15 && (slid == IB_LID_PERMISSIVE || slid == 0))
 		return true;

@@ -135,8 +135,9 @@ void capture_destroy(struct capture *c)
 }
 
 /*
- * Search the devices of the port, not the list c->taps, because a port has few devices, but c->taps
- * of a capture of all end ports has tens of thousands of taps.
+ * Tell whether the capture records @p. Search the devices of the port, not the list c->taps,
+ * because a port has few devices, but c->taps of a capture of all end ports has tens of thousands
+ * of taps.
  */
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {
@@ -179,7 +180,7 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 }
 
 /*
- * Tap the external ends of links, too, because packets from ports outside the fabric enter there.
+ * Record at the external ends of links, too, because packets from outside the fabric enter there.
  */
 static int add_ext_ports(struct capture *c)
 {

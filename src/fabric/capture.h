@@ -10,10 +10,10 @@
  * capture computes them for its records. A packet with CRCs is recorded unchanged, even if it is
  * corrupted.
  *
- * A capture in pcapng can also have packets that come from elsewhere (capture_packet()), without a fabric.
+ * A capture in pcapng can also record packets that do not come from a fabric (capture_packet()).
  *
- * A function of the caller writes the octets. If the function fails, the capture stops and stores the error, and the
- * fabric continues. If the function has no room, the packet is counted as missed, and the capture continues.
+ * A function of the caller writes the octets. If the function returns -ENOBUFS, the packet is counted as missed, and
+ * the capture continues. After any other error the capture stops and stores the error, and the fabric continues.
  */
 
 #include "fabric/fabric.h"
@@ -22,7 +22,7 @@ struct capture;
 
 enum capture_format {
 	CAPTURE_PCAP,
-	CAPTURE_PCAPNG, /* pcapng; each tapped port is an interface that has the port's name */
+	CAPTURE_PCAPNG, /* pcapng; each recorded port is an interface with the port's name */
 };
 
 struct capture_cfg {
@@ -43,17 +43,17 @@ struct capture_cfg {
 };
 
 /*
- * capture_create() - Make a capture without taps, and write the file header. @f may be NULL if only capture_packet() is
- * used. Return: 0; -ENOMEM; the error of @cfg->write
+ * capture_create() - Make a capture that records no port yet, and write the file header. @f may be NULL if only
+ * capture_packet() is used. Return: 0; -ENOMEM; the error of @cfg->write
  */
 int capture_create(struct capture **ret, struct fabric *f, const struct capture_cfg *cfg);
-/* Remove the taps and free the capture; NULL is accepted. */
+/* Stop recording at all ports and free the capture; NULL is accepted. */
 void capture_destroy(struct capture *c);
 
 /*
- * capture_add_end_ports() - Record each packet of the fabric once, where it is sent. The taps are
- * at CA ports, at port 0 of switches, and at those external ends that are attached already. Return:
- * 0, -errno
+ * capture_add_end_ports() - Record each packet of the fabric once, at the port that sends the
+ * packet into the fabric: CA ports, port 0 of switches, and those external ends that are attached
+ * already. Return: 0, -errno
  */
 int capture_add_end_ports(struct capture *c);
 
@@ -62,7 +62,7 @@ int capture_add_link(struct capture *c, struct fabric_port *p);
 
 /*
  * capture_add_source() - Describe one more interface in a pcapng file, for packets that capture_packet() records; the
- * description may be NULL. Return: its number; -errno
+ * description may be NULL. Return: the number of the interface; -errno
  */
 int capture_add_source(struct capture *c, const char *name, const char *description);
 

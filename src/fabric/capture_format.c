@@ -33,8 +33,8 @@ static size_t put32(uint8_t *p, uint32_t v)
 }
 
 /*
- * Write an ERF record with its header and the packet. Return: octets; 0 if the packet has a wrong
- * length
+ * Write an ERF record with its header and the packet. Return: number of octets; 0 if the packet has
+ * a wrong length
  */
 static size_t erf_record(uint8_t *buf, const struct pkt *p, ns_t t)
 {
@@ -108,7 +108,10 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name, const char *desc
 	return block(buf, PCAPNG_IDB, n - 8);
 }
 
-/* Complete an Enhanced Packet Block with an ERF record of @len octets at buf + 28, and @options octets after its padding. */
+/*
+ * Complete an Enhanced Packet Block with an ERF record of @len octets at buf + 28, and @options
+ * octets of options after the padding of the record.
+ */
 static size_t packet_block(uint8_t *buf, unsigned int interface, ns_t t, size_t len, size_t options)
 {
 	size_t padded = (len + 3) & ~(size_t)3;
@@ -128,7 +131,7 @@ size_t capture_pcapng_record(uint8_t *buf, const struct pkt *p, ns_t t, unsigned
 	return len ? packet_block(buf, interface, t, len, 0) : 0;
 }
 
-/* Write headers, payload, pad octets and CRCs. Return: octets; 0 if the packet is too long */
+/* Write headers, payload, pad octets and CRCs. Return: number of octets; 0 if the packet is too long */
 static size_t whole_packet(uint8_t *buf, const struct capture_packet *p)
 {
 	unsigned int pad = -p->payload->len & 3;

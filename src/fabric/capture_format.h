@@ -3,8 +3,8 @@
 #define FABRIC_CAPTURE_FORMAT_H
 
 /*
- * Functions that write the parts of capture files that util/pcap.h does not have. Each returns the
- * number of octets written.
+ * Functions that write parts of capture files. util/pcap.h writes the other parts. Each function
+ * returns the number of octets written.
  */
 
 #include "fabric/capture.h"

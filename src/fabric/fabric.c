@@ -10,8 +10,8 @@
 #include "util/heap.h"
 
 /*
- * The key need not be secret, because the keys of the hash table are names that the administrator
- * chose.
+ * This key of the hash function need not be secret, because the hashed strings are names that the
+ * administrator chose.
  */
 static const struct hash_key key = { 0x666162726963206eull, 0x6f64652e2e2e2e2eull };
 
@@ -171,7 +171,7 @@ static int node_add(struct fabric *f, const struct topo *t, uint32_t index)
 
 	if (!n)
 		return -ENOMEM;
-	f->node[f->nnodes++] = n; /* from here on fabric_destroy() frees the node */
+	f->node[f->nnodes++] = n; /* now fabric_destroy() frees the node */
 	n->f = f;
 	memcpy(n->name, tn->name, sizeof(n->name));
 	n->port = calloc(tn->nports + 1u, sizeof(*n->port));

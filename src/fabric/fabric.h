@@ -8,9 +8,9 @@
  * A fabric has the HCAs and switches of a topology, and the links between them. Every port has two
  * egress queues, one for VL15, which is served first, and one for data. A port with a packet in a
  * queue is ready. fabric_run() takes the ready ports in turn and moves up to PKT_BATCH packets of
- * each to the other end of its link. There the HCA consumes them, or the switch puts them into its
- * egress queues. So delivery is not recursive, and a forwarding loop ends when the packets have
- * used up their hop budget.
+ * each to the other end of its link. An HCA at the other end consumes the packets, and a switch
+ * puts them into its egress queues. So delivery is not recursive, and a forwarding loop ends when
+ * the packets have used up their hop budget.
  *
  * A link is up while it is enabled, both ends take part (PortPhysicalState is neither Disabled nor
  * Sleep, an external end has carrier), their rates match, and training is over. When a link goes
@@ -28,7 +28,7 @@
 #include "util/timer.h"
 
 #define FABRIC_RETRAIN NS_MSEC(10) /* duration of training, after a link was dropped or enabled */
-#define FABRIC_NAME_MAX (TOPO_NAME_MAX + 5) /* "Switch1/254" */
+#define FABRIC_NAME_MAX (TOPO_NAME_MAX + 5) /* room for a name such as "Switch1/254" */
 
 struct fabric;
 struct fabric_node; /* a CA or a switch */
@@ -38,7 +38,7 @@ struct fabric_port; /* one end of a link, and the egress side of this end */
 enum fabric_drop {
 	/* the port has no link, or the link went down while the packet was queued or in flight */
 	FABRIC_DROP_LINK_DOWN,
-	FABRIC_DROP_QUEUE, /* egress queue full */
+	FABRIC_DROP_QUEUE, /* the egress queue is full */
 	/*
 	 * the packet crossed more than PKT_HOPS links, or left the fabric by external ends too
 	 * often
@@ -61,14 +61,14 @@ enum fabric_drop {
 	FABRIC_DROP_MLID,
 	FABRIC_DROP_VL, /* SLtoVL maps the SL to VL15 */
 	FABRIC_DROP_MTU, /* the payload is larger than NeighborMTU of the egress port */
-	FABRIC_DROP_PKEY_IN, /* P_Key enforcement of the ingress port */
+	FABRIC_DROP_PKEY_IN, /* refused by P_Key enforcement at the ingress port */
 	FABRIC_DROP_PKEY_OUT,
 	FABRIC_DROP_RAW_IN, /* the ingress port filters out raw packets */
 	FABRIC_DROP_RAW_OUT,
 	FABRIC_DROP_PORT0, /* a packet for switch port 0 is not a MAD for QP0 or QP1 */
 	FABRIC_DROP_PORT0_KEY, /* a MAD for switch port 0 has a wrong P_Key or Q_Key */
-	FABRIC_DROP_ICRC, /* wrong ICRC of a packet for port 0 of a switch */
-	FABRIC_DROP_NO_MEM, /* no packet buffer left for a copy */
+	FABRIC_DROP_ICRC, /* the ICRC of a packet for port 0 of a switch is wrong */
+	FABRIC_DROP_NO_MEM, /* no packet buffer is left for a copy */
 	/* the packet came in by an external end that does not lead to the packet's SLID */
 	FABRIC_DROP_SLID,
 	FABRIC_DROP_MAX,
@@ -80,7 +80,7 @@ struct fabric_cfg {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log; /* may be NULL */
-	enum hca_crc crc; /* CRCs of packets on the links between nodes of this fabric */
+	enum hca_crc crc; /* CRCs that packets have on links between nodes of this fabric */
 	/*
 	 * Forward a train (several packets in one struct pkt, train/train.h) as a whole where the
 	 * effect is the same as for single packets
@@ -106,8 +106,8 @@ void fabric_destroy(struct fabric *f);
 /**
  * fabric_run() - Move packets
  *
- * Takes ready ports in turn, and moves a batch of packets from each, until none is ready or the budget of one call is
- * used up.
+ * Takes ready ports in turn, and moves a batch of packets from each, until no port is ready or the budget of one call
+ * is used up.
  * Return: true if ports are still ready
  */
 bool fabric_run(struct fabric *f, ns_t now);
@@ -122,7 +122,7 @@ unsigned int fabric_queued(const struct fabric *f);
 /* The data queue at the egress of a port, which is the send queue of all queue pairs of a CA's port */
 struct fabric_send_queue {
 	unsigned int waiting; /* packets in the queue */
-	uint64_t sent; /* packets that have left it */
+	uint64_t sent; /* packets that have left the queue */
 	bool stalled; /* the port sends no data, as if its link had no credits */
 };
 struct fabric_send_queue fabric_send_queue(const struct fabric_port *p);
@@ -147,8 +147,8 @@ struct fabric_node *fabric_node_find(struct fabric *f, const char *name);
 const char *fabric_node_name(const struct fabric_node *n);
 struct fabric *fabric_node_fabric(const struct fabric_node *n);
 /*
- * Return the struct node of a fabric node, which has its SMA, PMA, tables and MAD endpoints. A
- * switch has one MAD endpoint, port[0].ep.
+ * Return the struct node of a fabric node, with the SMA, PMA, tables and MAD endpoints of the node.
+ * A switch has one MAD endpoint, port[0].ep.
  */
 struct node *fabric_node_node(struct fabric_node *n);
 /* Return the HCA of a node, NULL for a switch. */
@@ -199,13 +199,13 @@ enum fabric_link_state fabric_link_state(const struct fabric_port *p);
 const char *fabric_link_state_name(enum fabric_link_state s);
 /*
  * fabric_link_retrains() - Tell whether the link of @p goes down only for a moment, because a
- * Set(PortInfo) retrains it. The answer is valid within fabric_ext_ops.want(), which is also called
- * when an end is disabled
+ * Set(PortInfo) retrains it. To be called inside fabric_ext_ops.want(), which is called for a
+ * retrain and for an end that was disabled
  */
 bool fabric_link_retrains(const struct fabric_port *p);
 
 /*
- * fabric_link_set() - Disable the link of @p, or enable it, so that the link trains and comes up.
+ * fabric_link_set() - Disable the link of @p, or enable the link, which then trains and comes up.
  * Return: 0; -ENOTCONN: no cable
  */
 int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
@@ -237,15 +237,15 @@ struct fabric_ext_ops {
 	 */
 	void (*want)(void *ctx, bool on, ns_t now);
 	/*
-	 * True if the end belongs to this fabric, such as the end of a test that plays several nodes. Packets from
-	 * all other ends have an unknown sender and hop budget, so their SLIDs and their number of passages through
-	 * external ends are checked (fabric/border.c).
+	 * True if the end belongs to this fabric, for example the end of a test that plays several nodes. Packets
+	 * from all other ends have an unknown sender and hop budget, so their SLIDs and their number of passages
+	 * through external ends are checked (fabric/border.c).
 	 */
 	bool inside;
-	bool trains; /* tx() takes trains */
+	bool trains; /* true if tx() accepts trains */
 };
 
-/* Number of times that a packet that came in by an external end may leave by external ends. */
+/* Largest number of times that a packet from outside the fabric can leave by external ends */
 #define FABRIC_TRANSITS_MAX 63
 
 /**
@@ -267,14 +267,14 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
  * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes the packets with
- * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must have the form that crc_pkt_seal() gives
- * it. If the caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
+ * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must be as crc_pkt_seal() makes it. If the
+ * caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 
 /*
  * fabric_ext_rx_error() - Count an error at the node's port: data from the outside were dropped before they became a
- * packet. @physical: true for a wrong VCRC, false for a wrong form
+ * packet. @physical: true for a wrong VCRC, false for malformed data
  */
 void fabric_ext_rx_error(struct fabric_port *end, bool physical);
 
@@ -284,8 +284,8 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical);
  *
  * Headers go to hdr[], pad octets and CRCs to the tail. A long payload is not copied but stays in @b, to which the
  * packet has a reference.
- * Return: 0; -EBADMSG: @len is below LRH and CRCs or above IB_PKT_MAX, or PktLen contradicts it; -ENOBUFS: the pool
- * is exhausted
+ * Return: 0; -EBADMSG: @len is below LRH and CRCs or above IB_PKT_MAX, or PktLen contradicts @len; -ENOBUFS: the
+ * pool is exhausted
  */
 int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf *b,
 			const uint8_t *data, size_t len);

@@ -39,7 +39,7 @@ struct fabric_link {
 	struct fabric_port *end[2];
 	enum fabric_link_state state;
 	bool enabled, bounce;
-	struct timer train; /* end of training */
+	struct timer train; /* timer for the end of training */
 	/*
 	 * timer that applies a Set(PortInfo) to the link, FABRIC_ACT_DELAY after
 	 * fabric_link_event()
@@ -79,7 +79,7 @@ struct fabric_node {
 	struct hlink by_name;
 	char name[TOPO_NAME_MAX + 1];
 	struct fabric *f;
-	struct node *node; /* a part of .hca in a CA, allocated for a switch */
+	struct node *node; /* part of .hca for a CA; allocated separately for a switch */
 	struct hca *hca; /* HCA of a CA, NULL for a switch */
 	struct fabric_port *port; /* ports [0] to [nports] */
 	struct fabric_notify notify;
@@ -126,17 +126,17 @@ struct fabric_dev {
 
 void fabric_dev_add(struct fabric_port *p, struct fabric_dev *d, const struct fabric_dev_ops *ops);
 void fabric_dev_del(struct fabric_dev *d);
-/* Send packets that @d had held back to the devices after @d and over the link. */
+/* Pass packets that @d had held back through the devices after @d, and then over the link. */
 void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
-/* Unlink @d, and then send packets as fabric_dev_emit() does. */
+/* Unlink @d, and then pass packets on as fabric_dev_emit() does. */
 void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
 /* --- port.c */
 
 /*
- * Put @pkt into an egress queue of @p. If this is not possible, discard @pkt and count it at @p.
- * Takes ownership of @pkt. Return: FABRIC_SENT or the reason for the discard
+ * Put @pkt into an egress queue of @p. If @p cannot send @pkt, discard @pkt and count the discard
+ * at @p. Takes ownership of @pkt. Return: FABRIC_SENT or the reason for the discard
  */
 enum fabric_drop fabric_port_send(struct fabric_port *p, struct pkt *pkt);
 #define FABRIC_SENT FABRIC_DROP_MAX
@@ -174,8 +174,8 @@ void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
 /*
  * Forward an SMP, or let the SMA answer it, in the packet in which it came, without making another
- * packet. Return: true if the function took ownership of @p; false if @p is not such an SMP and has
- * to go through fabric_switch_rx()
+ * packet. Return: true if the function took ownership of @p; false if @p cannot be handled in this
+ * way and has to go through fabric_switch_rx()
  */
 bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now);
 
@@ -189,18 +189,19 @@ bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 
-/* True if the LFT of a switch has an entry for a unicast LID */
+/* Tell whether the LFT of a switch has an entry for a unicast LID. */
 static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
 {
 	return lid && lid <= s->si.lft_top && lid < IB_LID_MCAST_MIN;
 }
 
 /* --- border.c */
-/* True if a packet with this LRH may have come in at @in, a switch port with an external end */
+/* Tell whether the SLID in @lrh can be genuine in a packet that came in at @in, a switch port with an external end */
 bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
 /*
- * Raise the packet's count of external ends by which it has left (fabric/border.c). Return: false
- * if the count is at its limit, or the packet has no BTH to hold the count
+ * Add 1 to the number of times that the packet has left by an external end, which is counted in the
+ * packet (fabric/border.c). Return: false if the count is at its limit, or the packet has no BTH to
+ * hold the count
  */
 bool fabric_border_transit(struct pkt *p);
 

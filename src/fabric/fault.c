@@ -202,7 +202,7 @@ static bool truncate_pkt(struct fault *x, struct pkt *p)
 	return true;
 }
 
-/* A flipped bit usually makes an invalid symbol, which the receiver counts. */
+/* Count a symbol error at the receiver, because a flipped bit usually makes an invalid symbol. */
 static void count_symbol_error(struct fabric_port *p)
 {
 	if (p && p->np)
@@ -324,7 +324,7 @@ const struct fault_kind_info fault_kinds[FAULT_KINDS] = {
 	[FAULT_REORDER] = { "reorder", apply_reorder, .has_share = true, .has_delay = true },
 	[FAULT_DELAY] = { "delay", apply_delay, .has_delay = true, .has_jitter = true },
 	[FAULT_CUT] = { "cut", apply_cut },
-	/* The stalled data queue is before this device, so only packets on VL15 come here. */
+	/* The data queue of the port is stopped, so only packets on VL15 reach this device. */
 	[FAULT_STALL] = { "stall", apply_nothing, .has_no_class = true },
 };
 
@@ -426,8 +426,8 @@ int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now)
 			pkt_queue_add(&q, take_held(x));
 		timer_cancel(f->cfg.timers, &x->timer);
 		/*
-		 * Unlink the fault before its packets move, because their receivers may list the
-		 * faults.
+		 * Unlink the fault before its packets are sent, because a receiver of a packet may
+		 * list the faults.
 		 */
 		list_del(&x->all);
 		if (x->spec.kind == FAULT_STALL)

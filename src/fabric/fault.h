@@ -11,15 +11,15 @@
  *	corrupt 0.1%		flip one bit anywhere from LRH to VCRC
  *	damage 0.1%		flip one bit after the BTH and correct the VCRC, as a switch with
  *				bad memory does, so that only the ICRC shows the damage
- *	truncate 0.1%		cut a random number of octets off the end, but none of the LRH, as an
- *				HCA or switch does that stops in the middle of a packet; PktLen is
- *				then wrong, so the next hop drops the packet
+ *	truncate 0.1%		cut a random number of octets off the end, but none of the LRH, like
+ *				an HCA or switch that stops sending in the middle of a packet; PktLen
+ *				is then wrong, so the next hop drops the packet
  *	duplicate 1%		send packets twice
  *	reorder 5% 2ms		hold packets back for this time, so that others overtake them
  *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
  *	cut			drop all packets, while the link stays up
- *	stall			send no packets but those on VL15, which need no credits: the others wait in the queue of
- *				the port, as on a link whose other end gives no credits. No class may follow
+ *	stall			send only packets on VL15, which need no credits; data packets wait in the queue of the
+ *				port, as on a link whose other end gives no credits. No class may follow
  *
  * The class of affected packets may follow: all (default), data (not MADs) or mad (QP0 and QP1).
  */
@@ -69,7 +69,7 @@ struct fault_info {
 	struct fault_spec spec;
 	uint64_t seen; /* number of packets of the class */
 	uint64_t hit; /* number of packets dropped, changed, doubled or held back */
-	unsigned int held; /* number of packets held now */
+	unsigned int held; /* number of packets held back now */
 };
 
 /**

@@ -8,7 +8,7 @@
 
 struct fault;
 
-/* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL needs code elsewhere, too. */
+/* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL needs code outside of its row, too. */
 struct fault_kind_info {
 	const char *name;
 	/*
@@ -16,9 +16,9 @@ struct fault_kind_info {
 	 * held back are appended to @out.
 	 */
 	void (*apply)(struct fault *x, struct pkt *p, struct pkt_queue *out, ns_t now);
-	bool has_share; /* takes a share in percent, fault_spec.ppm */
+	bool has_share; /* the fault has a share of packets, fault_spec.ppm */
 	bool has_delay; /* the fault has a time, fault_spec.delay, and may hold packets back */
-	bool has_jitter; /* may take a second time, fault_spec.jitter */
+	bool has_jitter; /* the fault may have a second time, fault_spec.jitter */
 	/*
 	 * no class of packets (all, data, mad) may follow, because the kind itself says which
 	 * packets it affects
@@ -27,7 +27,7 @@ struct fault_kind_info {
 };
 extern const struct fault_kind_info fault_kinds[FAULT_KINDS];
 
-/* True if all fields that the kind uses are in range */
+/* Tell whether all fields of @s that its kind uses are in range. */
 bool fault_spec_ok(const struct fault_spec *s);
 
 #endif

@@ -36,8 +36,8 @@ static const char *next_word(const char *s, char *word, size_t size)
 }
 
 /*
- * Read a decimal number and multiply it by @scale: "0.1" percent is 1000 ppm. More decimal
- * places than @scale has zeros are refused, so nothing is rounded.
+ * Read a decimal number and multiply it by @scale. For example, the text 0.1 and scale 10000 give
+ * 1000 (0.1 % in ppm). A number whose product is not an integer is refused, so nothing is rounded.
  */
 static bool take_decimal(const char **s, uint64_t scale, uint64_t *ret)
 {
@@ -120,7 +120,7 @@ static int find_kind(const char *w)
 	return -1;
 }
 
-/* "loss, corrupt or cut". Returns @buf */
+/* Write the names of all kinds of faults as a list, such as "loss, corrupt or cut". Return: @buf */
 static const char *kind_names(char *buf, size_t size)
 {
 	struct text t = { .buf = buf, .size = size };

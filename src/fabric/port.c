@@ -285,7 +285,7 @@ void fabric_dev_emit_last(struct fabric_dev *d, struct pkt_queue *q, ns_t now)
 struct fabric_sum fabric_sum(struct pkt **v, unsigned int n, uint64_t by_sl[PMA_SLS])
 {
 	struct fabric_sum s = { 0 };
-	/* 4-octet words of packets with the SL sl that are not yet added to by_sl[] */
+	/* number of 4-octet words, in packets with the SL sl, that are not added to by_sl[] yet */
 	uint64_t words = 0;
 	uint8_t sl = 0;
 

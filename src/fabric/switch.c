@@ -55,8 +55,8 @@ static void report_pkey(const struct hop *h, const struct fabric_port *at, struc
 	struct ib_ud_hdr u;
 
 	/*
-	 * A packet that is not a UD SEND has no DETH at a known offset, so its source QP is
-	 * reported as 0.
+	 * A packet that is not a UD SEND has no DETH at a known offset, so the packet's source QP
+	 * is reported as 0.
 	 */
 	if (ib_ud_hdr_decode(&u, h->lrh, pkt_hdr_len(p)) < 0)
 		u = (struct ib_ud_hdr){
@@ -91,8 +91,8 @@ static bool pkey_ok_out(const struct hop *h, const struct fabric_port *at)
 }
 
 /*
- * Return the number of payload octets that is compared with the MTU. Transports other than UD may have shorter
- * headers than is assumed here, so their payload may count as up to 28 octets smaller than it is.
+ * Return the number of payload octets that is compared with the MTU. Transports other than UD can have shorter
+ * headers than the function assumes, and the result is then up to 28 octets too small.
  */
 static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 {
@@ -113,8 +113,8 @@ static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 }
 
 /*
- * Count a packet that its egress port discards. If SLtoVL maps its SL to VL15, it is counted at
- * the ingress port instead, as a failure of the relay (IBTA 16.1.3.5).
+ * Count a packet that its egress port discards. If SLtoVL maps the packet's SL to VL15, the packet
+ * is counted at the ingress port instead, as a failure of the relay (IBTA 16.1.3.5).
  */
 static enum fabric_drop drop_out(const struct hop *h, struct fabric_port *out, const struct pkt *p,
 				 enum fabric_drop why)
@@ -237,9 +237,8 @@ static void send_copy(const struct hop *h, struct fabric_port *out, const struct
 }
 
 /*
- * Send copies to the member ports that are Active, but never to the ingress port. Port 0 may
- * be a member, too, but it has no QP that could join a group, so its packets are only
- * counted.
+ * Send copies to the member ports that are Active, but never to the ingress port. Port 0 may be a
+ * member, too, but it has no QP that could join a group, so packets for port 0 are only counted.
  */
 static void forward_mcast(const struct hop *h, struct pkt *p)
 {
@@ -279,8 +278,8 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 		send_out(h, last, p);
 	else
 		/*
-		 * Port 0 and inactive ports aside, only the ingress port is a member, so the packet
-		 * has reached all its receivers and is not counted as dropped.
+		 * Apart from port 0 and inactive ports, only the ingress port is a member, so the
+		 * packet has reached all its receivers and is not counted as dropped.
 		 */
 		pkt_free(p);
 }
@@ -395,7 +394,7 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 	enum fabric_drop why = check_form(in, p);
 	struct hop h = { .in = in, .sw = in->node, .lrh = pkt_hdr(p), .now = now };
 
-	/* Some packets of the train may be good, so check its packets one by one. */
+	/* Some packets of the train may be good, so check the packets one by one. */
 	if (unlikely(why != FABRIC_SENT && pkt_is_train(p)))
 		return cut(&h, NULL, p, rx_again);
 	if (unlikely(why != FABRIC_SENT)) {

@@ -51,9 +51,9 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
  * --- SMPs that stay in their packet
  *
  * Most SMPs of a sweep pass a switch, once for each hop between the subnet manager and a node, and
- * most others are Gets and Sets that a switch answers. The code below changes such an SMP in the
- * packet in which it came, and sends the same packet on, or back as the response. Making a new
- * packet takes several times as long.
+ * most other SMPs are Gets and Sets that a switch answers. The code below changes such an SMP in
+ * the packet in which it came, and sends the same packet on, or back as the response. Making a new
+ * packet would take several times as long.
  */
 
 /*
@@ -188,8 +188,9 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 }
 
 /*
- * Tell whether this SMP originates at port 0, or only passes through the switch. A request leaves
- * its origin with hop pointer 1, a response with a hop pointer equal to the hop count (14.2.2).
+ * Tell whether this SMP originates at port 0; if not, it only passes through the switch. A request
+ * leaves its origin with hop pointer 1, a response with a hop pointer equal to the hop count
+ * (14.2.2).
  */
 static bool is_own(const uint8_t *mad)
 {

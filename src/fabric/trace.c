@@ -43,7 +43,7 @@ static void all_drops(const struct hca *h, uint64_t ret[HCA_DROP_MAX])
 
 /*
  * Give the HCA one packet, and trace whether the packet was delivered or dropped. If one of the
- * HCA's drop counters has grown during the call, this counter tells the reason of the drop.
+ * HCA's drop counters has grown during the call, this counter shows the reason of the drop.
  */
 static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 {
@@ -70,7 +70,7 @@ static void rx_watched(struct fabric_port *to, struct pkt *p, ns_t now)
 	}
 	/*
 	 * No event is reported if there was no descriptor for a copy, or if the trace was switched
-	 * off.
+	 * off during the call.
 	 */
 	if (copy && to->f->tracing)
 		fabric_trace_emit(to->f, &ev);

@@ -20,8 +20,8 @@ enum fabric_trace_kind {
 	FABRIC_TRACE_SMI, /* port 0 of a switch handles a MAD, for itself or on a directed route */
 	FABRIC_TRACE_DELIVERED, /* a CA accepted the packet */
 	/*
-	 * .drop is the reason why a switch or link discarded the packet, .hca_drop the reason why a
-	 * CA did
+	 * a switch or link discarded the packet for the reason .drop, or a CA discarded it for the
+	 * reason .hca_drop
 	 */
 	FABRIC_TRACE_DISCARDED,
 	FABRIC_TRACE_FAULT, /* a fault at the egress of out_port lost the packet */
@@ -32,16 +32,16 @@ struct fabric_trace_event {
 	struct fabric_node *node;
 	uint8_t in_port, out_port;
 	uint64_t mask[4]; /* for FABRIC_TRACE_MFT; port p is bit p % 64 of word p / 64 */
-	int drop; /* enum fabric_drop, or -1 */
-	int hca_drop; /* enum hca_drop, or -1 */
+	int drop; /* reason, enum fabric_drop; -1: none */
+	int hca_drop; /* reason, enum hca_drop; -1: none */
 	const struct pkt *pkt; /* borrowed for the call */
 	ns_t now;
 };
 
 struct fabric_trace {
 	/*
-	 * Tell whether @p is to be traced. Called before each event, which is reported only for a
-	 * packet that matches.
+	 * Tell whether @p is to be traced. Called before each event; events of packets that do not
+	 * match are not reported.
 	 */
 	bool (*match)(void *ctx, const struct pkt *p);
 	void (*event)(void *ctx, const struct fabric_trace_event *ev);

@@ -11,7 +11,7 @@
 #include "inst/port.h"
 
 #define AGAIN NS_SEC(1)
-/* most frames that are read from a parked TAP before the loop does other work */
+/* largest number of frames that are read from a parked TAP before the loop does other work */
 #define DRAIN_FRAMES 64
 /* time until the next read of a parked TAP if there is no buffer for a frame */
 #define DRAIN_PAUSE NS_MSEC(100)
@@ -46,7 +46,7 @@ static void say_full(struct by_pkey *b, const struct inst_iface *i)
 	       b->conf.host, b->conf.devices);
 }
 
-/* Assigns TAPs that are free to interfaces that wait for a TAP, in the order of the interfaces. */
+/* Assigns free TAPs to interfaces that wait for a TAP, in the order of the interfaces. */
 static void share_out(struct by_pkey *b)
 {
 	struct inst_iface *i;
@@ -82,8 +82,9 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 }
 
 /*
- * Frames that the host sent before the TAP was moved out must not leave on another partition. So a parked TAP is free
- * only when a read has found no frame. No more frames can arrive, because no program can send through a parked TAP.
+ * Reads and drops the frames of a parked TAP. The host sent them before the TAP was moved out, so they must not be
+ * sent on another partition. The TAP is free only when a read has found no frame. No more frames can arrive, because
+ * no program can send through a parked TAP.
  */
 static void drain(struct by_pkey_tap *t)
 {
@@ -304,9 +305,9 @@ void by_pkey_destroy(struct by_pkey *b)
 }
 
 /*
- * Tells whether the interface waits in vain, because there is no broadcast group or all TAPs are in
- * use. If a join got no answer, the group may still exist, and a TAP that is being parked will soon
- * be free.
+ * Tells whether the interface waits in vain, because its broadcast group does not exist or all TAPs
+ * are in use. A join that got no answer does not mean that the group does not exist, and a TAP that
+ * is being parked does not count as in use.
  */
 static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
 			  const struct ipoib_link_info *info)

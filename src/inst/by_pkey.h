@@ -7,25 +7,26 @@
  *
  * A section of the configuration whose profile names interfaces by P_Key (struct ipoib_profile.ifname) makes an
  * interface for each P_Key in the table of its port, or for each P_Key of a configured list that is in the table.
- * When its P_Key enters the table, an interface takes a TAP of the section and joins the broadcast group. Only then
- * does its network device appear in the host, so there is no device on a partition whose broadcast group does not
- * exist. When the P_Key leaves the table, the interface ends, and its TAP is free for another P_Key.
+ * When its P_Key enters the table, an interface gets a TAP of the section and joins the broadcast group. The
+ * network device appears in the host only after the join, so a partition whose broadcast group does not exist has
+ * no device. When the P_Key leaves the table, the interface ends, and its TAP is free for another P_Key.
  *
- * A daemon without privileges cannot make TAPs, so all TAPs of a section are made at its start: helper/spare.c.
+ * A daemon without privileges cannot make TAPs, so the helper process makes all TAPs of a section when the daemon
+ * starts (helper/spare.c).
  */
 
 #include "ifc/pkeys.h"
 #include "inst/inst.h"
 
 enum by_pkey_tap_state {
-	/* the TAP is in the parking namespace, and it has no frame that was not read */
+	/* the TAP is in the parking namespace, and all its frames have been read */
 	BY_PKEY_TAP_FREE,
 	BY_PKEY_TAP_USED, /* in use by an interface */
 	/* the helper process is moving the TAP back to the parking namespace */
 	BY_PKEY_TAP_RETURNS,
 	/*
-	 * the TAP is in the parking namespace, but may have frames that the host sent before; they
-	 * are read and dropped
+	 * the TAP is in the parking namespace, but may still have frames that the host sent; these
+	 * frames are read and dropped
 	 */
 	BY_PKEY_TAP_DRAINS,
 	BY_PKEY_TAP_LOST, /* another program deleted the TAP, or moved it to another namespace */
@@ -40,20 +41,23 @@ struct by_pkey_tap {
 };
 
 struct by_pkey {
-	struct list link; /* in inst.by_pkeys */
+	struct list link; /* link in inst.by_pkeys */
 	struct inst *inst;
 	struct inst_host *host;
 	struct inst_port *port;
-	/* configuration of the section; .netns is NULL, because it belongs to the data of the configuration file */
+	/*
+	 * configuration of the section; .netns is NULL, because this string belongs to the data of
+	 * the configuration file
+	 */
 	struct conf_iface conf;
-	unsigned int ca; /* number of the port's CA on the host, which is the N of uipoibN */
+	unsigned int ca; /* number of the port's CA on the host: N in the device name uipoibN */
 	struct ifc_pkeys pkeys;
-	struct by_pkey_tap *tap; /* conf.devices elements */
+	struct by_pkey_tap *tap; /* array of conf.devices TAPs */
 	/* timer that repeats requests for which the queue of the helper process was full */
 	struct timer again;
 	/* timer for reading the frames that wait in TAPs of the state BY_PKEY_TAP_DRAINS */
 	struct timer drain;
-	bool stopped; /* true after by_pkey_stop(), when no more interfaces get a TAP */
+	bool stopped; /* true after by_pkey_stop(): no further interface gets a TAP */
 };
 
 /**
@@ -77,15 +81,15 @@ void by_pkey_stop(struct by_pkey *b);
 void by_pkey_destroy(struct by_pkey *b);
 
 /*
- * by_pkey_release() - Move the TAP @t back to the parking namespace, because its interface does not
- * need it any more
+ * by_pkey_release() - Move the TAP @t, which its interface no longer needs, back to the parking
+ * namespace
  * @tap:	the interface's copy of the TAP, for its counters
  */
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
 
 /*
- * by_pkey_up() - Tell whether at least one interface of the section is up, and each of the others
- * is up, too, or lacks a broadcast group or a TAP; @why as in inst_up()
+ * by_pkey_up() - Tell whether at least one interface of the section is up, and every interface that
+ * is not up has no broadcast group or no TAP to wait for; @why as in inst_up()
  */
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
 

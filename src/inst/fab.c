@@ -92,8 +92,8 @@ static int place_sm(struct fabric_port **ret, struct inst_fabric *f, const struc
 
 /*
  * Refuses an LMC with which the end ports would need more LIDs than there are. A CA port takes an
- * aligned range of LIDs, a switch one LID. The range that contains LID 0, which is no LID, is for
- * switches only.
+ * aligned range of 2^LMC LIDs, a switch one LID. LID 0 is reserved, so no CA port gets the range
+ * that contains LID 0; switches use the rest of this range.
  */
 static int check_lids(const struct inst_fabric *f, uint8_t lmc, char err[INST_ERR_MAX])
 {
@@ -136,7 +136,7 @@ static const enum hca_crc crc_of[] = {
 
 /*
  * Sets MTUCap of every port to the largest MTU that is not greater than @mtu octets, as if the
- * hardware supported no larger one.
+ * hardware supported no larger MTU.
  */
 static void limit_mtu(struct inst_fabric *f, unsigned int mtu)
 {
@@ -203,7 +203,7 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 	f->log = in->cfg.log;
 	f->log.about.fabric = f->name;
 	f->conf = *cfg;
-	/* The file names in @cfg belong to the caller, so they are not kept. */
+	/* The file names in @cfg belong to the caller, so the names are not kept. */
 	f->conf.topology = f->conf.partitions = f->conf.capture = NULL;
 	list_init(&f->sms);
 	snprintf(f->name, sizeof(f->name), "%s", cfg->name);

@@ -28,14 +28,14 @@ struct inst_fabric {
 	/* software HCAs, indexed by the node's number in the fabric; NULL for a switch */
 	struct ca_soft_hca **soft;
 	/*
-	 * list of struct inst_sm.link (inst/fab_sm.h); empty if the SM is external or was stopped
+	 * list of struct inst_sm (inst/fab_sm.h); empty if the SM is external or was stopped
 	 */
 	struct list sms;
 	/* name of the topology file; NULL if `uipoib demo` generated the topology */
 	char *topology_file;
 	/* configuration of the fabric; its members that are file names are NULL */
 	struct conf_fabric conf;
-	struct inst_partitions partitions; /* partitions that were loaded last */
+	struct inst_partitions partitions; /* the partition file that was loaded last */
 	ns_t up_at; /* time of the first log line SUBNET UP; 0: there was none yet */
 	bool traced; /* true while the command `trace` runs on this fabric */
 };
@@ -52,7 +52,7 @@ int fab_add(struct inst *in, const struct conf_fabric *conf, const struct topo *
 
 void fab_destroy(struct inst_fabric *f);
 
-/* fab_packets() - Return the description, for a capture, of all packets of the fabric */
+/* fab_packets() - Return the source for a capture of all packets of the fabric */
 struct capfile_at fab_packets(struct inst_fabric *f);
 
 #endif

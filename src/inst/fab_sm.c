@@ -71,8 +71,8 @@ static int parse_partitions(struct sm_partitions **ret, const struct inst_partit
 }
 
 /*
- * Gives the subnet manager its own copy of the partitions, which is parsed from the text.
- * keep_partitions() has checked the text, so this fails only if memory runs out.
+ * Parses the text of the partitions again and gives the result to the subnet manager, which owns
+ * it. keep_partitions() has checked the text, so the function fails only if memory runs out.
  */
 static int give_partitions(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX])
 {
@@ -268,7 +268,7 @@ static int may_start(struct inst_fabric *f, struct fabric_port *at, char err[INS
 	return 0;
 }
 
-/* Returns the bits of CapabilityMask that a port has while one of our managers runs on it */
+/* Returns the bits of CapabilityMask that a port has while a manager of this instance runs on the port */
 static uint32_t caps(const struct inst_fabric *f)
 {
 	return SMP_CAP_IS_SM | (f->conf.sidr_server ? SMP_CAP_IS_CM : 0);

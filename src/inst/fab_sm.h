@@ -5,9 +5,9 @@
 /*
  * DOC: This instance's own subnet managers on a fabric
  *
- * They are the embedded manager, and managers that a client starts in addition to it (or to an
- * external manager), each on its own end port. The managers learn of each other only by SMInfo, as
- * separate programs do.
+ * Subnet managers that run in this process: the embedded manager, and managers that a client starts
+ * in addition to the embedded or an external manager. Each has its own end port. The managers learn
+ * of each other only by SMInfo, as managers in separate programs do.
  */
 
 #include "inst/fab.h"
@@ -45,8 +45,8 @@ int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority
 		 char err[INST_ERR_MAX]);
 
 /*
- * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and the other
- * managers are not told
+ * fab_sm_stop() - End a manager as if its process had been killed: its state is lost, and it does
+ * not notify other managers
  */
 void fab_sm_stop(struct inst_sm *m, ns_t now);
 
@@ -60,11 +60,14 @@ int fab_sm_restart(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX]);
 /*
  * fab_load_partitions() - Read and check a partition file for the managers that will be started
  *
- * Return: 0; -errno with a message in @err, and the earlier partitions stay
+ * Return: 0; -errno with a message in @err, after which the former partitions stay in use
  */
 int fab_load_partitions(struct inst_fabric *f, const char *file, char err[INST_ERR_MAX]);
 
-/* fab_check_managers() - Tell whether the fabric has a manager of ours. 0; -EINVAL with a message in @err */
+/*
+ * fab_check_managers() - Check that this instance runs a manager on the fabric. Return: 0; -EINVAL
+ * with a message in @err
+ */
 int fab_check_managers(const struct inst_fabric *f, char err[INST_ERR_MAX]);
 
 /*
@@ -74,8 +77,9 @@ int fab_check_managers(const struct inst_fabric *f, char err[INST_ERR_MAX]);
  * @fd:	sealed memory file that the client made by file_seal(), so that reading it never waits;
  *	the caller keeps and closes it
  *
- * Return: 0; -errno with a message in @err. The partitions do not change then, with one exception:
- * if memory runs out for a manager, the managers before it in the list have the new partitions.
+ * Return: 0; -errno with a message in @err. After an error the former partitions stay in use, with
+ * one exception: if memory runs out for one manager, the managers before it in the list have the
+ * new partitions.
  */
 int fab_set_partitions(struct inst_fabric *f, const char *name, int fd, ns_t now,
 		       char err[INST_ERR_MAX]);

@@ -20,9 +20,9 @@ struct event_ctx {
 };
 
 /*
- * Somebody may set an MTU that is larger than the link's. The kernel then makes packets that the
- * link must drop. While our own request for another MTU is under way, the event may still contain
- * the former MTU.
+ * Warns if the administrator has set an MTU that is larger than the link's, because the kernel then
+ * makes packets that the link must drop. While a request of the daemon for another MTU is under
+ * way, the event can still contain the former MTU.
  */
 static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
 {
@@ -78,7 +78,7 @@ static int watch_events(struct inst_host *h)
 	return loop_watch(&h->inst->loop, &h->events_fd, h->events.fd, EPOLLIN, events_readable);
 }
 
-/* Events may have been lost since the error, so the kernel is asked to report all links. */
+/* Watches the socket again. Events may have been lost since the error, so the kernel is asked to report all links. */
 static void events_again(struct timer *t, ns_t now)
 {
 	struct inst_host *h = container_of(t, struct inst_host, events_timer);

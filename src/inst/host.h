@@ -28,7 +28,7 @@ struct inst_host {
 	/* helper process that serves requests about the namespace: inst.helper, or one of inst.more_helpers */
 	struct netdev_helper *helper;
 	bool anonymous;
-	/* true if the last question about the namespace was refused and this was logged */
+	/* true if the log has a line that the helper process refused the last question about the namespace */
 	bool follow_refused;
 	/*
 	 * true if host_follow() follows the namespace, which may be deleted and made again
@@ -41,7 +41,8 @@ struct inst_host {
 	 */
 	bool gone;
 	struct follow follow;
-	struct timer follow_timer; /* next question to the helper process */
+	struct timer
+		follow_timer; /* timer for the next question about the namespace to the helper process */
 	/* namespaces for the command `exec`; .user_fd is -1 if the helper process has no user namespace of its own */
 	int net_fd, user_fd;
 	/* open files /proc/net/igmp and /proc/net/igmp6 of the namespace, which list the kernel's groups */
@@ -53,10 +54,10 @@ struct inst_host {
 	struct rtnl rtnl; /* socket for those requests that the kernel answers at once */
 	struct rtnl dump; /* socket for dumps of neighbours, see inst/neigh_dump.h */
 	struct loop_fd dump_fd;
-	struct list ifaces; /* struct inst_iface.on_host */
+	struct list ifaces; /* list of struct inst_iface, linked by .on_host */
 	/*
 	 * One port of each CA that the host has, in the order of the configuration. Programs in the host see these
-	 * CAs as uipoib0, uipoib1 ... Programs use the first CA by default.
+	 * CAs as uipoib0, uipoib1 ..., and use uipoib0 by default.
 	 */
 	struct inst_port *ca[HOST_CAS_MAX];
 	unsigned int ncas;
@@ -81,10 +82,11 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 
 /*
- * host_adopt() - Make a host whose namespace, with handle @ns of @helper, another process has opened
- * @net_fd, @user_fd, @files:	descriptors of the namespace, which the host takes, also on failure
+ * host_adopt() - Make a host whose namespace another process has opened; @ns: number of the namespace in
+ * requests to @helper
+ * @net_fd, @user_fd, @files: descriptors of the namespace, which the function owns, also on failure
  *
- * There may be a host of the same name already, for the same namespace and another helper. Return: 0 or -errno
+ * A host of the same name, with the same namespace and another helper, may exist already. Return: 0 or -errno
  */
 int host_adopt(struct inst *in, const struct conf_iface *c, struct netdev_helper *helper,
 	       uint32_t ns, bool follows, int net_fd, int user_fd,
@@ -100,7 +102,7 @@ void host_close(struct inst_host *h);
 int host_use_files(struct inst_host *h, const struct netdev_ns_files *files);
 /* host_ignore_events() - Ignore from now on the kernel's reports about the links of a host */
 void host_ignore_events(struct inst_host *h);
-/* host_close_files() - Close .net_fd and the files of host_use_files() */
+/* host_close_files() - Close .net_fd and the files that host_use_files() took */
 void host_close_files(struct inst_host *h);
 
 #endif

@@ -121,8 +121,8 @@ void host_follow(struct inst_host *h, const char *spec)
 	int err = watch_names(h->inst, spec);
 
 	/*
-	 * A host that a reload adds has no watch, because the daemon has an empty root directory by then. The helper
-	 * process is asked about its namespace at intervals.
+	 * A host that a reload adds has no inotify watch, because the daemon's root directory is empty by then.
+	 * Without a watch, the helper process is asked about the namespace at intervals.
 	 */
 	if (err)
 		log_to(&h->log, LOG_LVL_DEBUG,

@@ -51,8 +51,8 @@ static int read_tap(void *ctx, struct pkt **ret)
 		return err;
 	/*
 	 * tap_vnet_to_pkt() fails for frames with VLAN tags, which eth_tx() counts and drops, and
-	 * for frames whose checksum would begin in the Ethernet header. The latter are sent with
-	 * the checksum that they have.
+	 * for frames whose checksum would begin in the Ethernet header. Frames of the second kind
+	 * are sent with the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
@@ -100,8 +100,9 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 }
 
 /*
- * intel-ipoib-linux-hld-2002, section 2.6: the network device is registered when the broadcast
- * group has been joined.
+ * Sets the carrier. When the link of a .by_pkey interface is up for the first time, its network
+ * device appears in the host: intel-ipoib-linux-hld-2002, section 2.6, registers the device when
+ * the broadcast group has been joined.
  */
 static void set_carrier(void *ctx, bool up)
 {
@@ -116,8 +117,8 @@ static void set_carrier(void *ctx, bool up)
 }
 
 /*
- * The kernel has to know the address of the broadcast group because it copies scope and P_Key from it into the
- * addresses of the IP groups (ip_ib_mc_map(), ipv6_ib_mc_map()).
+ * The kernel needs the address of the broadcast group, because the kernel copies scope and P_Key of this
+ * address into the addresses of IP groups (ip_ib_mc_map(), ipv6_ib_mc_map()).
  */
 void iface_put_lladdrs(struct inst_iface *i)
 {
@@ -152,8 +153,9 @@ static void set_mtu(void *ctx, unsigned int mtu)
 	int err = 0;
 
 	/*
-	 * Only a device of type 32 has a limit for its MTU. The administrator of a TAP may set a
-	 * larger MTU than the link's, with which packets are dropped.
+	 * Only for a device of type 32 can the daemon limit the MTU. The administrator of a TAP can
+	 * set a larger MTU than the link's, and packets that are too long for the link are then
+	 * dropped.
 	 */
 	if (i->kind == TAP_INFINIBAND && i->tap.fd >= 0)
 		err = ibtap_set_max_mtu(&i->tap, mtu);
@@ -329,9 +331,9 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 }
 
 /*
- * Until the port is Active, a device of type 32 has the link-layer address that it will probably
- * get: with the default subnet prefix and the expected queue pair number. Programs may look for a
- * device by its address, so it needs one at once.
+ * Sets a provisional link-layer address, which a device of type 32 has until the port is Active,
+ * with the default subnet prefix and the expected queue pair number. Programs may look for a device
+ * by its address, so every device needs an address at once.
  */
 static void put_first_lladdr(struct inst_iface *i)
 {

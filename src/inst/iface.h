@@ -32,14 +32,14 @@ struct inst_iface {
 	struct conf_addr addr[CONF_ADDRS_MAX];
 	unsigned int naddrs;
 	unsigned int mtu; /* MTU in the configuration; 0: the interface has the MTU of the link */
-	struct ifc ifc; /* the IPoIB link, the interface before it (eth/), and the queue pairs */
+	struct ifc ifc; /* IPoIB link, code between link and TAP (eth/), queue pairs */
 	/* log of the instance, with the names and the level of detail of this interface */
 	struct log_sink log;
 	struct iface_params params;
 
 	/*
-	 * section that makes an interface for each P_Key, if this interface is one of them;
-	 * otherwise NULL
+	 * section that made this interface for a P_Key (inst/by_pkey.h); NULL for an ordinary
+	 * interface
 	 */
 	struct by_pkey *by_pkey;
 	/*
@@ -48,15 +48,15 @@ struct inst_iface {
 	 */
 	struct by_pkey_tap *spare;
 	/*
-	 * number of the TAP in requests to the helper process, if the TAP is placed by its number; 0: the TAP was
-	 * made in its host
+	 * number of the TAP in requests to the helper process, if the TAP was made outside of its host; 0: the
+	 * TAP was made in its host
 	 */
 	uint32_t number;
 	/* true if the log has a line that .by_pkey has no TAP left for this interface */
 	bool no_tap_said;
 	/*
-	 * true if the network device is in the host, or will be. An interface of .by_pkey first has
-	 * to join its broadcast group
+	 * true if the network device is in the host, or is being moved there. An interface of
+	 * .by_pkey first has to join its broadcast group
 	 */
 	bool device;
 	enum tap_kind kind; /* kind of .tap, valid even while there is no TAP */
@@ -64,9 +64,9 @@ struct inst_iface {
 	struct loop_fd tap_fd;
 	int ifindex;
 	bool kernel_up; /* true while the kernel shows IFF_UP for the TAP */
-	bool carrier; /* state of the TAP's carrier, which inst/iface_net.c changes */
+	bool carrier; /* present state of the TAP's carrier; only inst/iface_net.c changes it */
 	enum conf_router router;
-	/* true if the interface could not become a multicast router's and this was logged */
+	/* true if the log has a line that the interface cannot receive all groups for a multicast router */
 	bool mc_refused;
 	bool routes_mc
 		/*
@@ -79,8 +79,8 @@ struct inst_iface {
 	uint64_t tap_write_errors;
 	unsigned int
 		mtu_warned; /* MTU for which the log says that it is larger than the link's; 0: none */
-	uint64_t written; /* value of inst->loop.turns when a frame was last written to the TAP */
-	struct iface_groups groups; /* comparison with the kernel's lists */
+	uint64_t written; /* value of inst->loop.turns at the last write of a frame to the TAP */
+	struct iface_groups groups; /* comparison with the kernel's lists of groups */
 };
 
 /**
@@ -91,10 +91,10 @@ struct inst_iface {
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
-/* A TAP that another process has made for an interface, and that is not in its host yet */
+/* A TAP that another process has made for an interface, and that is not in the interface's host yet */
 struct iface_tap {
 	struct tap tap;
-	uint32_t number; /* its number, for netdev_post_tap_place() */
+	uint32_t number; /* number of the TAP, for netdev_post_tap_place() */
 };
 
 /**
@@ -134,7 +134,8 @@ void iface_link_event(struct inst_iface *i, bool up, ns_t now);
  */
 void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t now);
 /*
- * iface_mc_retry() - Try again to make the interface a multicast router's; called every few seconds
+ * iface_mc_retry() - If the interface could not receive all groups for a multicast router, try
+ * again; called every few seconds
  */
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*

@@ -57,8 +57,9 @@ static int read_some(struct inst_iface *i, ns_t now)
 }
 
 /*
- * Only one interface of a host reads at a time, because the interfaces of a host share its open
- * files, and with them the file positions.
+ * Begins a comparison. Only one interface of a host reads at a time, because all interfaces of a
+ * host use the same open files, and so the same file positions. Return: false if another interface
+ * is reading
  */
 static bool begin(struct inst_iface *i)
 {

@@ -7,8 +7,8 @@
  * knows, every two seconds while the interface is up (eth_groups_sync_begin()).
  *
  * A host may have joined tens of thousands of groups, and then the kernel needs 0.3 ms for each piece of 4 KiB, and
- * 0.1 s for the whole list. So a long list is read in pieces with pauses, in which packets of all interfaces are
- * served.
+ * 0.1 s for the whole list. So a long list is read in pieces. Between them are pauses in which packets of all
+ * interfaces are served.
  */
 
 #include "netdev/groups.h"
@@ -19,14 +19,14 @@ struct inst_iface;
 /* State of the comparison of an interface's groups with the kernel's two lists (IPv4 and IPv6) */
 struct iface_groups {
 	struct timer timer; /* timer for the next piece of a list, or for the next comparison */
-	bool reading; /* a comparison is under way */
-	bool v6; /* true while the IPv6 list is read, which is read after the IPv4 list */
+	bool reading; /* true while a comparison is under way */
+	bool v6; /* true while the IPv6 list is read; the IPv4 list is read first */
 	bool exact; /* true if each list of this comparison was read in one piece */
 	struct groups_reader reader;
 };
 
 void iface_groups_init(struct inst_iface *i);
-/* iface_groups_start() - Compare the groups now and every two seconds, because the TAP is up */
+/* iface_groups_start() - Compare the groups now and then every two seconds; called when the TAP was set up */
 void iface_groups_start(struct inst_iface *i, ns_t now);
 /*
  * iface_groups_stop() - Stop comparing the groups; no effect if iface_groups_start() was not called

@@ -34,8 +34,8 @@ int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET
 		     char err[INST_ERR_MAX]);
 
 /*
- * iface_iid_own() - Get the interface identifier that the kernel has to be given. Return: false if
- * there is none, because the kernel makes stable identifiers itself
+ * iface_iid_own() - Get the interface identifier that must be sent to the kernel. Return: false for
+ * stable identifiers, which the kernel makes itself
  */
 bool iface_iid_own(const struct inst_iface *i, uint8_t ret[8]);
 

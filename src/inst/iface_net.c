@@ -60,8 +60,8 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 	enum log_level lvl = LOG_LVL_WARN;
 
 	/*
-	 * If forwarding is on or accept_ra is off, the kernel refuses every token. This is no
-	 * fault, so it is logged as information.
+	 * If forwarding is on or accept_ra is off, the kernel refuses every token. Such a refusal
+	 * is no fault, so its log line has the level of information.
 	 */
 	if (asked == IFACE_NET_TOKEN) {
 		if (i->net.token_logged)
@@ -111,8 +111,8 @@ static void on_return(struct inst_iface *i, unsigned int asked, const struct net
 }
 
 /*
- * Tells whether the error means that nothing is left to do, because the address to add exists
- * already, or the address to delete does not exist.
+ * Tells whether @err means that nothing is left to do, because the address to add exists already,
+ * or the address to delete does not exist.
  */
 static bool good_enough(unsigned int asked, int err)
 {
@@ -136,8 +136,8 @@ static void on_done(void *ctx, const struct netdev_answer *a)
 	if (asked & RETURN)
 		on_return(i, asked, a);
 	/*
-	 * The kernel has begun IPv6 on the TAP again and has lost the identifier, so the identifier
-	 * is sent again.
+	 * The new MTU made the kernel start IPv6 on the TAP again, without the identifier, so the
+	 * identifier is sent again.
 	 */
 	if (done && (asked & IFACE_NET_MTU) && a->value && n->carrier_wanted)
 		set_identifier(i);
@@ -166,8 +166,8 @@ static int post_link(struct inst_iface *i, unsigned int what)
 }
 
 /*
- * Adds or deletes the address in .linklocal. The old address is deleted before post_new_linklocal()
- * stores the new one in .linklocal.
+ * Adds or deletes the address in .linklocal. A deletion concerns the old address, because it is
+ * requested before post_new_linklocal() stores the new address in .linklocal.
  */
 static int post_linklocal(struct inst_iface *i, bool add)
 {
@@ -245,8 +245,8 @@ static int post_up(struct inst_iface *i)
 }
 
 /*
- * Returns the settings to send next, which are the first ones in the order in which the kernel
- * needs them; 0 if none waits
+ * Returns the settings to send next, in the order in which the kernel needs the settings; 0 if none
+ * waits
  */
 static unsigned int choose(const struct iface_net *n)
 {
@@ -465,7 +465,7 @@ void iface_net_came(struct inst_iface *i)
 	n->away = false;
 	n->tap_logged = n->token_logged = false;
 	n->naddrs = 0;
-	/* The request that moves the TAP into the namespace sets its MAC and MTU, too. */
+	/* The request that moves the TAP into the namespace also sets the MAC and the MTU of the TAP. */
 	n->wanted = IFACE_NET_TAP | IFACE_NET_UP | (i->naddrs ? IFACE_NET_ADDR : 0);
 	n->refused = 0;
 	if (n->carrier_wanted)

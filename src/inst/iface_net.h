@@ -10,12 +10,11 @@
  * and stores here the settings that it wants to send next. The carrier is raised only after the
  * kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is a carrier.
  *
- * Carrier, and the addresses and the largest MTU of a device of type 32, are set by the descriptor of the device. These
- * calls wait while the kernel changes other links.
+ * The daemon itself sets the carrier, and for a device of type 32 also the addresses and the largest MTU, by ioctl() on
+ * the descriptor of the device. These calls wait while the kernel changes other links.
  *
- * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in
- * one job, because a job has to search the whole table. After a search the interface waits ten
- * times as long as the search took.
+ * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in one job, because a job
+ * has to search the whole neighbour table. After a job the interface waits ten times as long as the search took.
  */
 
 #include <stdbool.h>
@@ -28,7 +27,7 @@ enum iface_net_set {
 	IFACE_NET_MAC = 1 << 0,
 	IFACE_NET_MTU = 1 << 1,
 	IFACE_NET_LINKLOCAL =
-		1 << 2, /* add the fe80:: address of our interface identifier, inst/iface_iid.h */
+		1 << 2, /* add the fe80:: address with the identifier of inst/iface_iid.h */
 	/* set the interface identifier for autoconfigured IPv6 addresses */
 	IFACE_NET_TOKEN = 1 << 3,
 	IFACE_NET_GONE = 1 << 4, /* delete neighbour entries; used only in iface_net.asked */
@@ -39,7 +38,7 @@ enum iface_net_set {
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
 	IFACE_NET_UP = 1 << 7,
-	/* delete the fe80:: address that was made of a LID which the port no longer has */
+	/* delete the fe80:: address that was made from the port's former LID */
 	IFACE_NET_LL_OLD = 1 << 8,
 };
 
@@ -48,27 +47,27 @@ enum iface_net_set {
 
 struct inst_iface;
 
-/* Settings that the kernel is to be told about an interface through the helper process */
+/* Settings of an interface that the helper process is to make in the kernel */
 struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	/* settings in the request to the helper process that is not answered yet */
 	unsigned int asked;
-	/* settings that the kernel refused; they are sent again after 2 to 64 s */
+	/* settings that the kernel refused and that are sent again after 2 to 64 s */
 	unsigned int refused;
 	/*
-	 * number of times in a row that moving the TAP into the namespace, or IFF_UP, was refused
+	 * number of refusals in a row, of moving the TAP into the namespace or of IFF_UP
 	 */
 	unsigned int refusals;
-	bool busy; /* a job is under way */
+	bool busy; /* true while a job has no answer */
 	/*
-	 * true if the carrier has to be on, because the link is up; it is raised when the kernel
-	 * has acknowledged MAC and MTU
+	 * true if the carrier has to be on, because the link is up; the carrier is raised when the
+	 * kernel has acknowledged MAC and MTU
 	 */
 	bool carrier_wanted;
-	bool token_logged; /* the first refusal of a token was logged */
-	/* true if the namespace is gone, or the instance is about to end, so that nothing is sent */
+	bool token_logged; /* true if the first refusal of a token was logged */
+	/* true if no settings are sent, because the namespace is gone or the instance is about to end */
 	bool away;
-	bool tap_logged; /* the first refusal to move the TAP into the namespace was logged */
+	bool tap_logged; /* true if the first refusal to move the TAP was logged */
 	bool full_logged; /* true if the log already says that the helper's queue is full */
 	/* number of configured addresses sent since the namespace was made again */
 	unsigned int naddrs;
@@ -83,7 +82,7 @@ struct iface_net {
 	 * helper process was full
 	 */
 	struct timer again;
-	bool lladdr_refused; /* the kernel has refused an address of 20 octets, so there is no carrier */
+	bool lladdr_refused; /* true if the kernel refused an address of 20 octets; no carrier then */
 	unsigned int ngone; /* number of hardware addresses in .gone */
 	/* true if .gone had no room for all addresses, so that all learnt neighbour entries have to be deleted */
 	bool gone_all;
@@ -93,7 +92,7 @@ struct iface_net {
 
 void iface_net_init(struct inst_iface *i);
 /*
- * iface_net_fini() - Cancel the requests to the helper process, so that none of them calls back any
+ * iface_net_fini() - Cancel the requests to the helper process, so that no answer is reported any
  * more
  */
 void iface_net_fini(struct inst_iface *i);
@@ -104,14 +103,13 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu);
 
 /*
  * iface_net_set_carrier() - Turn the carrier off now, or turn it on as soon as the kernel has
- * acknowledged MAC and MTU; i->carrier shows its present state
+ * acknowledged MAC and MTU; i->carrier is the carrier's present state
  */
 void iface_net_set_carrier(struct inst_iface *i, bool up);
 
 /*
- * iface_net_port() - Called when the port's attributes have changed. If the IPv6 interface
- * identifier is made of the LID (ip6-iid = lid) and the LID has changed, send the new identifier to
- * the kernel
+ * iface_net_port() - Handle a change of the port's attributes. If the IPv6 interface identifier is
+ * made from the LID (ip6-iid = lid) and the LID has changed, send the new identifier to the kernel
  */
 void iface_net_port(struct inst_iface *i);
 

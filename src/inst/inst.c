@@ -23,8 +23,8 @@
 #include "util/text.h"
 
 /*
- * Number of rounds of inst_work() in which TAPs are read. After them the loop polls, so that other
- * TAPs that have become readable are read, too.
+ * Number of rounds of inst_work() in which TAPs are read. After these rounds the loop polls, so
+ * that TAPs that have become readable meanwhile are read, too.
  */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 #define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
@@ -129,7 +129,7 @@ bool inst_work(void *ctx, ns_t now)
 	for (unsigned int round = 0; more && round < WORK_ROUNDS && now < end; round++) {
 		/*
 		 * The clock is read in each round, because a sweep of the subnet manager takes
-		 * hundreds of rounds, and its deadlines and statistics need the present time.
+		 * hundreds of rounds, and the SM's deadlines and statistics need the present time.
 		 */
 		if (round)
 			now = in->loop.now = clock_now();
@@ -354,8 +354,8 @@ void inst_leave(struct inst *in)
 		by_pkey_stop(b);
 
 	/*
-	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, and an event with this
-	 * state would bring the link up again.
+	 * Ignore the kernel's events from now on. The TAPs stay up until they are closed, so an event would
+	 * report IFF_UP and bring the link up again.
 	 */
 	list_for_each (h, &in->hosts, link) {
 		host_ignore_events(h);
@@ -426,8 +426,8 @@ static int load_fabric(struct inst *in, const struct conf_fabric *f, const struc
 }
 
 /*
- * Called when the UDP links exist, so that the capture includes packets that enter the fabric by
- * them.
+ * Starts the capture of a fabric. Called after the UDP links were made, so that the capture
+ * includes packets that enter the fabric over UDP links.
  */
 static int start_capture(struct inst *in, const struct conf_fabric *f, char err[INST_ERR_MAX])
 {

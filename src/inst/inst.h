@@ -33,8 +33,8 @@
 #define INST_ERR_MAX 768
 #define INST_PKTS 32768
 /*
- * Number of buffers of PKT_BUF_SIZE octets in the packet pool; the memory of a buffer is touched on
- * first use only
+ * Number of buffers of PKT_BUF_SIZE octets in the packet pool; a buffer takes physical memory only
+ * after its first use
  */
 #define INST_BUFS 1024
 
@@ -56,13 +56,13 @@ struct inst_watch {
 	 */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 	/*
-	 * Called when one of our subnet managers is about to start or to end. The function may only record the
-	 * event, and may be NULL.
+	 * Called when a subnet manager of this instance is about to start (@comes) or to end. The function may
+	 * only record the event, and may be NULL.
 	 */
 	void (*sm)(struct inst_watch *w, struct inst_sm *m, bool comes);
 	/*
-	 * Called when the namespace of a host was deleted, or is open again (inst/host_follow.h).
-	 * May be NULL.
+	 * Called when the namespace of a host is open again (@comes), or was deleted
+	 * (inst/host_follow.h). May be NULL.
 	 */
 	void (*host)(struct inst_watch *w, struct inst_host *h, bool comes);
 	/*
@@ -81,9 +81,9 @@ struct inst_cfg {
 
 /* All links over UDP; inst/udplink.h */
 struct udp_links {
-	struct list links; /* struct inst_udp.link */
+	struct list links; /* list of struct inst_udp */
 	struct udp_rx *rx; /* buffers for received datagrams; made together with the first link */
-	/* true if a small receive buffer was logged, which is done for one link only */
+	/* true if the log has a line about a small receive buffer; only one link logs this */
 	bool small_buffer_logged;
 };
 
@@ -93,22 +93,22 @@ struct inst {
 	struct pkt_pool *pool;
 	struct tap_rx tap_rx;
 	struct netdev_helper *helper;
-	/* struct inst_helper.link: helpers of the hosts that a reload has added */
+	/* list of struct inst_helper: helper processes of the hosts that a reload has added */
 	struct list more_helpers;
 	struct inst_fabric **fab;
 	unsigned int nfabs;
 	/* state that the interfaces (struct ifc) of .ifaces and the ports of .ports share */
 	struct ifc_set ifcs;
-	struct list ports; /* struct inst_port.link */
+	struct list ports; /* list of struct inst_port */
 	/* Mount of the device files of .ports, see netdev_rdma_add(); -1: there is none */
 	int rdma_folder;
-	struct list hosts; /* struct inst_host.link */
-	struct list ifaces; /* struct inst_iface.link */
-	struct list by_pkeys; /* struct by_pkey.link: inst/by_pkey.h */
+	struct list hosts; /* list of struct inst_host */
+	struct list ifaces; /* list of struct inst_iface */
+	struct list by_pkeys; /* list of struct by_pkey: inst/by_pkey.h */
 	struct udp_links udps;
 	struct neigh_dumps neigh_dumps;
-	struct list watches; /* struct inst_watch.link */
-	/* true after a failure whose cause is the environment, so that the exit status is 3 */
+	struct list watches; /* list of struct inst_watch */
+	/* true after a failure whose cause is the environment; the exit status is then 3 */
 	bool env_lacks;
 	bool broken; /* true if the loop ended because of a failure */
 	struct capfiles captures;
@@ -155,21 +155,21 @@ struct inst_helper {
 	struct loop_fd fd;
 };
 
-/* inst_helper_add() - Serve the jobs of a helper. Takes @helper on success. Return: 0 or -errno */
+/* inst_helper_add() - Serve the jobs of a helper process, and own @helper on success. Return: 0 or -errno */
 int inst_helper_add(struct inst *in, struct netdev_helper *helper);
 /* inst_helper_trim() - End those helpers of inst_helper_add() to which no host belongs any more */
 void inst_helper_trim(struct inst *in);
 
 /*
- * inst_refused() - Report that the helper process refused a request for @what
+ * inst_refused() - Write to @err that the helper process refused a request for @what
  *
- * Writes the message to @err, and sets in->env_lacks if the environment is the cause. Returns @status
+ * Sets in->env_lacks if the environment is the cause. Returns @status
  */
 int inst_refused(struct inst *in, int status, const char *what, char err[INST_ERR_MAX]);
 
 /*
- * inst_work() - Run timers, and process packets and actions; the function for loop.work. Return:
- * true if more is left to do
+ * inst_work() - Run timers, and process packets and actions; this is the function loop.work.
+ * Return: true if work is left
  */
 bool inst_work(void *ctx, ns_t now);
 
@@ -177,7 +177,7 @@ bool inst_work(void *ctx, ns_t now);
  * inst_load() - Make the fabrics, links, hosts and interfaces of a configuration
  * @topo:	topology of the first fabric, used instead of its file; NULL to read the file
  *
- * Return: 0; -EINVAL and the like with @err
+ * Return: 0; -EINVAL or another -errno, with a message in @err
  */
 int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 	      char err[INST_ERR_MAX]);
@@ -185,7 +185,7 @@ int inst_load(struct inst *in, const struct conf *c, const struct topo *topo,
 /*
  * inst_watch() - Call w->fn at the end of each inst_work() from now on
  *
- * The function may only unwatch itself and answer control requests.
+ * w->fn may do no more than call inst_unwatch() for @w and answer control requests.
  */
 void inst_watch(struct inst *in, struct inst_watch *w);
 /*
@@ -196,7 +196,7 @@ void inst_unwatch(struct inst_watch *w);
 /* inst_port_event() - Call the function .port of all watches */
 void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
 
-/* inst_sm_came(), inst_sm_goes() - Call the function .sm of all watches, with true or false */
+/* inst_sm_came(), inst_sm_goes() - Call the function .sm of all watches, with @comes true or false */
 void inst_sm_came(struct inst_sm *m);
 void inst_sm_goes(struct inst_sm *m);
 /* inst_host_event() - Call the function .host of all watches */
@@ -205,11 +205,11 @@ void inst_host_event(struct inst_host *h, bool comes);
 void inst_iface_event(struct inst_iface *i, bool comes, ns_t now);
 
 /*
- * inst_up() - True if all interfaces are up; if not, @why (unless NULL) gets the state of the first interface that is
- * not up
+ * inst_up() - Tell whether all interfaces are up; if not, @why (unless NULL) gets the state of the first interface
+ * that is not up
  */
 bool inst_up(const struct inst *in, char why[INST_ERR_MAX]);
-/* inst_iface_up() - True if the interface is up; @why as in inst_up() */
+/* inst_iface_up() - Tell whether the interface is up; @why as in inst_up() */
 bool inst_iface_up(const struct inst_iface *i, char why[INST_ERR_MAX]);
 
 struct inst_fabric *inst_fabric_find(struct inst *in, const char *name);

@@ -6,9 +6,10 @@
  * DOC: Dumps of the kernel's neighbour tables
  *
  * A neighbour table may have more than 100,000 entries, which take the kernel a tenth of a second and more. So a dump
- * is read in pieces of 32 KiB at most, one in each wake-up of the loop, which serves packets and other requests
- * between them. One dump is read at a time in the whole instance; the other dumps wait in the order in which they
- * were requested. Only control clients request dumps, at most one each, so there are never more dumps than clients.
+ * is read in pieces of 32 KiB at most, one in each wake-up of the loop. Between two pieces the loop serves packets
+ * and other requests. One dump is read at a time in the whole instance; the other dumps wait in the order in which
+ * they were requested. Only control clients request dumps, at most one each, so there are never more dumps than
+ * clients.
  */
 
 #include "netdev/rtnl.h"
@@ -26,9 +27,9 @@ struct neigh_dump {
 	int ifindex;
 	void (*entry)(struct neigh_dump *d, const struct rtnl_neigh *n);
 	/*
-	 * Called once, after the last entry or instead of further entries. @err: 0; -EAGAIN: the table changed during
-	 * the dump, so entries may be missing; -ENODEV: the host was closed; -errno of the kernel. The function may
-	 * free @d and start other dumps.
+	 * Called once, after the last entry, or when an error ends the dump. @err: 0; -EAGAIN: the table changed
+	 * during the dump, so entries may be missing; -ENODEV: the host was closed; -errno of the kernel. The
+	 * function may free @d and start other dumps.
 	 */
 	void (*done)(struct neigh_dump *d, int err);
 
@@ -38,7 +39,7 @@ struct neigh_dump {
 
 /* The dumps of an instance */
 struct neigh_dumps {
-	/* list of struct neigh_dump.link: dumps that wait, the next one first */
+	/* list of struct neigh_dump: dumps that wait, the next one first */
 	struct list waiting;
 	struct inst_host *reading; /* host from whose socket a dump is being read; NULL: none */
 	/*

@@ -10,7 +10,7 @@
 #include "inst/fab.h"
 #include "verbs/verbs.h"
 
-/* The function runs inside a callback of the CA, so it may only report the event. */
+/* Reports an event of the port, and does nothing else, because the function runs inside a callback of the CA. */
 static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 {
 	struct inst_port *p = container_of(ip, struct inst_port, ifc);
@@ -99,8 +99,8 @@ static int node_index(struct inst_fabric *f, const struct fabric_node *n)
 }
 
 /*
- * Returns the node that @where names. NULL, with a message in @err, if there is no such node, or it
- * is no CA with such a port
+ * Returns the node that @where names, or NULL, with a message in @err, if the fabric has no CA of
+ * this name with this port
  */
 static struct fabric_node *soft_node(struct inst_fabric *f, const struct conf_port *where,
 				     char err[INST_ERR_MAX])

@@ -17,11 +17,12 @@ struct inst_port {
 	uint8_t num; /* number of the port on its CA */
 	char ca_name
 		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
-	char name[FABRIC_NAME_MAX + 4]; /* in messages and in answers: CA/PORT */
+	char name[FABRIC_NAME_MAX + 4]; /* CA/PORT, for messages and answers */
 	struct log_sink log; /* log of .fab or of the instance, with the name of this port */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
-	struct reopen reopen; /* for a port of the kernel's verbs */
-	struct loop_fd ca_fd; /* watch of the access layer's descriptor, if it has one */
+	struct reopen reopen; /* opens the RDMA device of a port of the kernel again */
+	struct loop_fd
+		ca_fd; /* watch of the access layer's descriptor, if the access layer has a descriptor */
 };
 
 /* port_on_fabric() - Tell whether the port belongs to the software fabric @f, which may be NULL */

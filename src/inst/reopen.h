@@ -4,7 +4,7 @@
 
 /*
  * A port over an RDMA device of the kernel (verbs) is opened again after the device failed or was removed. Once a
- * second the helper looks for the device. When the device is back, the port opens it.
+ * second the helper process looks for the device. When the device is back, the daemon opens the port again.
  */
 
 #include "inst/inst.h"
@@ -15,14 +15,14 @@ struct inst_port;
 
 struct reopen {
 	struct timer timer;
-	bool asked; /* the helper has not answered yet */
-	char why[INST_ERR_MAX]; /* reason for which the device could not be opened, as it was logged last */
+	bool asked; /* true while the helper process has not answered */
+	char why[INST_ERR_MAX]; /* the last logged reason why the device could not be opened */
 };
 
 void reopen_init(struct inst_port *p);
 /*
- * reopen_allow() - Name the port to the helper, before the helper is sealed. If the helper lacks the privileges to make
- * device files, only a log line is written
+ * reopen_allow() - Allow the helper process to look for this port later; to be called before the helper process is
+ * sealed. If the helper process lacks the privileges to make device files, only a log line is written
  */
 void reopen_allow(struct inst_port *p);
 /*

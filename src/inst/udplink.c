@@ -38,8 +38,8 @@ static void writable(struct inst_udp *u, bool wait)
 }
 
 /*
- * Stops reading the socket for STARVED_FOR, because all buffers are in use. If the loop read again
- * at once, it would have no time to free buffers.
+ * Stops reading the socket for STARVED_FOR, because all buffers are in use. If the loop read the
+ * socket again at once, the packets in these buffers would not be processed and freed.
  */
 static void starve(struct inst_udp *u, ns_t now)
 {
@@ -57,7 +57,7 @@ static void feed(struct timer *t, ns_t now)
 	watch(u);
 }
 
-/* Puts packets into the batch until the batch is full, and computes the CRCs that they lack. */
+/* Puts packets into the batch until the batch is full, and computes missing CRCs. */
 static void fill(struct udp_batch *b, struct pkt *const *v, unsigned int n)
 {
 	struct train_walk out;
@@ -98,8 +98,8 @@ static int send_batch(struct inst_udp *u, const struct ip_endpoint *peer, struct
 }
 
 /*
- * Handles the result @sent of send_batch(). An error other than -EAGAIN loses only the first
- * packet.
+ * Handles the result @sent of send_batch(). After an error other than -EAGAIN only the first packet
+ * is dropped.
  */
 static void finish(struct inst_udp *u, const struct udp_batch *b, struct pkt **v, unsigned int n,
 		   int sent)
@@ -151,8 +151,8 @@ void udplink_flush_all(struct udp_links *l)
 /* --- receiving */
 
 /*
- * Count errors of the link layer at the port, because the port's PMA reports them. Datagrams from unknown senders are
- * not counted at the port.
+ * Count errors of the link layer in the counters of the port, which the port's PMA reports. Datagrams from unknown
+ * senders are not counted there.
  */
 static void count_error(struct inst_udp *u, enum udp_drop why)
 {

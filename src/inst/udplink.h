@@ -19,7 +19,7 @@
 struct inst_udp {
 	struct list link; /* link in udp_links.links */
 	struct inst *inst;
-	char name[CONF_NAME_MAX]; /* name of the link, such as "vm1" or "udp:127.0.0.1:5001" */
+	char name[CONF_NAME_MAX]; /* name of the link, for example "vm1" or "udp:127.0.0.1:5001" */
 	struct log_sink log; /* log of .fab, with the name of this link */
 	struct inst_fabric *fab;
 	struct fabric_port *port; /* port of .fab that the link occupies */
@@ -29,7 +29,7 @@ struct inst_udp {
 	struct loop_fd fd;
 	struct ip_endpoint bound;
 	struct udp_queue queue; /* packets to send */
-	/* true after a send has found the socket full, until the loop reports EPOLLOUT */
+	/* true from a send that found the socket full until the loop reports EPOLLOUT */
 	bool blocked;
 	/*
 	 * True while there is no buffer to receive into; the socket is not read until the timer .feed expires

@@ -13,15 +13,16 @@
 #include "util/hex.h"
 
 /*
- * /proc/net/igmp: a title, then per interface one line that begins with its index, and
- * below it one line per group, indented, that begins with the address as a 32-bit number
- * in host order:
+ * /proc/net/igmp has a title line, and then a line for each interface, which begins with the
+ * index of the interface. An indented line for each group of the interface follows, which begins
+ * with the address as a 32-bit number in host order:
  *
  *	Idx	Device    : Count Querier	Group    Users Timer	Reporter
  *	2	uib0      :     1      V3
  *					010000E0     1 0:00000000		0
  *
- * /proc/net/igmp6: no title; index, name, address in network order, users, flags, timer:
+ * /proc/net/igmp6 has no title line. Each line is one group of an interface: index and name of the
+ * interface, address of the group in network order, users, flags, timer:
  *
  *	2    uib0            ff020000000000000000000000000001     1 0000000C 0
  */
@@ -83,7 +84,10 @@ static const char *skip_word(const char *s)
 	return skip_blanks(s);
 }
 
-/* Reads a decimal interface index. Returns the place after the number, or NULL if there is none. */
+/*
+ * Reads a decimal interface index. Returns a pointer to the character after the number, or NULL if
+ * there is no number.
+ */
 static const char *get_index(const char *s, int *ret)
 {
 	unsigned long v = 0;

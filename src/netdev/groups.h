@@ -14,7 +14,7 @@
 
 struct netdev_group {
 	int family; /* AF_INET or AF_INET6 */
-	/* In network order; an IPv4 address is in the first four octets, and the others are zero */
+	/* In network order; an IPv4 address is in the first four octets, and the other octets are zero */
 	uint8_t addr[16];
 };
 
@@ -59,12 +59,13 @@ void groups_reader_init(struct groups_reader *r, int family, int ifindex);
 
 /**
  * groups_reader_next() - Read the next piece by one system call
- * @fd:		file of the list; -1 where the kernel lacks the family, whose list is then empty
+ * @fd:		descriptor of the list's file; -1 if the kernel lacks the address family, whose list is then empty
  * @ret_n:	number of groups that were written
  *
  * If entries are added or removed between two reads, other entries may shift, so a list of more than one piece may
  * lack some groups.
- * Return: 1: there may be more; 0: the list has ended; -EBADMSG: the text is no such list; -errno of the read
+ * Return: 1: there may be more; 0: the list has ended; -EBADMSG: a line of the list could not be parsed; -errno of
+ * the read
  */
 int groups_reader_next(struct groups_reader *r, int fd, struct netdev_group ret[GROUPS_PIECE],
 		       size_t *ret_n);

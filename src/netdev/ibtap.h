@@ -50,7 +50,7 @@ int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
 
 /*
  * ibtap_set_offload() - Does the work of tap_set_offload() for a device of this kind. If an offload
- * in @offload needs another one, that one is set, too
+ * in @offload needs another offload, the function sets the other offload, too
  */
 int ibtap_set_offload(struct tap *t, uint32_t offload);
 /* ibtap_set_carrier() - Does the work of tap_set_carrier() for a device of this kind */

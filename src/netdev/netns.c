@@ -169,9 +169,9 @@ static int loopback_up(void)
 }
 
 /*
- * A new namespace gets the IPv4 settings of the system's first namespace, in which a container engine may have
- * switched forwarding on. Hosts do not forward by default (RFC 1122 section 3.1). In a container whose /proc/sys
- * cannot be written, the setting does not change.
+ * Switch IPv4 forwarding off in a new namespace. The namespace has the IPv4 settings of the system's first
+ * namespace, in which a container engine may have switched forwarding on, but hosts do not forward by default
+ * (RFC 1122 section 3.1). If /proc/sys cannot be written, as in some containers, the setting does not change.
  */
 static void no_forwarding(void)
 {
@@ -190,8 +190,8 @@ int netns_create(int *ret_fd)
 	if (home < 0)
 		return home;
 	/*
-	 * If a sandbox refuses setns(), the thread could not return to its namespace. So setns() to
-	 * this namespace is tried before the thread leaves it.
+	 * If a sandbox refuses setns(), the thread could not return to its namespace. So the thread
+	 * tries setns() to its own namespace before it leaves the namespace.
 	 */
 	if (setns(home, CLONE_NEWNET) || unshare(CLONE_NEWNET)) {
 		err = -errno;

@@ -9,9 +9,9 @@
  * socket or TAP made in it. A named namespace is a mount on /run/netns/NAME, as `ip netns` makes it. An anonymous
  * namespace is only referred to by descriptors, so it disappears when the processes that have them end.
  *
- * A call that enters a namespace does so with the calling thread, which then returns to its own namespace. If the
- * thread cannot return, the call ends the process by abort(), because the thread would continue in the wrong
- * namespace.
+ * A function that enters a namespace does so with the calling thread, which returns to its own namespace before the
+ * function returns. If the thread cannot return to its namespace, the function ends the process by abort(), because
+ * the thread would continue in the wrong namespace.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 #define NETNS_RUN_DIR "/run/netns"
 #define NETNS_NAME_MAX 63 /* longest name that is accepted */
-/* most octets of a text that names a namespace: a name, a path or pid:N */
+/* largest length of a text that names a namespace: a name, a path or pid:N */
 #define NETNS_SPEC_MAX 255
 
 enum netns_kind {
@@ -76,14 +76,14 @@ int netns_create_named(const struct netns_spec *spec, int *ret_fd);
 int netns_remove_named(const struct netns_spec *spec, int fd);
 
 /**
- * netns_check() - Tell whether the file that names a namespace still names the same namespace
+ * netns_check() - Check that the file that names a namespace still names the namespace of @fd
  *
  * The owner of a TAP in the namespace cannot notice `ip netns del` in any other way, see netdev/tap.h. Return: 0;
- * -ESTALE if the name is gone or names another namespace; another -errno if stat(2) cannot tell
+ * -ESTALE if the name is gone or names another namespace; another -errno if stat(2) fails
  */
 int netns_check(const struct netns_spec *spec, int fd);
 
-/* netns_same() - True if two descriptors mean the same namespace */
+/* netns_same() - Tell whether two descriptors refer to the same namespace */
 bool netns_same(int a, int b);
 
 /**
@@ -123,18 +123,20 @@ int netns_enter_userns(void);
  * @user_fd:	user namespace to enter first; -1 if there is none
  * @net_fd:	network namespace
  *
- * Also gives the caller a mount namespace in which /sys shows @net_fd, if the caller is allowed to have one.
+ * Also gives the caller a mount namespace in which /sys shows @net_fd, if the caller is allowed to make a
+ * mount namespace.
  * Return: 0 or -errno
  */
 int netns_enter(int user_fd, int net_fd);
 
 /*
- * netns_spec_lasts() - True if namespace @fd is mounted on the very file that names it, outside of /proc
+ * netns_spec_lasts() - Tell whether namespace @fd is mounted on the file that @spec names (not a symbolic link),
+ * outside of /proc
  *
- * Such a file may disappear, and a file of the same name may appear later with another namespace. When a process has
- * ended, another process may get its number, so a namespace that was given by a process number is not looked for
- * again. A symbolic link is refused because it may lead to a process, whose namespace can only be examined with the
- * privilege to trace the process.
+ * Such a file may disappear, and a file of the same name may appear later with another namespace. A namespace that
+ * was given by a process number is not looked for again, because another process may get the number after the
+ * process has ended. A symbolic link is refused because it may lead to a process, whose namespace can only be
+ * examined with the privilege to trace the process.
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 

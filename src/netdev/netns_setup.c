@@ -13,9 +13,9 @@
 #include "os/userns.h"
 
 /*
- * Names are made in the way of `ip netns add`, so that both programs see each other's namespaces:
- * /run/netns is a shared mount point, and a name in it is an empty file on which the namespace is
- * mounted.
+ * Make /run/netns a shared mount point. Names of namespaces are made as `ip netns add` makes them,
+ * so that ip and uipoib see each other's namespaces: a name is an empty file in /run/netns on which
+ * the namespace is mounted.
  */
 
 static int share_run_dir(void)
@@ -95,8 +95,8 @@ int netns_enter_userns(void)
 }
 
 /*
- * /sys/class/net shows the interfaces of the namespace in which sysfs was mounted. A host can be
- * used without the right /sys, so failures are ignored.
+ * Mount sysfs again, because /sys/class/net shows the interfaces of the namespace in which sysfs
+ * was mounted. A host can be used without the right /sys, so failures are ignored.
  */
 static void remount_sys(void)
 {
@@ -106,7 +106,7 @@ static void remount_sys(void)
 		return;
 }
 
-/* The kernel does not let a process enter the user namespace in which it is already. */
+/* Tell whether @fd is the caller's own user namespace, which the kernel does not let the caller enter again. */
 static bool is_own_userns(int fd)
 {
 	int own = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
@@ -155,8 +155,8 @@ int netns_watch_add(int fd, const struct netns_spec *spec)
 }
 
 /*
- * Number of reads in one call. If all users may write to the folder, events can be added as fast as
- * they are read.
+ * Largest number of reads in one call. The number is limited, because any user who may write to the
+ * folder can cause events as fast as they are read.
  */
 #define DRAIN_PIECES 8
 

@@ -94,7 +94,7 @@ int rtnl_end_status(const struct nlmsghdr *nlh)
 
 	/*
 	 * NLMSG_DONE and NLMSG_ERROR begin with the status, but old kernels end a dump with an
-	 * NLMSG_DONE that has none.
+	 * NLMSG_DONE without a status.
 	 */
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*status))
 		return nlh->nlmsg_type == NLMSG_DONE ? 0 : -EBADMSG;
@@ -150,7 +150,7 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh)
 	nlh->nlmsg_seq = ++nl->seq;
 	/*
 	 * NLM_F_DUMP consists of two bits, each of which means something else in a request for a
-	 * change. So a request is a dump only if it has both.
+	 * change. So a request is a dump only if both bits are set.
 	 */
 	if ((nlh->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
 		nlh->nlmsg_flags |= NLM_F_ACK;
@@ -189,7 +189,7 @@ int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg)
 
 #define REQ_BUF 512
 
-/* Put an address of either family as an attribute. */
+/* Append an IPv4 or IPv6 address as an attribute. */
 static void put_ip(struct nlmsghdr *nlh, uint16_t attr, const struct rtnl_ip *ip)
 {
 	mnl_attr_put(nlh, attr, rtnl_ip_len(ip->family), ip->addr);

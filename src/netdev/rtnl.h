@@ -8,9 +8,9 @@
  * A netlink socket belongs to the namespace in which it was opened, even if a process in another
  * namespace uses it. A request that changes something needs CAP_NET_ADMIN both of the opener and of
  * the caller. So the main process, which has dropped this capability, can dump and listen on
- * sockets that the privileged helper process made, but asks this process for changes.
+ * sockets that the privileged helper process made, but asks the helper process for changes.
  *
- * A socket has one request at a time. The kernel answers it before sendto() returns.
+ * A socket has one request at a time. The kernel answers the request before sendto() returns.
  */
 
 #include <linux/netlink.h>
@@ -94,8 +94,8 @@ struct rtnl_link_conf {
 /**
  * rtnl_link_set() - Change several attributes of a link by one request
  *
- * Return: 0 or -errno. The kernel refuses a token with -EINVAL while forwarding is on or
- * accept_ra is off for the interface; nl->err says which.
+ * Return: 0 or -errno. The kernel refuses a token with -EINVAL while forwarding is on or accept_ra
+ * is off for the interface; nl->err says which of the two is the reason.
  */
 int rtnl_link_set(struct rtnl *nl, int ifindex, const struct rtnl_link_conf *conf);
 
@@ -129,10 +129,10 @@ struct rtnl_addr {
 	uint32_t flags;
 };
 
-/* rtnl_addr_add() - Return: 0; -EEXIST; -errno */
+/* rtnl_addr_add() - Add an address to a link. Return: 0; -EEXIST; -errno */
 int rtnl_addr_add(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
-/* rtnl_addr_del() - Return: 0; -EADDRNOTAVAIL; -errno */
+/* rtnl_addr_del() - Delete an address of a link. Return: 0; -EADDRNOTAVAIL; -errno */
 int rtnl_addr_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, uint8_t plen);
 
 /* rtnl_neigh_del() - Delete the neighbour entry of an address. Return: 0; -ENOENT; -errno */
@@ -182,17 +182,17 @@ struct rtnl_neigh {
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 
 /*
- * rtnl_neigh_resolved() - True if the entry has a hardware address, which the kernel has learnt or
- * the administrator has set
+ * rtnl_neigh_resolved() - Tell whether the entry has a hardware address, which the kernel has
+ * learnt or the administrator has set
  */
 bool rtnl_neigh_resolved(const struct rtnl_neigh *n);
 
-/* rtnl_neigh_failed() - True if the kernel has tried in vain to resolve the address of the entry */
+/* rtnl_neigh_failed() - Tell whether the kernel has tried in vain to resolve the address of the entry */
 bool rtnl_neigh_failed(const struct rtnl_neigh *n);
 
 /*
- * rtnl_neigh_learnt() - True if the kernel has learnt the entry; false if the administrator has
- * made it permanent
+ * rtnl_neigh_learnt() - Tell whether the kernel has learnt the entry; false if the administrator
+ * has made it permanent
  */
 bool rtnl_neigh_learnt(const struct rtnl_neigh *n);
 
@@ -205,7 +205,7 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
 /**
  * rtnl_neigh_dump_piece() - Read the next piece of a dump, at most 32 KiB
  *
- * The socket may not be used for anything else until the dump has ended. If the kernel reports that the table changed
+ * The socket must not be used for anything else until the dump has ended. If the kernel reports that the table changed
  * during the dump, nl->changed is set.
  * Return: 1: the dump continues; 0: the dump has ended; -ETIMEDOUT: no message came (a non-blocking socket returns this at
  * once); another -errno: the dump failed and has ended
@@ -220,7 +220,7 @@ enum rtnl_event_type {
 	RTNL_LINK_DEL, /* a link was deleted, or moved to another namespace */
 	RTNL_ADDR_NEW,
 	RTNL_ADDR_DEL,
-	/* The interface became a member of a multicast group; sent by Linux 6.15 and later */
+	/* The interface became a member of a multicast group; only Linux 6.15 and later send this event */
 	RTNL_GROUP_NEW,
 	RTNL_GROUP_DEL,
 	/* The kernel began or stopped routing multicast of a family from and to an interface */
@@ -258,22 +258,22 @@ struct rtnl_events {
 
 /**
  * rtnl_events_read() - Call @cb for the events that are waiting
- * @cb:		may not close @e->fd
+ * @cb:		must not close @e->fd
  *
- * If the kernel had to drop events, this function requests all links over the same socket, and later calls report
- * each of them as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that
+ * If the kernel had to drop events, this function requests a dump of all links over the same socket, and later calls
+ * report each link as RTNL_LINK_NEW and, for each family, as RTNL_MC_FORWARDING. So the last event about a link that
  * exists always has its present state. The event that a link was deleted may be lost.
  *
- * One call reads a limited number of messages, or one piece of the links, 32 KiB at most. If there are more, the socket
- * stays readable.
+ * One call reads a limited number of messages, or one piece of the dump, 32 KiB at most. If more messages wait, the
+ * socket stays readable.
  * Return: number of events; -errno
  */
 int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *ev, void *arg),
 		     void *arg);
 
 /*
- * rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as they do after
- * a loss of events
+ * rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as after a loss
+ * of events
  */
 void rtnl_events_lost(struct rtnl_events *e);
 

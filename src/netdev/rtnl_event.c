@@ -19,8 +19,8 @@
 #define MSG_DELMULTICAST 57
 
 /*
- * Most messages that are read in one call, so that a flood of events does not delay the caller's
- * other work
+ * Largest number of messages that are read in one call, so that a flood of events does not delay
+ * the caller's other work
  */
 #define READS_MAX 64
 #define REPEATS_MAX \
@@ -238,8 +238,8 @@ int rtnl_events_open(int *ret_fd)
 		return err;
 	}
 	/*
-	 * Kernels before Linux 6.15 refuse these groups. IGMP and MLD snooping works without their
-	 * events.
+	 * Kernels before Linux 6.15 refuse these groups. IGMP and MLD snooping works without the
+	 * events of these groups.
 	 */
 	for (int i = 0; i < 2; i++)
 		setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof(group[i]));
@@ -290,8 +290,8 @@ static int start_dump(struct rtnl_events *e)
 }
 
 /*
- * Process one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. The
- * kernel may refuse the other dumps, for example if it was built without IPv6 or multicast routing.
+ * Process one message that may belong to a dump. Returns 0, or -errno if the kernel refused the dump of links. A
+ * refusal of another dump is ignored, because a kernel without IPv6 or multicast routing refuses some dumps.
  */
 static int take_dump(struct rtnl_events *e, const struct nlmsghdr *nlh)
 {
@@ -358,8 +358,9 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		if (res < 0)
 			return res;
 		/*
-		 * One piece of a dump is enough for one call. After the last piece of a dump the
-		 * next dump is requested here, because nothing else would make the socket readable.
+		 * One call reads only one piece of a dump. After the last piece of a dump the loop
+		 * continues and requests the next dump, because nothing else would make the socket
+		 * readable.
 		 */
 		if (res && (e->dumping || !e->stale))
 			break;

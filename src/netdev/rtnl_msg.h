@@ -9,14 +9,14 @@
 
 #include "netdev/rtnl.h"
 
-#define RTNL_BUF 32768 /* most octets that the kernel sends as one piece of a dump */
+#define RTNL_BUF 32768 /* largest number of octets that the kernel sends as one piece of a dump */
 
-/* Called for each message of an answer; any value but 0 ends the calls. */
+/* Called for each message of an answer. After a return value other than 0 the function is not called again. */
 typedef int (*rtnl_msg_cb)(const struct nlmsghdr *nlh, void *arg);
 
 /*
- * rtnl_begin() - Begin a message in @buf, whose fixed part has @extra octets and is zeroed. Return:
- * the header; *ret_body is the fixed part
+ * rtnl_begin() - Begin a message in @buf with a fixed part of @extra octets, all zero. Return: the
+ * header; *ret_body points to the fixed part
  */
 struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t extra,
 			    void **ret_body);
@@ -24,8 +24,8 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
 /**
  * rtnl_talk() - Send a request and wait for its answers
  *
- * Return: 0; the value that @cb returned; -errno of the kernel, with its text in nl->err; -ETIMEDOUT; -EAGAIN: the
- * table changed during a dump
+ * Return: 0; the value that @cb returned; -errno of the kernel, with the kernel's text in nl->err; -ETIMEDOUT;
+ * -EAGAIN: the table changed during a dump
  */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg);
 
@@ -34,8 +34,8 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
 
 /**
  * rtnl_take() - Wait for the next part of the answer to the last request
- * @stop:	set to the value of @cb, or to -EAGAIN if the table changed during the dump. While it is not 0, @cb is
- *		not called
+ * @stop:	set to the value of @cb, or to -EAGAIN if the table changed during the dump. While *@stop is not 0,
+ *		@cb is not called
  *
  * Return: 1: the answer is not complete; 0: the answer is complete; -errno of the kernel; -ETIMEDOUT
  */

@@ -160,8 +160,8 @@ int rtnl_neigh_dump_piece(struct rtnl *nl, int ifindex,
 	int stop = 0, res = rtnl_take(nl, on_neigh, &c, &stop);
 
 	/*
-	 * If the table changed during this dump, an entry may be missing. The next search finds
-	 * this entry.
+	 * If the table changed during this dump, an entry may be missing. The caller's next search
+	 * finds this entry.
 	 */
 	if (res || stop == -EAGAIN)
 		return res;

@@ -18,9 +18,10 @@
  * so that a frame of 2 KiB does not keep a buffer of 68 KiB in use.
  *
  * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace in
- * existence, even after rtnl_link_move() has moved the TAP to another namespace. After `ip netns del` of its
- * namespace, writes still succeed, but the frames are lost. No call on the TAP shows this, only netns_check() does.
- * If the device was deleted, reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see tap_deleted()).
+ * existence, even after rtnl_link_move() has moved the TAP to another namespace. If `ip netns del` has removed the
+ * namespace in which a TAP is, writes to the TAP still succeed, but the frames are lost. Only netns_check() shows
+ * this loss; no call on the TAP does. If the device was deleted, reads and writes return -EBADFD (-EBUSY for
+ * TAP_INFINIBAND, see tap_deleted()).
  */
 
 #include <errno.h>
@@ -63,7 +64,7 @@ enum tap_gso {
 	TAP_GSO_NONE,
 	TAP_GSO_TCP4,
 	TAP_GSO_TCP6,
-	TAP_GSO_UDP4, /* datagrams of gso_size octets each; the last may be shorter */
+	TAP_GSO_UDP4, /* datagrams of gso_size octets each; the last datagram may be shorter */
 	TAP_GSO_UDP6,
 };
 
@@ -100,7 +101,7 @@ struct tap_frame {
 struct tap_stats {
 	uint64_t rx_frames, rx_octets;
 	uint64_t tx_frames, tx_octets;
-	uint64_t rx_bad; /* frames dropped because their virtio-net header does not fit them */
+	uint64_t rx_bad; /* frames dropped because the virtio-net header contradicts the frame */
 	uint64_t rx_nobuf; /* reads that were put off because the pool had no free buffer */
 	uint64_t tx_err; /* writes that the kernel refused */
 };
@@ -128,10 +129,11 @@ struct tap_rx {
  * tap_open() - Create a TAP in the caller's network namespace
  * @ifname:	name of 1 to 15 octets without '%'
  * @ret_fd:	non-blocking, close-on-exec; carrier off, virtio-net header on
- * @ret_what:	on failure the step that was refused, a literal ("opening /dev/net/tun"); may be NULL
+ * @ret_what:	on failure a string literal that names the step that was refused, for example "opening /dev/net/tun";
+ *	may be NULL
  *
- * Needs CAP_NET_ADMIN in the namespace; all calls below work without it. The device
- * is deleted when its last descriptor is closed.
+ * Needs CAP_NET_ADMIN in the namespace; all functions below work without this capability. The device is deleted when
+ * its last descriptor is closed.
  * Return: 0; -EINVAL: bad name; -EBUSY: another device has the name; -EPERM or -EACCES: TAPs are not permitted; -ENOENT
  * or -ENODEV: there is no /dev/net/tun
  */
@@ -148,8 +150,8 @@ int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 int tap_attach(struct tap *t, enum tap_kind kind, int fd, uint32_t offload);
 
 /*
- * tap_close() - Close the descriptor. If it is the last one, this deletes the device. The function may be called
- * again
+ * tap_close() - Close the descriptor. If it is the last descriptor, the kernel deletes the device. The function
+ * may be called again
  */
 void tap_close(struct tap *t);
 
@@ -159,8 +161,9 @@ int tap_set_offload(struct tap *t, uint32_t offload);
 /**
  * tap_set_carrier() - Set the carrier, which shows the kernel the state of the link
  *
- * The interface drops frames until the kernel has handled the change, which it reports by an
- * RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up when its carrier is on passes frames at once.
+ * After a change of the carrier the interface drops frames until the kernel has handled the change. The
+ * kernel reports this by an RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up when its carrier is
+ * on passes frames at once.
  * Return: 0 or -errno
  */
 int tap_set_carrier(const struct tap *t, bool on);

@@ -11,8 +11,8 @@
 /*
  * DOC: Packing of frames that are read
  *
- * The length of a frame is known only after it has been read. So a read gets two parts: the rest of
- * the current buffer and, after it, a spare buffer from the same offset on:
+ * The length of a frame is known only after it has been read. So one readv() fills the rest of the
+ * current buffer first, and then a spare buffer, in which it leaves a gap as long as the rest:
  *
  *	cur	|frame|frame|......rest......|
  *	spare	|     gap as long as rest    |.....continued.....|
@@ -23,7 +23,7 @@
  */
 
 #define RX_ALIGN 64u /* each frame in a buffer starts at a cache line */
-#define RX_REST 2048u /* if fewer octets than this are left in a buffer, they are not used */
+#define RX_REST 2048u /* if fewer octets are left in a buffer, no frame is read into them */
 
 static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
@@ -59,7 +59,7 @@ static void rx_next_buf(struct tap_rx *rx)
 	rx->off = 0;
 }
 
-/* Makes sure that there is room for the longest frame in .cur and .spare. */
+/* Makes sure that .cur and .spare together have room for the longest frame. */
 static int rx_prepare(struct tap_rx *rx)
 {
 	uint32_t rest;
@@ -130,14 +130,14 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 }
 
 /*
- * Returns the first octets of the frame, which lie in one piece, so that the caller can read the
- * EtherType before rx_place() joins the parts of the frame.
+ * Returns a pointer to the headers of the frame, which are contiguous. The caller reads the
+ * EtherType there before rx_place() joins the two parts of the frame.
  */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {
 	/*
-	 * At least RX_REST octets are left in a buffer that is used, so the headers of the frame
-	 * are in one piece.
+	 * rx_prepare() has replaced .cur if fewer than RX_REST octets were left in it, so the
+	 * headers of the frame do not continue in the spare buffer.
 	 */
 	return rx->cur->data + rx->off;
 }

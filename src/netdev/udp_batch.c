@@ -10,7 +10,7 @@ void udp_batch_begin(struct udp_batch *b, bool gso)
 	b->used = 0;
 }
 
-/* Tells whether a packet of @len octets may be the next datagram of the message */
+/* Tells whether a packet of @len octets can be the next datagram of the message */
 static bool fits(const struct udp_msg *m, uint32_t len)
 {
 	return !m->closed && m->packets < UDP_BATCH_SEGS && len <= m->seg &&
@@ -36,15 +36,15 @@ static void add_part(struct udp_batch *b, struct udp_msg *m, const void *data, s
 	union {
 		const void *in;
 		void *out;
-	} octets = { .in = data }; /* struct iovec has no const form */
+	} octets = { .in = data }; /* struct iovec has no pointer to const */
 
 	b->part[b->nparts++] = (struct iovec){ octets.out, len };
 	m->nparts++;
 }
 
 /*
- * Adds a copy of some octets to the message. If the last part ends where the copy begins, this part
- * is extended.
+ * Adds a copy of some octets to the message. If the message's last part ends where the copy begins,
+ * the last part is extended.
  */
 static void add_copy(struct udp_batch *b, struct udp_msg *m, const void *data, size_t len)
 {

@@ -6,7 +6,7 @@
  * DOC: Packets to send, as the messages of one sendmmsg()
  *
  * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel
- * cuts into these datagrams; the last of them may be shorter. Headers and tail of a packet are copied one after the
+ * cuts into these datagrams; the last packet may be shorter. Headers and tail of a packet are copied one after the
  * other into the batch, and the payload is not copied. So a packet in a run has two parts: its payload, and the
  * octets between this payload and the payload of the next packet.
  */
@@ -18,18 +18,20 @@
 #include "util/pkt.h"
 
 #define UDP_BATCH_SEGS \
-	64 /* most packets of a message, accepted by all kernels with UDP_SEGMENT (UDP_MAX_SEGMENTS) */
+	64 /* largest number of packets of a message; all kernels with UDP_SEGMENT accept it (UDP_MAX_SEGMENTS) */
 #define UDP_BATCH_OCTETS \
-	65507 /* most octets of a message: an IP packet without the headers of IPv4 and UDP */
-#define UDP_BATCH_PARTS 4 /* most parts of a packet: headers, two slices of payload, tail */
+	65507 /* largest length of a message: an IP packet without the headers of IPv4 and UDP */
+#define UDP_BATCH_PARTS 4 /* largest number of parts of a packet: headers, two slices, tail */
 
 struct udp_msg {
-	unsigned int first_part, nparts; /* udp_batch.part[first_part ...) */
+	/* the message consists of .nparts parts, from udp_batch.part[first_part] on */
+	unsigned int first_part, nparts;
 	unsigned int packets;
 	uint32_t octets;
-	uint16_t seg; /* length of each packet of the message but the last */
+	uint16_t seg; /* length of each packet of the message except the last */
 	/*
-	 * true after a packet that is shorter than .seg, which must be the last one of the message
+	 * true after a packet that is shorter than .seg; this packet must be the last one of the
+	 * message
 	 */
 	bool closed;
 };
@@ -41,9 +43,9 @@ struct udp_batch {
 	 */
 	bool gso;
 	unsigned int nmsgs, npackets, nparts;
-	uint32_t used; /* octets of room[] */
+	uint32_t used; /* number of octets in use of room[] */
 	struct udp_msg msg[PKT_BATCH];
-	uint32_t len[PKT_BATCH]; /* octets of each packet */
+	uint32_t len[PKT_BATCH]; /* length of each packet in octets */
 	struct iovec part[PKT_BATCH * UDP_BATCH_PARTS];
 	uint8_t room[PKT_BATCH * (PKT_HDR_MAX + PKT_TAIL_MAX)];
 };
@@ -52,7 +54,8 @@ struct udp_batch {
 void udp_batch_begin(struct udp_batch *b, bool gso);
 
 /*
- * udp_batch_add() - Add a packet. Its payload must not change until the batch is sent, but its descriptor may
+ * udp_batch_add() - Add a packet. The payload of the packet must not change until the batch is sent; its
+ * descriptor may change
  *
  * Return: false: the batch is full
  */

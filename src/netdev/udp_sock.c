@@ -25,7 +25,7 @@
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
 	      "what is packed of one udp_sock_recv() fits");
 
-/* number of tries of a system call, because each pending ICMP error lets one call fail */
+/* number of tries of a system call, because each pending ICMP error makes one call fail */
 #define RETRIES 4
 
 /* --- the socket */
@@ -125,8 +125,8 @@ void udp_sock_close(struct udp_sock *s)
 }
 
 /*
- * True if the error was reported by ICMP for an earlier datagram, so that it does not concern the
- * present call.
+ * Tell whether ICMP reported the error for an earlier datagram, so that the error does not concern
+ * the present call.
  */
 static bool is_icmp(int err)
 {

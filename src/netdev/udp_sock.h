@@ -23,11 +23,11 @@
 #include "util/endpoint.h"
 #include "util/pkt.h"
 
-#define UDP_SOCK_BUF (8 * 1024 * 1024) /* SO_RCVBUF, SO_SNDBUF */
-#define UDP_SOCK_MSGS 16 /* messages of one recvmmsg() */
-/* Datagrams in one received message: UDP_MAX_SEGMENTS of Linux 6.9 and later */
+#define UDP_SOCK_BUF (8 * 1024 * 1024) /* size to request by SO_RCVBUF and SO_SNDBUF */
+#define UDP_SOCK_MSGS 16 /* largest number of messages of one recvmmsg() */
+/* Largest number of datagrams in one received message: UDP_MAX_SEGMENTS of Linux 6.9 and later */
 #define UDP_SOCK_RX_SEGS 128
-#define UDP_SOCK_MAX (UDP_SOCK_MSGS * UDP_SOCK_RX_SEGS) /* datagrams of one udp_sock_recv() */
+#define UDP_SOCK_MAX (UDP_SOCK_MSGS * UDP_SOCK_RX_SEGS) /* most datagrams of one call */
 
 #define UDP_RX_RETIRED 8
 
@@ -46,7 +46,7 @@ struct udp_sock_stats {
 
 struct udp_sock {
 	int fd;
-	uint8_t family; /* 4 or 6 */
+	uint8_t family; /* IP version, 4 or 6 */
 	bool gso; /* true while the kernel, the route and the device accept UDP_SEGMENT */
 	bool gro;
 	int rcvbuf, sndbuf; /* buffer sizes in octets that the kernel granted */
@@ -125,9 +125,9 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 /**
  * udp_sock_send() - Send the packets of a batch, in order
  *
- * Return: number of packets sent, at least 1; -EAGAIN: there is no room now, so the caller waits for EPOLLOUT;
- * -EOPNOTSUPP: the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the caller makes
- * the batch again without UDP_SEGMENT; another negative errno if the first packet cannot be sent
+ * Return: number of packets that were sent, at least 1; -EAGAIN: there is no room now, so the caller waits for
+ * EPOLLOUT; -EOPNOTSUPP: the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the
+ * caller makes the batch again without UDP_SEGMENT; another negative errno if the first packet cannot be sent
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 

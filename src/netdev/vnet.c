@@ -28,8 +28,8 @@ unsigned int vnet_link_len(enum tap_kind kind)
 }
 
 /*
- * Return the EtherType, in an Ethernet frame the one after up to two VLAN tags; 0 if the frame is
- * too short.
+ * Return the EtherType; in an Ethernet frame, this is the EtherType after at most two VLAN tags.
+ * Return 0 if the frame is too short.
  */
 static uint16_t inner_ethertype(const uint8_t *frame, size_t len, enum tap_kind kind)
 {
@@ -144,8 +144,8 @@ void vnet_encode(struct virtio_net_hdr *ret, const struct tap_vnet *v)
 }
 
 /*
- * Tells whether the frame has a VLAN tag. The place of the partial checksum is an offset from the
- * Ethernet header, and a tag makes this place uncertain.
+ * Tells whether the frame has a VLAN tag. The checksum's position is given as an offset from the
+ * Ethernet header, and with a tag it is not certain whether the offset includes the tag.
  */
 static bool has_tag(const uint8_t *eth)
 {
@@ -177,8 +177,8 @@ int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind)
 }
 
 /*
- * Returns the number of octets that the kernel puts into one piece of memory. With 0, it would put
- * all 64 KiB of the frame into one piece.
+ * Returns the number of octets that the kernel shall put into contiguous memory. With 0, the kernel
+ * would put all 64 KiB of the frame into contiguous memory.
  */
 static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 {

@@ -4,17 +4,17 @@
 
 /*
  * Translation between the virtio-net header of a frame and its host form. The header of a TAP has 10 octets (the
- * legacy form). The header of a device of /dev/ibtap has these 10 octets and two more, which are ignored. Both are in
- * host byte order.
+ * legacy form). The header of a device of /dev/ibtap has these 10 octets and two more, which are ignored. Both
+ * headers are in host byte order.
  */
 
 #include "netdev/tap.h"
 
 #define VNET_LEN_MAX 12
 
-/* vnet_len() - Octets of the virtio-net header */
+/* vnet_len() - Return the length of the virtio-net header in octets */
 unsigned int vnet_len(enum tap_kind kind);
-/* vnet_link_len() - Octets of the link header, without VLAN tags */
+/* vnet_link_len() - Return the length of the link header in octets, without VLAN tags */
 unsigned int vnet_link_len(enum tap_kind kind);
 
 /**

@@ -9,13 +9,13 @@
 
 /*
  * beside_folder() - Write the folder of the running program's file to @ret, with a '/' at its end.
- * Return: false if it is not known
+ * Return: false if the folder is not known
  */
 bool beside_folder(char ret[PATH_MAX]);
 
 /*
  * beside_find() - Find the file @name, which is in the program's folder after a build and in
- * ../lib/uipoib after `make install`. Return: false if neither file can be read
+ * ../lib/uipoib after `make install`. Return: false if the file is readable in neither folder
  */
 bool beside_find(const char *name, char ret[PATH_MAX]);
 

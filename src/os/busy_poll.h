@@ -13,14 +13,15 @@
  * This file decides when to poll, from times that its owner measures, and makes no system call. The loop polls after
  * BUSY_POLL_QUICK waits in a row that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES
  * frames, all of them answers. A frame is an answer if it comes from a network device to which a frame was written
- * since the wait before. So the loop does not poll for a stream of packets, which comes in larger numbers, nor for
- * its acknowledgements, which are no answers.
+ * since the previous wait. So the loop does not poll for a stream of packets, of which more than BUSY_POLL_FRAMES
+ * arrive at a time, nor for the acknowledgements of a stream, which are not answers.
  *
  * A poll in vain makes the next poll half as long, and after two such polls the loop sleeps again. The owner yields
  * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets the CPU back very late,
  * another program needs the CPU. If the process gets the CPU back late several times in a row and finds a packet each
- * time, all programs run on this CPU, and polling is useless. In both cases the loop does not poll for
- * BUSY_POLL_OFF_MIN, which doubles each time up to BUSY_POLL_OFF_MAX, until polls have found answers again.
+ * time, all programs run on this CPU, and polling is useless. In both cases the loop pauses polling for
+ * BUSY_POLL_OFF_MIN. Each further pause is twice as long, up to BUSY_POLL_OFF_MAX, until BUSY_POLL_QUICK polls have
+ * found a ready file.
  */
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@
 /* A zeroed struct is the initial state, in which the loop sleeps. */
 struct busy_poll {
 	unsigned int frames; /* number of frames since the last wait */
-	unsigned int answers; /* how many of these frames were answers */
+	unsigned int answers; /* number of these frames that were answers */
 	/* number of short waits in a row, as the DOC comment defines them; at most BUSY_POLL_QUICK */
 	unsigned int quick;
 	/* number of polls since the last short wait that found no ready file */
@@ -56,7 +57,7 @@ struct busy_poll {
 	unsigned int hits;
 };
 
-/* busy_poll_frame() - A frame came */
+/* busy_poll_frame() - Report that a frame has come. @answer: the frame is an answer */
 static inline void busy_poll_frame(struct busy_poll *b, bool answer)
 {
 	b->frames++;
@@ -85,7 +86,7 @@ void busy_poll_hit(struct busy_poll *b);
 void busy_poll_missed(struct busy_poll *b);
 
 /*
- * busy_poll_waited() - Report that a wait of @waited, with or without polling, is over, and that all events of it
+ * busy_poll_waited() - Report that a wait of @waited, with or without polling, is over, and that all its events
  * were served
  */
 void busy_poll_waited(struct busy_poll *b, ns_t waited);

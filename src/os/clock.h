@@ -4,7 +4,7 @@
 
 /*
  * The clock of this program. The function is inline because libuipoib-umad.so and libuipoib-path.so, which other programs
- * load, contain nothing else of this room.
+ * load, contain no other code of src/os.
  */
 
 #include <limits.h>

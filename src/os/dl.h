@@ -3,8 +3,8 @@
 #define OS_DL_H
 
 /*
- * Libraries that few commands need. They are loaded when such a command runs, so that all other processes of the program, some of which
- * have privileges, start without them and without the libraries that they bring.
+ * Libraries that few commands need. A library is loaded when a command that needs it runs, so that all other processes of the
+ * program, some of which have privileges, start without the library and its dependencies.
  */
 
 #include <stddef.h>

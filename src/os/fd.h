@@ -8,7 +8,7 @@
 
 /*
  * fd_write_all() - Write @len octets to a blocking descriptor, continuing after signals and short
- * writes Return: 0 or -errno of write()
+ * writes. Return: 0 or -errno of write()
  */
 int fd_write_all(int fd, const void *data, size_t len);
 

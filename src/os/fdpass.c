@@ -92,8 +92,8 @@ int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret
 	if ((size_t)got != len || (mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		fdpass_close(ret_fds, n);
 		/*
-		 * If RLIMIT_NOFILE leaves no room for all descriptors, the kernel closes the others
-		 * and sets MSG_CTRUNC.
+		 * If RLIMIT_NOFILE leaves no room for all descriptors, the kernel drops those
+		 * without room and sets MSG_CTRUNC.
 		 */
 		return (size_t)got == len && n < FDPASS_MAX ? -EMFILE : -EBADMSG;
 	}

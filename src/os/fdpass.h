@@ -26,14 +26,14 @@ union fdpass_control {
 void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n);
 
 /*
- * fdpass_room() - Set @c as the buffer for descriptors that come with @m. After @m was received,
- * fdpass_take() returns the descriptors
+ * fdpass_room() - Set @c as the buffer for descriptors that come with @m. fdpass_take() returns the
+ * descriptors after @m was received
  */
 void fdpass_room(struct msghdr *m, union fdpass_control *c);
 
 /*
- * fdpass_take() - Return the first @max descriptors that came with @m in @ret_fds, and close the
- * others. Return: their number
+ * fdpass_take() - Write the first @max descriptors that came with @m to @ret_fds, and close the
+ * other descriptors. Return: number of descriptors in @ret_fds
  */
 unsigned int fdpass_take(struct msghdr *m, int *ret_fds, unsigned int max);
 
@@ -48,8 +48,8 @@ int fdpass_send(int sock, const void *msg, size_t len, const int *fds, unsigned 
  * @ret_fds:	room for FDPASS_MAX descriptors, which are close-on-exec
  *
  * Return: 0; -EPIPE: the other end is closed; -EAGAIN: the socket's time-out passed; -EBADMSG: the
- * message has another length; -EMFILE: this process may open no more descriptors, and the received
- * descriptors are closed; -errno
+ * message has another length; -EMFILE: this process has as many descriptors as RLIMIT_NOFILE
+ * allows, and the received descriptors were closed; -errno
  */
 int fdpass_recv(int sock, void *msg, size_t len, int *ret_fds, unsigned int *ret_n);
 

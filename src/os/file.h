@@ -19,8 +19,8 @@
 int file_read(const char *path, char **ret, size_t *ret_len);
 
 /*
- * file_read_line() - Read the first line of a small file, such as one of sysfs, without its newline. Return: false:
- * the file has no line, or it cannot be read
+ * file_read_line() - Read the first line of a small file, for example a file of sysfs, without its newline. Return:
+ * false: the file has no line, or it cannot be read
  */
 bool file_read_line(char *ret, size_t size, const char *path);
 

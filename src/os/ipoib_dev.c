@@ -34,8 +34,9 @@ static unsigned long number(const char *name, const char *file)
 }
 
 /*
- * Tell whether a network interface belongs to an HCA. In sysfs, each of them has a symbolic link
- * "device" that leads to the same device, for example the PCI device of the HCA.
+ * Tell whether a network interface belongs to an HCA. In sysfs, the interface and the HCA each have
+ * a symbolic link "device"; if they belong together, both links lead to the same device, for
+ * example the PCI device of the HCA.
  */
 static bool same_device(const char *name, const char *hca)
 {
@@ -82,8 +83,8 @@ static void read_broadcast(uint8_t ret[IPOIB_DEV_HW], const char *name)
 }
 
 /*
- * Return the P_Key of an interface from the MGID of its broadcast group (RFC 4391 §4), because a
- * child interface that was made by netlink has no file with its P_Key.
+ * Return the P_Key of an interface. A child interface that was made by netlink has no file "pkey",
+ * so its P_Key is taken from the MGID of its broadcast group (RFC 4391 §4).
  */
 static uint16_t pkey_of(const char *name)
 {
@@ -97,8 +98,8 @@ static uint16_t pkey_of(const char *name)
 }
 
 /*
- * A child interface has no file "mode". Its MTU shows the mode, because in datagram mode the MTU
- * cannot exceed that of an InfiniBand packet.
+ * Tell whether an interface is in connected mode. A child interface has no file "mode", but its MTU
+ * shows the mode, because in datagram mode the MTU cannot exceed the MTU of an InfiniBand packet.
  */
 static bool is_connected(const char *name)
 {

@@ -10,10 +10,10 @@
  *
  *	NAME '\n' length of the value, 64 bits, little-endian; value '\n'
  *
- * The protocol has a shorter form, NAME=VALUE and '\n', in which a line end in the value would begin another field. An
- * entry of this file never has that form, so no text, whoever it comes from, can forge a field.
+ * The protocol has a shorter form, NAME=VALUE and '\n', in which a line end in the value would begin another field. This
+ * file never writes the shorter form, so a text from an untrusted source cannot forge a field.
  *
- * systemd itself keeps the journal's socket open, so a connection to it outlives journald.
+ * systemd itself keeps the journal's socket open, so a connection to this socket outlives journald.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,10 @@ struct journal_entry {
 	unsigned char buf[JOURNAL_ENTRY_MAX];
 };
 
-/* journal_add() - Append a field. A value that does not fit is cut off; a NULL or a name that does not fit adds nothing */
+/*
+ * journal_add() - Append a field. A value that does not fit is cut off. If @value is NULL, or @name
+ * does not fit, no field is added
+ */
 void journal_add(struct journal_entry *e, const char *name, const char *value);
 
 /*

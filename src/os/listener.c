@@ -36,8 +36,9 @@ int listener_socket(int *ret, const char *path, int type, int backlog)
 }
 
 /*
- * The mode of the socket's path keeps other users from connecting, unless another process has
- * passed them a descriptor of the socket's file.
+ * Tell whether the peer's user may use the socket. The mode of the socket's path alone is not
+ * enough: a process that was passed a descriptor of the socket's file can connect by this
+ * descriptor.
  */
 static bool peer_allowed(int sock, int *ret_pid)
 {

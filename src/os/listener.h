@@ -18,8 +18,8 @@
 struct listener {
 	struct loop *loop;
 	struct loop_fd fd;
-	struct timer again; /* ends a pause */
-	uint64_t *refused; /* counter of connections of other users; NULL: they are not counted */
+	struct timer again; /* timer that ends a pause */
+	uint64_t *refused; /* counter of refused connections of other users; NULL: no counter */
 	/* Called for a new connection of process @pid; takes over @sock, which is non-blocking and close-on-exec */
 	void (*take)(struct listener *l, int sock, int pid, ns_t now);
 };
@@ -27,7 +27,8 @@ struct listener {
 /**
  * listener_socket() - Bind and listen at a path, with mode 0600
  * @ret:	the socket, non-blocking and close-on-exec
- * @path:	a file that exists there is removed, because an instance that was killed has left it
+ * @path:	path of the socket; an existing file is removed, because an instance that was killed
+ *	leaves its socket there
  * @type:	SOCK_STREAM or SOCK_SEQPACKET
  *
  * Return: 0; -ENAMETOOLONG; -errno

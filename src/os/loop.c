@@ -122,9 +122,9 @@ static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t 
 }
 
 /*
- * An owner that one callback of a wake-up frees must not be called by a later event of the same
- * wake-up. loop_unwatch() clears .fn, but the memory of a freed owner is gone. So owners are freed
- * by timers or in work(), never inside the loop over the events below.
+ * Callbacks must not free the owner of a struct loop_fd, because a later event of the same wake-up
+ * can still refer to the struct. loop_unwatch() clears .fn, but only in memory that is not freed.
+ * So owners are freed by timers or in work(), never inside the loop over the events below.
  */
 int loop_turn(struct loop *l, bool *busy, ns_t until)
 {

@@ -32,18 +32,18 @@ struct loop {
 	int epfd;
 	bool stop;
 	ns_t now;
-	uint64_t turns; /* counter: wake-ups that were handled */
-	struct busy_poll poll; /* the owner calls busy_poll_frame() */
+	uint64_t turns; /* number of wake-ups that were handled */
+	struct busy_poll poll; /* the owner reports frames by busy_poll_frame() */
 	struct timers timers;
 	/*
-	 * Runs after the events of each wake-up. Returns true if there is more to do, so that the
-	 * loop does not sleep.
+	 * Function that runs after the events of each wake-up. If it returns true, there is more to
+	 * do, and the loop does not sleep.
 	 */
 	bool (*work)(void *ctx, ns_t now);
 	void *ctx;
 };
 
-/* loop_init() - 0 or -errno */
+/* loop_init() - Initialize a loop. Return: 0 or -errno */
 int loop_init(struct loop *l);
 void loop_fini(struct loop *l);
 

@@ -8,9 +8,9 @@
 #include <sys/prctl.h>
 
 /*
- * True if the process has any permitted capability. After a change of user with PR_SET_KEEPCAPS,
- * capabilities are permitted but not effective. capng_have_capabilities() checks only effective
- * capabilities.
+ * Tell whether the process has any permitted capability. After a change of user with
+ * PR_SET_KEEPCAPS, capabilities are permitted but not effective. capng_have_capabilities() checks
+ * only effective capabilities.
  */
 static bool any_permitted(void)
 {
@@ -32,8 +32,8 @@ static int keep_caps(const unsigned int *caps, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		have[i] = capng_have_capability(CAPNG_PERMITTED, caps[i]);
 	/*
-	 * Only CAP_SETPCAP allows lowering the bounding set. Without it, no_new_privs keeps
-	 * programs from regaining capabilities.
+	 * Only CAP_SETPCAP allows lowering the bounding set. Without CAP_SETPCAP, no_new_privs
+	 * alone keeps programs from regaining capabilities.
 	 */
 	bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
 	capng_clear(CAPNG_SELECT_BOTH);

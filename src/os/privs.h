@@ -3,8 +3,9 @@
 #define OS_PRIVS_H
 
 /*
- * The privileges that the main process drops before it serves clients. The order is: netdev_helper_start(), open
- * everything that needs privileges, fork processes that must keep them, privs_isolate(), privs_seccomp().
+ * The main process drops its privileges before it serves clients. The order is: netdev_helper_start(), open all
+ * files and sockets that need privileges, fork processes that must keep privileges, privs_isolate(),
+ * privs_seccomp().
  */
 
 /*
@@ -38,12 +39,13 @@ enum privs_flags {
 	PRIVS_INET = 1 << 2,
 	/*
 	 * Allow fork and exec. The new program inherits the filter and has no capability, so a
-	 * command of the user is better forked before, and started by a message on a pipe.
+	 * process for a command of the user is better forked before the filter is loaded; a message
+	 * on a pipe then makes the process start the command.
 	 */
 	PRIVS_EXEC = 1 << 3,
 	/*
 	 * Allow opening device files, the commands of libibverbs on them, registering agents of umad, and netlink
-	 * sockets of RDMA. Which device files there are is decided by privs_isolate().
+	 * sockets of RDMA. privs_isolate() decides which device files exist.
 	 */
 	PRIVS_VERBS = 1 << 4,
 	/*
@@ -72,27 +74,27 @@ int privs_drop_bounds(void);
 /**
  * privs_isolate() - Become a user who has no rights and sees no files
  * @flags:	mask of PRIVS_KEEP_ROOT_DIR and PRIVS_NET_RAW
- * @folder:	for root: mount of device files (netdev_rdma_add()) that becomes /dev/infiniband, beside a read-only /sys;
- *		-1: there is none. The caller closes it. It is no error if it cannot be mounted
+ * @folder:	for root: mount of device files (netdev_rdma_add()) that becomes /dev/infiniband, beside a read-only /sys; -1:
+ *		there is none. The caller closes @folder. A failure of this mount is no error
  *
- * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534,
- * enters a new user namespace, in which it has the same user id. In both cases the root directory is then empty and
- * read-only, except for what @folder adds (unless @flags keep it, or root is in a container that forbids mounts), and capabilities and no_new_privs
- * are as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent
- * dies.
+ * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534, enters a new
+ * user namespace, in which the process keeps its user id. In both cases the process gets an empty, read-only root directory,
+ * which contains only what @folder adds. The process keeps its old root directory if @flags say so, or if it runs as root in a
+ * container that forbids mounts. Capabilities and no_new_privs are then as after privs_drop_caps(). The process may have only one
+ * thread. The process gets SIGTERM when its parent dies.
  * Return: 0; -ESRCH: the parent has died; -EPERM, -EUSERS or -ENOSPC: the system forbids user namespaces; -errno. After
  * an error the process must end, because some of the changes may have been made.
  */
 int privs_isolate(uint32_t flags, int folder);
 
 /*
- * privs_peer_ok() - True if the peer of a control socket (SO_PEERCRED) may command this process. Only root and the
- * user who started this process may
+ * privs_peer_ok() - Tell whether the peer of a control socket (SO_PEERCRED) is allowed to command this process:
+ * only root and the user who started this process are allowed
  */
 bool privs_peer_ok(uid_t uid);
 
 /*
- * Operations that a sealed helper may still need. All of them except PRIVS_HELPER_MKNOD need
+ * Operations that a sealed helper may still need. Each flag except PRIVS_HELPER_MKNOD needs
  * CAP_SYS_ADMIN.
  */
 enum privs_helper_flags {
@@ -113,7 +115,7 @@ enum privs_helper_flags {
 /**
  * privs_helper_seal() - Drop for good the helper's privileges for making namespaces and TAPs
  * @flags:	mask of enum privs_helper_flags; the helper keeps CAP_MKNOD for PRIVS_HELPER_MKNOD, and CAP_SYS_ADMIN for
- *		any of the others
+ *		any other flag
  *
  * The helper keeps CAP_NET_ADMIN and the system calls that its remaining requests need.
  * Return: 0 or -errno; a kernel without seccomp filters is no error

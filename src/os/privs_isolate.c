@@ -21,8 +21,8 @@
 /* User who started the instance; -1 if privs_isolate() was not called */
 static uid_t owner = (uid_t)-1;
 /*
- * True in a user namespace that privs_isolate() has made. In it, .owner is the only user that is
- * mapped
+ * True in a user namespace that privs_isolate() has made. In this namespace, owner is the only
+ * mapped user
  */
 static bool in_userns;
 
@@ -31,8 +31,9 @@ bool privs_peer_ok(uid_t uid)
 	if (uid == 0 || uid == (owner == (uid_t)-1 ? geteuid() : owner))
 		return true;
 	/*
-	 * In our user namespace, root outside has the overflow id, and so does every user that is
-	 * not mapped. The socket's mode keeps all these users but root out.
+	 * In the user namespace of privs_isolate(), every unmapped user has the overflow id, and so
+	 * has root of the outer namespace. Of all these users, the socket's mode lets only root
+	 * connect.
 	 */
 	return in_userns && uid == NOBODY;
 }
@@ -42,8 +43,8 @@ bool privs_peer_ok(uid_t uid)
 #define FLAGS (MS_NODEV | MS_NOEXEC | MS_NOSUID)
 
 /*
- * Add to the working directory the files that libibverbs reads and opens. Without these files the process can do
- * everything but open a device again, so errors are ignored.
+ * Add to the working directory the files that libibverbs reads and opens. Without these files the process cannot
+ * open a device again, but can do everything else, so errors are ignored.
  */
 static void add_devices(int folder)
 {
@@ -54,9 +55,9 @@ static void add_devices(int folder)
 }
 
 /*
- * A mount on a folder of the new mount namespace becomes the root, and the old root is unmounted
- * (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE and MS_PRIVATE also end propagation, so that
- * no other namespace sees the mount.
+ * Make an empty root directory: a mount on a folder of the new mount namespace becomes the root, and the old root
+ * is unmounted (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE and MS_PRIVATE also end
+ * propagation, so that no other namespace sees the mount.
  */
 static int empty_root(int folder)
 {
@@ -82,7 +83,7 @@ static int empty_root(int folder)
 
 /* ----- changing to a user without rights */
 
-/* True if a map of a user namespace, such as /proc/self/uid_map, contains @id */
+/* Tell whether a map of a user namespace, such as /proc/self/uid_map, contains @id. */
 static bool is_mapped(const char *map, unsigned int id)
 {
 	unsigned int inside, outside, n;
@@ -98,8 +99,8 @@ static bool is_mapped(const char *map, unsigned int id)
 }
 
 /*
- * The user has the same id in the new namespace as outside, so SO_PEERCRED on sockets shows the
- * same users as before.
+ * Enter a new user namespace, in which the user has the same id as outside. So SO_PEERCRED shows
+ * the user of a peer as before.
  */
 static int new_userns(bool root)
 {
@@ -115,7 +116,7 @@ static int become_nobody(bool keep_caps)
 {
 	/*
 	 * Without PR_SET_KEEPCAPS the change of user below would clear all capabilities.
-	 * privs_drop_caps() later drops those that are not needed.
+	 * privs_drop_caps() later drops the capabilities that are not needed.
 	 */
 	if (keep_caps && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
@@ -152,8 +153,8 @@ int privs_isolate(uint32_t flags, int folder)
 	if (!err)
 		err = privs_drop_caps(flags & PRIVS_NET_RAW);
 	/*
-	 * A change of user clears the signal of the parent's death. It also makes the process
-	 * undumpable, so the leak checker cannot attach to it.
+	 * A change of user clears PR_SET_PDEATHSIG, so set it again. The change also makes the
+	 * process undumpable, which keeps the leak checker from attaching to the process.
 	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
 		return -ESRCH;

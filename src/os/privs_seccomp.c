@@ -243,7 +243,7 @@ static int allow_clone(scmp_filter_ctx ctx, uint32_t flags)
 	return err;
 }
 
-/* The calls that open a device of libibverbs, which is a device file, and use it */
+/* Allow the calls that open and use a device file of libibverbs. */
 static int allow_verbs(scmp_filter_ctx ctx)
 {
 	static const unsigned int requests[] = {
@@ -256,7 +256,10 @@ static int allow_verbs(scmp_filter_ctx ctx)
 
 	if (!err)
 		err = allow_if(ctx, SCMP_SYS(open), 1, mask, O_RDWR);
-	/* libibverbs asks for the driver of a device, by which it finds the provider of one that is not on PCI. */
+	/*
+	 * libibverbs asks the kernel for the driver of a device, in order to find the provider of a
+	 * device that is not on PCI.
+	 */
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
 				       SCMP_CMP32(0, SCMP_CMP_EQ, AF_NETLINK),
@@ -295,7 +298,7 @@ static scmp_filter_ctx filter_new(uint32_t action)
 	scmp_filter_ctx ctx = seccomp_init(action);
 
 	if (ctx && (seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1) ||
-		    /* Use a tree instead of a list */
+		    /* Arrange the filter as a tree instead of a list */
 		    seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2))) {
 		seccomp_release(ctx);
 		return NULL;
@@ -343,7 +346,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(setsockopt),
 	SCMP_SYS(getsockopt),
 	SCMP_SYS(getsockname),
-	/* Memory */
+	/* calls that manage memory */
 	SCMP_SYS(mmap),
 	SCMP_SYS(mmap2),
 	SCMP_SYS(munmap),
@@ -356,7 +359,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(getrandom),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_gettime64),
-	/* to notice the death of the parent, and to end the helper */
+	/* calls to notice the death of the parent, and to end the helper */
 	SCMP_SYS(getppid),
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
@@ -370,7 +373,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-	/* to remove sockets of the instance and names of namespaces when the helper ends */
+	/* calls to remove sockets of the instance and names of namespaces when the helper ends */
 	SCMP_SYS(stat),
 	SCMP_SYS(stat64),
 	SCMP_SYS(lstat),
@@ -415,7 +418,7 @@ static int allow_follow(scmp_filter_ctx ctx)
 	return err ? err : allow_if(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX, NS_GET_NSTYPE);
 }
 
-/* mknodat() of a device file with the mode that helper/rdma.c gives it */
+/* Allow mknodat() of a device file with the mode that helper/rdma.c uses. */
 static int allow_mknod(scmp_filter_ctx ctx)
 {
 	int err = allow_if(ctx, SCMP_SYS(mknodat), 2, UINT32_MAX, S_IFCHR | 0666);

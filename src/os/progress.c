@@ -16,8 +16,8 @@
 #define WIDTH_MAX 200
 #define ERASE "\r\033[K"
 
-static atomic_bool drawn; /* the terminal has the line */
-static ns_t drawn_at; /* time of the last writing; 0: the next call writes at once */
+static atomic_bool drawn; /* the line is on the terminal now */
+static ns_t drawn_at; /* time at which the line was last written; 0: the next call writes at once */
 
 bool progress_shown(void)
 {
@@ -26,7 +26,7 @@ bool progress_shown(void)
 	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Return the number of octets of @s that fill at most a line of the terminal, without a part of a character */
+/* Return the number of octets of @s that fit on one line of the terminal. No character is cut */
 static size_t fitting(const char *s)
 {
 	struct winsize w;
@@ -38,7 +38,7 @@ static size_t fitting(const char *s)
 	return n;
 }
 
-/* An error is no reason to end the operation, of which nobody can see the progress then. */
+/* Write a line and ignore errors: the operation continues, even if nobody can see its progress. */
 static void write_line(const char *line, size_t len)
 {
 	if (write(STDERR_FILENO, line, len) < 0)

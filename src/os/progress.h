@@ -8,18 +8,18 @@
  * Standard error has one line, which each call writes anew, and which progress_end() removes. If standard error is no
  * terminal, or a terminal that cannot erase a line (TERM=dumb), nothing is written at all.
  *
- * There is one line for the process, because there is one terminal. Code that writes something else to standard error
- * meanwhile calls progress_hide() first. Any thread may do so.
+ * There is one line for the process, because there is one terminal. Code that writes other text to standard error
+ * during the operation calls progress_hide() first. Any thread may call progress_hide().
  */
 
 #include <stdbool.h>
 
-/* progress_shown() - Tell whether progress is visible to anybody */
+/* progress_shown() - Tell whether the progress is shown on a terminal */
 bool progress_shown(void);
 
 /*
- * progress_stage() - Show the text, formatted as by printf(), that says what is done from now on, on one line and
- * escaped (util/escape.h)
+ * progress_stage() - Show which step of the operation begins now. The text is formatted as by printf(), and shown
+ * on one line and escaped (util/escape.h)
  */
 void progress_stage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* progress_say() - As progress_stage(), but nothing is written if the line was written less than 0.1 s ago */
@@ -27,7 +27,7 @@ void progress_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* progress_hide() - Remove the line; the next call of progress_stage() or progress_say() writes it again */
 void progress_hide(void);
-/* progress_end() - The operation is over: remove the line */
+/* progress_end() - Remove the line, because the operation is over */
 void progress_end(void);
 
 #endif

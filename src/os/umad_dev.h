@@ -17,7 +17,7 @@ struct umad_dev {
 	int fd;
 	/* time-out of each request, and number of times that the kernel repeats it */
 	unsigned int timeout_ms, retries;
-	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
+	char name[UMAD_DEV_NAME]; /* device and port, such as "mlx5_0/1" */
 };
 
 /*
@@ -34,7 +34,8 @@ int umad_dev_open(struct umad_dev *d, const char *port);
 void umad_dev_close(struct umad_dev *d);
 
 /*
- * umad_dev_register() - Register to send requests of a class and to receive their answers, but no requests of others
+ * umad_dev_register() - Register to send requests of a class and to receive the answers to them. Requests of other
+ * nodes are not received
  * @rmpp:	true: the kernel assembles one MAD from the segments of an answer
  *
  * Return: id for umad_dev_send(), 0 or more; -errno

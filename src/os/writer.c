@@ -100,13 +100,13 @@ static void child(int from, int out, bool truncate)
 	int null = open("/dev/null", O_RDWR), status;
 
 	/*
-	 * Ctrl-C does not end the writer, which ends with its socket, so that all captured packets
-	 * are written.
+	 * Ctrl-C must not end the writer before all captured packets are written. The writer ends
+	 * when its socket is shut down.
 	 */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	/* the write() beyond RLIMIT_FSIZE then fails, and the error is reported */
+	/* a write() beyond RLIMIT_FSIZE then fails, and the error is reported */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_NAME, "uipoib-writer");

@@ -7,13 +7,13 @@
  *
  * A write to a disk may hang (NFS), and a write to a pipe or a terminal waits for its reader. O_NONBLOCK does not
  * help, because it belongs to the open file description, which other processes may share and change. Therefore the
- * loop does not write to files. It sends to a socket with MSG_DONTWAIT, which applies to the one call. A writer
- * copies from the other end of the socket to the file. A writer is a process that may wait: a child of this process,
- * or of the client that sent the socket.
+ * loop does not write to files. It sends to a socket with MSG_DONTWAIT, a flag that affects only this one call. A
+ * writer copies from the other end of the socket to the file. A writer is a process that may wait: a child of this
+ * process, or of the client that sent the socket.
  *
  * A writer sends reports back by the same socket (writer_report()): 0 when the first octets are in the file, and 0
- * when the socket was shut down, all octets are in the file and the file is closed; -errno, as the last report and at
- * any time, if a write to the file fails.
+ * again when the socket was shut down, all octets are in the file and the file is closed. If a write to the file
+ * fails, the report is -errno, and no other report follows.
  */
 
 #include <stdbool.h>
@@ -37,14 +37,14 @@ bool writer_is_regular(int fd);
  * @truncate:	true to truncate the file when the first octets come
  *
  * This process must not have installed its seccomp filter yet. The child has no other descriptors and no capabilities.
- * It ends when everything is written, possibly after this process, and is then reaped by whichever process is its
- * parent at that time. Return: 0 or -errno
+ * The child ends when all octets are written, possibly after this process has ended, and the process that is then its
+ * parent reaps it. Return: 0 or -errno
  */
 int writer_fork(int *ret, int out, bool truncate);
 
 /*
  * writer_report() - Receive a report. Return: 0, and the report (0 or -errno) in *ret; -EAGAIN: no report has
- * arrived; -EPIPE: none will arrive any more
+ * arrived; -EPIPE: no further report will arrive
  */
 int writer_report(int sock, int *ret);
 
@@ -55,8 +55,8 @@ int writer_report(int sock, int *ret);
 int writer_pair(int *ret_write, int *ret_read);
 
 /*
- * writer_copy() - Copy the octets that @from has now, at most one buffer. Return: 1; 0 at the end of @from; -errno of
- * reading or writing, including -EINTR
+ * writer_copy() - Copy the octets that can be read from @from now, at most one buffer. Return: 1; 0 at the end of
+ * @from; -errno of reading or writing, including -EINTR
  */
 int writer_copy(int from, int out);
 

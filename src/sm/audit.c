@@ -10,25 +10,25 @@
  *
  * A sweep does not read the tables that an earlier sweep wrote, because reading all P_Key tables,
  * SLtoVL tables, LFTs and MFTs costs millions of SMPs in a subnet of 48,000 LIDs. So changes that
- * other programs make to these tables would stay, because they cause no trap. Between sweeps the
- * audit reads the tables back, block by block and node by node, and writes blocks that differ.
+ * other programs make to these tables would stay, because such changes cause no trap. Between sweeps
+ * the audit reads the tables back, block by block and node by node, and writes blocks that differ.
  *
  * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of
  * sm_cfg.audit_rate SMPs a second requires it. Small subnets are read in bursts, so that an idle
  * instance sleeps in between. The audit pauses during a heavy sweep, which may be writing the
  * tables, and continues at the same place afterwards.
  *
- * If all partitions use SL 0, the SM writes no SLtoVL table (sm/qos.c). In this case a table is
- * wrong if it maps SL 0 to a VL that the link does not have.
+ * If all partitions use SL 0, the SM writes no SLtoVL table (sm/qos.c). In this case the audit
+ * regards a table as wrong if it maps SL 0 to a VL that the link does not have.
  *
- * Joins write MFTs at any time. Therefore sm/mcast.c judges and repairs them, so that a repair never
- * overtakes the write of a join.
+ * Joins make the SM write MFTs at any time. Therefore sm/mcast.c compares and repairs MFTs, so that
+ * a repair never overtakes the write of a join.
  */
 
 #define AUDIT_ROUND NS_SEC(60)
 #define AUDIT_TICK NS_SEC(10) /* interval of bursts in a small subnet */
 #define AUDIT_TICK_BIG NS_SEC(1) /* interval of bursts in a subnet where audit_rate is the limit */
-#define AUDIT_OPEN 8 /* most SMPs in flight */
+#define AUDIT_OPEN 8 /* largest number of SMPs in flight */
 /* log lines about repairs: a burst of AUDIT_LINES_BURST, then one every AUDIT_LINES_EVERY */
 #define AUDIT_LINES_BURST 8
 #define AUDIT_LINES_EVERY NS_SEC(10)
@@ -192,7 +192,7 @@ static void read_item(struct sm *sm, struct sm_port *p, struct sm_item it, ns_t 
 	sm->audit_left--;
 }
 
-/* Get the next part of a table and advance the cursor. Return: false at the end of the round */
+/* Get the next item (a block of a table) and advance the cursor. Return: false at the end of the round */
 static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_item)
 {
 	while (sm->audit_node < sm->db->nnodes) {
@@ -210,7 +210,7 @@ static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_i
 		next_node(sm);
 	}
 	sm->audit_node = sm->audit_port = sm->audit_item = 0;
-	/* joins have added MFT blocks since the round began */
+	/* the number may have changed, because joins add MFT blocks */
 	sm->audit_items = sm_db_items(sm->db);
 	return false;
 }

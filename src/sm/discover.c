@@ -9,17 +9,17 @@
 /*
  * DOC: Discovery
  *
- * Discovery goes breadth first by directed routes from the SM's own node. It reads the NodeInfo of
- * the node behind a port. If the node is new, it reads NodeDescription and PortInfo as well, and
- * continues at the other end of every link of the node. The NodeGUID identifies a node, so loops,
- * parallel links and further ports of a CA lead to a known node and only add a link.
+ * Discovery goes breadth first by directed routes from the SM's own node. It reads the NodeInfo of the node
+ * behind a port. If the node is new, discovery reads NodeDescription and PortInfo as well, and continues at
+ * the other end of every link of the node. The NodeGUID identifies a node, so loops, parallel links and
+ * further ports of a CA lead to a known node and only add a link.
  *
- * A link needs two trained ends. The ends are read one after the other, and the link may come up or go down in between.
- * So an end that was Down is read again when its link was found from the other end. If it is still Down, there is no link.
+ * A link needs two trained ends. The ends are read one after the other, and the link may come up or go down in between. So an end
+ * that was Down is read again when its link was found from the other end. If the end is still Down, there is no link.
  *
- * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port
- * with two different neighbours. The node that was found later is left out together with its link,
- * and the error names both.
+ * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port with two
+ * different neighbours. The node that was found later is left out together with its link, and the error
+ * message names both nodes.
  */
 
 static void visit(struct sm *sm, struct sm_port *from, ns_t now);
@@ -138,8 +138,8 @@ static void on_port_info(void *ctx, const struct smp_cmd *cmd, int status, const
 		return;
 	p->known = true;
 	/*
-	 * A CA's other ports are found from the other ends of their links, if the other ends are in
-	 * this subnet.
+	 * The other ports of a CA are found later, by links that lead from other nodes of this
+	 * subnet to these ports.
 	 */
 	if (p->num && link_trained(p) && !p->peer)
 		visit(sm, p, now);
@@ -161,9 +161,9 @@ static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, 
 }
 
 /*
- * PortStateChange is cleared before the ports are read, because a later change sets it again, so
- * that the next light sweep sees the change. An SM that is not master yet leaves the bit set,
- * because it may be meant for the master.
+ * PortStateChange is cleared before the ports are read: a later change then sets the bit again, and
+ * the next light sweep sees the change. An SM that is not master yet leaves the bit set, because
+ * the master may not have read it yet.
  */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)
@@ -283,7 +283,7 @@ static void on_node_info(void *ctx, const struct smp_cmd *cmd, int status, const
 			 ns_t now)
 {
 	struct sm *sm = ctx;
-	/* port through which the node is reached; NULL: the node is our own */
+	/* port through which the node is reached; NULL: the node is the SM's own */
 	struct sm_port *from = cmd->port;
 	struct smp_node_info info;
 	struct sm_node *n;
@@ -357,8 +357,8 @@ int sm_discover_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Complete the database. Return: 0; -EIO: our own node does not answer; -EACCES: our own node has
- * another M_Key; -ENOMEM
+ * Complete the database. Return: 0; -EIO: the SM's own node does not answer; -EACCES: the SM's own
+ * port has another M_Key; -ENOMEM
  */
 int sm_discover_finish(struct sm *sm)
 {

@@ -18,12 +18,12 @@
  *	             master, or Set(SMInfo) DISCOVER came       -> DISCOVERING
  *	             HANDOVER came                              -> DISCOVERING, then MASTER
  *	             DISABLE came                               -> NOT_ACTIVE
- *	MASTER       a better SM was found and accepted our HANDOVER: it answered, or
- *	             (IBTA; OpenSM never does) acknowledged    -> STANDBY
+ *	MASTER       a better SM was found, and has answered HANDOVER, or has sent
+ *	             ACKNOWLEDGE (as IBTA asks; OpenSM never does) -> STANDBY
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
- * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority sends
- * HANDOVER when its own sweep finds this SM, which is STANDBY until then.
+ * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority
+ * sends HANDOVER when its own sweep finds the better SM, which is STANDBY until then.
  */
 
 static const char *const state_name[] = {
@@ -180,7 +180,7 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/* An SM that does not answer has probably ended. Its port had IsSM set when it was read. */
+	/* An SM that does not answer has probably ended. Its port had IsSM set when PortInfo was read. */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);
@@ -258,7 +258,7 @@ static void on_handover(void *ctx, const struct smp_cmd *cmd, int status, const 
 	struct sm *sm = ctx;
 
 	if (sm->state != SMP_SM_MASTER || !sm->handover_guid)
-		return; /* the acknowledgement of HANDOVER was faster, or this SM is not the master any more */
+		return; /* ACKNOWLEDGE has arrived before this response, or this SM is not the master any more */
 	if (status)
 		sm_warn(sm, "SM 0x%016" PRIx64 " does not take HANDOVER", sm->handover_guid);
 	else
@@ -375,7 +375,7 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 		return true;
 	case SMP_SMINFO_ACK:
 		if (sm->state == SMP_SM_STANDBY && from->guid == sm->master_guid)
-			return true; /* the ACKNOWLEDGE to HANDOVER has already made this SM STANDBY */
+			return true; /* the response to HANDOVER, or an earlier ACKNOWLEDGE, has made this SM STANDBY */
 		if (sm->state != SMP_SM_MASTER || from->guid != sm->handover_guid)
 			return false;
 		learn_path(sm, mad);
@@ -404,9 +404,9 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 }
 
 /*
- * Tell whether the sender of a request may know our SM_Key: it may if the request has our M_Key, or if we have no
- * M_Key. Such a sender could change our ports anyway. OpenSM also discloses its SM_Key to such senders, and ignores
- * SMs that do not disclose their SM_Key (14.4.6). So the SM_Key is as secret as the M_Key.
+ * Tell whether the sender of a request is allowed to see the SM_Key: only if the request carries this SM's M_Key, or if
+ * this SM has no M_Key. Such a sender could change the ports anyway. OpenSM, too, discloses its SM_Key to such senders,
+ * and ignores SMs that do not disclose their SM_Key (14.4.6). So the SM_Key is as secret as the M_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {
@@ -428,7 +428,7 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now)
 					from.guid);
 			return false;
 		}
-		/* Each command may cause a sweep, so their rate is limited. */
+		/* Each of these commands can start a sweep, so the rate of commands is limited. */
 		if (!pace_take(&sm->orders, SM_ORDERS_BURST, NS_SEC(1), now) ||
 		    !control(sm, mad_attr_mod(mad), &from, mad, now))
 			status = MAD_STATUS_BAD_VALUE;

@@ -254,7 +254,7 @@ void sm_group_drop_port(struct sm *sm, uint64_t port_guid, ns_t now)
 	}
 }
 
-/* Leave the entries in the MFTs of the switches, because the next master writes all of them. */
+/* Free all groups. Their entries stay in the MFTs of the switches, because the next master writes all MFTs. */
 void sm_groups_clear(struct sm *sm, ns_t now)
 {
 	struct sm_group *g, *tmp;

@@ -5,13 +5,13 @@
 /*
  * DOC: Multicast groups
  *
- * Groups, their members and their MLIDs. The SA judges requests (component masks, matching
- * parameters, rights to change a membership) and calls the functions of this header. The SM updates
- * the MFTs of all switches. The tree of a group leads packets to its receivers, and from its
- * send-only members into the tree. A group exists while it has a FullMember or a
- * SendOnlyFullMember; groups of the administrator (partitions.conf) exist even without members.
+ * Groups, their members and their MLIDs. The SA judges requests (component masks, matching parameters, rights
+ * to change a membership) and calls the functions of this header. The SM updates the MFTs of all switches, so
+ * that the packets of a group follow a tree that reaches all receivers of the group. Packets of send-only
+ * members are led into this tree. A group exists while it has a FullMember or a SendOnlyFullMember; groups of
+ * the administrator (partitions.conf) exist even without members.
  *
- * Groups survive sweeps. They end when this SM stops being master.
+ * Groups survive sweeps, and all groups end when this SM stops being master.
  */
 
 #include "sm/sm.h"
@@ -24,15 +24,15 @@ struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev)
 
 /*
  * sm_groups_max() - Return the number of groups that are possible, which is the size of the largest
- * MFT of a switch. If a switch has no room for the MLID of a group, the tree of the group leads
- * around this switch
+ * MFT of a switch, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group,
+ * the tree of the group leads around this switch
  */
 unsigned int sm_groups_max(const struct sm *sm);
 
 /*
  * sm_group_reaches() - Tell whether the port can get the packets of @g. Return: false if the switch
- * to which it is attached has no room for the group in its MFT, or if switches without room
- * separate it from the other members
+ * at the port has no room for the group in its MFT, or if switches without room separate the port
+ * from the other members
  */
 bool sm_group_reaches(const struct sm *sm, const struct sm_group *g, uint64_t port_guid);
 
@@ -45,7 +45,7 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
  *	state are ignored
  * @admin:	the group is the administrator's, and exists even without members
  *
- * Calls group(created) of the listeners.
+ * Calls the function group() of the listeners with created = true.
  * Return: 0; -EEXIST: a group has the MGID; -ENOSPC: no MLID is left (SA status 0x0100); -ENOMEM;
  * -EINVAL: @rec's MGID is not multicast
  */
@@ -54,16 +54,16 @@ int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin
 
 /*
  * Called with @status 0 when every switch has acknowledged its MFT, or with -ETIMEDOUT after 200
- * ms. The join is answered in both cases.
+ * ms. The SA answers the join in both cases.
  */
 typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
 
 /**
  * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
- * @done:	called exactly once, possibly before this call returns, and with -ECANCELED when the
- *	SM stops being master or is destroyed; NULL if the result is not needed. When @done is
- *	called, @g may be freed
+ * @done:	called exactly once, possibly before sm_group_join() returns, and with -ECANCELED
+ *	when the SM stops being master or is destroyed; NULL if the result is not needed. When @done
+ *	is called, @g may be freed
  *
  * Return: 0; -ENOMEM (done is not called)
  */
@@ -74,7 +74,7 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
  * sm_group_leave() - Clear JoinState bits of a membership
  *
  * When the last FullMember or SendOnlyFullMember leaves, a group that is not the administrator's
- * ends: group(deleted) of the listeners is called, and @g is freed.
+ * ends: the listeners' function group() is called with created = false, and @g is freed.
  * Return: the bits that remain; -ENOENT: no member; -EINVAL: @join_state has a bit that the member
  * does not have
  */

@@ -12,7 +12,7 @@
  * all walks have ended, all waiting requests are completed.
  */
 
-#define QUEUED 256 /* most SMPs in the queue */
+#define QUEUED 256 /* largest number of SMPs in the queue */
 
 struct learn_wait {
 	struct list link;
@@ -86,8 +86,8 @@ static uint16_t table_attr(enum sm_table what)
 }
 
 /*
- * Attribute modifier of a block. For a switch it contains the port number; a CA answers for the
- * port at which the SMP arrives.
+ * Return the attribute modifier of a block. For a switch the modifier contains the port number; a
+ * CA answers for the port at which the SMP arrives.
  */
 static uint32_t block_mod(const struct sm_port *p, enum sm_table what, unsigned int b)
 {
@@ -300,7 +300,7 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	walk.port = p && !all_ports ? p->num : 0;
 	walk.last_port = p && !all_ports ? p->num : UINT8_MAX;
 	/*
-	 * Even if all tables were requested before, answers to earlier requests may be outstanding.
+	 * Nothing to wait for: all tables were requested before, and no answer is outstanding.
 	 */
 	if (!walk_port(sm, &walk) && smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks))
 		return 0;

@@ -6,9 +6,9 @@
  * DOC: Tables that are read on request
  *
  * No decision of a sweep depends on SLtoVL and VL arbitration tables, GUID tables, and the P_Key
- * tables of switch ports that do not check P_Keys. So sweeps do not read them. They are read by
- * SMPs when a client asks the SA for them, at most once for each database, and are freed with the
- * database.
+ * tables of switch ports that do not check P_Keys. So sweeps do not read these tables. The SM reads
+ * them by SMPs when a client asks the SA for them, at most once for each database, and frees them
+ * with the database.
  */
 
 #include "sm/sm.h"
@@ -27,8 +27,8 @@ enum sm_table {
 unsigned int sm_table_blocks(const struct sm_port *p, enum sm_table what);
 
 /*
- * Called when all tables are read, or when another database is published, but never from inside
- * sm_learn().
+ * Called when all requested tables have been read, or when another database is published, but never
+ * from inside sm_learn().
  */
 typedef void sm_learn_fn(void *ctx, ns_t now);
 

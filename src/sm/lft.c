@@ -61,8 +61,8 @@ void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	struct smp_switch_info *si = &n->sw->si;
 	/*
-	 * An earlier SM may have set MulticastFDBTop below MLIDs that are in use now, whose packets the
-	 * switch would drop. So set it to the last MLID of the MFT.
+	 * An earlier SM may have set MulticastFDBTop below an MLID that is in use now, and the switch
+	 * would drop the packets of this MLID. So set MulticastFDBTop to the last MLID of the MFT.
 	 */
 	uint16_t mft_top = si->mft_top ? IB_LID_MCAST_MIN - 1 + si->mft_cap : 0;
 	struct smp_cmd c;
@@ -74,13 +74,13 @@ void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 	si->lft_top = n->sw->lft_top;
 	si->life_time = sm->cfg.life;
 	si->mft_top = mft_top;
-	/* Writing 1 would clear PortStateChange before a sweep has read the change. */
+	/* Write PortStateChange as 0: a 1 would clear it, although no sweep has read the change yet. */
 	si->port_state_change = false;
 	smp_switch_info_encode(c.data, si);
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* Make the computed LFT the one that the switch should have. */
+/* Store the computed LFT as the LFT that the switch should have. */
 static int lft_adopt(struct sm *sm, struct sm_node *n, ns_t now)
 {
 	const struct sm_db *db = sm->next;
@@ -116,7 +116,7 @@ int sm_route_more(struct sm *sm, ns_t now)
 	return err;
 }
 
-/* Record which engine computes the routes. Log when it begins or ceases to differ from the configured engine. */
+/* Record which engine computes the routes. Log when this engine begins or ceases to differ from the configured engine. */
 static void engine_note(struct sm *sm)
 {
 	const char *why = sm_router_why(sm->router), *name = sm_engine_name(sm->cfg.routing);

@@ -16,10 +16,10 @@
  * When a job is sent, it carries the entries that are wanted at that time. A waiter, such as the
  * answer to a join, waits until all jobs that are older than the waiter are done.
  *
- * While switches go from one tree to another, parts of both trees together could be a loop. So the
- * jobs first remove the ports that the new trees do not have; until all have done so, each switch
- * has a part of the old trees. Only then the jobs add ports. A position whose content is unknown
- * has nothing to remove, because its switch is new, was reset, or did not answer.
+ * While switches change from old trees to new ones, links of both together could form a loop. So the jobs
+ * first remove the ports that the new trees do not have; until all jobs have done so, every switch only has
+ * ports of the old trees. Only after that do the jobs add ports. A position whose content is unknown has
+ * nothing to remove, because its switch is new, was reset, or did not answer.
  *
  * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
  * jobs are still in the list.
@@ -32,7 +32,7 @@ struct mft_job {
 	uint16_t block;
 	uint8_t pos;
 	bool open; /* true while the write is in flight */
-	bool pruned; /* true when the switch has no ports any more that are not wanted */
+	bool pruned; /* true when the switch has only wanted ports left */
 	/* number of the oldest change in this block that the switch has not acknowledged */
 	uint64_t seq;
 	/* number of the first change that was made after the job was sent; 0: there was none */
@@ -63,7 +63,7 @@ static struct mft_job *job_find(const struct sm *sm, const struct sm_fdb *f, uns
 	return NULL;
 }
 
-/* Only switches of our own hold up others, because a foreign switch may answer as late as it likes. */
+/* Tell whether other jobs wait for @j. No job waits if the switch of @j is behind an external port, because it may never answer. */
 static bool holds_others_up(const struct mft_job *j)
 {
 	const struct sm_node *n = j->sm->routed ? sm_db_node(j->sm->routed, j->fdb->guid) : NULL;
@@ -208,8 +208,8 @@ static uint64_t oldest_job(const struct sm *sm)
 }
 
 /*
- * The loop starts again from the first waiter after each done(), because done() may join another
- * group or cancel any waiter.
+ * Finish the waiters for which all jobs are done. The loop starts again from the first waiter after
+ * each done(), because done() may join another group or cancel any waiter.
  */
 static void waits_check(struct sm *sm, ns_t now)
 {
@@ -316,7 +316,7 @@ static void job_send(struct sm *sm, struct mft_job *j, struct sm_node *n, ns_t n
 		sm->sweep.mft_blocks++;
 }
 
-/* Tell whether a job may be sent now: while a job has ports to remove, none adds ports. */
+/* Tell whether @j can be sent now. As long as any job has ports to remove, no job adds ports. */
 static bool job_ready(struct mft_job *j)
 {
 	if (!j->pruned && !sm_mft_prunable(j->fdb->mft[j->block], j->pos))
@@ -325,8 +325,8 @@ static bool job_ready(struct mft_job *j)
 }
 
 /*
- * Send the jobs that are ready. Return: true if the last job that had ports to remove is gone, so that others may have
- * become ready
+ * Send the jobs that are ready. Return: true if the last job that had ports to remove is gone, so that
+ * further jobs may have become ready
  */
 static bool jobs_send(struct sm *sm, ns_t now)
 {

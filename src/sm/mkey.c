@@ -6,16 +6,16 @@
 /*
  * DOC: M_Keys
  *
- * All SMPs carry our M_Key, all end ports get it together with their addresses (port.c), and a
- * standby SM that can replace this SM is configured with the same key. A port that has another
- * M_Key belongs to another manager and would not answer a Set, so this SM does not configure the
- * port, but counts and logs it once. Such a port can be recognised in two ways (14.2.4.1). If
- * reading is not protected, its PortInfo shows a key that is not ours. If reading is protected,
- * PortInfo shows M_Key 0 and M_KeyProtectBits that are not 0. A port without an M_Key may look the
- * same, so the first Set decides.
+ * All SMPs carry this SM's M_Key, all end ports get this M_Key together with their addresses
+ * (port.c), and a standby SM that can replace this SM is configured with the same key. A port that
+ * has another M_Key belongs to another manager and would not answer a Set, so this SM does not
+ * configure the port, but counts and logs it once. Such a port can be recognised in two ways
+ * (14.2.4.1). If reading is not protected, its PortInfo shows a key that is not this SM's. If
+ * reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits that are not 0. A port without
+ * an M_Key can look the same; the first Set shows whether the port has one.
  *
  * When a lease is configured, trap 256 reports that the lease of a port is running. Any SMP with
- * the right key stops it.
+ * the right key stops the lease.
  */
 
 static bool foreign(const struct sm *sm, const struct sm_port *p)

@@ -9,7 +9,7 @@
  * DOC: Nodes behind external ports
  *
  * A port that leads out of the fabric (a UDP link) shows the nodes that its other end claims to
- * have. These may be an endless chain, in which each SMP one hop further is answered by another
+ * have. These may be an endless chain, in which every SMP with one more hop is answered by another
  * switch of 254 ports. A legal subnet may have as many nodes as there are LIDs. If there were only
  * one limit for all nodes together, one such peer could use up memory and LIDs, and leave no room
  * for nodes elsewhere.
@@ -19,8 +19,8 @@
  * accepts at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because memory and SMPs
  * depend on ports. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep
  * accepts no further nodes. Nodes accepted until then belong to the subnet if they answer in time.
- * The rest of the fabric comes up as if the other nodes did not exist. Lines in the log about
- * faults of such nodes have an allowance for each external port, so that they neither fill the log
+ * The rest of the fabric comes up as if the nodes that were left out did not exist. The log lines
+ * about faults of nodes behind each external port are limited, so that they neither fill the log
  * nor hide faults elsewhere.
  */
 

@@ -12,20 +12,20 @@
  * heavy sweep, restricted to the ports whose links came up, and in another order: it makes these links Active before
  * routes lead over them.
  *
- * It changes the published database in place, but the SA sees the change as a whole. The sweep records the changes
- * that it found at the links (enum sm_link_change), and the SA and the multicast trees still use the links with which
- * the routes were computed. When all links are Active, links and routes change in one step (sm_part_route()). From
- * then on the SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT.
- * Keeping the old tables until then would require copies of the tables of half the switches.
+ * A partial sweep changes the published database in place, but the SA sees the change as a whole. The sweep records
+ * the changes that it found at the links (enum sm_link_change), and the SA and the multicast trees still use the
+ * links with which the routes were computed. When all links are Active, links and routes change in one step
+ * (sm_part_route()). From then on the SA answers by the new routes, some milliseconds before the last switch has
+ * acknowledged its LFT. Keeping the old tables until then would require copies of the tables of half the switches.
  *
  * The switches are asked one after the other, the nearest first. From the near end of a cable that was pulled the
  * sweep learns that the link is gone, so it finds other directed routes to the nodes behind the cable before it asks
  * the far end.
  *
- * A partial sweep ends if it finds any other change: a node that is new, is gone, is silent or was reset, a changed
- * link of a CA, an external port, a cable that leads to another port than before, a refused Set. A heavy sweep, which
- * handles all of these changes, then follows at once. Until it replaces the published database, the recorded changes
- * stay in the links, and the SA answers as before.
+ * A partial sweep ends if it finds any other change: a node that is new, is gone, is silent or was reset, a
+ * changed link of a CA, an external port, a cable that leads to another port than before, a refused Set. A
+ * heavy sweep, which handles all of these changes, then follows at once. Until the heavy sweep replaces the
+ * published database, the recorded changes stay in the links, and the SA answers as before.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)
@@ -49,7 +49,7 @@ bool sm_part_possible(const struct sm *sm)
 	       !sm->parts_new && sm_engine_is_local(sm->cfg.routing);
 }
 
-/* Give up. A heavy sweep begins as soon as no SMP is open. */
+/* Mark the partial sweep as failed. A heavy sweep begins as soon as no SMP is in flight. */
 static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
 {
 	if (!sm->part.failed)
@@ -57,7 +57,7 @@ static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
 	sm->part.failed = true;
 }
 
-/* @forced: read the ports even if PortStateChange is not set, because a trap or the other end has shown a change */
+/* Have the sweep read @n. @forced: even if PortStateChange is not set, because the other end of a link has changed */
 static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 {
 	struct sm_part *t = &sm->part;
@@ -112,7 +112,7 @@ static void trained(struct sm *sm, struct sm_port *p)
 static void on_port(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		    ns_t now);
 
-/* The link at @p leads to @q. If @q was read before the link came up, it is read again. */
+/* Record that the link at @p leads to @q. If @q was read before the link came up, read @q again. */
 static void link_up(struct sm *sm, struct sm_port *p, struct sm_port *q, ns_t now)
 {
 	look_at(sm, q->node, true);
@@ -165,7 +165,7 @@ static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* PortInfo of the port is now @is. Find out how its link changed. */
+/* Find out how the link of @p changed, whose PortInfo is now @is. */
 static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_info *is, ns_t now)
 {
 	bool had = sm_port_peer_now(p) != NULL, has;

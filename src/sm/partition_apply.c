@@ -133,8 +133,8 @@ static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
 }
 
 /*
- * End a group. With the broadcast group of an IPoIB link all groups of this link end, because they
- * have its parameters (RFC 4391 §10).
+ * End a group. If it is the broadcast group of an IPoIB link, end all groups of this link, because
+ * they have the parameters of the broadcast group (RFC 4391 §10).
  */
 static void link_end(struct sm *sm, struct sm_group *of, ns_t now)
 {
@@ -172,8 +172,8 @@ static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 /*
  * Handle a port that cannot join because its link has a lower MTU than the group. A group without
  * members is deleted, so that it can be created again with the port's MTU. A group with members is
- * not changed, because the administrator has to decide whether they lose their memberships. Return:
- * true if the group was deleted
+ * not changed, because the administrator has to decide whether its members lose their memberships.
+ * Return: true if the group was deleted
  */
 static bool too_big(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 		    const struct sm_partition_group *pg, ns_t now)
@@ -270,7 +270,7 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 }
 
 /*
- * partitions.conf no longer names this group, so it becomes an ordinary group, which ends with its
+ * Turn a group that partitions.conf no longer names into an ordinary group, which ends with its
  * last member.
  */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)

@@ -10,8 +10,8 @@
  * End ports get the P_Keys of their partitions. An entry keeps its index as long as the port
  * belongs to the partition, because QPs are bound to indices. Index 0 has the P_Key of the default
  * partition, or of the partition with the flag indx0. Switch ports that lead to a CA check the
- * P_Keys of this CA in both directions. Their tables hold the full P_Keys, because a packet of a
- * limited member matches no limited entry (10.9.3).
+ * P_Keys of this CA in both directions. The tables of these switch ports contain full P_Keys only,
+ * because a packet of a limited member matches no limited entry (10.9.3).
  */
 
 static unsigned int table_size(const struct sm_port *p)
@@ -99,7 +99,7 @@ void sm_pkeys_read(struct sm *sm, ns_t now)
 	sm_feed_ports(sm, &sm->table_feed, table_read, now);
 }
 
-/* Collect the P_Keys of the CA behind @p in their full form, each once. */
+/* Collect the P_Keys of the CA behind @p as P_Keys of full members, each once. */
 static size_t enforced_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret,
 			     size_t max)
 {
@@ -121,8 +121,8 @@ static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const u
 	uint16_t *block = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
 
 	/*
-	 * The block may not have been written. It is recorded as empty, so that none of its P_Keys
-	 * is used and the next sweep writes it again.
+	 * Perhaps the block was not written. So it is recorded as empty: none of its P_Keys is
+	 * used, and the next sweep writes it again.
 	 */
 	if (sm_failed(ctx, cmd, status, "Set(P_KeyTable)", now))
 		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));
@@ -211,8 +211,8 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 }
 
 /*
- * Switch off enforcement at ports that do not lead to a CA any more, and at all ports if it is not configured. A port
- * that is up, although no node was found behind it, may lead to a CA that hides.
+ * Switch off enforcement at ports that do not lead to a CA any more, and at all ports if enforcement is not configured.
+ * A port that is up but shows no node keeps enforcement, because a CA behind it may only have stopped answering the SM.
  */
 static void enforcement_off(struct sm *sm, ns_t now)
 {

@@ -8,9 +8,9 @@
 /*
  * DOC: Port parameters
  *
- * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned (smp_port_info_keep()),
- * with those fields zero for which zero means "no change". It is sent only if a field differs, so a
- * sweep over an unchanged subnet writes nothing.
+ * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned
+ * (smp_port_info_keep()), with those fields zero for which zero means "no change". A Set is sent only if a
+ * field differs, so a sweep over an unchanged subnet writes nothing.
  *
  * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active; links between switches
  * that forward data already do so before the LFTs are written. A port that receives data while it is Armed becomes Active
@@ -27,9 +27,9 @@ static bool port_linked(const struct sm_port *p)
 }
 
 /*
- * A port has to register again if it lost its memberships and subscriptions, or is new to this SM. This is noted
- * before any port is configured, because the port may stop answering before that. The next sweep would not know that
- * the port is new. In the first sweep of a master there is no database, so every port is new.
+ * Record which ports have to register again: those that lost their memberships and subscriptions, and those that are new to this
+ * SM. They are recorded before any port is configured, because a port may stop answering in between, and the next sweep would not
+ * know that the port is new. In the first sweep of a master there is no database, so every port is new.
  */
 static void owe_reregister(struct sm *sm)
 {
@@ -91,7 +91,7 @@ static void want_enforcement(const struct sm_port *p, struct smp_port_info *w)
 		w->part_enforce_in = w->part_enforce_out = p->enforce == SM_ENFORCE_ON;
 }
 
-/* Return the PortInfo that the port should have, but for its state */
+/* Return the PortInfo that the port should have, except for the state of the port */
 static struct smp_port_info want(const struct sm *sm, const struct sm_port *p)
 {
 	struct smp_port_info w = smp_port_info_keep(&p->pi);
@@ -123,7 +123,7 @@ static void on_set(void *ctx, const struct smp_cmd *cmd, int status, const uint8
 		cmd->port->pi = pi;
 }
 
-/* The port has acknowledged ClientReregister. */
+/* Record that the port has acknowledged ClientReregister. */
 static void has_registered(struct sm *sm, const struct sm_port *p)
 {
 	struct sm_lid_slot *s = sm_lid_slot(&sm->lids, p->guid);
@@ -155,8 +155,8 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 }
 
 /*
- * Tell whether the present round of a sweep arms and activates @p. The round before the new routes are written takes
- * links between two switches that forward data; the round after it takes all links.
+ * Tell whether the present round of a sweep arms and activates @p. The round before the new routes are written handles
+ * links between two switches that forward data; the round after the new routes are written handles all links.
  */
 static bool in_this_round(const struct sm *sm, const struct sm_port *p)
 {
@@ -208,9 +208,9 @@ void sm_ports_start(struct sm *sm, ns_t now)
 }
 
 /*
- * The port refused to change its state, but may have the new state already. If the answer to a Set was lost, the
- * repeated Set is refused with status 0x001c, because the port is in that state. The same happens if received data
- * has made the port Active. So read PortInfo, because the answer to the Set may only repeat the request.
+ * Read the PortInfo of a port that refused to change its state. The port may have the new state already: if the
+ * answer to a Set was lost, the repeated Set is refused with status 0x001c, and so is a Set after received data
+ * has made the port Active. The answer to the Set does not show the state, because it may only repeat the request.
  */
 static void read_again(struct sm *sm, const struct smp_cmd *set, smp_done_fn *done, ns_t now)
 {
@@ -237,7 +237,7 @@ static bool got_there(struct sm *sm, const struct smp_cmd *cmd, int status, cons
 	return false;
 }
 
-/* A port that has left Init has accepted a Set that also configured the port. */
+/* Handle PortInfo after a refused Set to Armed. A port that has left Init has accepted such a Set, which also configured the port. */
 static void on_arm_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {

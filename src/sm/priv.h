@@ -36,16 +36,16 @@
 /* delay between a trap and the sweep that it causes, because both ends of a link send a trap */
 #define SM_KICK_DELAY NS_MSEC(10)
 /*
- * delay of the next sweep after a sweep in which nodes did not answer; doubles up to the sweep
- * interval
+ * delay of the next sweep after a sweep in which nodes did not answer; the delay doubles with each
+ * such sweep, up to SM_RETRY_MAX or the sweep interval
  */
 #define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
-/* Number of times that a sweep may begin its discovery again, because links changed while nodes did not answer */
+/* largest number of times that a sweep begins its discovery again because links changed and nodes did not answer */
 #define SM_REDISCOVERIES 2
-/* most sweeps that traps of one port start in a burst; after that, one per SubnetTimeOut */
+/* largest number of sweeps that traps of one port start in a burst; after the burst, one sweep per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
-/* most traps of one port that are passed on in a burst; after that, 8 per SubnetTimeOut */
+/* largest number of traps of one port that are passed on in a burst; after the burst, 8 traps per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
 /* pause before a trap starts another sweep, as a multiple of the duration of the last sweep */
 #define SM_REST 3
@@ -58,11 +58,11 @@
 #define SM_NODES_MAX SM_LID_TOP_MAX
 /* largest number of ports that a sweep accepts, because memory and SMPs depend on ports */
 #define SM_PORTS_MAX (1u << 20)
-/* most ports behind one external port, as a multiple of sm_cfg.outside_nodes */
+/* largest number of ports behind one external port, as a multiple of sm_cfg.outside_nodes */
 #define SM_OUTSIDE_PORTS 8
 /* unanswered SMPs after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_LOST 128
-/* log lines in a sweep about silent nodes behind one external port */
+/* largest number of log lines of a sweep about silent nodes behind one external port */
 #define SM_OUTSIDE_LINES 8
 /*
  * largest burst of log lines about faults behind one external port, and interval of further lines
@@ -72,7 +72,7 @@
 /* time after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_TIME NS_SEC(30)
 #define SM_HANDOVER_TRIES 3
-#define SM_ORDERS_BURST 8 /* most Set(SMInfo) obeyed in a burst; after that, one a second */
+#define SM_ORDERS_BURST 8 /* largest burst of Set(SMInfo) to obey; then one a second */
 #define SM_KEY_SAID_EVERY NS_SEC(10) /* interval of log lines about wrong SM_Keys */
 
 /* Counts of one external port and of the nodes behind this port that the sweep found. */
@@ -91,8 +91,8 @@ struct sm_outside {
 	struct pace_lines faults; /* lines in the log about faults behind the port */
 };
 
-#define SM_PART_MAX 64 /* most switches that a partial sweep looks at */
-#define SM_PART_PORTS 256 /* most ports whose links may have come up in a partial sweep */
+#define SM_PART_MAX 64 /* largest number of switches in a partial sweep */
+#define SM_PART_PORTS 256 /* largest number of ports that come up in a partial sweep */
 
 /* A switch that a partial sweep looks at. */
 struct sm_part_switch {
@@ -107,14 +107,14 @@ struct sm_feed {
 	struct smpq_source source;
 	struct sm *sm;
 	void (*fn)(struct sm *sm, struct sm_port *p, ns_t now); /* queues the SMPs of a port */
-	/* next node or switch, its next port or LFT block, and the switch before which to end */
+	/* .at: next node or switch; .item: its next port or LFT block; .end: the feed ends before this switch */
 	uint32_t at, item, end;
 };
 
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
 	/*
-	 * the running sweep is partial. Then .next and .db are the same database, and the sweep changes it in place
+	 * true if the running sweep is partial; .next and .db are then the same database, which the sweep changes in place
 	 */
 	bool on;
 	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
@@ -122,7 +122,7 @@ struct sm_part {
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
 	uint64_t suspect[SM_PART_MAX];
 	unsigned int nsuspects;
-	/* switches of the running sweep, [nsw]; the entry after the last stands for any other switch */
+	/* switches of the running sweep, [nsw]; a spare entry follows for any switch that the array has no room for */
 	struct sm_part_switch sw[SM_PART_MAX + 1];
 	struct sm_port *port[SM_PART_PORTS]; /* ports whose links came up, [nports] */
 	unsigned int nsw, nports;
@@ -144,11 +144,11 @@ struct sm {
 	enum sm_stage stage;
 	struct sm_sweep sweep, last;
 	uint64_t sweeps; /* number of the last sweep; partial sweeps are counted, too */
-	struct sm_router *router; /* computes the LFTs in stage ROUTE; NULL: all are computed */
+	struct sm_router *router; /* computes LFTs in stage ROUTE; NULL: no computation runs */
 	uint32_t routed_switches; /* number of switches whose LFTs .router has computed */
 	/* feeds of .sweepq, each for one kind of SMPs of a stage */
 	struct sm_feed table_feed, port_feed, lft_feed;
-	/* start of the next slice of .router, armed while no SMP is in flight */
+	/* timer that starts the next slice of .router; armed while no SMP is in flight */
 	struct timer slice;
 	bool whole; /* the next sweep has to read the whole subnet */
 	struct sm_part part;
@@ -159,44 +159,44 @@ struct sm {
 	ns_t rest_until; /* time before which no trap starts a sweep */
 	bool incomplete; /* true if a node did not answer, so that another sweep follows soon */
 	unsigned int rediscoveries; /* number of times that this sweep began its discovery again */
-	bool light_changed; /* the light sweep that runs has seen a change */
+	bool light_changed; /* true if the running light sweep has seen a change */
 	unsigned int light_open;
 	ns_t retry_delay;
 	struct timer timer; /* timer of the next sweep */
 	bool timer_heavy;
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, traps_many;
-	struct sm_source strangers; /* shared allowance of traps from LIDs that no port has */
+	struct sm_source strangers; /* limits that all traps from LIDs without a port share */
 	/* number of SMPs and of time-outs in the sweeps before this one */
 	uint64_t smps_total, timeouts_total;
 
 	/* outside.c */
-	struct sm_outside *outside; /* external ports; sm_node.outside - 1 is an index */
+	struct sm_outside *outside; /* external ports, indexed by sm_node.outside - 1 */
 	uint16_t noutside;
 	bool full_said; /* true if the log already has a line about too many nodes in the subnet */
 	struct pace_lines faults; /* lines about faults that are behind no external port */
 
 	/* elect.c */
 	enum smp_sm_state state;
-	uint64_t guid; /* port GUID of our port, 0 before the first discovery */
+	uint64_t guid; /* port GUID of this SM's port, 0 before the first discovery */
 	uint32_t act_count;
 	/*
-	 * true after HANDOVER: the sweep that follows makes this SM the master, even if it finds
-	 * another master
+	 * true after this SM received HANDOVER: the next sweep makes this SM the master, even if
+	 * the sweep finds another master
 	 */
 	bool take_over;
 	/* true if a better SM was still DISCOVERING when the last sweep read its SMInfo */
 	bool better_to_come;
 	struct sm_other *others;
 	uint32_t nothers, others_cap;
-	/* port GUID of the master; a standby SM polls it by the route below */
+	/* port GUID of the master; a standby SM polls the master by the directed route .master_path */
 	uint64_t master_guid;
 	uint8_t master_nhops, master_path[64];
 	unsigned int poll_missed, handover_tries;
 	struct timer poll;
-	/* port GUID of the SM that got HANDOVER from us and has not acknowledged it; 0: none */
+	/* port GUID of the SM to which this SM sent HANDOVER and that has not accepted it yet; 0: none */
 	uint64_t handover_guid;
-	struct pace orders; /* pace of Set(SMInfo) of other SMs */
-	struct pace key_said; /* pace of lines in the log about wrong SM_Keys */
+	struct pace orders; /* limits the rate of Set(SMInfo) that other SMs send */
+	struct pace key_said; /* limits the rate of log lines about wrong SM_Keys */
 
 	/* databases */
 	struct sm_db *db; /* published database */
@@ -206,7 +206,7 @@ struct sm {
 	uint64_t generation;
 	/* engine of the last routes; NULL: no routes were computed */
 	const struct sm_engine *routed_by;
-	/* reason why .routed_by is not sm_cfg.routing; "": it is sm_cfg.routing */
+	/* reason why .routed_by is not sm_cfg.routing; "": .routed_by is sm_cfg.routing */
 	char not_routed[256];
 	struct sm_lid_book lids;
 
@@ -219,14 +219,13 @@ struct sm {
 	struct list mft_jobs, mft_waits;
 	uint64_t mft_seq;
 	unsigned int mft_open; /* number of MFT writes in flight */
-	unsigned int
-		mft_unpruned; /* number of MFT writes that are not known to have no ports to remove */
+	unsigned int mft_unpruned; /* number of MFT writes that may still have to remove ports */
 
 	/* audit.c */
 	struct smpq auditq;
 	struct timer audit; /* timer of the next burst of reads */
-	uint64_t audit_items; /* SMPs that a round over all tables takes */
-	uint64_t audit_left; /* SMPs of this burst that are not sent yet */
+	uint64_t audit_items; /* number of SMPs that a round over all tables needs */
+	uint64_t audit_left; /* number of SMPs of this burst that are not sent yet */
 	uint32_t audit_node; /* cursor of the audit: index of the node */
 	unsigned int audit_port, audit_item; /* cursor of the audit: port, and item of the port */
 	uint64_t repairs;
@@ -254,16 +253,16 @@ void sm_emit_group(struct sm *sm, const struct sm_group *g, bool created, ns_t n
 struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
 /*
- * The SMP to a CA port takes a directed route that ends at this port, because the tables of a CA
- * are those of the port of arrival.
+ * The SMP to a CA port takes a directed route that ends at this port, because a CA reads and writes
+ * the tables of the port at which the SMP arrives.
  */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* sm_failed() - Count and log the end of an SMP if @status is a refusal or a time-out. Return: true if it is */
+/* sm_failed() - Count and log an SMP that was refused or timed out, as @status says. Return: true if it was */
 bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now);
 
 /*
- * Stages of a sweep. Each queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
+ * Stages of a sweep. Each stage queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
  */
 int sm_discover_start(struct sm *sm, ns_t now);
 /* sm_port_read() - Ask for PortInfo of @p */
@@ -281,11 +280,11 @@ void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
 /*
  * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, sm_route_more()
- * must be called again, preferably when the pipeline is idle
+ * must be called again, preferably when sm->sweepq is idle
  */
 int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
-/* sm_lft_write() - Write those blocks of a switch's LFT that it has not acknowledged */
+/* sm_lft_write() - Write those blocks of the LFT of @n that @n has not acknowledged */
 void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now);
 /* sm_lft_block() - Write one block. Return: false if the switch has acknowledged it already */
 bool sm_lft_block(struct sm *sm, struct sm_node *n, uint32_t block, ns_t now);
@@ -295,16 +294,16 @@ void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
 
 /* feed.c */
-/* sm_feed_ports() - Call @fn for each known port of the new database, as fast as the SMPs that it queues are sent */
+/* sm_feed_ports() - Call @fn for each known port of the new database, as fast as the SMPs that @fn queues are sent */
 void sm_feed_ports(struct sm *sm, struct sm_feed *f,
 		   void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
-/* sm_feed_lfts() - Write LFT blocks and SwitchInfo of the @n switches of the new database that begin with @first */
+/* sm_feed_lfts() - Write LFT blocks and SwitchInfo of @n switches of the new database, from number @first on */
 void sm_feed_lfts(struct sm *sm, uint32_t first, uint32_t n, ns_t now);
 
 /* partial.c */
 /* sm_part_suspect() - Have the next sweep read a switch, because one of its ports changed */
 void sm_part_suspect(struct sm *sm, uint64_t node_guid);
-/* sm_part_possible() - Tell whether the next sweep may be a partial one */
+/* sm_part_possible() - Tell whether the next sweep can be a partial sweep */
 bool sm_part_possible(const struct sm *sm);
 void sm_part_start(struct sm *sm);
 /*
@@ -326,7 +325,7 @@ void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, 
 /* sm_part_each_switch() - Call @fn for the switches that the sweep looked at */
 void sm_part_each_switch(struct sm *sm, void (*fn)(struct sm *, struct sm_node *, ns_t), ns_t now);
 int sm_part_route(struct sm *sm, ns_t now);
-/* sm_part_publish() - Forget the tables that clients of the SA had read from switches that the sweep read */
+/* sm_part_publish() - Forget the tables that were read for clients of the SA, if they belong to switches that this sweep has read */
 void sm_part_publish(struct sm *sm, ns_t now);
 
 /* outside.c */
@@ -339,13 +338,13 @@ void sm_outside_fini(struct sm *sm);
  */
 uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
 /*
- * sm_outside_admit() - Tell whether the sweep may accept a node with @nports, and count the node. A node that is left
- * out is counted, too, and the log gets one line about such nodes
+ * sm_outside_admit() - Count a node with @nports ports, and tell whether the sweep accepts the node. Nodes
+ * that are left out are counted, too, and the log gets one line about them
  */
 bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int nports);
 /*
- * sm_outside_lost() - Count an SMP without an answer to a node behind external port @outside (0:
- * none). Return: true if the caller should log it
+ * sm_outside_lost() - Count an SMP that a node did not answer. The node is behind external port
+ * @outside (0: none). Return: true if the caller should log it
  */
 bool sm_outside_lost(struct sm *sm, uint16_t outside);
 /*
@@ -356,7 +355,7 @@ void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
  * sm_outside_useless() - For smpq_cfg.useless: tell whether an SMP need not be sent, because its
- * node does not answer or the sweep has given up the nodes behind this external port
+ * node does not answer, or because the sweep has given up the nodes behind the node's external port
  */
 bool sm_outside_useless(void *ctx, const struct smp_cmd *cmd, ns_t now);
 
@@ -407,13 +406,13 @@ void sm_learn_reset(struct sm *sm, ns_t now);
 /* audit.c */
 void sm_audit_init(struct sm *sm);
 void sm_audit_fini(struct sm *sm);
-/* sm_audit_pause() - Forget open reads, because a sweep begins or the database is freed */
+/* sm_audit_pause() - Forget the reads in flight; called when a sweep begins or the database is freed */
 void sm_audit_pause(struct sm *sm);
 /* sm_audit_published() - Audit the tables of a new database */
 void sm_audit_published(struct sm *sm, ns_t now);
 
 /* mkey.c */
-/* sm_mkey_sort_out() - Leave out ports with another M_Key. Return: false if our own port has another M_Key */
+/* sm_mkey_sort_out() - Leave ports with another M_Key out of the new database. Return: false if the SM's own port has another M_Key */
 bool sm_mkey_sort_out(struct sm *sm);
 /*
  * sm_mkey_blamed() - Tell whether @n does not answer because it has another M_Key. If so, the function counts and
@@ -434,15 +433,15 @@ int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 /*
- * sm_mkey_said() - Note whether the log has a line about a port whose M_Key is not the subnet's.
- * Return: the previous note
+ * sm_mkey_said() - Store @said: whether the log has a line that the port has another M_Key.
+ * Return: the value that was stored before
  */
 bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
 /*
- * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new database. Their
- * paths may be wrong. A client without subscriptions, such as Linux's, notices a changed LID only by
- * ClientReregister, after which it queries its paths again. The function is called after the new database is
- * published, because before that the SA would answer with old LIDs.
+ * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new database,
+ * because paths that the CAs have stored may then be wrong. A client without subscriptions, such as Linux's
+ * SA client, notices a changed LID only by ClientReregister, and then queries its paths again. To be called
+ * after the new database is published, because before that the SA answers with old LIDs.
  */
 void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 
@@ -461,14 +460,14 @@ void sm_mcast_clear(struct sm *sm, uint16_t mlid, ns_t now);
 void sm_mcast_wait(struct sm *sm, sm_group_done_fn *done, void *ctx, void *mem, ns_t now);
 void *sm_mcast_wait_alloc(void);
 /*
- * sm_mcast_start() - Compute all groups again after the LFTs changed. sm_mcast_idle() tells whether all MFTs are
- * written
+ * sm_mcast_start() - Compute the trees of all groups again, and write the MFTs. sm_mcast_idle() tells whether
+ * all MFTs are written
  */
 void sm_mcast_start(struct sm *sm, ns_t now);
 bool sm_mcast_idle(const struct sm *sm);
 /*
- * sm_mcast_differs() - Tell whether another program changed a position of an MFT block. @read: the entries that the
- * switch has now. False while the SM itself is writing the position
+ * sm_mcast_differs() - Tell whether another program changed a position of an MFT block. @read: the entries
+ * that the switch has now. Return: false also while the SM itself is writing the position
  */
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
 		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
@@ -480,13 +479,13 @@ void sm_mcast_cancel(struct sm *sm, int status, ns_t now);
 /* partition_apply.c */
 void sm_partition_groups(struct sm *sm, ns_t now);
 /*
- * sm_partition_revise() - End the memberships of ports whose P_Key for the group is no longer in
- * their table in @db
+ * sm_partition_revise() - End the memberships of ports whose P_Key table in @db no longer contains
+ * the P_Key of the group
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now);
 /*
  * sm_partition_pkeys() - Collect the P_Keys that @p should have, and the P_Key for index 0. At most
- * @max are written to @ret. Return: their number, which may be more than @max
+ * @max are written to @ret. Return: the number of all these P_Keys, even if it is more than @max
  */
 size_t sm_partition_pkeys(const struct sm *sm, const struct sm_port *p, uint16_t *ret, size_t max,
 			  uint16_t *ret_index0);

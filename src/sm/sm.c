@@ -19,8 +19,8 @@ struct sm_cfg sm_cfg_default(void)
 		.life = 18,
 		.max_mtu_code = IB_MTU_4096,
 		/*
-		 * OpenSM uses code 5, too; when it becomes master, it takes down links with another
-		 * code
+		 * OpenSM uses code 5, too; when OpenSM becomes master, it takes down links that
+		 * have another code
 		 */
 		.oper_vls = 5,
 		.prefix = IB_SUBNET_PREFIX_DEFAULT,
@@ -319,8 +319,8 @@ static uint64_t smps_sent(const struct sm *sm)
 }
 
 /*
- * ActCount of SMInfo, by which other SMs see that this SM works (14.4.1). It is the number of our
- * SMPs.
+ * Return ActCount of SMInfo, by which other SMs see that this SM works (14.4.1). ActCount counts
+ * the SMPs that this SM has sent.
  */
 uint32_t sm_act_count(const struct sm *sm)
 {

@@ -11,8 +11,8 @@
  * changed. Several SMs of a subnet elect one master by SMInfo (the highest priority, then the
  * lowest GUID; IBTA 14.4).
  *
- * The SA and other modules register as listeners. They are called when this SM becomes master or
- * stops being master, when a new database is published, and when ports and groups appear and
+ * The SA and other modules register as listeners. Listeners are called when this SM becomes master
+ * or stops being master, when a new database is published, and when ports and groups appear and
  * disappear.
  *
  * The owner of the port sets the capability bit IsSM (node_set_cap()) before sm_start(), and clears
@@ -54,19 +54,19 @@ struct sm_cfg {
 	/* code of PortInfo:OperationalVLs, limited by VLCap: 1 = VL0, 2 = VL0-1, 3 = VL0-3 */
 	uint8_t oper_vls;
 	uint64_t prefix, sm_key, mkey;
-	uint16_t mkey_lease; /* M_Key lease in seconds; 0: it never ends */
+	uint16_t mkey_lease; /* M_Key lease in seconds; 0: the lease never ends */
 	uint8_t mkey_protect;
 	const struct sm_engine *routing; /* routing engine, route/route.h; NULL: minhop */
 	bool partial_sweeps; /* true: a partial sweep (sm/partial.c) suffices when a cable between switches changes */
 	bool no_enforce; /* true if switch ports shall not check P_Keys */
-	unsigned int max_smps; /* most outstanding SMPs */
+	unsigned int max_smps; /* largest number of SMPs in flight */
 	unsigned int timeout_ms, retries; /* time-out and retries of an SMP */
 	ns_t sweep_interval; /* interval of light sweeps; NS_NEVER: none */
 	ns_t poll_interval; /* interval at which a standby SM polls the master */
 	unsigned int poll_misses; /* unanswered polls after which a standby SM discovers again */
 	/* largest number of SMPs a second that read tables back (sm/audit.c); 0: no audit */
 	unsigned int audit_rate;
-	uint16_t max_mlids; /* most groups, further limited by the MFTs of the switches */
+	uint16_t max_mlids; /* largest number of groups, further limited by the MFTs */
 	/* LIDs for ports that come up without a LID; sm_create() copies the array */
 	const struct sm_lid_entry *lids;
 	size_t nlids;
@@ -78,8 +78,8 @@ struct sm_cfg {
 	bool (*is_external)(void *ctx, uint64_t node_guid, uint8_t port);
 	void *is_external_ctx;
 	/*
-	 * largest number of nodes behind one external port; these may have at most 8 times as many
-	 * ports
+	 * largest number of nodes behind one external port; these nodes together may have at most 8
+	 * times as many ports
 	 */
 	uint32_t outside_nodes;
 };
@@ -110,7 +110,7 @@ struct sm_sweep {
 	enum sm_stage stage; /* stage that was completed last */
 	/*
 	 * times of the start and end of the sweep and of the start of the stage; .ended is 0 while
-	 * it runs
+	 * the sweep runs
 	 */
 	ns_t started, stage_started, ended;
 	uint32_t nodes, switches, end_ports, links, sms;
@@ -128,8 +128,8 @@ struct sm_sweep {
 
 struct sm_events {
 	/*
-	 * The SM enters state DISCOVERING, STANDBY, MASTER or NOT_ACTIVE. If it leaves MASTER, its
-	 * groups are gone before the call.
+	 * The SM enters state DISCOVERING, STANDBY, MASTER or NOT_ACTIVE. If the SM leaves MASTER,
+	 * its groups are gone before the call.
 	 */
 	void (*state)(void *ctx, enum smp_sm_state st, ns_t now);
 	/* A stage has ended. With SM_STAGE_UP sm_db() is the new database. */
@@ -146,8 +146,8 @@ struct sm_events {
 };
 
 /*
- * Listener for events of the SM. Functions may be NULL. Listeners are called in the order of
- * sm_listen(), and must not destroy the SM.
+ * Listener for events of the SM. Each function of .ops may be NULL. Listeners are called in the
+ * order of sm_listen(), and must not destroy the SM.
  */
 struct sm_listener {
 	struct list link;
@@ -172,7 +172,7 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
  */
 void sm_destroy(struct sm *sm);
 
-/* sm_start() - Begin to discover. SM_STAGE_UP follows, or state STANDBY */
+/* sm_start() - Begin to discover. The SM then becomes master and reports SM_STAGE_UP, or enters state STANDBY */
 void sm_start(struct sm *sm, ns_t now);
 
 /* sm_kick() - Request a heavy sweep, now or after the sweep that is running */
@@ -181,8 +181,8 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
 /**
  * sm_set_lid() - Give an end port another LID
  *
- * A sweep writes the LID, and requests ClientReregister from all CAs, because this is how they
- * notice that their paths to the port have changed.
+ * A sweep writes the LID, and requests ClientReregister from all CAs, because ClientReregister makes
+ * the CAs query their paths to the port again.
  *
  * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: no unicast LID, or not aligned for the
  * port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and is absent;
@@ -215,16 +215,16 @@ struct sm_other { /* another SM of the subnet, as the last sweep found it */
 struct sm_status {
 	struct smp_sm_info self; /* SMInfo that Get(SMInfo) returns */
 	enum sm_stage stage; /* stage of the running sweep, or SM_STAGE_IDLE */
-	uint64_t master_guid; /* port GUID of the master as far as known, or 0 */
+	uint64_t master_guid; /* port GUID of the master; 0: not known */
 	uint64_t generation;
 	/*
-	 * engine of the last routes, which differs from sm_cfg.routing if that engine cannot route
-	 * the topology
+	 * engine that computed the last routes; not sm_cfg.routing if the configured engine cannot
+	 * route the topology
 	 */
 	const char *routing;
 	struct sm_sweep last; /* last complete heavy sweep */
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
-	/* blocks of tables that others had changed, and that the audit wrote again */
+	/* blocks of tables that other programs had changed, and that the audit wrote again */
 	uint64_t repairs;
 	/* traps beyond the limit of their source, which were repressed but not passed on */
 	uint64_t traps_many;

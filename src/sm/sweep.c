@@ -16,8 +16,8 @@
  * pauses that double each time. If a trap has come during the sweep, the route to these nodes may be broken while
  * another route exists, so the sweep starts its discovery again.
  *
- * A light sweep reads PortStateChange of every switch and the state of our own port. In a quiet subnet there are only
- * light sweeps. If only ports of some switches are known to have changed, a partial sweep follows (sm/partial.c).
+ * A light sweep reads PortStateChange of every switch and the state of the SM's own port. In a quiet subnet there are
+ * only light sweeps. If only ports of some switches are known to have changed, a partial sweep follows (sm/partial.c).
  */
 
 static const char *const stage_name[] = {
@@ -71,8 +71,8 @@ void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at)
 }
 
 /*
- * Return the time after a sweep in which traps start no other sweep. It limits the share of time that sweeps take,
- * even if traps arrive all the time.
+ * Return the time after a sweep in which traps start no other sweep. This rest limits the share of time that
+ * sweeps take, even if traps arrive all the time.
  */
 static ns_t rest(ns_t took)
 {
@@ -134,8 +134,8 @@ static void enter(struct sm *sm, enum sm_stage st, ns_t now)
 }
 
 /*
- * Compare the end ports of the old and the new database, and report differences to the subscribers of traps 64 and
- * 65. The memberships of a port that disappeared end. The port registers again when it is back.
+ * Compare the end ports of the old and the new database, and report differences to the subscribers of traps
+ * 64 and 65. If a port has disappeared, its memberships end; the port registers again when it is back.
  */
 static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 {
@@ -159,8 +159,8 @@ static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 }
 
 /*
- * End memberships before the new database is published, because trap 67 goes to ports that had the
- * P_Key until now.
+ * End memberships before the new database is published, because trap 67 must reach the ports that
+ * have lost the P_Key in the new database.
  */
 static void revise_memberships(struct sm *sm, ns_t now)
 {
@@ -187,8 +187,8 @@ static void publish(struct sm *sm, ns_t now)
 	sm->sweep.ended = now;
 	sm->last = sm->sweep;
 	/*
-	 * If this SM became master in this sweep, PortStateChange was not cleared before, so another sweep has to
-	 * read the ports that may have changed.
+	 * If this SM became master in this sweep, the discovery did not clear PortStateChange, so another
+	 * sweep has to read the ports that may have changed.
 	 */
 	recheck = sm->incomplete || sm->better_to_come || sm_db_changes_unread(sm->db);
 	sm_info(sm,
@@ -339,7 +339,7 @@ static void discover(struct sm *sm, ns_t now)
 }
 
 /*
- * A partial sweep reads no end ports, so it finds no other SMs to ask.
+ * Return the stage after the present one. A partial sweep reads no end ports and so finds no other SMs: it has no stage ELECT.
  *
  * Packets to a link that is not Active are lost. So a sweep of switches that already forward data makes the links
  * between these switches Active before routes lead over the links. A heavy sweep makes the other links Active in a

@@ -26,8 +26,8 @@ struct arp_pkt {
 };
 
 /*
- * arp_decode() - Decode ARP or RARP for IPv4 over Ethernet (hardware type 1, 6 octets) or InfiniBand (32, 20).
- * Octets after the message are ignored, because Ethernet pads short frames.
+ * arp_decode() - Decode ARP or RARP for IPv4 over Ethernet (hardware type 1, 6 octets) or InfiniBand (type 32,
+ * 20 octets). Octets after the message are ignored, because Ethernet pads short frames.
  * Return: 0; -EBADMSG: too short; -EPROTO: other types or lengths
  */
 int arp_decode(struct arp_pkt *ret, const void *p, size_t len);

@@ -180,7 +180,7 @@ static int put(uint8_t *out, size_t *pos, size_t end, uint8_t code, const uint8_
 
 struct edit {
 	uint8_t *out;
-	size_t max, min; /* most and least octets of the new message */
+	size_t max, min; /* largest and smallest length of the new message */
 	uint8_t code;
 	const uint8_t *data;
 	uint8_t n;

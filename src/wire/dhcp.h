@@ -53,9 +53,12 @@ struct dhcp_hdr {
 	uint8_t chaddr[16];
 };
 
-/* dhcp_hdr_decode() - Return: 0; -EBADMSG: shorter than DHCP_FIXED_LEN, or hlen above 16 */
+/*
+ * dhcp_hdr_decode() - Decode the first DHCP_HDR_LEN octets of a message. Return: 0; -EBADMSG:
+ * shorter than DHCP_FIXED_LEN, or hlen above 16
+ */
 int dhcp_hdr_decode(struct dhcp_hdr *ret, const void *p, size_t len);
-/* dhcp_hdr_encode() - Writes DHCP_HDR_LEN octets */
+/* dhcp_hdr_encode() - Write @h as the first DHCP_HDR_LEN octets of a message */
 void dhcp_hdr_encode(void *p, const struct dhcp_hdr *h);
 
 /*
@@ -83,14 +86,14 @@ struct dhcp_walk {
 /* dhcp_walk_init() - Begin a walk; the message must have options */
 void dhcp_walk_init(struct dhcp_walk *w, const void *p, size_t len);
 /*
- * dhcp_walk_next() - Get the next option. Return: 1: it is in @ret; 0: no more options; -EBADMSG:
- * the option exceeds its field
+ * dhcp_walk_next() - Get the next option. Return: 1: the option is in @ret; 0: no more options;
+ * -EBADMSG: the option exceeds its field
  */
 int dhcp_walk_next(struct dhcp_walk *w, struct dhcp_opt *ret);
 
 /*
- * dhcp_opt_get() - Write the value of option @code to @ret, which has room for @max octets. An
- * option in several parts (RFC 3396) is joined. Return: length of the value; -ENOENT: no such
+ * dhcp_opt_get() - Write the value of option @code to @ret, which has room for @max octets. The
+ * parts of a split option (RFC 3396) are joined. Return: length of the value; -ENOENT: no such
  * option; -EMSGSIZE: the value is longer than @max; -EBADMSG
  */
 int dhcp_opt_get(const void *p, size_t len, uint8_t code, uint8_t *ret, size_t max);

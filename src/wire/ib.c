@@ -5,7 +5,7 @@
 
 /*
  * Signalling rates in Mb/s by rate code, as in PathRecord:Rate (IBTA 15.2.5.16). From FDR on the
- * coding is 64b/66b, so the rate is not the round number in the name of the code.
+ * coding is 64b/66b, so the exact rate differs from the round number that is used as its name.
  */
 static const unsigned int rate_mbps[] = {
 	[2] = 2500,    [3] = 10000,   [4] = 30000,   [5] = 5000,    [6] = 20000,    [7] = 40000,

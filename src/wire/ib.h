@@ -30,7 +30,7 @@ static_assert(sizeof(ib_gid) == 16, "IBTA 4.1.1");
 #define IB_PKEY_DEFAULT 0xffffu
 #define IB_SUBNET_PREFIX_DEFAULT 0xfe80000000000000ull
 #define IB_VL15 15
-#define IB_MAX_HOPS 63 /* most hops of a directed route */
+#define IB_MAX_HOPS 63 /* largest number of hops of a directed route */
 
 /* MTU codes (PortInfo, PathRecord, MCMemberRecord). */
 enum ib_mtu_code {

@@ -4,8 +4,9 @@
 #include <errno.h>
 
 /*
- * The wire forms have alignment 1 and are read and written in place. A local copy would be filled by small stores and
- * read by wide loads, and each such load waits until the stores are done.
+ * The structs with the wire formats have alignment 1 and are read and written in place. A local copy would be filled
+ * by small stores and read by wide loads, and each such load waits until the stores are done. The comments give the
+ * fields of each member, with their numbers of bits.
  */
 struct lrh_wire {
 	uint8_t vl_lver; /* VL 4, LVer 4 */

@@ -6,9 +6,9 @@
  * Link-layer addresses of draft-pelissier-ipoib-encaparp-00, and the two formats that contain them: IBARP for IPv4
  * (§6.3) and the option of Neighbour Discovery (§5).
  *
- * The draft draws the first word of each GID twice. Its lengths, 92 octets and Length 5, include this second copy, so
- * we send it. The draft's HLEN of 32 does not include the second copy, so other senders may omit it. The decoders
- * accept both layouts.
+ * The draft draws the first word of each GID twice. The lengths in the draft, 92 octets of IBARP and Length 5 of the
+ * option, include the second copy, so uipoib sends it. The HLEN of 32 in the draft does not include the second copy,
+ * so other senders may omit the copy. The decoders accept both layouts.
  */
 
 #include "wire/nd.h"
@@ -42,7 +42,7 @@ bool ibarp_is(const uint8_t *p, size_t len);
  * copies. Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
-/* ibarp_encode() - Writes IBARP_LEN octets */
+/* ibarp_encode() - Write an IBARP message of IBARP_LEN octets */
 void ibarp_encode(void *p, const struct ibarp_pkt *a);
 
 #define ND_OPT_IBARP 40
@@ -52,7 +52,7 @@ void ibarp_encode(void *p, const struct ibarp_pkt *a);
  * §5, which has 40 octets; chooses the layout as ibarp_decode() does. Return: 0 or -EBADMSG
  */
 int nd_opt_ibarp_decode(struct nd_port *ret, const struct nd_opt *o);
-/* nd_opt_ibarp_encode() - Writes 40 octets */
+/* nd_opt_ibarp_encode() - Write the option, which has 40 octets */
 void nd_opt_ibarp_encode(void *p, uint8_t type, const struct nd_port *a);
 
 #endif

@@ -47,9 +47,9 @@ INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 }
 
 /*
- * Return the sum of the 32-bit words of a part. @all is the sum of the 64-bit lanes modulo 2^64,
- * and @high is the sum of the high words of the lanes. So the sum of the low words is @all less
- * @high times 2^32.
+ * Return the sum of the 32-bit words of a part. The variable all is the sum of the 64-bit lanes
+ * modulo 2^64, and high is the sum of the high words of the lanes. So the sum of the low words is
+ * all - high * 2^32.
  */
 INLINE uint64_t sum_body(const uint8_t *p, size_t len)
 {

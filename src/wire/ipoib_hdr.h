@@ -22,7 +22,7 @@ struct ipoib_hdr {
 };
 static_assert(sizeof(struct ipoib_hdr) == IPOIB_HDR_LEN, "RFC 4391 §6");
 
-/* ipoib_hdr_decode() - The ethertype, or -EBADMSG: @len < 4 */
+/* ipoib_hdr_decode() - Decode the encapsulation header. Return: the ethertype; -EBADMSG: @len < 4 */
 int ipoib_hdr_decode(const void *p, size_t len);
 void ipoib_hdr_encode(void *p, uint16_t type);
 
@@ -35,9 +35,9 @@ struct ipoib_lladdr {
 	ib_gid gid;
 };
 
-/* ipoib_lladdr_decode() - Return: 0; -EBADMSG: @len is not 20 */
+/* ipoib_lladdr_decode() - Decode a link-layer address. Return: 0; -EBADMSG: @len is not 20 */
 int ipoib_lladdr_decode(struct ipoib_lladdr *ret, const void *p, size_t len);
-/* ipoib_lladdr_encode() - Writes 20 octets, the reserved octet as 0 */
+/* ipoib_lladdr_encode() - Write a link-layer address of 20 octets, with the reserved octet 0 */
 void ipoib_lladdr_encode(void *p, const struct ipoib_lladdr *a);
 
 #endif

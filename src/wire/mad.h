@@ -70,7 +70,7 @@ struct mad_hdr {
 	uint32_t attr_mod;
 };
 
-/* mad_hdr_decode() - Return: 0 or -EBADMSG if @len < 24 */
+/* mad_hdr_decode() - Decode the common header. Return: 0; -EBADMSG: @len < 24 */
 int mad_hdr_decode(struct mad_hdr *ret, const void *p, size_t len);
 void mad_hdr_encode(void *p, const struct mad_hdr *h);
 
@@ -185,11 +185,11 @@ struct mad_notice {
 };
 
 /*
- * mad_notice_decode() - Return: 0; -EBADMSG: @len is neither 64 nor at least 80. With 64 octets,
- * .issuer_gid becomes zero
+ * mad_notice_decode() - Decode a Notice. Return: 0; -EBADMSG: @len is neither 64 nor at least 80.
+ * With 64 octets, .issuer_gid becomes zero
  */
 int mad_notice_decode(struct mad_notice *ret, const void *p, size_t len);
-/* mad_notice_encode() - Writes 80 octets */
+/* mad_notice_encode() - Write a Notice with IssuerGID, 80 octets */
 void mad_notice_encode(void *p, const struct mad_notice *n);
 
 /* Fields in the DataDetails of generic traps (13.4.8.2, 14.2.5.1, 15.2.4) */

@@ -13,8 +13,8 @@
 #define MGID_SIG_IPV6 0x601b
 
 /*
- * All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits. For other values they return
- * -EINVAL.
+ * All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits. For other values the
+ * functions return -EINVAL.
  */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
 /*
@@ -69,8 +69,8 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
 /*
  * mgid_to_group() - Find an IP group of an MGID; the reverse of mgid_from_ipv4() and mgid_from_ipv6()
  *
- * An MGID lacks some bits of the IP group. @ret gets the IPv4 group (4 octets), or the IPv6 group with @scope and no
- * flags (16 octets), that maps to @mgid again.
+ * Several IP groups map to one MGID, because an MGID lacks some bits of the IP group. Of these groups, @ret gets the
+ * IPv4 group (4 octets), or the IPv6 group with @scope and no flags (16 octets).
  * Return: 4 or 6, the version of IP; -EINVAL: no MGID of an IP group with this P_Key and scope
  */
 int mgid_to_group(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);

@@ -36,14 +36,15 @@ struct nd_opt {
 unsigned int nd_fixed_len(uint8_t icmp_type);
 
 /*
- * nd_opt_next() - Walk the options in [*pos, @len) of @p Return: 1: an option is in @ret, and *pos
- * is after it; 0: no more; -EBADMSG: an option has length 0, or exceeds the message
+ * nd_opt_next() - Get the next option of @p, at offset *pos. Return: 1: the option is in @ret, and
+ * *pos is the offset after the option; 0: no more options; -EBADMSG: an option has length 0, or
+ * exceeds the message
  */
 int nd_opt_next(struct nd_opt *ret, const uint8_t *p, size_t len, size_t *pos);
 
 /*
- * The values of a port that a link-layer address option contains. Some forms of the option contain
- * only some of the values.
+ * The values of a port that a link-layer address option contains. Some formats of the option
+ * contain only some of the values.
  */
 struct nd_port {
 	struct ipoib_lladdr lladdr;
@@ -65,17 +66,20 @@ struct nd_port {
 #define ND_CAP_RC 0x40
 #define ND_CAP_RAW_ETHERTYPE 0x20
 #define ND_CAP_RAW_IPV6 0x10
-/* separate QPs serve the services, but all services accept packets on the default QP */
+/* the node has separate QPs for the services, but all services also accept packets on the default QP */
 #define ND_CAP_QPN 0x08
 
-/* nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets; 0 or -EBADMSG */
+/*
+ * nd_opt_lladdr_decode() - Decode an IPoIB source or target link-layer address option of 24 octets.
+ * Return: 0 or -EBADMSG
+ */
 int nd_opt_lladdr_decode(struct ipoib_lladdr *ret, const struct nd_opt *o);
-/* nd_opt_lladdr_encode() - Writes 24 octets, with two zero octets before the address */
+/* nd_opt_lladdr_encode() - Write the option of 24 octets, with two zero octets before the address */
 void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
 
 /*
- * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets its capability
- * flags
+ * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets the option's
+ * capability flags
  *
  * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So
  * options of 32 octets, and of 40 octets, the next multiple of 8, are accepted. Return: 0;
@@ -83,7 +87,7 @@ void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
  * link-layer address option
  */
 int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);
-/* nd_opt_link_info_encode() - Writes 32 octets, with capability flags 0 */
+/* nd_opt_link_info_encode() - Write the option of 32 octets, with capability flags 0 */
 void nd_opt_link_info_encode(void *p, uint8_t type, const struct nd_port *a);
 
 #endif

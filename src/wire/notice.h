@@ -10,7 +10,7 @@
 #include "wire/ib.h"
 #include "wire/mad.h"
 
-/* Traps 129 to 131: a port whose errors exceeded a threshold. LIDADDR is mad_notice_get_lid(). */
+/* Return the port of a trap 129 to 131, whose errors exceeded a threshold. mad_notice_get_lid() returns LIDADDR. */
 uint8_t notice_get_port(const struct mad_notice *n);
 
 /* OtherLocalChanges of trap 144: what has changed besides the capability mask */
@@ -37,7 +37,7 @@ struct notice_mkey {
 	uint32_t mod;
 	uint64_t mkey; /* the wrong M_Key */
 	bool directed; /* the SMP had a directed route */
-	bool truncated; /* the route was longer than .path, which has its beginning */
+	bool truncated; /* the route was longer than .path, which has the beginning of the route */
 	uint8_t hops; /* number of valid entries of .path */
 	/* return path from entry 1 on: the port by which the SMP arrived at each node; the reporting node comes last */
 	uint8_t path[NOTICE_PATH_MAX];
@@ -50,7 +50,7 @@ struct notice_violation {
 	uint16_t slid, dlid; /* 0: unknown */
 	uint8_t sl;
 	uint32_t src_qp, dest_qp; /* 0: unknown; packets for QP0 are not checked */
-	uint32_t key; /* the P_Key or Q_Key that was wrong; 0 may mean unknown */
+	uint32_t key; /* the P_Key or Q_Key that was wrong; 0 can mean that the key is unknown */
 	bool has_gids;
 	ib_gid sgid, dgid;
 	/* trap 259 only: the switch and its port that discarded the packet */

@@ -103,7 +103,7 @@ struct pma_samples_control {
 	uint8_t counter_width; /* 3 bits; the value 4 means 32 bits */
 	uint32_t counter_masks_0_9; /* 3 bits each, counter 0 in bits 29-27 */
 	uint16_t counter_masks_10_14; /* 3 bits each, counter 10 in bits 14-12 */
-	uint8_t mechanisms, status; /* SampleMechanisms; 2 bits of enum pma_sample_status */
+	uint8_t mechanisms, status; /* .status: 2 bits, enum pma_sample_status */
 	uint64_t option_mask, vendor_mask;
 	uint32_t start, interval; /* SampleStart and SampleInterval in ticks */
 	uint16_t tag, select[PMA_SAMPLE_COUNTERS];

@@ -47,7 +47,7 @@ struct ib_path_rec {
 	uint8_t hop_limit, tclass;
 	bool reversible;
 	uint8_t numb_path; /* 7 bits */
-	uint16_t pkey, qos_class; /* QoS class 12 bits */
+	uint16_t pkey, qos_class; /* .qos_class: 12 bits */
 	uint8_t sl;
 	uint8_t mtu_sel, mtu_code, rate_sel, rate_code, life_sel, life;
 	uint8_t preference;

@@ -128,11 +128,11 @@ int ib_inform_rec_decode(struct ib_inform_rec *ret, const void *p, size_t len);
 void ib_inform_rec_encode(void *p, const struct ib_inform_rec *r);
 
 /*
- * MultiPathRecord has 24 octets, and then as many GIDs of sources and destinations as its two counts say. An
- * incomplete record is refused. The answer consists of PathRecords.
+ * MultiPathRecord has 24 octets, and then as many GIDs of sources and destinations as SGIDCount and
+ * DGIDCount say. An incomplete record is refused. The answer consists of PathRecords.
  */
 #define MULTI_PATH_REC_LEN 24
-#define MULTI_PATH_GIDS_MAX 11 /* most GIDs in one MAD */
+#define MULTI_PATH_GIDS_MAX 11 /* largest number of GIDs in one MAD */
 #define MULTI_PATH_COMP_RAW (1ull << 0)
 #define MULTI_PATH_COMP_FLOW_LABEL (1ull << 2)
 #define MULTI_PATH_COMP_HOP_LIMIT (1ull << 3)

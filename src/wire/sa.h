@@ -118,7 +118,7 @@ struct sa_mad {
 	size_t data_len;
 };
 
-/* sa_mad_decode() - Return: 0 or -EBADMSG: @len < 56, or the class is not SA */
+/* sa_mad_decode() - Decode an SA MAD. Return: 0; -EBADMSG: @len < 56, or the class is not SA */
 int sa_mad_decode(struct sa_mad *ret, const void *mad, size_t len);
 
 /* sa_mad_encode() - Write the headers of an SA MAD, and zero its data; @mad has 256 octets */

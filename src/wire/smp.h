@@ -36,8 +36,8 @@ struct smp_dr {
 };
 
 /*
- * smp_hdr_decode() - Decode the common header and the fields of both classes of an SMP of 256 octets; the paths are
- * read only for class 0x81. Return: 0; -EBADMSG: wrong length or class
+ * smp_hdr_decode() - Decode the common header and the fields of struct smp_dr of an SMP of 256 octets; the LIDs
+ * and the paths are decoded only for class 0x81 (directed route). Return: 0; -EBADMSG: wrong length or class
  */
 int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, size_t len);
 /* smp_encode() - Write a whole SMP; @data has 64 octets, or is NULL for zeros */
@@ -75,7 +75,7 @@ struct smp_node_info {
 };
 #define SMP_NODE_INFO_LEN 40
 int smp_node_info_decode(struct smp_node_info *ret, const void *p, size_t len);
-/* smp_node_info_sane() - Tell whether a node can have this NodeInfo */
+/* smp_node_info_sane() - Tell whether the values of a NodeInfo are possible for a real node */
 bool smp_node_info_sane(const struct smp_node_info *i);
 void smp_node_info_encode(void *p, const struct smp_node_info *i);
 
@@ -132,12 +132,12 @@ struct smp_port_info {
 	uint8_t mkey_protect; /* 2 bits */
 	uint8_t lmc; /* 3 bits */
 	uint8_t speed_active, speed_enabled;
-	uint8_t neighbor_mtu; /* code */
+	uint8_t neighbor_mtu; /* MTU code */
 	uint8_t sm_sl;
 	uint8_t vl_cap, init_type;
 	uint8_t vl_high_limit, vlarb_high_cap, vlarb_low_cap;
 	uint8_t init_type_reply;
-	uint8_t mtu_cap; /* code */
+	uint8_t mtu_cap; /* MTU code */
 	uint8_t vl_stall, hoq_life;
 	uint8_t oper_vls;
 	bool part_enforce_in, part_enforce_out, filter_raw_in, filter_raw_out;

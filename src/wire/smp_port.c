@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * A member that holds two fields of PortInfo is named high_low. Both have 4 bits unless a comment
- * says otherwise.
+ * A member that holds two fields of PortInfo has the names of both: first the field in the high
+ * bits, then the field in the low bits. Both fields have 4 bits unless a comment says otherwise.
  */
 struct port_info_wire {
 	be64 mkey, gid_prefix;
