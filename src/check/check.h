@@ -87,7 +87,7 @@ struct chk_turn {
 
 /*
  * An edge of a credit loop: packets that left by port .hold.out wait until port .want.out is free.
- * .slid and .dlid are the LIDs of one path whose packets do so
+ * .slid and .dlid are the LIDs of a path on which packets wait in this way
  */
 struct chk_wait {
 	struct chk_turn hold, want;
@@ -129,11 +129,11 @@ void chk_report_fini(struct chk_report *r);
 
 /*
  * chk_report_confirm() - Remove from @r the findings that @again, the report of a later reading of
- * the same fabric, does not contain, because these findings were about states that did not last.
- * Two findings are the same if kind, place and .about are equal. Texts are not compared, because
- * the numbers in the texts change. @again is sorted. Findings about growth of counters stay,
- * because they already follow from two readings. If one of the reports is not complete, no finding
- * is removed
+ * the same fabric, does not contain. These findings were about states that did not last. Two
+ * findings are the same if kind, place and .about are equal. Texts are not compared, because the
+ * numbers in the texts change. Findings about growth of counters stay, because each of them follows
+ * from two readings already. If one of the reports is not complete, no finding is removed. The
+ * function sorts @again
  */
 void chk_report_confirm(struct chk_report *r, struct chk_report *again);
 

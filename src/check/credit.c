@@ -20,8 +20,8 @@ struct graph {
 	uint32_t *first;
 	uint32_t n; /* number of channels */
 	/*
-	 * for each channel, bit mask of the egress ports of the next switch on which the channel
-	 * depends
+	 * for each channel, bit mask of egress ports of the switch at which the channel ends: the
+	 * channel depends on the channels that begin at these ports
 	 */
 	uint64_t (*next)[4];
 	const struct chk_node **from; /* switch at which each channel begins */
@@ -82,8 +82,8 @@ static bool fill(struct graph *g)
 
 /*
  * Find a channel that has not been removed and on which @ch depends. The search starts at egress
- * port *@at, and leaves *@at at the port after the found channel's. Return: UINT32_MAX if there is
- * no such channel
+ * port *@at, and sets *@at to the port after the port of the found channel. Return: UINT32_MAX if
+ * there is no such channel
  */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -181,9 +181,9 @@ static bool peel(struct graph *g)
 }
 
 /*
- * Each remaining channel depends on another remaining channel, and some remaining channel depends
- * on it. If we go from a channel to one that depends on it, and so on, we must meet some channel
- * twice, and the part between the two visits is a cycle. Return: a channel in a cycle
+ * Find a channel in a cycle. On each remaining channel, another remaining channel depends. So a
+ * search that goes from each channel to a channel that depends on it visits some channel twice, and
+ * the channels between the two visits are a cycle. Return: a channel in this cycle
  */
 static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before)
 {
@@ -201,7 +201,8 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 }
 
 /*
- * @before[ch] is the channel before ch in the cycle, so the last turn of the loop is written first.
+ * Write the turns of the cycle to @ret, from the last turn to the first, because @before[ch] is the
+ * channel before ch in the cycle. Return: false if memory ran out
  */
 static bool write_loop(const struct graph *g, uint32_t start, const uint32_t *before,
 		       struct chk_loop *ret)

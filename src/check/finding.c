@@ -132,8 +132,8 @@ static bool has(const struct chk_report *r, const struct chk_finding *x)
 }
 
 /*
- * Tell whether the finding compares two readings, so that it needs no confirmation by another
- * reading.
+ * Tell whether a finding of this kind follows from two readings, so that it needs no confirmation
+ * by another reading.
  */
 static bool is_seen_twice(enum chk_kind kind)
 {

@@ -5,8 +5,8 @@
 
 /*
  * Error counters that grew between two readings. PortRcvSwitchRelayErrors is left out, because it
- * grows in healthy fabrics, too, as a switch counts in it each multicast packet that it does not
- * send back to the port of arrival (IBTA 16.1.3.5, DLID mapping).
+ * grows in healthy fabrics, too: a switch counts there each multicast packet that it does not send
+ * back to the port of arrival (IBTA 16.1.3.5, DLID mapping).
  */
 
 /* The meaning of a counter's growth */

@@ -22,7 +22,7 @@ enum verdict { UNSEEN, ON_WAY, OVER };
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
-	/* egress port in the first such entry; used only for routes that end before the LID */
+	/* egress port in the first entry with the fault; used only for routes that end before the LID */
 	uint8_t port;
 	const char *why;
 };
@@ -120,8 +120,8 @@ static void note_loop(struct walk *w, const struct chk_node *at)
 	uint64_t hash = 0;
 
 	/*
-	 * The number of a loop is the sum of the hashes of its entries, so that it does not depend
-	 * on the switch at which the search enters the loop.
+	 * A loop is identified by the sum of the hashes of its entries, because this sum does not
+	 * depend on the switch at which the search enters the loop.
 	 */
 	do {
 		uint32_t id = n->index << 8 | entry(n, w->lid);
@@ -218,8 +218,8 @@ static void one_lid(struct walk *w)
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
 	/*
-	 * First follow the routes that packets of CAs take, because a missing entry is reported
-	 * only once, and on such a route it is a worse fault.
+	 * First follow the routes that packets of CAs take. A missing LFT entry is reported only
+	 * once, and a missing entry on such a route is the worse fault.
 	 */
 	for (int ca = 1; ca >= 0; ca--) {
 		w->from_ca = ca;

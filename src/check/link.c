@@ -2,8 +2,8 @@
 #include "check/priv.h"
 
 /*
- * Checks of links: states, widths, speeds, MTUs. Of the two ends of a link, only the end that comes
- * first in the fabric is checked, so that each finding is reported once.
+ * Checks of links: states, widths, speeds, MTUs. The two ends of a link are compared only once,
+ * from the end that comes first in the fabric, so that each finding is reported once.
  */
 
 #define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /*
- * Checks the members of multicast groups that the SA lists: the switch to which a member is
+ * Checks the members that the SA lists for multicast groups: the switch to which a member is
  * connected must forward the group's packets to the member's port.
  */
 

@@ -5,10 +5,10 @@
 
 /*
  * Checks multicast routes. For each MLID, the port masks of the switches make a directed graph: a
- * link is an edge if the switch at one end sends packets of the MLID to it. Where the switches at
- * both ends send, packets travel in both directions; the switches that are connected by such links
- * are called an island. An island must be a tree, or packets circle in it. A link to which only one
- * end sends leads from one island to another. In this way OpenSM connects switches whose members
+ * link is an edge if the switch at one end of the link sends packets of the MLID to it. Over some
+ * links the switches at both ends send. The switches that are connected by such links are called an
+ * island. An island must be a tree; otherwise packets circle in it. A link to which only one end
+ * sends leads from one island to another. OpenSM uses such links to connect switches whose members
  * only send. Every island must lead to the island with the receivers.
  */
 
@@ -95,8 +95,8 @@ static void dead(struct tree *t, const struct chk_node *n, unsigned int port, co
 }
 
 /*
- * Tell whether packets that are sent to the port arrive at a switch that forwards them. If they are lost, record the
- * reason
+ * Tell whether packets that are sent to the port arrive at a switch that forwards them. If the packets are lost,
+ * record the reason
  */
 static bool to_switch(struct tree *t, const struct chk_node *n, unsigned int port)
 {
@@ -298,7 +298,7 @@ static void one_mlid(struct tree *t)
 		islands(t);
 }
 
-/* True if all MFTs were read */
+/* Tell whether all MFTs were read */
 static bool complete(const struct chk *c)
 {
 	for (uint32_t k = 0; k < c->nsw; k++)

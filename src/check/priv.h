@@ -47,7 +47,7 @@ void chk_index_fini(struct chk *c);
 /* chk_find_port() - Return: the first end port with this port GUID; NULL: there is none */
 const struct chk_port_guid *chk_find_port(const struct chk *c, uint64_t guid);
 
-/* chk_has_cas() - True if data can reach a CA from a port of the switch */
+/* chk_has_cas() - Tell whether a CA is connected to the switch by a link that can carry data */
 bool chk_has_cas(const struct chk *c, const struct chk_node *n);
 
 /*

@@ -5,8 +5,9 @@
 
 /*
  * Routes from CAs to one LID. These routes form a tree that ends at the LID. If there are faults,
- * some of them form loops, with trees that lead into the loops. So each switch is visited once for
- * each LID, however long the routes are.
+ * some routes form loops instead, and other routes lead into the loops. Where a route meets a
+ * switch that was visited before, the rest of the route is known already. So each switch is visited
+ * once for each LID, however long the routes are.
  */
 
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,

@@ -29,8 +29,8 @@ static void add_fabric(struct text *t, const struct inst_iface *i)
 }
 
 /*
- * Appends the command that enters a host. The host without a name is this machine itself, so it
- * needs none
+ * Appends the command that enters a host. For the host without a name, which is this machine
+ * itself, no command is needed
  */
 static void add_exec(struct text *t, const struct inst_host *h)
 {
@@ -173,8 +173,9 @@ static void of_join(const struct inst_iface *i, const struct ipoib_link_info *in
 }
 
 /*
- * Advises how to get a missing network device, before any advice about the state of the link,
- * because the state does not show that the device is missing
+ * Advises how to get a missing network device. Return: false if no device is missing. This advice
+ * comes before any advice about the state of the link, because the state does not show that the
+ * device is missing
  */
 static bool of_netdev(const struct inst_iface *i, struct text *t)
 {

@@ -17,7 +17,7 @@ void advice_all(const struct inst *in, char ret[ADVICE_MAX]);
 
 /*
  * advice_pair() - Write the reason why packets of @from do not reach @to, as far as the two
- * interfaces show it, in whole sentences; "" if they are on one link, and if another interface of
+ * interfaces show it, in whole sentences; "" if they are on one link, or if another interface of
  * the first host is on one link with @to
  */
 void advice_pair(const struct inst_iface *from, const struct inst_iface *to, char ret[ADVICE_MAX]);

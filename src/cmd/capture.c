@@ -117,8 +117,8 @@ static void start_file(struct ctl_req *r, const struct capfile_at *at, int fd, c
 }
 
 /*
- * Return: the description, for a capture, of the packets that interfaces on a port of the kernel
- * send and receive. The log is that of the instance, because the capture may outlive the port
+ * Return: the source of a capture: the packets that the interfaces on a port of the kernel send and
+ * receive. The capture uses the log of the instance, because the capture may outlive the port
  */
 static struct capfile_at port_packets(struct inst_port *p)
 {

@@ -4,20 +4,20 @@
 
 /*
  * The commands about fabrics, grouped by the files that define them. The table of the commands is
- * in cmd_fabric.c.
+ * in fabric.c.
  */
 
 #include "cmd/cmd.h"
 
-/* cmd_fabric_port.c */
+/* defined in fabric_port.c */
 ctl_fn cmd_fabric_port_show, cmd_fabric_link_set;
-/* cmd_fabric_map.c */
+/* defined in fabric_map.c */
 ctl_fn cmd_fabric_map, cmd_fabric_load, cmd_fabric_route;
-/* cmd_udp.c */
+/* defined in udp.c */
 ctl_fn cmd_fabric_udp_show, cmd_fabric_udp_attach;
-/* cmd_fabric_fwd.c */
+/* defined in fabric_fwd.c */
 ctl_fn cmd_fabric_lft_show, cmd_fabric_lft_set, cmd_fabric_mft_show;
-/* cmd_fabric_sm.c */
+/* defined in fabric_sm.c */
 ctl_fn cmd_fabric_sm_show, cmd_fabric_sm_start, cmd_fabric_sm_stop, cmd_fabric_sm_restart,
 	cmd_fabric_sweep, cmd_fabric_lid_set, cmd_fabric_partition_show, cmd_fabric_partition_load,
 	cmd_fabric_group_show;

@@ -17,7 +17,7 @@ static struct fabric_node *switch_arg(struct ctl_req *r, struct inst_fabric *f)
 
 /* --- LFT */
 
-/* Fills in the end port that has each LID, so that table entries can be shown with names. */
+/* Stores for each LID the end port that has the LID, so that table entries can be shown with names. */
 static void name_lids(const struct inst_fabric *f, const struct node_port **by_lid)
 {
 	for (unsigned int k = 0; k < fabric_nnodes(f->fabric); k++) {

@@ -11,7 +11,7 @@
 #define PART_MAX 1024 /* nodes of one answer */
 #define HOPS_MAX 64 /* longest route that is followed */
 
-/* True if @p is the end of a cable */
+/* Tell whether @p is the end of a cable */
 static bool has_cable(const struct fabric_port *p)
 {
 	return fabric_port_num(p) && fabric_port_peer(p);

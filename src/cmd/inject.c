@@ -11,8 +11,8 @@
 
 /*
  * `fabric inject` sends packets from the port of one interface to the QP of another interface. The
- * packets are valid except for one field. The command reports which counters they changed. Tests
- * and the demo use this command to show that keys and CRCs are checked.
+ * packets are valid except for one field. The command reports which counters the packets changed.
+ * Tests and the demo use this command to show that keys and CRCs are checked.
  */
 
 enum wrong { WRONG_NOTHING, WRONG_QKEY, WRONG_PKEY, WRONG_ICRC, WRONG_VCRC, WRONG_QPN };

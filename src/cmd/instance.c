@@ -19,8 +19,8 @@
 /* Commands about the instance itself: show it, wait until it is up, enter its hosts, stop it. */
 
 /*
- * A reload that adds interfaces to a host makes a further struct for the same host. In answers only
- * the first of these structs stands for the host.
+ * Tell whether @h stands for its host in answers. A reload that adds interfaces to a host makes a
+ * further struct for the host; the first struct of a host stands for the host.
  */
 static bool is_first(const struct inst_host *h)
 {
@@ -236,7 +236,7 @@ static void exec_node(struct ctl_req *r, const char *name)
 }
 
 /*
- * Return the CA of the host that programs for ibsim use: the first CA on a soft fabric; NULL: there
+ * Return the CA that programs for ibsim use on the host: the first CA on a soft fabric; NULL: there
  * is none
  */
 static const struct inst_port *soft_ca(const struct inst_host *h)

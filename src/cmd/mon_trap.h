@@ -10,8 +10,8 @@
  * mon_trap() - Describe by names the subject of a notice that an SM has received. Return: an array with an object of
  * members for each event row. There is one row, except for trap 128 (link state of a switch, IBA 14.2.5.1), which
  * does not name the port. For trap 128 there is a row for each port of the switch whose link has changed since the
- * SM's last sweep. Each object has the members "what" and "issuer", and those that the list below has for its trap. A
- * member is null where the SM does not know the name:
+ * SM's last sweep. Each object has the members "what" and "issuer", and the members that the list below names for its
+ * trap. A member is null where the SM does not know the name:
  *
  *	64-67	gid; for 64 and 65 also about, the port that has the GID
  *	128	port, peer, link (up or down): the cable

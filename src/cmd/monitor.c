@@ -31,7 +31,7 @@ struct link_seen {
 
 /* An embedded SM whose events are reported */
 struct mon_sm {
-	struct list link; /* in monitor.sms */
+	struct list link; /* link in .sms of struct monitor */
 	struct monitor *mon;
 	struct inst_sm *sm;
 	struct sm_listener listener;
@@ -45,7 +45,7 @@ struct monitor {
 	struct timer drops_timer;
 	struct link_seen *link;
 	unsigned int nlinks, links_cap;
-	struct list sms; /* struct mon_sm.link */
+	struct list sms; /* list of struct mon_sm */
 	uint64_t *drops; /* values one second ago, in the order of stats_each() */
 	unsigned int ndrops, at;
 	/*

@@ -24,8 +24,8 @@ struct shower {
 };
 
 /*
- * Entries whose hardware address belongs to no neighbour of the link are left out, because there is
- * no row for them.
+ * Stores the IP address of an entry of the kernel's table. Entries whose hardware address belongs
+ * to no neighbour of the link are left out, because there is no row for them.
  */
 static void on_kernel_neigh(struct neigh_dump *d, const struct rtnl_neigh *n)
 {

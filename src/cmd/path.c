@@ -93,8 +93,8 @@ static bool gid_by_neighbour(const struct inst_iface *i, const uint8_t *addr, un
 }
 
 /*
- * Finds another interface of this instance on the same IPoIB link that has the IP address, and
- * returns the GID of that interface.
+ * Finds the interface of this instance that has the IP address and is on the same IPoIB link as
+ * @from, and returns the GID of this interface.
  */
 static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsigned int family,
 			  ib_gid *ret)
@@ -171,7 +171,7 @@ static bool find_gid(const struct inst_iface *i, const struct rtnl_ip *ip, ib_gi
 	       gid_by_config(i, ip->addr, family_of(ip), ret);
 }
 
-/* The PathRecord in the form of the SA's answer, 64 octets in hexadecimal digits: for libuipoib-path */
+/* Return the PathRecord as it is in an SA's answer, 64 octets in hexadecimal digits, for libuipoib-path */
 static json_t *record_of(const struct ib_path_rec *rec)
 {
 	char text[2 * PATH_REC_LEN + 1];
@@ -360,7 +360,7 @@ static void on_used(void *ctx, const struct netdev_answer *a)
 		give_up(g, g->iface->inst->loop.now, errno_of_use(a->err), a->text);
 }
 
-/* Has the kernel resolve g->hop. Return: 0; any other value: the request was answered */
+/* Makes the kernel resolve g->hop. Return: 0; any other value: the request was answered */
 static int resolve(struct getter *g, struct ctl_req *r)
 {
 	struct inst_iface *i = g->iface;
@@ -436,8 +436,8 @@ static void follow_route(struct target *t, struct inst_host *h)
 }
 
 /*
- * An IPv6 address with the subnet prefix of the port counts as a GID, unless the client says that it is an IP address
- * (@ip_only).
+ * Parses an address. Return: false if it is neither an IP address nor a GID. An IPv6 address with the subnet prefix
+ * of the port counts as a GID, unless the client says that it is an IP address (@ip_only).
  */
 static bool parse(struct target *t, const char *text, bool ip_only)
 {
@@ -452,7 +452,7 @@ static bool parse(struct target *t, const char *text, bool ip_only)
 	return true;
 }
 
-/* True for an address that no node can have: unspecified, loopback, multicast, 255.255.255.255 */
+/* Tell whether no node can have the address: unspecified, loopback, multicast, 255.255.255.255 */
 static bool is_nobodys(const struct target *t)
 {
 	struct in6_addr v6;

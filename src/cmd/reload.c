@@ -33,7 +33,7 @@
 struct waiter {
 	struct ctl_hold hold;
 	struct list link; /* in ctl_reload.waiters */
-	bool next; /* the client asked while a reload was running, and waits for the next one */
+	bool next; /* the client asked while a reload was running, and waits for the next reload */
 };
 
 static struct ctl_reload *state(const struct ctl_req *r)
@@ -186,8 +186,8 @@ struct applying {
 	struct reload_set set;
 	struct loop_fd fd;
 	/*
-	 * The changes free objects whose descriptors the loop watches, so a timer makes them, and not the function that handles
-	 * one of the events that the loop has read.
+	 * The changes free objects whose descriptors the loop watches. So this timer applies the changes, and not the
+	 * function that handles one of the events that the loop has read.
 	 */
 	struct timer end;
 	int sock, status;

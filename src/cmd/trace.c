@@ -213,7 +213,7 @@ struct question {
 	 * multicast group
 	 */
 	struct inst_iface *to;
-	json_t *address; /* of the other end */
+	json_t *address; /* address of the other end */
 	struct trace_match match;
 };
 

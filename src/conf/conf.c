@@ -15,7 +15,7 @@
 #include "util/text.h"
 
 /*
- * DOC: What inih does not do for us
+ * DOC: Checks of lines that inih does not make
  *
  * Debian's libinih merges repeated sections, takes an indented line as the continuation of a value and splits lines
  * that are longer than its buffer of 200 octets. Each of these three features would give a file another meaning than

@@ -134,7 +134,7 @@ struct conf_iface {
 	bool pkey_given;
 	/*
 	 * For a profile that names interfaces by P_Key: the P_Keys that get an interface (.pkey is
-	 * not used). If no P_Key is given, all P_Keys of the port get one
+	 * not used). If no P_Key is given, all P_Keys of the port get an interface
 	 */
 	uint16_t pkeys[CONF_PKEYS_MAX];
 	unsigned int npkeys;
@@ -164,7 +164,7 @@ struct conf_iface {
 	enum conf_router router;
 	unsigned int mtu; /* MTU of the interface; 0: MTU of the IPoIB link */
 	unsigned int tx_queue_len; /* frames that the kernel may queue for the TAP */
-	/* limit of packets in the send queue; the TAP is read only while there are fewer */
+	/* limit of packets in the send queue; the TAP is read while the queue has fewer packets */
 	unsigned int sq_depth;
 	/* if no packet leaves the full send queue for this time (ms), the transmit watchdog acts */
 	unsigned int tx_timeout;
@@ -198,7 +198,7 @@ static inline const char *conf_netns(const struct conf_iface *f)
 	return f->netns ? f->netns : "";
 }
 
-/* A key of a section, as it is in the file. Settings of the command line are not among them. */
+/* A key of a section and its value, as they are in the file. Settings of the command line are not stored here. */
 struct conf_setting {
 	unsigned int section; /* line of the section's beginning, as in the section's struct */
 	unsigned int line;
@@ -230,7 +230,7 @@ struct conf {
 int conf_parse(struct conf *ret, const char *text, size_t len, const char *file,
 	       char err[CONF_ERR_MAX]);
 
-/* conf_load() - Read a file and parse it by conf_parse(). Return: also -errno of opening or reading the file */
+/* conf_load() - Read a file and parse it. Return: as conf_parse(), or -errno of opening or reading the file */
 int conf_load(struct conf *ret, const char *file, char err[CONF_ERR_MAX]);
 
 /* Settings of the command line, SECTION[:NAME].KEY=VALUE, which replace the settings of the file: uipoib(8) */
@@ -243,8 +243,8 @@ struct conf_overrides {
 /*
  * conf_load_with() - Read a file by conf_load(), with settings that replace those of the file
  *
- * A setting without a NAME is for all sections of its kind. Return: also -EINVAL for an invalid setting; @err then
- * begins with -o and the setting, without its value, instead of the file and the line
+ * A setting without a NAME is for all sections of its kind. Return: as conf_load(); -EINVAL also for an invalid
+ * setting; @err then begins with -o and the setting, without its value, instead of the file and the line
  */
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);

@@ -79,7 +79,7 @@ static int set_netns(struct conf_parser *p, const char *v)
 	return i->netns ? 0 : conf_fail_nomem(p);
 }
 
-/* True if the low 15 bits of a P_Key are not all zero, as IBTA C10-116 requires. */
+/* Tell whether the low 15 bits of a P_Key are not all zero, as IBTA C10-116 requires. */
 static bool is_pkey(unsigned long v)
 {
 	return v & 0x7fff;

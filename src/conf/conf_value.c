@@ -131,7 +131,7 @@ static int verbs_error(const char *s, const char *what, char err[CONF_ERR_MAX])
 	return -EINVAL;
 }
 
-/* Device names are names of files in sysfs, so they contain no slashes. */
+/* Parse verbs:DEVICE/PORT. Device names are names of files in sysfs, so they contain no slashes. */
 static int parse_verbs_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
 {
 	struct conf_port p = { .verbs = true, .fabric = "verbs:" };
@@ -203,8 +203,8 @@ static int parse_udp_port(struct conf_port *ret, const char *s, char err[CONF_ER
 	if (wrong)
 		return udp_error(s, wrong, err);
 	/*
-	 * Print the address again in the usual form, so that a peer has only one name, even if the
-	 * user wrote its address in two forms.
+	 * Print the address again in the usual notation, so that a peer has only one name, even if
+	 * the configuration gives its address in two notations.
 	 */
 	snprintf(p.fabric, sizeof(p.fabric), "udp:%s", conf_print_endpoint(&p.peer, name));
 	*ret = p;
@@ -212,8 +212,8 @@ static int parse_udp_port(struct conf_port *ret, const char *s, char err[CONF_ER
 }
 
 /*
- * Node names may contain slashes, so the fabric's name ends at the first slash, and the port's
- * number follows the last slash.
+ * Parse a port. In fabric:NAME/NODE/PORT, names of nodes may contain slashes, so the fabric's name
+ * ends at the first slash, and the port's number follows the last slash.
  */
 int conf_parse_port(struct conf_port *ret, const char *s, char err[CONF_ERR_MAX])
 {

@@ -36,7 +36,7 @@ static int refuse(char err[CONF_ERR_MAX], const struct part *at, unsigned int li
 	return -EINVAL;
 }
 
-/* Returns the setting number @nth, from 0, of a key in a section; NULL: there are not so many */
+/* Returns the setting number @nth, from 0, of a key in a section; NULL: the section has fewer such settings */
 static const struct conf_setting *setting(const struct part *p, const char *key, unsigned int nth)
 {
 	for (size_t i = 0; i < p->c->nsettings; i++) {
@@ -58,8 +58,8 @@ static unsigned int index_among(const struct part *p, const struct conf_setting 
 }
 
 /*
- * Finds the first setting of @a that @b does not have with the same value. Returns it, and in *@ret_other the
- * setting of @b with another value, or NULL. Returns NULL if there is none
+ * Finds the first setting of @a that @b does not have with the same value. Returns this setting, or NULL if there is
+ * none. *@ret_other becomes the setting of @b for the same key with another value, or NULL
  * @free_key:	a key that may have another value, but must be in both sections or in none; NULL: there is none
  */
 static const struct conf_setting *differs(const struct part *a, const struct part *b,
@@ -82,7 +82,7 @@ static const struct conf_setting *differs(const struct part *a, const struct par
 
 /* --- sections that must not change */
 
-/* Values of these keys are shown nowhere. */
+/* Tell whether the value of a key is a secret, which no message shows. */
 static bool is_secret(const char *key)
 {
 	static const char *const secrets[] = { "sm-key", "m-key", "ip6-secret" };

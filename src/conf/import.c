@@ -78,7 +78,7 @@ static const char *first_line(const char *p)
 	return p;
 }
 
-/* Refuse the other output formats of ibnetdiscover, because they do not say which port is connected to which. */
+/* Refuse the other output formats of ibnetdiscover, because they do not tell which ports are connected. */
 static int check_kind(struct import *im, const char *text, size_t len)
 {
 	const char *p = first_line(text);

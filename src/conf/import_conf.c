@@ -37,7 +37,7 @@ struct chooser {
 	size_t nre;
 	struct chosen *v;
 	size_t n;
-	struct htab descs, hosts; /* struct seen */
+	struct htab descs, hosts; /* struct seen, by description and by host name */
 };
 
 static bool name_ok(const char *s)

@@ -3,7 +3,7 @@
 
 /*
  * Table of the attributes and their handlers. A request for an attribute that is not in the table,
- * such as RandomForwardingTableRecord, is answered with a status.
+ * such as RandomForwardingTableRecord, is answered with an error status.
  */
 
 #define RESP_TIME 18 /* ClassPortInfo:RespTimeValue: 4.096 us x 2^18 = 1 s */

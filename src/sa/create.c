@@ -16,9 +16,10 @@
 #define LIFE_MAX 63
 
 /*
- * The reserved flags of an MGID must be zero. An MGID of the form that the SA assigns, with
- * link-local scope, cannot be requested, because only the SA assigns these MGIDs. Any other scope
- * and T = 0 are accepted; OpenSM accepts them, and osmtest expects it.
+ * Tell whether a join may create a group with this MGID. The reserved flags of the MGID must be
+ * zero. A link-local MGID with the signature 0xa01b is refused, because only the SA assigns such
+ * MGIDs. All other scopes and T = 0 are accepted, because OpenSM accepts them and osmtest expects
+ * this.
  */
 static bool mgid_valid(const ib_gid *mgid)
 {
@@ -59,9 +60,9 @@ static uint8_t life_choose(uint64_t mask, const struct ib_mcmember_rec *want, ui
 }
 
 /*
- * Choose the parameters of a group that does not take its parameters from a broadcast group. If no
- * MTU or rate was requested, the port's best value is used; if no life time was requested, the SM's
- * value is used.
+ * Choose the parameters of a group that does not take its parameters from a broadcast group. If the
+ * request has no MTU or rate, the port's best value is used; if the request has no life time, the
+ * SM's value is used. Return: false if no value fits the request
  */
 static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *want,
 			  const struct sm_port *port, struct ib_mcmember_rec *ret)
@@ -76,7 +77,7 @@ static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *
 		.sl = want->sl,
 		.flow_label = want->flow_label,
 		.hop_limit = mask & MCM_COMP_HOP_LIMIT ? want->hop_limit : 0,
-		/* OpenSM accepts a scope that differs from the MGID's, and osmtest expects it. */
+		/* OpenSM accepts a scope that differs from the MGID's scope, and osmtest expects this. */
 		.scope = mask & MCM_COMP_SCOPE ? want->scope : mgid_scope(&want->mgid),
 	};
 	ret->mtu_code = sa_code_best(ib_mtu_octets, port->mtu_code,
@@ -90,9 +91,9 @@ static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *
 }
 
 /*
- * RFC 4391 §10: a group of an IPoIB link has the parameters of its broadcast group. The first node
- * may also create the broadcast group itself (§5), if the P_Key of the request is the one in its
- * MGID.
+ * Choose the parameters of a new group of an IPoIB link: those of the link's broadcast group (RFC
+ * 4391 §10). The first node of the link may also create the broadcast group (§5). The P_Key of the
+ * request must be the P_Key in the requested MGID. Return: false if the group is not allowed
  */
 static bool ipoib_params(const struct sa_req *r, const struct ib_mcmember_rec *want,
 			 const struct sm_port *port, struct ib_mcmember_rec *ret)
@@ -134,7 +135,7 @@ static uint16_t create_status(int err)
 
 /*
  * Tell whether a port may create one more group. A group counts for its creator until the group
- * ends, even if the creator has left and only others are in it.
+ * ends, even if the creator has left the group.
  */
 static bool creator_has_room(const struct sa *sa, uint64_t creator)
 {

@@ -7,8 +7,8 @@
  * DOC: Subscriptions
  *
  * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) selects the notices that a port
- * wants. Reports are sent to the address from which the subscription came, and the QPN of a
- * subscription is always the QPN from which it came. A request that ends a subscription names the
+ * wants. The SA sends Reports to the address from which the request for the subscription came, and
+ * the subscription's QPN is the QPN of that address. A request that ends a subscription names this
  * QPN (0: the QPN from which the request comes). A repeated request does not make a second
  * subscription. Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet,
  * and when the SM is no longer master.
@@ -132,7 +132,8 @@ static bool reaches(const struct sa_req *r, const struct sm_port *p)
 }
 
 /*
- * Return the last LID of the subscription's range, or the highest LID of the subnet if it is lower.
+ * Return the last LID of the subscription's range, or the highest LID of the subnet if the range
+ * ends above it.
  */
 static unsigned int last_named(const struct sa_req *r, const struct mad_inform_info *i)
 {
@@ -207,8 +208,8 @@ uint16_t sa_inform_set(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * InformInfoRecord (15.2.5.12): a record for each subscription, numbered separately for each port.
- * Only trusted requests see the QPNs of subscribers.
+ * Collect an InformInfoRecord (15.2.5.12) for each subscription. Each port's subscriptions are
+ * numbered separately. Only trusted requests see the QPNs of subscribers.
  */
 uint16_t sa_inform_collect(struct sa_req *r, struct sa_table *t)
 {
@@ -276,8 +277,9 @@ const struct sa_subscription *sa_subscription_next(const struct sa *sa,
 }
 
 /*
- * Tell whether a notice comes from a source that the subscription names. The GID in a subscription
- * may be that of the issuer of the notice, or the GID that a trap 64 to 67 reports.
+ * Tell whether the source of a notice is a source that the subscription names. A GID in the
+ * subscription may be the GID of the issuer of the notice, or the GID that one of the traps 64 to
+ * 67 reports.
  */
 static bool source_wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 {
@@ -300,8 +302,8 @@ static bool wanted(const struct mad_inform_info *i, const struct mad_notice *n)
 }
 
 /*
- * A condition for the subscribers that may receive a notice. If neither .port nor .pkey is set,
- * every subscriber may receive it.
+ * A condition that a subscriber must meet to receive a notice. If neither .port nor .pkey is set,
+ * every subscriber meets it.
  */
 struct audience {
 	/* subscribers must be this port or share a P_Key with it; NULL: no condition */
@@ -335,7 +337,7 @@ static void notify(struct sa *sa, const struct mad_notice *n, const struct audie
 	}
 }
 
-/* The SA issues traps 64 to 67, as a class manager at the SM's port (IBTA 13.4.8.2). */
+/* Make the notice of a trap 64 to 67, which the SA issues as a class manager at the SM's port (IBTA 13.4.8.2). */
 static struct mad_notice own_notice(const struct sm_db *db, uint16_t trap, const ib_gid *about)
 {
 	struct mad_notice n = {

@@ -10,8 +10,8 @@
  * The number of paths between all ports is the square of the number of ports, and some tables are
  * read only when a client asks for them (sm/learn.h). A request for such paths or tables is stored
  * as a job, together with the part of its answer that is ready. One job at a time runs for a slice;
- * then other events of the loop are handled. A new database restarts a job. After 8 restarts a job
- * is dropped.
+ * then other events of the loop are handled. A new database restarts a job. A job that would
+ * restart for the 8th time is dropped.
  *
  * Memory is bounded, because the numbers of jobs of a port and of all ports are limited
  * (SA_MAX_JOBS_PORT, SA_MAX_JOBS), and only the job that is working holds a partial answer.
@@ -124,8 +124,9 @@ uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port
 }
 
 /*
- * The pair of ports and the records belong to an older database and are invalid in the new one, so
- * the job starts from the beginning.
+ * Prepare a job for its next slice. If there is a new database, the job starts from the beginning,
+ * because its pair of ports and its records are invalid in the new database. Return: false if the
+ * job has restarted too often
  */
 static bool job_begin(struct sa_job *j, const struct sm_db *db)
 {
@@ -158,8 +159,8 @@ static void job_run(struct sa_job *j, ns_t now)
 }
 
 /*
- * NOLINT, because the analyser does not follow list_del() and believes that a freed job is still in
- * the list.
+ * Return the first job that does not wait for tables; NULL: there is none. NOLINT, because the
+ * analyser does not follow list_del() and believes that a freed job is still in the list.
  */
 static struct sa_job *job_ready(const struct sa *sa)
 {

@@ -18,7 +18,7 @@
 /* A join that waits until the MFTs are written. */
 struct join {
 	struct list link;
-	struct sa *sa; /* SA that answers the join; NULL: it was destroyed */
+	struct sa *sa; /* SA that answers the join; NULL: this SA was destroyed */
 	struct mad_addr to;
 	ib_gid mgid;
 	uint64_t port_guid;
@@ -83,8 +83,8 @@ static bool join_repeated(const struct sa_req *r)
 
 /*
  * Tell whether the requester may change the membership of @port. The port itself and a trusted
- * requester may. Another port of the partition may change it only if the membership was made by
- * another port (ProxyJoin) or does not exist yet.
+ * requester may. Another port of the partition may change it only if a port other than @port made
+ * the membership (ProxyJoin), or if there is no membership yet.
  */
 static bool may_change(const struct sa_req *r, const struct sm_port *port, uint16_t pkey,
 		       const struct sm_mcmember *m)

@@ -46,7 +46,7 @@ bool sa_mcm_supports(const struct sm_port *p, const struct ib_mcmember_rec *rec)
 {
 	if (rec->mtu_code > p->mtu_code)
 		return false;
-	/* Port 0 of a switch has no link, so the rate does not limit it. */
+	/* Port 0 of a switch has no link, so it supports every rate. */
 	return !p->peer || ib_rate_mbps(rec->rate_code) <= ib_rate_mbps(p->rate_code);
 }
 

@@ -2,8 +2,8 @@
 #include "sa/priv.h"
 
 /*
- * NodeRecord (IBTA 15.2.5.2): a record for each end port, with that port's GUID and number in its
- * NodeInfo.
+ * NodeRecord (IBTA 15.2.5.2): a record for each end port. The NodeInfo in the record has the GUID
+ * and the number of this port.
  */
 
 static const struct sa_field fields[] = {
@@ -21,8 +21,8 @@ static void node_rec(const struct sm_port *p, uint8_t *ret)
 	struct ib_node_rec rec = { .lid = sm_port_lid(p), .info = p->node->info };
 
 	/*
-	 * The database has the NodeInfo of the port by which discovery found the node, so set this
-	 * port's fields.
+	 * The NodeInfo in the database describes the port by which discovery found the node, so
+	 * replace that port's GUID and number by those of @p.
 	 */
 	rec.info.port_guid = p->guid;
 	rec.info.local_port = p->num;
@@ -50,8 +50,8 @@ static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm
 }
 
 /*
- * Find the port if a component identifies one. Return: true if a component does; @ret is then the
- * port, or NULL if there is no such port
+ * Find the port if the request selects by LID or by port GUID. Return: true if it does; @ret is
+ * then the port, or NULL if there is no such port
  */
 static bool port_named(const struct sa_req *r, const struct sm_port **ret)
 {

@@ -8,22 +8,22 @@
 /*
  * DOC: PathRecord
  *
- * IBTA 15.2.5.16. A request names each end by GID, by LID or not at all, which means all end ports.
- * A pair of ports has a path to each LID of the destination. The offset of the source LID is the
- * offset of the destination LID modulo the number of LIDs of the source. Values that the request
- * gives, GIDs included, are repeated in the answer.
+ * IBTA 15.2.5.16. A request names each end of a path by its GID or LID, or leaves the end open,
+ * which means all end ports. A pair of ports has a path to each LID of the destination. The offset
+ * of the source LID is the offset of the destination LID modulo the number of LIDs of the source.
+ * Values that the request gives, GIDs included, are repeated in the answer.
  *
  * A path also serves any MTU and rate below its own, so "exactly" and "less than" are granted by
- * lowering the values in the record. The life time cannot be chosen, nor can the SL, which is the
- * partition's, as in OpenSM.
+ * lowering the values in the record. A request can choose neither the life time nor the SL. The SL
+ * of a path is the SL of the partition, as in OpenSM.
  *
  * ServiceID, QoSClass, TClass and FlowLabel have no effect, because one path serves all their
  * values.
  *
- * If the request does not name an end, the pairs are examined in slices (job.c).
+ * If the request leaves an end open, the pairs are examined in slices (job.c).
  */
 
-/* number of pairs of ports that one slice examines, which takes a millisecond or two */
+/* number of pairs of ports that one slice examines; a slice takes a millisecond or two */
 #define SLICE 2048
 
 static bool has(const struct sa_path_query *q, uint64_t comp)
@@ -56,8 +56,8 @@ static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16
 }
 
 /*
- * Return the P_Key of a path: the requested P_Key, if both ends may use it with each other, or one
- * that they share; 0: none
+ * Return the P_Key of a path; 0: there is none. A request without a P_Key gets a P_Key that the
+ * ends share. A request with a P_Key gets this P_Key if both ends may use it with each other.
  */
 static uint16_t pair_pkey(const struct sa_path_query *q, const struct sm_port *src,
 			  const struct sm_port *dst)

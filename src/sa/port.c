@@ -92,7 +92,10 @@ static bool port_matches(const struct sa_req *r, const uint8_t *wire)
 	return sa_match(fields, ARRAY_SIZE(fields), mask, r->m.data, wire);
 }
 
-/* M_Keys are shown only to requests with a secret SM_Key. The default SM_Key is public. */
+/*
+ * Tell whether the answer to @r shows M_Keys: @r is trusted, and the SM_Key of the SM is not the
+ * default SM_Key, which is public.
+ */
 static bool sees_mkeys(const struct sa_req *r)
 {
 	return r->trusted && sm_config(r->sa->sm)->sm_key != SM_KEY_DEFAULT;

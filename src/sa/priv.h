@@ -8,7 +8,7 @@
  *	sa.c		the agent: accepts requests, finds the handler, answers; events of the SM
  *	table.c		records of an answer; matching by component mask
  *	attrs.c		table of the attributes; ClassPortInfo
- *	job.c		requests that take several turns of the event loop
+ *	job.c		requests that take several iterations of the event loop
  *	quota.c		limits of the work that requests cause
  *	path.c		PathRecord		node.c		NodeRecord
  *	multipath.c	MultiPathRecord		link.c		LinkRecord, SMInfoRecord
@@ -65,8 +65,8 @@ bool sa_match(const struct sa_field *f, size_t nfields, uint64_t mask, const uin
 
 /* Kinds of work that quota.c limits. */
 enum sa_work {
-	SA_WORK_SCAN, /* records judged by a request that looks at all objects of a kind */
-	SA_WORK_PATHS, /* pairs of ports judged by a PathRecord request that leaves an end open */
+	SA_WORK_SCAN, /* records that are examined by a request that looks at all objects of a kind */
+	SA_WORK_PATHS, /* pairs of ports that are examined by a PathRecord request that leaves an end open */
 	SA_WORKS
 };
 
@@ -82,11 +82,11 @@ struct sa {
 	struct sm_listener listener;
 	struct sa_stats stats;
 	struct sa_table table;
-	/* join.c */
+	/* members of join.c */
 	struct list joins;
 	unsigned int njoins;
 	uint32_t mgid_seq;
-	/* inform.c, report.c */
+	/* members of inform.c and report.c */
 	struct list subs;
 	unsigned int nsubs;
 	struct list reports, open, held;
@@ -96,17 +96,17 @@ struct sa {
 	 */
 	unsigned int nreports, nopen;
 	struct timer report_timer;
-	/* service.c */
+	/* members of service.c */
 	struct list services;
 	/*
 	 * .nservices: number of all services; .nown: number of services of the SM itself, which do
 	 * not count against the limits on services
 	 */
 	unsigned int nservices, nown;
-	/* sidr.c */
+	/* members of sidr.c */
 	struct cm *cm; /* NULL: the node serves no SIDR */
 	struct cm_service sidr;
-	/* job.c, quota.c */
+	/* members of job.c and quota.c */
 	struct list jobs; /* list of struct sa_job in the order of their requests */
 	unsigned int njobs;
 	struct timer job_timer;
@@ -131,7 +131,7 @@ struct sa_job {
 	uint64_t learnt; /* generation of the database whose tables were read for this request */
 	unsigned int restarts;
 	bool learning;
-	/* The part of the answer that is ready, and the pair of ports that was judged last. */
+	/* The part of the answer that is ready, and the pair of ports that was examined last. */
 	bool started;
 	struct sa_table table;
 	const struct sm_port *src, *dst;
@@ -191,8 +191,8 @@ const struct sa_attr_ops *sa_attr_find(uint16_t attr);
  */
 bool sa_req_accept(struct sa_req *r);
 /*
- * sa_req_handle() - Handle a request and send its answer. Return: its status; SA_PENDING if the
- * answer follows later
+ * sa_req_handle() - Handle a request and send its answer. Return: the status; SA_PENDING if
+ * the answer follows later
  */
 uint16_t sa_req_handle(struct sa_req *r);
 
@@ -215,10 +215,9 @@ void sa_quota_fini(struct sa *sa);
  */
 uint16_t sa_job_slice(struct sa_req *r);
 /*
- * sa_job_learn() - Have the tables of all ports of @p's node read (NULL: of all nodes), because a
- * handler needs them.
- * Return: 0 if the tables are known; otherwise the handler returns this value and is called again
- * when the tables were read
+ * sa_job_learn() - Start to read the tables that a handler needs: those of all ports of @p's node,
+ * or of all nodes if @p is NULL. Return: 0 if the tables are known already; otherwise the handler
+ * returns this value. After SA_PENDING the handler is called again when the tables have been read
  */
 uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
 /* sa_job_repeated() - Tell whether a request repeats an earlier request that has a job */
@@ -241,10 +240,10 @@ typedef unsigned int sa_order(unsigned int code);
 /*
  * sa_code_best() - Find the code of the largest MTU or rate that is not above @cap and that
  * selector @sel allows for the requested code @want. Selector 3 asks for the largest. Return: 0 if
- * there is none
+ * there is no such code
  */
 uint8_t sa_code_best(sa_order *order, uint8_t cap, unsigned int sel, uint8_t want);
-/* Selector of a component. A value without a selector means "exactly"; no value means "largest". */
+/* Return the selector that applies. A value without a selector means "exactly"; no value means "largest". */
 static inline unsigned int sa_sel(uint64_t mask, uint64_t sel_bit, uint64_t value_bit,
 				  unsigned int sel)
 {
@@ -286,12 +285,12 @@ static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, 
  */
 bool sa_mcm_match(const struct ib_mcmember_rec *have, const struct ib_mcmember_rec *want,
 		  uint64_t mask);
-/* sa_mcm_show() - Return the record of a group as answers have it, with selectors "exactly" */
+/* sa_mcm_show() - Return the record of a group for an answer, with all selectors "exactly" */
 struct ib_mcmember_rec sa_mcm_show(const struct sm_group *g);
 /* sa_mcm_supports() - Tell whether @p can send and receive at the MTU and rate of the group */
 bool sa_mcm_supports(const struct sm_port *p, const struct ib_mcmember_rec *rec);
 
-/* sa_group_make() - Create a group for a join that found none. Return: 0 or a MAD status */
+/* sa_group_make() - Create the group of a join to an MGID that has no group. Return: 0 or a MAD status */
 uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 		       const struct sm_port *port, struct sm_group **ret);
 
@@ -326,7 +325,10 @@ void sa_services_clear(struct sa *sa);
 void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
 void sa_services_clear_own(struct sa *sa);
 
-/* sa_sidr_refresh() - Make the ServiceRecords of the groups that exist now, after a new database */
+/*
+ * sa_sidr_refresh() - Replace the SIDR server's ServiceRecords by records of the groups that exist
+ * now. Called after a new database
+ */
 void sa_sidr_refresh(struct sa *sa);
 void sa_sidr_fini(struct sa *sa);
 

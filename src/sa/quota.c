@@ -10,10 +10,11 @@
  * database (a table, or a Get by another component) is charged for the records that it examines: a
  * unit is one record, which takes a fraction of a microsecond, or one pair of ports, which takes a
  * microsecond. Each port has one account for paths between all ports, and one for all other
- * records, because the number of such paths is the square of the number of ports, and they would
- * delay other requests. All ports together have two more accounts. Accounts fill up with time. A
- * request that finds an account overdrawn is not answered. The last request that is allowed may
- * overdraw the account, so that even the largest query is possible; the next request has to wait.
+ * records. The accounts are separate, because the number of such paths is the square of the number
+ * of ports, and requests for such paths would leave no units for other requests. All ports together
+ * have two more accounts. Accounts fill up with time. A request that finds an account overdrawn is
+ * not answered. The last request that is allowed may overdraw the account, so that even the largest
+ * query is possible; the next request has to wait.
  *
  * So a port that sends such requests without a pause uses some tenths of a second of CPU each
  * second. Single lookups of all ports and tables of other ports are not affected.

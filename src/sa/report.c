@@ -8,12 +8,12 @@
  * DOC: Reports
  *
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
- * most 256 Reports are open at a time. Subscribers that never answer must not use up the places of
- * subscribers that answer, however many subscriptions they have. So a subscription is called
- * "proven" while its last Report was answered. All subscriptions of a port that are not proven
- * share 4 places, and Reports that find no free place are held until there is one. While the last
- * Report of a subscription was not answered, the subscription gets one Report at a time, and
- * Reports that arise meanwhile are lost.
+ * most 256 Reports are open at a time. A subscriber that never answers must not use up the places
+ * of subscribers that answer, however many subscriptions it has. So a subscription is called
+ * "proven" if its last Report was answered. All subscriptions of a port that are not proven share 4
+ * places, and a Report that finds no free place is held until a place is free. If the last Report
+ * of a subscription was not answered, the subscription gets one Report at a time, and Reports that
+ * arise meanwhile are lost.
  */
 
 #define WINDOW 256
@@ -245,8 +245,8 @@ void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice
 void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 {
 	/*
-	 * The order matters, because each Report freed here may release a held Report, which must
-	 * not belong to @s.
+	 * Free the held Reports first, because each Report that is freed later may release a held
+	 * Report, and this held Report must not belong to @s.
 	 */
 	forget(&sa->held, s);
 	forget(&sa->reports, s);

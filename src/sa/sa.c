@@ -38,7 +38,7 @@ void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_
 		sa->stats.errors++;
 }
 
-/* Answer with the request and a status. */
+/* Answer with a copy of the request's data and an error status. */
 static void answer_error(struct sa_req *r, uint16_t status)
 {
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -64,8 +64,8 @@ static void answer_one(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * Bound the RMPP answers to one port, so that a receiver that acknowledges nothing does not use up
- * the memory.
+ * Tell whether the RMPP answers to one port leave room for @len octets. The room is bounded, so
+ * that a receiver that acknowledges nothing does not use up the memory.
  */
 static bool port_has_room(const struct sa_req *r, size_t len)
 {

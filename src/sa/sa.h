@@ -16,7 +16,7 @@
  * repeat an unanswered request after a few hundred milliseconds, but give up when they are answered with Busy
  * (0x0001). Requests beyond a bound of this SA are dropped for the same reason.
  *
- * Trust. A request with the SM_Key of the SM is trusted. A request without one (0) sees only ports
+ * Trust. A request with the SM_Key of the SM is trusted. A request with SM_Key 0 sees only ports
  * and groups with which its port shares a P_Key, and no M_Keys, ServiceKeys or members of groups. A
  * request with any other SM_Key is dropped.
  *

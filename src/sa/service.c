@@ -98,7 +98,10 @@ static struct sa_service *service_find(const struct sa *sa, const struct ib_serv
 	return NULL;
 }
 
-/* Return the record of @s in the form that @r may see, with the rest of its lease time. */
+/*
+ * Return the record of @s for an answer to @r: with the rest of its lease time, and with the key
+ * only if @r is trusted.
+ */
 static struct ib_service_rec service_show(const struct sa_req *r, const struct sa_service *s)
 {
 	struct ib_service_rec rec = s->rec;
@@ -154,7 +157,10 @@ uint16_t sa_service_collect(struct sa_req *r, struct sa_table *t)
 	return 0;
 }
 
-/* A port of this subnet can offer a service only in partitions of which it is a member. */
+/*
+ * Tell whether the port that offers the service is a member of the record's partition. A record
+ * without a P_Key or with an MGID passes.
+ */
 static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *rec)
 {
 	const struct sm_port *owner;
@@ -162,8 +168,8 @@ static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *
 	if (!rec->pkey || ib_gid_is_mcast(&rec->gid))
 		return true;
 	/*
-	 * Find the port that offers the service by the GUID in its GID alone, as in OpenSM, because
-	 * osmtest's GIDs have the prefix in the wrong byte order.
+	 * Find the port that offers the service by the GUID in the record's GID only, as OpenSM
+	 * does, because the GIDs of osmtest have the prefix in the wrong byte order.
 	 */
 	owner = sm_db_port_by_guid(r->db, ib_gid_guid(&rec->gid));
 	return owner && sm_port_pkey(owner, rec->pkey);

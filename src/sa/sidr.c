@@ -12,8 +12,9 @@
  * GID of the subnet manager's port. The records have no lease, cannot be changed by requests, and come before records
  * that ports have registered. After each sweep they are replaced by records of the groups that exist.
  *
- * The values contain the Q_Key of the group, so only a port that is a member of the partition gets them; other
- * requests are refused with Status 2. The node itself need not be a member.
+ * An answer contains the Q_Key of the group, so the server answers only ports that are members of
+ * the partition and refuses other requests with Status 2. The subnet manager's node itself need not
+ * be a member.
  */
 
 #define SCOPES 16

@@ -67,30 +67,30 @@ struct sac {
 	struct sac_port port;
 	struct list users;
 
-	/* op.c */
+	/* members of op.c */
 	struct list urgent, normal; /* queued requests */
 	unsigned int nopen, nqueued;
 	struct timer pump;
 	struct sac_outage outage;
 
-	/* path.c */
+	/* members of path.c */
 	struct htab path_tab;
 	struct list paths; /* list of struct sac_path in the order of their answers, oldest first */
 	unsigned int npaths;
 	struct timer path_sweep;
 
-	/* group.c, ask.c */
+	/* members of group.c and ask.c */
 	struct htab group_tab;
 	struct list groups; /* list of struct sac_group in the order of their first reference */
 	unsigned int ngroups;
 	struct timer rejoin;
 	struct list asks;
 
-	/* service.c */
-	struct list service_asks; /* struct sac_service_query */
-	struct list services; /* struct sac_service */
+	/* members of service.c */
+	struct list service_asks; /* list of struct sac_service_query */
+	struct list services; /* list of struct sac_service */
 
-	/* inform.c */
+	/* members of inform.c */
 	struct sac_inform inform[SAC_NTRAPS];
 	struct timer inform_start;
 
@@ -146,7 +146,7 @@ void sac_groups_shutdown(struct sac *s, ns_t now);
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
 /*
  * sac_groups_verify() - Join again those groups that may have been deleted before the client was
- * subscribed to Reports of it
+ * subscribed to the Reports about deleted groups
  */
 void sac_groups_verify(struct sac *s, ns_t now);
 /* sac_groups_resume() - Join a group again if it has references */

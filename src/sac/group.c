@@ -145,7 +145,7 @@ static uint8_t group_want(const struct sac_group *g)
 	return refs_want(&g->refs) | refs_want(&g->calling);
 }
 
-/* Return the JoinState bits that the SA has granted, without the bits that an open Delete gives back */
+/* Return the JoinState bits that the SA has granted, without the bits that an open Delete removes */
 static uint8_t group_holds(const struct sac_group *g)
 {
 	return g->op.active && g->leaving ? g->have & (uint8_t)~g->asked : g->have;
@@ -209,8 +209,8 @@ static void group_timer(struct timer *t, ns_t now)
 }
 
 /*
- * Returns the parameters for a join of @bits, which are those of one of the references. A reference
- * that can create the group is preferred.
+ * Returns the parameters for a join of @bits: those of a reference that wants one of the bits,
+ * preferably of a reference that can create the group.
  */
 static const struct sac_join *group_template(const struct sac_group *g, uint8_t bits)
 {
@@ -248,8 +248,8 @@ static void join_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * The answer must contain the MGID of this group and a multicast LID, because otherwise packets
- * would be sent to other groups or ports.
+ * Checks and decodes the answer to a join. The answer must contain the MGID of this group and a
+ * multicast LID, because otherwise packets would be sent to other groups or ports.
  */
 static int join_answer(const struct sac_group *g, const struct sa_mad *resp,
 		       struct ib_mcmember_rec *ret)
@@ -275,8 +275,8 @@ static void group_log(const struct sac_group *g, enum log_level lvl, const char 
 static void join_failed(struct sac_group *g, int status, ns_t now)
 {
 	/*
-	 * The line is a debug message, because the users of the references log what the failure
-	 * means to them (RFC 4391 §12).
+	 * This line has the level debug, because each user of a reference logs what the failure
+	 * means to this user (RFC 4391 §12).
 	 */
 	group_log(g, LOG_LVL_DEBUG, "join", status);
 	g->status = status;
@@ -383,8 +383,8 @@ static void leave_done(struct sac_op *op, int status, const struct sa_mad *resp,
 	struct sac_group *g = container_of(op, struct sac_group, op);
 
 	/*
-	 * The SA refuses a repeated Delete if it has carried out the first one but its answer was
-	 * lost. That is no error.
+	 * If the SA has carried out a Delete but its answer was lost, the SA refuses the repeated
+	 * Delete. That is no error.
 	 */
 	if (status && status != SA_STATUS_REQ_INVALID)
 		group_log(g, sac_status_is_outage(status) ? LOG_LVL_DEBUG : LOG_LVL_WARN, "leave",
@@ -610,8 +610,8 @@ static void group_doubt(struct sac_group *g)
 }
 
 /*
- * A Report that arrives late may be about an earlier group with this MGID, so it is not certain
- * that this membership has ended.
+ * Doubts the membership, but does not take it for ended: a Report that arrives late may be about an
+ * earlier group with this MGID.
  */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 {
@@ -647,8 +647,8 @@ void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)
 }
 
 /*
- * Joins all groups again from time to time on a port that the kernel's IPoIB uses, too, because our
- * membership ends unnoticed when the kernel leaves the group.
+ * Joins all groups again from time to time on a port that the kernel's IPoIB uses, too, because the
+ * port's membership ends unnoticed when the kernel leaves the group.
  */
 static void groups_rejoin(struct timer *t, ns_t now)
 {

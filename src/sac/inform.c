@@ -226,8 +226,9 @@ static bool report_ours(const struct mad_notice *n)
 }
 
 /*
- * Any port of the partition can send a MAD to QP1, so only Reports from the port of the SM are
- * accepted. This does not help against a forged SLID, which the fabric must prevent.
+ * Tells whether a MAD came from QP1 of the SM's port. Reports from other ports are ignored, because
+ * any port of the partition can send a MAD to QP1. The check does not detect a forged SLID, which
+ * the fabric must prevent.
  */
 static bool from_sa(const struct sac *s, const struct mad_addr *from)
 {

@@ -3,8 +3,8 @@
 #define SAC_OP_H
 
 /*
- * Requests to the SA. At most SAC_MAX_OPEN are open at a time. The others wait, the urgent ones
- * before the normal ones, each in the order of sac_op_submit().
+ * Requests to the SA. At most SAC_MAX_OPEN are open at a time. Further requests wait: urgent
+ * requests before normal requests, and the requests of each kind in the order of sac_op_submit().
  */
 
 #include "sac/client.h"
@@ -18,7 +18,7 @@ void sac_op_submit(struct sac *s, struct sac_op *op, bool urgent, ns_t now);
 /* sac_op_cancel() - Forget the request @op; no effect if it is neither queued nor open */
 void sac_op_cancel(struct sac_op *op);
 
-/* sac_op_is_open() - Whether the request was sent, so that the SA may have acted on it */
+/* sac_op_is_open() - Tell whether the request was sent, so that the SA may have acted on it */
 static inline bool sac_op_is_open(const struct sac_op *op)
 {
 	return op->tx != NULL;

@@ -22,8 +22,8 @@ int sac_outage_status(int mad_status)
 	case MAD_STATUS_BAD_METHOD:
 	case MAD_STATUS_BAD_ATTR:
 		/*
-		 * IBTA 15.2.5, table 192: an SA must support every request that we send. So a port
-		 * that does not support a request has no SA.
+		 * IBTA 15.2.5, table 192: an SA must support every request that this client sends.
+		 * So a port that does not support a request has no SA.
 		 */
 		return -ENXIO;
 	case MAD_STATUS_BUSY:

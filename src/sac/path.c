@@ -34,8 +34,8 @@ struct sac_path {
 };
 
 /*
- * Hashes the octets of a key without padding. No secret is needed, because the number of entries is
- * limited.
+ * Hashes the members of a key, but not its padding. No secret is needed, because the number of
+ * entries is limited.
  */
 static uint64_t key_hash(const struct sac_path_key *k)
 {
@@ -78,8 +78,8 @@ static void path_free(struct sac *s, struct sac_path *p)
 }
 
 /*
- * Calls those who wait for the path. Their callbacks may call any function of this client, so the
- * cache entry may have been freed when this function returns.
+ * Calls the callers that wait for the path. Their callbacks may call any function of this client,
+ * so the cache entry may have been freed when this function returns.
  */
 static void path_call(struct list *waits, int status, const struct ib_path_rec *rec, ns_t now)
 {
@@ -115,8 +115,8 @@ static void path_outcome_set(struct sac *s, struct sac_path *p, int status, ns_t
 }
 
 /*
- * Checks that the answer is for the port that was asked for. Only GUIDs are compared, because the
- * SA may fill in the subnet prefix.
+ * Checks that the answer is about the port of the query. Only GUIDs are compared, because the SA
+ * may fill in the subnet prefix.
  */
 static int path_rec_check(const struct sac_path *p, const struct ib_path_rec *rec)
 {
@@ -195,7 +195,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 	return p;
 }
 
-/* The query is tried as often as .tries of the first caller that waits for the path specifies. */
+/* Asks the SA for a path. The member .tries of the first caller that waits for the path sets the number of tries. */
 static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 {
 	p->op.tries = list_empty(&p->waits)

@@ -124,7 +124,7 @@ void sac_restart(struct sac *s, ns_t now)
 	s->stats.restarts++;
 	/*
 	 * The callbacks of the users call sac_subscribed(), so the subscriptions at the previous SA
-	 * are dropped before.
+	 * are dropped before the callbacks are called.
 	 */
 	sac_inform_forget(s);
 	sac_tell(s, SAC_EV_RESTART, NULL, now);

@@ -113,17 +113,17 @@ const struct sac_port *sac_port(const struct sac *s);
  */
 uint64_t sac_secret(const struct sac *s, uint64_t purpose);
 
-/* sac_usable() - Whether the port is Active and has a LID and an SM LID */
+/* sac_usable() - Tell whether the port is Active and has a LID and an SM LID */
 bool sac_usable(const struct sac *s);
 
-/* sac_subscribed() - Whether the SA has confirmed the subscriptions to traps 66 and 67 */
+/* sac_subscribed() - Tell whether the SA has confirmed the subscriptions to traps 66 and 67 */
 bool sac_subscribed(const struct sac *s);
 
 /*
- * sac_shutdown() - Unsubscribe, and leave the groups that have no reference without waiting for open
- * joins, before the client is destroyed. The references should have been left before.
+ * sac_shutdown() - Unsubscribe, and leave the groups that have no reference, even while joins are
+ * open. Call this function before the client is destroyed, and after all references have been left.
  *
- * sac_idle() - Whether no request is queued or open; true at once if the port is down
+ * sac_idle() - Tell whether no request is queued or open; true at once if the port is down
  */
 void sac_shutdown(struct sac *s, ns_t now);
 bool sac_idle(const struct sac *s);
@@ -245,7 +245,8 @@ struct sac_group_ref {
 /**
  * sac_group_join() - Take a reference to a group, or change the parameters of a reference
  *
- * The client joins with the JoinState bits that the SA has not granted yet, at once even if they were refused before.
+ * The client joins at once with the JoinState bits that the SA has not granted yet, even if the SA refused these bits
+ * before.
  * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: not an MGID, no or
  * unknown JoinState bits, or not the MGID that @r had before
  */

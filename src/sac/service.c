@@ -142,7 +142,7 @@ static void questions_restart(struct sac *s, ns_t now)
 /* --- the registration */
 
 struct sac_service {
-	struct list link; /* in s->services */
+	struct list link; /* link in the list .services of struct sac */
 	struct sac *sac;
 	struct sac_op op;
 	struct timer timer; /* timer for the end of a back-off, or for the renewal of the lease */

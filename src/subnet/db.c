@@ -151,9 +151,9 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 }
 
 /*
- * Record that @p lost its link. A further port of a CA is reached only through its own link,
- * because an SMP to a CA is about the port at which it arrives. So a further port without a link
- * becomes unknown.
+ * Record that @p lost its link. Discovery reached the node of a CA by one port of the CA, and each
+ * further port only through the link of that port, because an SMP to a CA is about the port at
+ * which it arrives. So a further port without a link becomes unknown.
  */
 static void port_cut(struct sm_db *db, struct sm_port *p)
 {
@@ -345,7 +345,7 @@ static struct sm_port *path_cross(const struct sm_port *p, struct sm_path *path)
 
 static bool path_walk(const struct sm_port *src, const struct sm_port *dst, struct sm_path *path)
 {
-	/* port at which the packet has arrived, at first its source */
+	/* port at which the packet has arrived; at the start, the source port */
 	const struct sm_port *in = src;
 
 	if (!src->node->sw)

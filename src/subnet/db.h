@@ -17,7 +17,7 @@
 #include "wire/smp.h"
 
 #define SM_LID_TOP_MAX 0xbfff
-#define SM_PKEYS_MAX 512 /* entries of a P_Key table that the SM uses at most */
+#define SM_PKEYS_MAX 512 /* largest number of entries of a P_Key table that the SM uses */
 
 /* blocks of VL arbitration, numbered from 1: two of low priority, two of high priority */
 #define SM_VLARB_BLOCKS 4
@@ -49,7 +49,7 @@ enum sm_link_change {
 	SM_LINK_GONE, /* the link is down, but routes still lead over it */
 };
 
-/* Enforcement of partitions that the Set which arms a port also has to write. */
+/* How the Set(PortInfo) that arms a port changes the port's enforcement of partitions. */
 enum sm_enforce { SM_ENFORCE_KEEP, SM_ENFORCE_ON, SM_ENFORCE_OFF };
 
 struct sm_port {
@@ -140,8 +140,8 @@ struct sm_db {
 #define SM_HOPS_NONE 255
 
 /*
- * The functions below return NULL if there is no such object. Those that return a port find end
- * ports only.
+ * The functions below return NULL if the object does not exist. The functions that return a port
+ * find end ports only.
  */
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
 /* sm_db_changes_unread() - Tell whether PortStateChange was set at a switch and was not cleared before its ports were read */
@@ -153,7 +153,7 @@ struct sm_port *sm_db_port_by_gid(const struct sm_db *db, const ib_gid *gid);
 
 /*
  * sm_db_end_port() - Return the end port after @prev among the end ports that the sweep reached; with NULL, the
- * first one. The physical ports of a switch are node->port[1 .. nports]; ->known marks those that were reached
+ * first one. The physical ports of a switch are node->port[1 .. nports]; ->known marks the ports that were reached
  */
 struct sm_port *sm_db_end_port(const struct sm_db *db, const struct sm_port *prev);
 
@@ -202,9 +202,9 @@ static inline bool sm_port_has_lid(const struct sm_port *p, unsigned int lid)
 uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey);
 
 /*
- * sm_ports_share_pkey() - Return the first P_Key in @a's table by which @a and @b may communicate
- * (two entries with the same low 15 bits, of which at least one is a full member's), as it stands
- * in @a's table; 0: none
+ * sm_ports_share_pkey() - Return the first P_Key in @a's table by which @a and @b may communicate;
+ * 0: there is none. Two entries permit communication if their low 15 bits are the same, and at
+ * least one of the entries is a full member's
  */
 uint16_t sm_ports_share_pkey(const struct sm_port *a, const struct sm_port *b);
 
@@ -223,7 +223,7 @@ struct sm_path {
  * @dlid:	0: @dst's base LID
  *
  * For the reverse direction (Reversible) call it with @src and @dst exchanged.
- * Return: 0; -EHOSTUNREACH: no route or a link on it is not active; -EINVAL: @dlid is not a LID of
+ * Return: 0; -EHOSTUNREACH: there is no route, or one of its links is not Active; -EINVAL: @dlid is not a LID of
  * @dst
  */
 int sm_db_path(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,
@@ -292,8 +292,8 @@ struct sm_node *sm_port_attachment(const struct sm_port *p, uint8_t *ret_port);
 /* --- functions for the sweep that fills or changes the database */
 
 /*
- * sm_db_droutes() - Give every node another directed route over the existing links, breadth first. Return: false if a
- * switch has none, or if memory ran out
+ * sm_db_droutes() - Compute the directed routes to all nodes again, over the links that exist now,
+ * by a breadth-first search. Return: false if a switch cannot be reached, or if memory ran out
  */
 bool sm_db_droutes(struct sm_db *db);
 /* sm_droute_over() - Tell whether the last hop of the directed route to the node of @q is from @p to @q */
@@ -311,7 +311,10 @@ struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *inf
 bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
 /* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
-/* sm_db_cut() - Remove the link at @p. A further port of a CA that is at its end counts as not reached */
+/*
+ * sm_db_cut() - Remove the link at @p. If an end of the link is a port of a CA, but not the port by
+ * which discovery found the CA, this port counts as not reached
+ */
 void sm_db_cut(struct sm_db *db, struct sm_port *p);
 /*
  * sm_db_drop_port() - Remove a CA port that another SM manages. If its node has no other known port, the node is

@@ -97,17 +97,20 @@ static inline uint16_t sm_mask_position(const uint64_t mask[4], unsigned int pos
 /* sm_mft_dirty() - Tell whether @pos of the block has to be written */
 bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos);
 
-/* sm_mft_prunable() - Tell whether the switch has ports at @pos that are not wanted */
+/* sm_mft_prunable() - Tell whether the switch's entries at @pos contain ports that are not wanted */
 bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos);
 
 /*
- * sm_mft_next() - Get the entries to write to @pos: the wanted ones; before the switch is @pruned, only those of them
- * that the switch has
+ * sm_mft_next() - Get the entries to write to @pos: the wanted entries if the switch is @pruned;
+ * before that, only those ports of the wanted entries that the switch has already
  */
 void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 		 uint16_t ret[SMP_MFT_PER_BLOCK]);
 
-/* sm_mft_has() - Tell whether the entries of the switch at @pos are those that were read from it */
+/*
+ * sm_mft_has() - Tell whether @read, the entries that were read from the switch at @pos, are the
+ * entries that the block has recorded for the switch
+ */
 bool sm_mft_has(const struct sm_mft_block *b, unsigned int pos,
 		const uint16_t read[SMP_MFT_PER_BLOCK]);
 

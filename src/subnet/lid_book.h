@@ -51,7 +51,7 @@ void sm_lid_book_fini(struct sm_lid_book *b);
 
 /**
  * sm_lid_book_assign() - Give every end port of @db its LID and its LMC
- * @assigned:	the function adds the number of ports whose LID differs now from the LID that was found on them
+ * @assigned:	the function adds the number of ports whose new LID differs from the LID that was found on the port
  * @none:	called for each port for which no LID is left
  *
  * Return: 0 or -ENOMEM

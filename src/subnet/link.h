@@ -26,9 +26,9 @@ void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
 /* sm_links_measure() - Measure all links of a database that discovery has filled, and count them in .nlinks */
 void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code);
 /*
- * sm_link_harmless() - Tell whether @p, a port of a switch in a database that is not published yet, may become Active
- * before the switch has its new tables: the old tables are known, and none of their entries leads out of @p to another
- * port than the one that is there now
+ * sm_link_harmless() - Tell whether @p, a port of a switch in a database that is not published yet,
+ * may become Active before the switch has its new tables. This is the case if the old tables are
+ * known, and if the published routes use @p only for the link that is there now, or not at all
  * @db:	published database
  */
 bool sm_link_harmless(const struct sm_db *db, const struct sm_port *p);

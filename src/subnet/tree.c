@@ -193,8 +193,8 @@ static uint32_t root_choose(const struct sm_db *db, const struct sm_group *g, bo
 }
 
 /*
- * Compute the hops from @root through switches with room for @mlid only, into @row. Return: 0 or
- * -ENOMEM
+ * Write to @row the hops from @root to each switch, through switches with room for @mlid only.
+ * Return: 0 or -ENOMEM
  */
 static int row_around(const struct sm_db *db, uint32_t root, uint16_t mlid, uint8_t *row)
 {
@@ -245,8 +245,8 @@ static uint8_t uplink(const struct sm_tree *t, const struct sm_node *n)
 }
 
 /*
- * Add a member and its path to the root. If it is a receiver, open the port to which it is attached, and count it on
- * every switch of the path.
+ * Add a member and its path to the root. If the member is a receiver, add its port to the port mask
+ * of its switch, and count the member on every switch of the path.
  */
 static void tree_add(struct sm_tree *t, struct sm_mcmember *m)
 {

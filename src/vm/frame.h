@@ -5,9 +5,9 @@
 /*
  * DOC: The channel between `uipoib vm` and the first process of its guest
  *
- * Each direction is a stream of frames. A frame is its type, a zero, the length of the data (big-endian, 16 bits) and
- * the data. The guest begins with HELLO. A frame of standard input is sent only when CMD has read the previous one.
- * So a CMD that does not read its input does not delay signals.
+ * Each direction is a stream of frames. A frame consists of its type, a zero, the length of the data (big-endian, 16
+ * bits) and the data. The guest begins with HELLO. A frame of standard input is sent only when CMD has read the
+ * previous one. So a CMD that does not read its input does not delay signals.
  *
  * The guest finds its configuration in the file VM_CONFIG of its initramfs, see vm/guest.h.
  */

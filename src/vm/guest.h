@@ -6,15 +6,15 @@
  * DOC: The initramfs
  *
  * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. The file is a list of
- * "verb=value", each ended by a NUL. init carries them out in the order of the file, which is this one:
+ * "verb=value", each ended by a NUL. init carries out these entries in the order of the file, which is as follows:
  *
  *	module=FILE	load /m/FILE
  *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA
  *	channel=	open the channel (vm/frame.h)
  *	cable=		set up the interface to the host (vm/net.h) in a network namespace of its own
- *	hca=LINE	add a device: LINE goes to uib's parameter "add", see kmod/, with that namespace
- *	root=		mount the root file system read-only, with a tmpfs over it, make that the root, and give the
- *			namespace the name VM_CABLE there
+ *	hca=LINE	add an HCA in the namespace of "cable": LINE is written to uib's parameter "add", see kmod/
+ *	root=		mount the root file system read-only, and an overlay with a tmpfs over it; make the overlay the
+ *			root, and give the namespace of "cable" the name VM_CABLE in it
  *	modules=DIR	mount the kernel's modules at DIR, read-only; only if the root is not the host's
  *	share=TAG:DIR	mount a share at DIR, writable
  *	address=N,A/LEN	an address of ibN, IPv4 or IPv6; repeatable
@@ -24,7 +24,7 @@
  *	user=UID,GID,...	run CMD as this user, with these groups; without this line as root
  *	tty=		give CMD a terminal
  *	systemd=	boot systemd before CMD is run
- *	up=SECONDS	set the interface of each HCA up, and wait so long until all can send; 0: do not wait
+ *	up=SECONDS	set the interface of each HCA up, and wait at most SECONDS until all can send; 0: do not wait
  *	run=		run CMD, send its exit status, and end
  */
 

@@ -80,7 +80,7 @@ static bool find_uib(struct vm_kernel *k, const char *home)
 	return take_installed(k);
 }
 
-/* The kernel for which @uib was built must be the one that boots, because a module fits one release only. */
+/* Check that @uib was built for the kernel that boots, because a module fits one release only. */
 static int check_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 {
 	size_t len, n = strlen(k->release);

@@ -21,7 +21,7 @@ struct vm_kernel {
 
 /**
  * kernel_release() - Read the release from an image
- * @head:	the first 32 KB of the image, or all of a shorter one
+ * @head:	the first 32 KB of the image, or all of a shorter image
  *
  * Source: Documentation/arch/x86/boot.rst, kernel_version.
  * Return: 0; -ENOEXEC: the file is no bzImage

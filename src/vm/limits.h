@@ -10,8 +10,8 @@
  *	until CMD runs					120 s (360 s with systemd), or the time of --timeout if it is given
  *	until CMD has ended				no limit, or the time of --timeout if it is given
  *
- * All limits but the second are measured from the start of QEMU. The limits are long, because an emulated processor on
- * a busy machine is slow.
+ * All limits but the second are measured from the first start of QEMU, even if the VM boots again. The limits are
+ * long, because an emulated processor on a busy machine is slow.
  */
 
 #include <stdbool.h>
@@ -31,11 +31,11 @@ struct vm_limits {
  * @hello:	true if the first process of the guest has opened the channel
  * @ready:	true if CMD runs
  *
- * Return: milliseconds since the start of QEMU; -1: there is no limit
+ * Return: milliseconds since the first start of QEMU; -1: there is no limit
  */
 long long vm_limits_ms(const struct vm_limits *l, bool hello, bool ready);
 
-/* vm_limits_allow_no_kvm() - Tell whether there is time for a boot without KVM after one with KVM that has taken VM_KVM_MS */
+/* vm_limits_allow_no_kvm() - Tell whether there is time for a boot without KVM after a boot with KVM that has taken VM_KVM_MS */
 bool vm_limits_allow_no_kvm(const struct vm_limits *l);
 
 /* vm_limits_up_s() - Seconds within which ib0 must be up */

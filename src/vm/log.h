@@ -2,7 +2,7 @@
 #ifndef VM_LOG_H
 #define VM_LOG_H
 
-/* What the guest's kernel and QEMU print: the last part of it is kept, and shown when the VM fails */
+/* The output of the guest's kernel and of QEMU. The last part is kept, and shown when the VM fails */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -126,8 +126,7 @@ static bool is_builtin(const struct modules *m, const char *name)
 }
 
 /*
- * Returns the absolute form of a path in the lists, which is relative to m->dir unless it is
- * absolute.
+ * Returns the absolute path of a file in the lists. A relative path in the lists begins at m->dir.
  */
 static char *full_path(const struct modules *m, const char *p, size_t len)
 {

@@ -35,8 +35,8 @@ void modules_close(struct modules *m);
  */
 int modules_add(struct modules *m, const char *name);
 /*
- * modules_find() - Return the absolute path of a module's file by modules.dep, which the caller frees by free(); NULL
- * if there is none
+ * modules_find() - Return the absolute path of a module's file as modules.dep gives it; NULL if there is none. The
+ * caller frees the path by free()
  */
 char *modules_find(const struct modules *m, const char *name);
 

@@ -7,10 +7,9 @@
  *
  * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. `uipoib vm` unpacks the
  * datagrams from the frames and passes them to the instance over a socket, and packs the instance's datagrams into
- * frames. The host's network is not involved, and the guest has no other network. In the guest this interface is in a network
- * namespace of its own. The MTU is larger than any packet,
- * so nothing is fragmented. The addresses are from TEST-NET-1 (RFC 5737), and only the guest and this process see
- * them.
+ * frames. The host's network is not involved, and the guest has no other network. In the guest this interface is in a
+ * network namespace of its own. The MTU is larger than any packet, so nothing is fragmented. The addresses are from
+ * TEST-NET-1 (RFC 5737), and only the guest and this process see them.
  */
 
 #include <stddef.h>
@@ -19,7 +18,7 @@
 #define VM_NET_HOST "192.0.2.1"
 #define VM_NET_GUEST "192.0.2.2"
 #define VM_NET_PREFIX 30
-#define VM_NET_PORT 5001 /* UDP port of both ends of the first HCA's link; the next one has 5002 */
+#define VM_NET_PORT 5001 /* UDP port at both ends of HCA 0's link; the link of HCA 1 has 5002 */
 #define VM_HCAS_MAX 8
 #define VM_NET_HOST_MAC "\x02\x75\x69\x70\x00\x01"
 #define VM_NET_GUEST_MAC "\x02\x75\x69\x70\x00\x02"
@@ -30,7 +29,7 @@
 #define VM_NET_FRAME_MAX (14 + VM_NET_MTU)
 #define VM_NET_DATA_MAX (VM_NET_FRAME_MAX - VM_NET_HDR_LEN)
 
-/* vm_net_wrap() - Write the headers of a frame to HCA number @hca of the guest that carries a datagram of @len octets */
+/* vm_net_wrap() - Write the headers of a frame that carries a datagram of @len octets to HCA number @hca of the guest */
 void vm_net_wrap(uint8_t hdr[VM_NET_HDR_LEN], unsigned int hca, size_t len);
 
 /*

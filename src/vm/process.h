@@ -2,7 +2,7 @@
 #ifndef VM_PROCESS_H
 #define VM_PROCESS_H
 
-/* The process of QEMU, and this side's ends of the sockets to it */
+/* The process of QEMU, and the sockets by which `uipoib vm` exchanges data with QEMU */
 
 #include <signal.h>
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 struct qemu_process {
 	pid_t pid;
-	int log_fd; /* stream of what the kernel and QEMU print */
+	int log_fd; /* stream of the output of the guest's kernel and of QEMU */
 	int chan_fd; /* stream of frames (vm/frame.h) */
 	int eth_fd; /* datagrams of the guest's Ethernet interface */
 };

@@ -24,12 +24,13 @@
 #define EMULATED_CPU "max,erms=off,fsrm=off,la57=off"
 
 /*
- * Driver and device announce new buffers in a queue only when the other side has asked for it. With event_idx, they ask
- * for one announcement, and an announcement that gets lost stops the queue for good. Without it, a flag says whether
- * announcements are wanted, so that the next buffer makes up for a lost one. QEMU loses announcements in two cases.
- * Before version 8.1 (commit c914d46d), it leaves out the memory barriers of a guest whose processors it emulates in
- * one thread. And virtqueue_pop() has no barrier between its request and its next look, on which QEMU relies when it
- * continues with a queue because the socket of the cable has room again.
+ * Driver and device announce new buffers in a virtio queue only when the other side has asked for announcements. With
+ * event_idx, each side asks for one announcement, and an announcement that gets lost stops the queue for good.
+ * Without event_idx, a flag says whether announcements are wanted, so that the next buffer makes up for a lost
+ * announcement. QEMU loses announcements in two cases. Before version 8.1 (commit c914d46d), QEMU leaves out the
+ * memory barriers of a guest whose processors it emulates in one thread. And virtqueue_pop() has no barrier between
+ * its request and its next look at the queue; QEMU relies on this look when it continues with a queue because the
+ * socket of the cable has room again.
  */
 #define VIRTIO_QUEUES "event_idx=off"
 
@@ -37,7 +38,7 @@
 
 static void add(struct qemu_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* If memory runs out, the word is NULL, which qemu_args_make() reports. */
+/* Adds a word to the command line. If memory runs out, the word is NULL, which qemu_args_make() reports. */
 static void add(struct qemu_args *a, const char *fmt, ...)
 {
 	va_list ap;
@@ -55,7 +56,7 @@ static void add_words(struct qemu_args *a, const char *const *word)
 		add(a, "%s", *word);
 }
 
-/* In QEMU's options a comma in a value is written twice. */
+/* Returns @path with each comma written twice, as QEMU's options demand. */
 static char *escaped(const char *path)
 {
 	char *text = malloc(2 * strlen(path) + 1), *to = text;
@@ -150,14 +151,15 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "-append");
 	/*
 	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that no program
-	 * waits for it. An emulated processor sometimes hangs in the boot; the kernel notices a processor that hangs
-	 * (a soft lockup) and panics, so that vm_run() boots it again. When the guest's init runs, it clears this
-	 * setting. An emulated guest does not take its time from the TSC, but from the HPET, whose time is QEMU's
-	 * own. The emulated TSC is this machine's TSC, and the guest measures its rate during the boot. With the TSC,
-	 * the guest's time ran several times too fast on a busy machine, so that its link lost the peer again and
-	 * again. The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the check is
-	 * off. The kernel's tests of its ciphers take time, and the guest does not need them. If an emulated guest
-	 * randomized the addresses of programs, QEMU would translate a program and its libraries anew at each start.
+	 * waits for the guest. An emulated processor sometimes hangs in the boot; the kernel notices a processor that
+	 * hangs (a soft lockup) and panics, so that vm_run() boots the VM again. When the guest's init runs, it
+	 * clears this setting. An emulated guest does not take its time from the TSC, but from the HPET, whose time
+	 * is QEMU's own. The emulated TSC is this machine's TSC, and the guest measures its rate during the boot.
+	 * With the TSC, the guest's time ran several times too fast on a busy machine, so that its link lost the peer
+	 * again and again. The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the
+	 * check is off. The kernel's tests of its ciphers take time, and the guest does not need them. If an emulated
+	 * guest randomized the addresses of programs, QEMU would translate a program and its libraries anew at each
+	 * start.
 	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "

@@ -20,7 +20,7 @@ struct relay {
 	int eth; /* datagram socket for frames; QEMU has the other end */
 	const int *udp; /* connected UDP sockets, in the order of the HCAs */
 	unsigned int nudp;
-	/* slots [at, n) wait for room in .eth; no .udp must be read meanwhile */
+	/* slots [at, n) wait for room in .eth; meanwhile no socket in .udp may be read */
 	unsigned int n, at;
 	struct mmsghdr msg[RELAY_BATCH];
 	struct iovec iov[RELAY_BATCH][2];
@@ -43,8 +43,8 @@ static inline bool relay_blocked(const struct relay *r)
 /* relay_flush() - Pass on frames that wait, when .eth can be written again. 0 or the error of .eth */
 int relay_flush(struct relay *r);
 /*
- * relay_to_guest() - Pass datagrams to HCA number @hca of the guest, when its socket can be read. Nothing is read while
- * frames wait. 0 or the error of .eth
+ * relay_to_guest() - Pass datagrams to HCA number @hca of the guest, when the socket of this HCA can be read. Nothing
+ * is read while frames wait. 0 or the error of .eth
  */
 int relay_to_guest(struct relay *r, unsigned int hca);
 /* relay_from_guest() - Pass on datagrams from the guest, when .eth is readable. Return: 0; -errno: QEMU has ended */

@@ -13,7 +13,7 @@
 #include "vm/frame.h"
 
 struct term {
-	bool raw; /* CMD has a terminal, and our terminal is in raw mode, so that all keys reach CMD */
+	bool raw; /* CMD has a terminal, and the user's terminal is in raw mode, so that all keys reach CMD */
 	bool open; /* the input may be read, because CMD runs and has read the last piece */
 	bool ended; /* true after the guest was told that the input has ended */
 	int out_fd; /* descriptor to which out[out_at .. out_len) has to be written */

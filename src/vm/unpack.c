@@ -59,8 +59,8 @@ int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_le
 }
 
 /*
- * An ELF note is: size of the name, size of the description, type, name, description. Name and
- * description are padded to a multiple of 4.
+ * Tells whether the notes contain the PVH entry. An ELF note is: size of the name, size of the
+ * description, type, name, description. Name and description are padded to a multiple of 4.
  */
 static bool notes_have_pvh(const uint8_t *p, size_t len)
 {

@@ -388,8 +388,9 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 }
 
 /*
- * Tell whether the boot failed for a reason that may not occur in another boot without KVM. CMD has not run
- * then.
+ * Tell whether to boot again, without KVM: if the boot with KVM did not reach the first process of the guest and
+ * --timeout leaves time for another boot, or if the boot without KVM ended in a soft-lockup panic before this
+ * process. After a signal that asks to end, the VM does not boot again. If the function returns true, CMD has not run.
  */
 static bool worth_another_boot(const struct vm *v, bool kvm)
 {

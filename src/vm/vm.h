@@ -24,7 +24,7 @@
 
 struct vm_cfg {
 	struct guest_cfg guest;
-	bool kvm; /* try KVM first; if the guest does not boot with KVM, it is booted without */
+	bool kvm; /* try KVM first; if the guest does not boot with KVM, the guest is booted without KVM */
 	unsigned int cpus, mem_mb;
 	bool verbose; /* the kernel's log is printed on standard error */
 	long long timeout_ms; /* longest time from now to the end of CMD; -1: no limit */

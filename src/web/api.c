@@ -9,8 +9,8 @@
 #include "web/page.h"
 
 /*
- * a stored snapshot that is older is not used any more. Its age does no harm, because the client
- * then gets all events since the snapshot
+ * a stored snapshot that is older is not used any more; the age of a younger snapshot does no harm,
+ * because the client then gets all events since the snapshot
  */
 #define SNAPSHOT_AGE NS_MSEC(500)
 #define JSON "application/json; charset=utf-8"

@@ -91,7 +91,7 @@ int web_ask_send(struct web_ask *a, ns_t now)
 	return proto_send(&a->client, q->cmd, q->args);
 }
 
-/* The question's function may ask another question, so this question is removed first. */
+/* Remove the question before its function is called, because the function may ask another question. */
 static void answer(struct web_ask *a, const json_t *end, ns_t now)
 {
 	struct question *q = a->under;

@@ -6,8 +6,8 @@
  * DOC: Questions to the instance
  *
  * The server sends questions, which are commands of the control protocol, to the instance, one
- * after the other; the others wait in a queue. While a question has no answer yet, the server
- * serves its clients.
+ * after the other; further questions wait in a queue. While a question has no answer yet, the
+ * server serves its clients.
  */
 
 #include <stdbool.h>
@@ -18,10 +18,10 @@
 
 #define WEB_ASK_PATIENCE NS_SEC(10) /* longest time between two lines of an answer */
 
-struct question; /* ask.c */
+struct question; /* defined in ask.c */
 
 struct web_ask {
-	struct list queue; /* struct question.link */
+	struct list queue; /* list of struct question */
 	struct question *under; /* question that is under way; NULL: none */
 	struct proto_client client;
 	json_t *rows; /* rows of the answer that have arrived so far */
@@ -47,7 +47,7 @@ void web_ask_close(struct web_ask *a);
  * called
  */
 int web_ask(struct web_ask *a, const char *cmd, json_t *args, web_ask_fn *fn, void *ctx);
-/* web_ask_quiet() - True if nothing is asked */
+/* web_ask_quiet() - Tell whether no question waits in the queue or for an answer */
 bool web_ask_quiet(const struct web_ask *a);
 
 /*

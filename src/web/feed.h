@@ -17,12 +17,12 @@
 
 struct web_feed {
 	struct web_ask *ask;
-	const struct web_http_stats *http; /* for web_rows */
+	const struct web_http_stats *http; /* counters that become .http of struct web_rows */
 	struct web_rows rows; /* rows that were read completely last */
 	ns_t at; /* time at which .rows were complete; 0: never */
 	struct web_rows coming; /* rows that are being read */
 	size_t ports; /* nodes whose ports are in .coming */
-	struct list waiters; /* who wait for .coming */
+	struct list waiters; /* requests for rows that wait until .coming is complete */
 };
 
 /* Gets the rows; NULL: memory ran out */

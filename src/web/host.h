@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /**
- * web_host_ok() - True if a request with this Host header may be answered
+ * web_host_ok() - Tell whether a request with this Host header may be answered
  * @host:	value of the header, with or without ":PORT"; NULL: the request has none
  * @names:	names that are allowed besides addresses and "localhost", NULL-terminated
  *
- * A page of another site can make its name resolve to 127.0.0.1, and then read this server's answers with the user's
- * browser (DNS rebinding). In such a request the Host header has the name of the other site. A Host header with an
- * address cannot come from such a page.
+ * A page of another site can make the name of that site resolve to 127.0.0.1, and then read this server's answers
+ * with the user's browser (DNS rebinding). In such a request the Host header has the name of the other site. A Host
+ * header with an address cannot come from such a page.
  */
 bool web_host_ok(const char *host, const char *const *names);
 

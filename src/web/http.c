@@ -18,8 +18,8 @@
 #include "util/list.h"
 #include "web/host.h"
 
-#define TICK_MS 500 /* interval at which connections are looked at */
-#define CROWD_TICK_MS 100 /* the same while all places are taken */
+#define TICK_MS 500 /* interval at which the connections are checked */
+#define CROWD_TICK_MS 100 /* the same interval while no further connection can be accepted */
 
 /* --- the library */
 
@@ -60,8 +60,8 @@ struct web_http {
 	void (*fn)(void *ctx, struct web_request *r, const char *path);
 	void *ctx;
 	struct connection conn[WEB_HTTP_CLIENTS];
-	struct list requests; /* struct web_request.link */
-	struct list streams; /* struct stream.link */
+	struct list requests; /* list of struct web_request */
+	struct list streams; /* list of struct stream */
 	struct web_http_stats stats;
 	ns_t now;
 	ns_t look_at; /* time of the next check whether clients of streams have left */
@@ -74,7 +74,7 @@ struct web_request {
 	bool waits; /* true while the connection is suspended, so that the library does not read from it */
 	bool streams; /* the answer has no end */
 	struct MHD_Response *response;
-	unsigned int status; /* of HTTP */
+	unsigned int status; /* HTTP status */
 	bool ended; /* true if the request got its answer, or can get none because memory ran out */
 };
 
@@ -139,7 +139,7 @@ static bool crowded(struct web_http *h)
 /*
  * Close connections that have taken too long, by shutting the socket down, after which the library closes it. The
  * library's own time-out is not enough, because it starts again with every octet. While all connections are in use,
- * those without a request have less time, because other clients wait.
+ * connections without a request have less time, because other clients wait.
  */
 static void end_late(struct web_http *h, ns_t now)
 {
@@ -432,7 +432,7 @@ int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
 	return 0;
 }
 
-/* The library must not be stopped while connections are suspended. */
+/* Resume all connections first, because the library must not be stopped while connections are suspended. */
 void web_http_stop(struct web_http *h)
 {
 	struct web_request *r;

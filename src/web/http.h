@@ -40,7 +40,7 @@ struct web_http;
 struct web_request;
 
 struct web_answer {
-	unsigned int status; /* of HTTP */
+	unsigned int status; /* HTTP status */
 	const char *type; /* Content-Type; a constant */
 	char *body; /* allocated; web_http frees it */
 	size_t len;
@@ -48,7 +48,7 @@ struct web_answer {
 
 /* Readers of events */
 struct web_http_stats {
-	unsigned int streams; /* now */
+	unsigned int streams; /* present number of readers */
 	/* counters; .slow: connections closed because the client did not read */
 	uint64_t opened, refused, slow;
 };

@@ -8,7 +8,7 @@
  * This file chooses the next question to the instance, and makes from the answers the model of the
  * fabrics, sections (interfaces, subnet managers, groups, partitions), and events for the clients.
  * While there are no clients, no questions are asked. The rate of the questions depends on the time
- * that the answers take, so that they do not overload an instance with a large fabric.
+ * that the answers take, so that the questions do not overload an instance with a large fabric.
  */
 
 #include "web/model.h"

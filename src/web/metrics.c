@@ -92,8 +92,8 @@ static void head(struct maker *m, const char *prefix, const char *name, const ch
 }
 
 /*
- * Write a label of a metric. Its value may be a NodeDescription, which any node may set: control characters become
- * \xNN, and then quotes and backslashes are escaped as the format demands.
+ * Write a label of a metric. The value of the label may be a NodeDescription, which any node can choose. So control
+ * characters become \xNN, and then quotes and backslashes are escaped as the format demands.
  */
 static void label(FILE *out, const char *sep, const char *name, const char *value)
 {
@@ -133,7 +133,7 @@ static bool is_switch(const json_t *node)
 
 /*
  * Tell whether a port has a cable. infiniband_exporter and node_exporter report only such ports. Port 0 of a switch
- * has none.
+ * has no cable.
  */
 static bool has_cable(const json_t *port)
 {

@@ -19,8 +19,8 @@
 /* Rows of the control protocol */
 struct web_rows {
 	json_t *nodes; /* rows of "fabric node show"; each has "ports", the rows of "fabric port show" for its node */
-	json_t *links; /* of "link show" */
-	json_t *stats; /* of "stats show" */
+	json_t *links; /* rows of "link show" */
+	json_t *stats; /* rows of "stats show" */
 	/* counters of the HTTP server; NULL: no metrics of the server are written */
 	const struct web_http_stats *http;
 };

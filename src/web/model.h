@@ -52,7 +52,7 @@ struct web_end {
 };
 
 struct web_node {
-	const json_t *row; /* of "fabric map" */
+	const json_t *row; /* row of "fabric map" */
 	unsigned int fabric;
 	unsigned int end, nends; /* its ends in .end */
 };

@@ -43,8 +43,8 @@ static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 }
 
 /*
- * Send the instance the next request that web/live.h chooses. Requests for HTTP clients come first, so nothing is sent
- * while one of them waits.
+ * Send the instance the next request that web/live.h chooses. Requests for HTTP clients come first, so no such
+ * request is sent while a request for an HTTP client waits.
  */
 static void follow(struct web *w, ns_t now)
 {
@@ -157,8 +157,8 @@ static int load(char err[WEB_ERR_MAX])
 }
 
 /*
- * The library creates its epoll descriptor before the filter of system calls is set, and serves no client before
- * that.
+ * The library creates its epoll descriptor before the filter of system calls is set, and serves no client before the
+ * filter is set.
  */
 static int start(struct web *w, const struct web_cfg *cfg, char err[WEB_ERR_MAX])
 {
@@ -204,7 +204,7 @@ static bool sleep_until(struct web *w, int timeout_ms)
 /*
  * One iteration of the loop. The instance's messages are read before the clients are served, so
  * that clients get the newest events. Returns the largest number of milliseconds until the next
- * turn
+ * iteration
  */
 static int turn(struct web *w)
 {

@@ -4,7 +4,7 @@
 
 /*
  * The functions that the program provides to the conformance suite: datagrams, time, and the user's
- * hook program, which makes the DUT do things
+ * hook program, which makes the DUT act
  */
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct seen;
 struct world_io {
 	void *ctx;
 	ns_t (*now)(void *ctx);
-	/* Send a datagram to the DUT. It may be lost. */
+	/* Send a datagram to the DUT. The datagram may get lost. */
 	void (*send)(void *ctx, const void *data, size_t len);
 	/*
 	 * Wait for a datagram until @deadline. Return: the length of the datagram, which may be

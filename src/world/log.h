@@ -47,7 +47,10 @@ struct world_log {
 	uint64_t from_dut, overwritten;
 };
 
-/* log_add() - Decode a packet and append it. Return: the packet, valid until it is overwritten; NULL if out of memory */
+/*
+ * world_log_add() - Decode a packet and append it to the log. Return: the packet, valid until it is
+ * overwritten; NULL if out of memory
+ */
 const struct seen *world_log_add(struct world_log *l, const uint8_t *raw, size_t len, bool ours,
 				 ns_t now);
 /*

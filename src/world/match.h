@@ -19,7 +19,10 @@ static inline bool data_is_mcast(const struct seen *s)
 	return s->h.bth.dest_qp == IB_QPN_MCAST;
 }
 
-/* Tell whether the ethertype is one of the four of RFC 4391, and whether the payload begins as that type demands */
+/*
+ * data_has_known_type() - Tell whether the ethertype is one of the four of RFC 4391.
+ * data_fits_type() - Tell whether the payload begins as the ethertype demands
+ */
 bool data_has_known_type(const struct seen *s);
 bool data_fits_type(const struct seen *s);
 
@@ -37,8 +40,8 @@ struct echo_want {
 };
 bool echo_is(const struct seen *s, const void *want);
 /*
- * echo_reply_to() - Return: what to match for the reply of the DUT to a ping of a peer, in the
- * version of IP that peer_ping() uses. @seq -1 accepts any sequence number
+ * echo_reply_to() - Return: the argument with which echo_is() accepts the DUT's reply to a ping of
+ * peer @p, in the version of IP that peer_ping() uses. @seq -1 accepts any sequence number
  */
 struct echo_want echo_reply_to(const struct world *w, const struct world_peer *p, int seq);
 

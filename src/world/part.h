@@ -3,9 +3,10 @@
 #define WORLD_PART_H
 
 /*
- * A second partition of the DUT's port, for which the DUT makes a second link (profile hld2002). Its values differ
- * from those of the first link, so that a DUT that uses the wrong values is noticed. The DUT does not see the
- * partition until world_part_set() has put its P_Key into the port's table.
+ * A second partition of the DUT's port, for which the DUT makes a second link (profile hld2002).
+ * The values of the second link differ from the values of the first link, so that a DUT that uses
+ * the wrong values is noticed. The DUT does not see the partition until world_part_set() has put
+ * its P_Key into the port's table.
  */
 
 #include "world/world.h"
@@ -18,7 +19,7 @@
 
 /*
  * world_part_set() - Set the port's P_Key table to @pkeys, followed by zeros. Return: false if the
- * DUT refused this
+ * DUT refused the table or did not answer
  */
 bool world_part_set(struct world *w, const uint16_t *pkeys, unsigned int n);
 

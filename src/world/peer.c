@@ -177,8 +177,8 @@ void peer_arp_request(struct world *w, const struct world_peer *p)
 /* --- pings */
 
 /*
- * Write the encapsulation header and an IPv4 packet with @n octets of the message @msg, from its offset @off. Return:
- * number of octets
+ * Write the encapsulation header and an IPv4 packet with @n octets of the ICMP message @icmp, from
+ * offset @off of the message. Return: number of octets
  */
 static size_t put_part4(uint8_t *buf, struct world *w, const struct world_peer *p,
 			const uint8_t *icmp, size_t len, size_t off, size_t n)
@@ -344,7 +344,8 @@ void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 
 	icmp[0] = ND_RA;
 	/*
-	 * Current hop limit. The router lifetime stays 0, because the peer is not a default router.
+	 * Current hop limit 64. The router lifetime stays 0, because the peer is not a default
+	 * router.
 	 */
 	icmp[4] = 64;
 	if (mtu) {

@@ -36,13 +36,14 @@ uint32_t peer_qkey(const struct world *w, const struct world_peer *p);
 void peer_arp_request(struct world *w, const struct world_peer *p);
 /*
  * peer_broadcast() - Broadcast an ARP message of @len octets that the caller has written, for
- * example in an unusual form
+ * example one in an unusual format
  */
 void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		    size_t len);
 /*
- * peer_broadcast_as() - As peer_broadcast(), with exactly this ethertype after two reserved octets, which is the header of
- * draft-pelissier-ipoib-encaparp-00
+ * peer_broadcast_as() - Broadcast as peer_broadcast() does, but with the header of
+ * draft-pelissier-ipoib-encaparp-00, which is two reserved octets and the ethertype, and with
+ * exactly @type as the ethertype
  */
 void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		       size_t len);

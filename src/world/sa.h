@@ -27,8 +27,8 @@ const struct world_subscription *world_subscribed(const struct world *w, enum ma
 
 /*
  * Conditions for world_wait(). sa_is_full_member(): the DUT is a FullMember of @group, a struct
- * world_group. sa_is_full_member_of(): the same for the group with this MGID. sa_has_subscribed():
- * the DUT has subscribed to traps 66 and 67
+ * world_group. sa_is_full_member_of(): the DUT is a FullMember of the group with the MGID @mgid.
+ * sa_has_subscribed(): the DUT has subscribed to traps 66 and 67
  */
 bool sa_is_full_member(const struct world *w, const void *group);
 bool sa_is_full_member_of(const struct world *w, const void *mgid);

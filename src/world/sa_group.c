@@ -57,7 +57,7 @@ struct world_group *world_group(struct world *w, const ib_gid *g)
 }
 
 /*
- * Find an entry of the table for a group. A deleted group keeps its entry, and with it its MLID,
+ * Find an entry of the table for a group. A deleted group keeps its entry, and therefore its MLID,
  * until another group needs the entry.
  */
 static struct world_group *group_place(struct world *w, const ib_gid *g)

@@ -5,7 +5,7 @@
 /*
  * Declarations for the files of the suite's subnet administrator only.
  *
- *	sa.c		the DUT's requests, and those for paths and services
+ *	sa.c		distribution of the DUT's requests; requests for paths and services
  *	sa_answer.c	answers, and tables in RMPP segments
  *	sa_group.c	groups: their MGIDs, their table, requests for MCMemberRecord
  *	sa_inform.c	subscriptions and Reports

@@ -19,8 +19,8 @@ struct sm_request {
 	const void *data; /* data of the request, 64 octets; NULL means zeros */
 	bool by_lid; /* true: routed by LID; false: by a directed route of one hop */
 	/*
-	 * the request has the exclusive or of this value and the right M_Key, so the M_Key is right if this value is 0,
-	 * and otherwise wrong
+	 * value that is XORed with the right M_Key to make the M_Key of the request; 0: the request
+	 * has the right M_Key
 	 */
 	uint64_t mkey;
 	bool once; /* send the request only once */

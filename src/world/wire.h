@@ -3,7 +3,7 @@
 #define WORLD_WIRE_H
 
 /*
- * The form of a link's packets differs between the documents about IPoIB. struct world_wire has a
+ * The format of a link's packets differs between the documents about IPoIB. struct world_wire has a
  * member for each difference. The functions follow the text of the document, and use no code of
  * src/ipoib.
  */
@@ -35,12 +35,12 @@ struct world_lladdr {
 	uint8_t flags; /* the reserved octet, or capability flags */
 };
 
-/* The form of ARP, for IPv4 */
+/* The format of ARP messages, for IPv4 */
 struct wire_arp {
 	size_t len; /* length of a message in octets */
 	/*
 	 * offset of the target's IP address in the ARP message. The offset of the operation is 6 in
-	 * every form of ARP
+	 * every format of ARP
 	 */
 	size_t tpa;
 	/*
@@ -84,7 +84,7 @@ struct world_wire {
 	bool group_sl;
 	/* MGID of the broadcast group, and MGIDs to which IP multicast groups are mapped */
 	ib_gid (*mgid_broadcast)(const struct world_map *map);
-	/* NULL without IPv4 */
+	/* NULL: the link carries no IPv4 */
 	ib_gid (*mgid_ip4)(const struct world_map *map, const uint8_t group[4]);
 	ib_gid (*mgid_ip6)(const struct world_map *map, const uint8_t group[16]);
 };

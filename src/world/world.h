@@ -54,7 +54,7 @@
 #define WORLD_SIDR_HOP_LIMIT 3
 #define WORLD_SCOPE_GLOBAL 14
 
-#define WORLD_GROUPS 160 /* number of multicast groups, of peers and of the DUT */
+#define WORLD_GROUPS 160 /* most multicast groups, of the peers and the DUT together */
 #define WORLD_PEERS 64
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
@@ -217,8 +217,8 @@ struct world {
 	 */
 	uint32_t old_qkey;
 	/*
-	 * entry of the DUT's P_Key table before the last change. Packets with this P_Key may still be under way; limited.c
-	 * says when they no longer are
+	 * entry of the DUT's P_Key table before the last change. Packets with this P_Key may still
+	 * be under way; src/clauses/limited.c decides for how long
 	 */
 	uint16_t old_pkey;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];
@@ -265,11 +265,11 @@ void world_pass(struct world *w, ns_t time);
 /* world_wait() - Let time pass until @done is true, at most @timeout. Return: @done(@arg) */
 bool world_wait(struct world *w, bool (*done)(const struct world *w, const void *arg),
 		const void *arg, ns_t timeout);
-/* world_link_up() - Wait until the link is up. False: it did not come up in time */
+/* world_link_up() - Wait until the link is up. Return: false if the link did not come up in time */
 bool world_link_up(struct world *w);
 /*
- * world_expect() - Wait for a packet of the DUT, that @match accepts and that has number @from or a
- * later one in the log. Return: NULL if none came
+ * world_expect() - Wait for a packet of the DUT that @match accepts and whose number in the log is
+ * @from or higher. Return: NULL if no such packet came in time
  */
 const struct seen *world_expect(struct world *w, uint64_t from, seen_match *match, const void *arg,
 				ns_t timeout);

@@ -17,7 +17,7 @@ const get = async (path, args) => {
 	return r.json();
 };
 
-// A request that fails is seen by the mark of the connection.
+// If a request fails, the page shows that it is not connected.
 const attempt = (promise) => Promise.resolve(promise).catch(() => online(false));
 
 const fabricOf = (n) => model.fabrics[n.fabric].name;
@@ -37,7 +37,7 @@ const say = (n) => {
 
 const rates = (l) => rate(Math.max(...l.rate));
 
-// What stands below a switch whose leaves are not drawn
+// The text below a switch whose CAs are not drawn
 const folded = (n) => {
 	const down = n.links.filter((l) => l.state !== "up" && l.B && (l.A === n ? l.B : l.A).hidden).length;
 	return `+ ${n.folded} CAs${down ? `, ${down} not up` : ""}`;
@@ -96,7 +96,7 @@ const portButton = (l, n) => {
 	return b;
 };
 
-// What brings the selection up to date; null: it does not change by itself
+// The function that updates the panel of the selection; null: the panel needs no updates
 let live = null;
 
 const showNode = (n) => {
@@ -223,7 +223,7 @@ const fillEnds = () => {
 	$("ends").replaceChildren(...options);
 };
 
-// "h1", "Hca1" or "Hca1/1" to the fabric and the port
+// The fabric and the port that a text such as "h1", "Hca1" or "Hca1/1" names
 const endOf = (text) => {
 	const i = model.interfaces.find((k) => k.host === text || k.port === text || k.addresses.some((a) => a.split("/")[0] === text));
 	if (i)
@@ -356,7 +356,7 @@ const online = (on) => {
 	$("live").textContent = on ? "live" : "not connected, trying again";
 };
 
-// The list of events begins with some that are older than the snapshot, which has everything else that they say.
+// The list of events begins with some events that are older than the snapshot. Only the notices among them are shown, because the snapshot has the effects of the other events.
 const follow = ({ seq, first }) => {
 	const fresh = (e) => Number(e.lastEventId) > seq;
 	source = new EventSource(`/api/events?since=${Math.max(first - 1, seq - BEFORE)}`);

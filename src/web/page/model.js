@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The fabrics as the page knows them: a snapshot, brought up to date by events. Lengths are those of the map.
+// The fabrics as the page knows them: a snapshot, which events keep up to date. Lengths are in pixels of the map at scale 1.
 
 export const UNIT = 132, LEVEL = 132, ROW = 54, BOX = [112, 38];
 
@@ -99,7 +99,7 @@ export class Model {
 		}
 	}
 
-	// 0 idle, 1 to 4 by load, 5 not up
+	// The colour of a link: 0 idle, 1 to 4 by load, 5 not up
 	grade(l) {
 		if (l.state !== "up")
 			return 5;

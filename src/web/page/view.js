@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The map: a canvas that is moved with the pointer, the wheel and the keyboard. Only what is visible is drawn, and in less detail from afar.
+// The map: a canvas that is moved with the pointer, the wheel and the keyboard. Only visible nodes and links are drawn, in less detail at a small scale.
 
 import { BOX } from "/model.js";
 
@@ -61,12 +61,12 @@ export class View {
 		this.paint();
 	}
 
-	// A wide fabric is seen from afar, but its levels stay apart as far as the window allows, so the map has a scale for each direction.
+	// A wide fabric is drawn at a small scale, but its levels stay apart as far as the window allows, so the map has a scale for each direction.
 	vertical(s) {
 		return Math.max(s, Math.min(0.8, (this.h - 130) / Math.max(1, this.box[3] - this.box[2])));
 	}
 
-	// Where a node is in the window
+	// The position of a node in the window
 	place(n) {
 		return [this.at.x + n.px * this.at.s, this.at.y + n.py * this.at.v];
 	}
@@ -194,7 +194,7 @@ export class View {
 		g.stroke();
 	}
 
-	// Errors as a dot, and rates where there is room for them
+	// Draws errors as a dot, and rates where there is room for them.
 	paintNotes(g, s, links) {
 		const now = performance.now();
 		let recent = false;
@@ -219,7 +219,7 @@ export class View {
 			this.fading = setTimeout(() => this.draw(), RECENT);
 	}
 
-	// It is on the link, or at the left of the text there.
+	// The dot of errors is on the link, or at the left of the text on the link.
 	dot(g, x, y, r) {
 		g.fillStyle = this.c_error;
 		g.beginPath();
@@ -341,7 +341,7 @@ export class View {
 		return best;
 	}
 
-	// From a point to a link, which is taken as the two straight lines by its bend
+	// The distance of a point from a link, which counts as two straight lines that meet at its bend
 	distance(l, x, y) {
 		const c = this.bend(l), line = ([ax, ay], [bx, by]) => {
 			const dx = bx - ax, dy = by - ay, len = dx * dx + dy * dy;
