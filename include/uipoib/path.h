@@ -5,9 +5,10 @@
 /*
  * libuipoib-path: the path that IPoIB uses to an IP address.
  *
- * This is the path query of "IP over InfiniBand Linux driver, high level design" (Intel, 2002), section 3.3, for the interfaces
- * of a running uipoib(8). There it is a kernel function and an ioctl of a socket; a TAP can serve no ioctl, so here both
- * are functions of a library that asks the instance by its control socket. ipoib_path_open(3) is where to begin.
+ * This is the path query of "IP over InfiniBand Linux driver, high level design" (Intel, 2002), section 3.3, for the
+ * interfaces of a running uipoib(8). In that document the query is a kernel function and an ioctl of a socket. A TAP
+ * can serve no ioctl, so here both are functions of a library, which asks the instance through its control socket. A
+ * program begins with ipoib_path_open(3).
  */
 
 #include <stdint.h>
@@ -31,7 +32,10 @@ struct ipoib_path_info {
 	uint8_t source_gid[16]; /* GID of the source port */
 	uint16_t dest_lid;
 	uint16_t source_lid;
-	/* flow label, in the document's spelling; the low 20 bits, two octets of padding before it */
+	/*
+	 * flow label (spelled as in the document) in the low 20 bits; two octets of padding precede
+	 * this member
+	 */
 	uint32_t flow_lable;
 	uint16_t pkey;
 	uint16_t service_level;
@@ -48,15 +52,15 @@ struct ipoib_path;
 /*
  * Errors
  *
- * ipoib_path_query() returns them as they are, ipoib_get_path() and the callback with a minus, and the others leave them in errno. The
- * document knows 0, EAGAIN and ENXIO only.
+ * ipoib_path_query() returns an error as a positive number. ipoib_get_path() and the callback have the error as a
+ * negative number. The other functions store it in errno. The document has only 0, EAGAIN and ENXIO.
  *
  *	EAGAIN		the question has been asked, and the answer is not known yet; ipoib_get_path(): the callback will be called
  *
  * The address has no path:
- *	ENXIO		no node answers for it
- *	EHOSTUNREACH	a node has it, but the SA knows no path there
- *	EADDRNOTAVAIL	it is no address of one node: unspecified, loopback, multicast or 255.255.255.255
+ *	ENXIO		no node answers for the address
+ *	EHOSTUNREACH	a node has the address, but the SA has no path to this node
+ *	EADDRNOTAVAIL	the address is not the address of one node: unspecified, loopback, multicast or 255.255.255.255
  *
  * The interface or the fabric fails:
  *	ENODEV the instance has no such interface, or several of that name; or the interface went away
@@ -65,13 +69,13 @@ struct ipoib_path;
  *
  * The instance cannot be asked:
  *	ENOENT		no instance of that name runs
- *	EPIPE		it ended before it answered
- *	EBUSY		it has no room for another client, or for another question
- *	EACCES		it belongs to another user
+ *	EPIPE		the instance ended before it answered
+ *	EBUSY		the instance has no room for another client, or for another question
+ *	EACCES		the instance belongs to another user
  *	ENOBUFS		16 questions of the handle wait already
- *	EPROTO		its answer makes no sense
- *	EIO		it failed for another reason
- *	EINVAL		there is no handle, no question, or no such flag; open: no name, or one that no instance can have
+ *	EPROTO		the answer of the instance makes no sense
+ *	EIO		the instance failed for another reason
+ *	EINVAL		there is no handle, no question, or no such flag; open: no name, or a name that no instance can have
  *	EAFNOSUPPORT	the family is neither AF_INET nor AF_INET6
  *	ENOMEM, EMFILE, ENFILE	there is no memory, or no descriptor
  */

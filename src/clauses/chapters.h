@@ -20,8 +20,8 @@ extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ib
 extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_end;
 
 /*
- * Ids of the cases that prove that the DUT answers pings of peers, one for each kind of profile. A case that pings
- * lists these ids in .after.
+ * Ids of the cases that check whether the DUT answers pings of peers; each kind of profile has one of these cases.
+ * A case that pings lists these ids in .after.
  */
 #define REACHED "R25 V10/ns P16/request"
 

@@ -34,7 +34,10 @@ static void lease(struct run *r)
 		check(r, true, NULL, "the lease is taken");
 		return;
 	}
-	/* A DHCPDISCOVER shows that the client was started, whether or not the step has ended. */
+	/*
+	 * A DHCPDISCOVER shows that the client was started, whether or not the hook program's step
+	 * has ended.
+	 */
 	asked = seen_since(r, dhcp_is, &discover);
 	if (asked)
 		r->hook_time = NS_NEVER;

@@ -13,8 +13,8 @@
 #define HLD "HLD "
 
 /*
- * The packet is an IPv4 echo request, but the encapsulation header names another protocol. A DUT that ignores this
- * header answers it.
+ * Send IPv4 echo requests whose encapsulation header names another protocol. A DUT that ignores the encapsulation
+ * header answers these requests.
  */
 static void type_decides(struct run *r)
 {
@@ -60,8 +60,8 @@ static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 }
 
 /*
- * Judge that the packets that the DUT holds back until it has a path leave in the order in which
- * they were queued, as soon as the path is known.
+ * The DUT holds packets back until it has a path. Judge that it sends them as soon as the path is
+ * known, in the order in which they were queued.
  */
 static void drained(struct run *r)
 {
@@ -93,8 +93,8 @@ static void drained(struct run *r)
 }
 
 /*
- * Judge that the DUT discards the packets that wait for a path when the SA answers that there is no
- * path. A later packet makes the DUT ask again.
+ * Judge that the DUT discards packets that wait for a path if the SA answers that no path exists. A
+ * later packet makes the DUT ask again.
  */
 static void freed(struct run *r)
 {

@@ -357,8 +357,8 @@ static bool is_same_join(const struct seen *s, const void *tid)
 }
 
 /*
- * Count the joins @s that the DUT sends while the SA does not answer. Return: their number;
- * @ret_took is the time from the first to the last of these joins
+ * Count the join @s and its repetitions, which the DUT sends while the SA does not answer. Return:
+ * the number of these joins; @ret_took is the time from the first to the last of these joins
  */
 static unsigned int tries(struct run *r, const struct seen *s, ns_t *ret_took)
 {

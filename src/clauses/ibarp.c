@@ -222,7 +222,7 @@ static void own_qkey(struct run *r)
 
 /* --- other forms of messages that the DUT has to accept */
 
-/* Shorten a request to the form that has the first word of each GID only once */
+/* Shorten a request to the format that contains the first word of each GID only once */
 static size_t single(uint8_t *p, const struct world *w, const struct world_peer *peer)
 {
 	uint8_t both[IBARP_OCTETS];

@@ -27,8 +27,8 @@ static uint64_t mask_of(const struct seen *s)
 }
 
 /*
- * Return: the first join that the DUT sent in this run. The SA has refused it, because there was no
- * broadcast group yet
+ * Return: the first join that the DUT sent in this run. The SA has refused this join, because no
+ * broadcast group existed yet
  */
 static const struct seen *first_join(struct run *r)
 {

@@ -132,8 +132,8 @@ static void set_mkey(struct smp_port_info *pi, unsigned int on)
 	pi->mkey = on ? MKEY : 0;
 	pi->mkey_protect = 1;
 	/*
-	 * A lease of 10 s, so that other managers can manage the DUT again if the suite is killed
-	 * while the M_Key is set.
+	 * Set a lease of 10 s, so that other managers can manage the DUT again if the suite is
+	 * killed while the M_Key is set.
 	 */
 	pi->mkey_lease = 10;
 }

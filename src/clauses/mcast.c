@@ -56,8 +56,8 @@ static void send_only_non_member(struct run *r)
 }
 
 /*
- * The link-local group does not exist, so the DUT must drop the packet to it. A later packet to a group that exists
- * shows that the DUT has handled the first packet.
+ * Make the DUT send to a link-local group that does not exist. The DUT must drop the packet. A later packet to a
+ * group that exists shows that the DUT has handled the first packet.
  */
 static void absent_link_local(struct run *r)
 {
@@ -143,8 +143,8 @@ static void moves(struct run *r)
 }
 
 /*
- * The destination is the broadcast address of the DUT's IP subnet, which has a mask of 24 bits, not
- * the address 255.255.255.255.
+ * Make the DUT send to the broadcast address of its IP subnet, which has a mask of 24 bits, instead
+ * of to 255.255.255.255.
  */
 static void directed_broadcast(struct run *r)
 {

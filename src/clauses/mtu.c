@@ -28,8 +28,8 @@ static bool works_with(struct run *r, uint8_t code)
 }
 
 /*
- * Wait for an answer that fills the IP MTU, as the DUT may take time to notice the new MTU. Return: this answer, or
- * the last answer if none was long enough
+ * Wait for an answer that fills the IP MTU, because the DUT may need time to notice the new MTU. Return: this
+ * answer, or the last answer if none was long enough
  */
 static const struct seen *whole_answer(struct run *r, const struct world_peer *p)
 {

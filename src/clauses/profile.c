@@ -59,7 +59,7 @@ const struct conform_reason conform_unseen[] = {
 	{ NULL, NULL },
 };
 
-/* --- RFC 4391, and profile linux, whose packets have the form of the RFC */
+/* --- RFC 4391, and profile linux, whose packets have the format of the RFC */
 
 static const struct conform_chapter *const rfc4391_chapters[] = {
 	&chapter_bringup,     &chapter_join,   &chapter_link,

@@ -155,8 +155,8 @@ bool rereg_any_answer(const struct run *r, const struct seen *s)
 }
 
 /*
- * The interface must not answer while its P_Key is missing. The case gets its verdict when the interface answers a
- * ping that was sent after the P_Key was restored.
+ * Remove the P_Key of the interface from the table for a while. The interface must not answer while its P_Key is
+ * missing. The case gets its verdict when the interface answers a ping that was sent after the P_Key was restored.
  */
 static void pkey_removed(struct run *r)
 {

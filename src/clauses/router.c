@@ -24,8 +24,8 @@ static void joins_as_non_member(struct run *r, const struct ip_group *g, ns_t ti
 }
 
 /*
- * The multicast group existed before the DUT became a multicast router, so the DUT can learn of it
- * only from the SA's list
+ * The multicast group existed before the DUT became a multicast router, so the DUT can learn of
+ * this group only from the SA's list
  */
 static void groups_there(struct run *r)
 {

@@ -22,10 +22,11 @@
  *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
  *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
  *
- * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header fields
- * that switches may change. So its message is the VCRC's plus a difference D in the first octets. By the Chinese remainder
- * theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The message plus D * e mod Q is the one message modulo
- * P16, and the other one modulo P32. The product D * e of a register D is computed as a fold with
+ * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header
+ * fields that switches may change. So the message of the ICRC is the message of the VCRC plus a difference D in the
+ * first octets. By the Chinese remainder theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The
+ * message of the VCRC plus D * e mod Q equals the message of the VCRC modulo P16, and the message of the ICRC modulo
+ * P32. The product D * e of a register D is computed as a fold with
  *
  *	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
  *
@@ -165,8 +166,8 @@ uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
 void crc_tables_init(void);
 
 /*
- * crc16_vl_delta() - The value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL change.
- * @octets is the number of octets from LRH to ICRC, a multiple of 4 and at most CRC16_VL_MAX
+ * crc16_vl_delta() - Return the value by which the VCRC of a packet changes (XOR) when the bits @diff of LRH.VL
+ * change. @octets is the number of octets from LRH to ICRC, a multiple of 4 and at most CRC16_VL_MAX
  */
 #define CRC16_VL_MAX (4 * 2047) /* LRH.PktLen has 11 bits and counts words */
 uint16_t crc16_vl_delta(unsigned int diff, size_t octets);

@@ -14,11 +14,12 @@
  *	packet 2	                  |headers|        payload        |pad ICRC|
  *	sum		|--------------------------------------------------|
  *
- * Each packet stands CRC_SUM_STEP octets behind the one before, which multiplies it by another power of x. Both generators are primitive,
- * and no two of these powers are equal modulo one of them, so that equal damage in two packets, or in all, is found.
- * Damage in one packet is found if and only if the CRC of this packet finds it. Other damage in several packets passes if it cancels:
- * random damage once in 2^16 for the VCRC and once in 2^32 for the ICRC, as random damage in one packet passes its own CRC, and always
- * if the same bits are damaged d packets further on and d * CRC_SUM_STEP octets nearer to the start.
+ * Each packet is added CRC_SUM_STEP octets further on than the packet before, so each packet is multiplied by another
+ * power of x. Both generators are primitive, and no two of these powers are equal modulo one of them, so that equal
+ * damage in two packets, or in all, is found. Damage in one packet is found if and only if the CRC of this packet finds
+ * it. Other damage in several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
+ * VCRC and once in 2^32 for the ICRC, as often as random damage in one packet passes the CRC of this packet. Damage
+ * always cancels out if the same bits are damaged d packets further on and d * CRC_SUM_STEP octets nearer to the start.
  */
 
 #include <stdbool.h>

@@ -31,9 +31,9 @@ static void table_init(void)
 
 /*
  * Changes of the VCRC by changes of the VL. The CRC is linear, so a change of some octets changes
- * it by the CRC of the difference (register 0, no complement), and the other octets do not matter.
- * Here the difference is one of the four VL bits in the first octet, followed by zeros. The rows
- * are lengths of packets in 4-octet words, the columns are the bits.
+ * the CRC by the CRC of the difference (register 0, no complement), and the other octets do not
+ * matter. Here the difference is one of the four VL bits in the first octet, followed by zeros. The
+ * rows are lengths of packets in 4-octet words, the columns are the bits.
  */
 static uint16_t vl_delta[CRC16_VL_MAX / 4 + 1][4];
 
@@ -102,8 +102,9 @@ static uint16_t slice16(uint16_t reg, const void *p, size_t len)
 }
 
 /*
- * ISA-L 2.30's AVX-512 kernel returns with the upper halves of the vector registers in use, and
- * the SSE instructions that follow then pay about 100 ns for the transition.
+ * Clear the upper halves of the vector registers. ISA-L 2.30's AVX-512 kernel returns with the
+ * upper halves of the vector registers in use, and the SSE instructions that follow then pay about
+ * 100 ns for the transition.
  */
 static inline void clean_vectors(void)
 {
@@ -113,7 +114,10 @@ static inline void clean_vectors(void)
 #endif
 }
 
-/* ISA-L complements the register before and after, as zlib does, so complement it twice more. */
+/*
+ * Compute the CRC-32 by ISA-L. ISA-L complements the register before and after, as zlib does, so
+ * this function complements it twice more.
+ */
 static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 {
 	reg = ~crc32_gzip_refl(~reg, p, len);

@@ -136,8 +136,8 @@ INLINE uint32_t finish32(__m128i a)
 }
 
 /*
- * Return the first row of a message: the row for the VCRC, plus its difference from the row for the
- * ICRC, in which the fields of @ones are replaced by ones
+ * Return the first row of both messages in one (crc/kern.h): the row for the VCRC, plus D * e for
+ * the difference D from the row for the ICRC, in which the fields of @ones are replaced by ones
  */
 INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 {

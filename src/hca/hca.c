@@ -126,9 +126,9 @@ uint64_t hca_drops(const struct hca *h, enum hca_drop d)
 }
 
 /*
- * ops->ready() may poll, send, arm and destroy QPs. If it sends to another QP of this HCA, that QP
- * is added to h->ready. Only the outermost call of hca_notify() empties h->ready, so there is no
- * recursion.
+ * ops->ready() may poll, send, arm and destroy QPs. If ops->ready() sends to another QP of this
+ * HCA, this other QP is added to h->ready. Only the outermost call of hca_notify() empties
+ * h->ready, so there is no recursion.
  */
 void hca_notify(struct hca *h)
 {

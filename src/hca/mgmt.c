@@ -6,8 +6,8 @@
 #include "node/mad_pkt.h"
 
 /*
- * QP1 accepts any P_Key of the port's table, and only the Q_Key IB_QP1_QKEY. QP0 accepts any P_Key
- * and any Q_Key.
+ * Check the keys of a packet for QP0 or QP1. QP1 accepts any P_Key of the port's table, and only
+ * the Q_Key IB_QP1_QKEY. QP0 accepts any P_Key and any Q_Key.
  */
 static enum hca_drop mgmt_keys(const struct hca_rx_ctx *r)
 {
@@ -40,9 +40,9 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 }
 
 /*
- * A MAD from a port to its own LID is delivered later, by a timer. If the MAD were received inside
- * the call that sends it, a requester would get its answer before mad_request() returns, and two
- * agents that answer each other would recurse.
+ * Queue a MAD that a port sends to its own LID. A timer delivers it later. If the MAD were received
+ * inside the call that sends it, a requester would get its answer before mad_request() returns, and
+ * two agents that answer each other would recurse.
  */
 static int mgmt_queue(struct hca *h, uint8_t port, struct pkt *p, ns_t now)
 {

@@ -66,8 +66,8 @@ struct hca_qp {
 	uint8_t port;
 	bool armed;
 	/*
-	 * The ring has mask + 1 places, of which tail - head are in use. They hold .waiting
-	 * packets, at most .depth of them.
+	 * The ring has mask + 1 places, of which tail - head are in use. The places in use hold
+	 * .waiting packets, and .waiting is at most .depth.
 	 */
 	uint32_t head, tail, mask, depth, waiting;
 	struct hca_wc *ring;
@@ -82,8 +82,8 @@ struct hca_ah {
 	uint8_t hdr_len; /* octets of tmpl: 28, or 68 with GRH */
 	uint8_t vl;
 	/*
-	 * attributes of the port from which the template was made, to tell whether it is out of
-	 * date
+	 * attributes of the port from which the template was made, to tell whether the template is
+	 * out of date
 	 */
 	uint32_t port_key;
 	uint64_t gid_prefix, guid;
@@ -147,7 +147,7 @@ static inline unsigned int hca_qp_room(const struct hca_qp *qp)
 
 /*
  * hca_qp_add() - Append a packet to the ring, which must have room. Return: the new entry; the caller
- * fills in its other members than .pkt
+ * fills in all members of the entry except .pkt
  */
 static inline struct hca_wc *hca_qp_add(struct hca_qp *qp, struct pkt *p)
 {

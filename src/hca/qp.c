@@ -18,8 +18,9 @@ static bool qpn_usable(struct hca *h, uint32_t qpn)
 }
 
 /*
- * QPNs are assigned in rising order, so that a new QP does not get the number of a QP that was just
- * destroyed, because packets for the destroyed QP may still arrive. Return: 0 if no number is free
+ * Choose a QPN: @hint if it is usable, otherwise the next number in rising order. So a new QP
+ * without a hint does not get the number of a QP that was just destroyed and for which packets may
+ * still arrive. Return: 0 if no number is free
  */
 static uint32_t qpn_alloc(struct hca *h, uint32_t hint)
 {

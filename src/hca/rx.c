@@ -32,7 +32,7 @@ static unsigned int rx_headers(struct pkt *p)
 	return len;
 }
 
-/* True if PktLen, PayLen and PadCnt agree with the octets of the packet. */
+/* Tell whether PktLen, PayLen and PadCnt agree with the octets of the packet. */
 static bool rx_lengths(const struct hca_rx_ctx *r)
 {
 	const struct pkt *p = r->pkt;
@@ -40,7 +40,7 @@ static bool rx_lengths(const struct hca_rx_ctx *r)
 	unsigned int pad = ib_bth_pad(bth);
 	unsigned int octets = (be16_at(h + IB_LRH_OFF_PKT_LEN) & IB_LRH_PKT_LEN_MASK) * 4;
 
-	if (pkt_is_train(p)) /* The packets of a train get these fields when it is cut. */
+	if (pkt_is_train(p)) /* The packets of a train get these fields when the train is cut. */
 		return true;
 	if (p->tail_len != pad + IB_ICRC_LEN + IB_VCRC_LEN || octets != p->len + pad + IB_ICRC_LEN)
 		return false;
@@ -69,7 +69,7 @@ static enum hca_drop rx_form(struct hca_rx_ctx *r)
 	return HCA_OK;
 }
 
-/* SMPs use VL15, and no other packets do. */
+/* Check a packet that is on VL15 or for QP0. SMPs use VL15, and no other packets do. */
 static enum hca_drop rx_state_smp(const struct hca_rx_ctx *r)
 {
 	uint8_t state = r->np->pi.port_state;
@@ -101,7 +101,10 @@ static enum hca_drop rx_state(const struct hca_rx_ctx *r)
 	return HCA_OK;
 }
 
-/* True if @gid is one of the port's GIDs, under the port's subnet prefix or under the default prefix. */
+/*
+ * Tell whether @gid is one of the port's GIDs, under the port's subnet prefix or under the default
+ * prefix.
+ */
 static bool rx_own_gid(const struct node_port *np, const ib_gid *gid)
 {
 	uint64_t prefix = ib_gid_prefix(gid), guid = ib_gid_guid(gid);
@@ -201,8 +204,8 @@ static enum hca_drop rx_ucast(struct hca_rx_ctx *r)
 }
 
 /*
- * The last QP gets the packet, the others get clones. The packet counts as dropped if no QP
- * accepted it, or if there is no memory for a clone.
+ * Deliver a multicast packet. The last QP gets the packet itself, and the other QPs get clones. The
+ * packet counts as dropped if no QP accepted it, or if there is no memory for a clone.
  */
 static enum hca_drop rx_mcast(struct hca_rx_ctx *r)
 {
@@ -249,7 +252,10 @@ static enum hca_drop rx_run(struct hca_rx_ctx *r)
 	return rx_ucast(r);
 }
 
-/* PortInfo has counters of wrong keys in packets from the link, and traps 257 and 258 report such packets. */
+/*
+ * Count in PortInfo a packet from the link that has a wrong key, and report the packet by trap 257
+ * or 258.
+ */
 static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
 	const struct ib_ud_hdr *h = &r->hdr;
@@ -291,7 +297,10 @@ static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_lin
 			rx_violation(r, why);
 }
 
-/* The data counters include packets with errors, in words from LRH to ICRC (16.1.3.5). */
+/*
+ * Count received packets. The data counters include packets with errors, in words from LRH to ICRC
+ * (16.1.3.5).
+ */
 static void rx_count(const struct hca_rx_ctx *r)
 {
 	struct node_counters *c = &r->np->cnt;
@@ -330,8 +339,9 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 }
 
 /*
- * A train is cut if its full packets exceed the MTU, because its last packet may be short enough to
- * pass, or if one of its packets is damaged, because the others may be good.
+ * Tell whether a train must be cut. It is cut if its full packets exceed the MTU, because its last
+ * packet may be short enough to pass, or if one of its packets is damaged, because the others may
+ * be good.
  */
 static bool rx_must_cut(const struct node_port *np, struct pkt *p)
 {

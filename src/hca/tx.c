@@ -127,9 +127,9 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * A train is cut if the group may have several receivers, if the packets are for QP0 or QP1, which
- * take single packets only, or if its full packets exceed the MTU, because its last packet may be
- * short enough to pass.
+ * Tell whether the packets of a train must be sent one by one. This is so if the group may have
+ * several receivers, if the packets are for QP0 or QP1, which take single packets only, or if the
+ * full packets of the train exceed the MTU, because its last packet may be short enough to pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {
@@ -138,7 +138,8 @@ static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * A train is also cut if there is no memory for the CRCs of its packets (its seals, train/seal.c).
+ * Tell whether a train must be cut. It is cut if its packets must be sent one by one, or if there
+ * is no memory for the CRCs of its packets (its seals, train/seal.c).
  */
 static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
 {

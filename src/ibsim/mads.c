@@ -79,8 +79,8 @@ void ibsim_mads_fini(struct ibsim_client *c)
 /* --- MADs from a client */
 
 /*
- * Make the address of a MAD. Return: 0; -EINVAL for an invalid LID, because such a request is
- * returned at once, as ibsim does, and does not time out
+ * Make the address of a MAD. Return: 0; -EINVAL: the LID is invalid, and a request with this LID is
+ * returned to the client at once, as ibsim does, instead of after a time-out
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
@@ -203,8 +203,9 @@ static void request(struct ibsim_client *c, const struct mad_addr *to, struct ib
 }
 
 /*
- * Tell whether a method is sent as a request. A MAD with the method Send has no response, but a
- * Trap has the response TrapRepress, on which OpenSM as a standby relies for its Trap 144.
+ * Tell whether a MAD with this method is sent as a request. A MAD with the method Send has no
+ * response. A Trap has the response TrapRepress, which OpenSM needs for its Trap 144 when it is a
+ * standby SM.
  */
 static bool wants_response(uint8_t method)
 {

@@ -36,7 +36,7 @@ struct ibsim_client {
 	bool issm;
 	/* true after the client's first SMP. An SM registers its classes before its first SMP */
 	bool sent_smp;
-	struct mad_agent *agent[2]; /* agents that send its MADs, by QP */
+	struct mad_agent *agent[2]; /* agents that send the client's MADs, by QP */
 	/*
 	 * agents that get unsolicited SMPs and SA requests for the client; NULL unless the client
 	 * is an SM
@@ -72,8 +72,8 @@ int ibsim_client_add(struct ibsim_srv *s, const struct ibsim_peer *from, struct 
 /* ibsim_client_end() - Mark a client as dead; the reaper frees its memory and agents later */
 void ibsim_client_end(struct ibsim_client *c, ns_t now);
 /*
- * ibsim_client_issm() - Record that a client is an SM (@on), or that it is none any more. Return:
- * 0; -EBUSY: the port has an SM that is not a client; -ENOMEM
+ * ibsim_client_issm() - Record that a client is an SM (@on), or that the client is no SM any more.
+ * Return: 0; -EBUSY: the port has an SM that is not a client; -ENOMEM
  */
 int ibsim_client_issm(struct ibsim_client *c, bool on, ns_t now);
 /* ibsim_client_queue_free() - Free the queue of a client with the MADs in it */

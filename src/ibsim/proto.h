@@ -27,8 +27,8 @@
 
 struct ibsim_pkt {
 	/*
-	 * LIDs; in a MAD from a client, slid is 0, which stands for the client's own LID, or the
-	 * permissive LID
+	 * LIDs; in a MAD from a client, slid is either 0, which stands for the client's own LID, or
+	 * the permissive LID
 	 */
 	uint16_t dlid, slid;
 	uint32_t dest_qp, src_qp; /* QPNs, 24 bits */
@@ -61,7 +61,7 @@ enum ibsim_ctl_type {
 	 * client's port
 	 */
 	IBSIM_CTL_GET_PORT_INFO,
-	IBSIM_CTL_SET_ISSM, /* data is an int: 1: the client is an SM; 0: it is none */
+	IBSIM_CTL_SET_ISSM, /* data is an int: 1: the client is an SM; 0: the client is no SM */
 	IBSIM_CTL_GET_PKEYS, /* 64 octets: the first 32 P_Keys, big-endian */
 	IBSIM_CTL_LAST,
 };

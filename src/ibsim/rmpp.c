@@ -7,10 +7,10 @@
  *
  * libumad2sim relies on the kernel for RMPP, but its MADs do not pass the kernel. An RMPP message
  * of a program arrives here with the flag Active but without the other fields of the RMPP header.
- * The message is cut at 256 octets, and the program does not understand ACKs. So we fill in the
- * RMPP header of a first segment. A receiver then accepts the message if it is whole, and aborts if
- * it was cut. If a peer sends an RMPP message to a client, we answer that the client accepts only
- * the first segment.
+ * The message is cut at 256 octets, and the program does not understand ACKs. So the server fills
+ * in the RMPP header of a first segment. A receiver then accepts the message if it is whole, and
+ * aborts the transfer if the message was cut. If a peer sends an RMPP message to a client, the
+ * server answers that the client accepts only the first segment.
  */
 
 #define RESP_TIME_NONE 31

@@ -22,8 +22,8 @@
  * registered. An SM registers for both classes before it sends its first SMP, so a client gets
  * unsolicited MADs only after its first SMP.
  *
- * libumad2sim neither repeats requests nor reassembles RMPP messages. So a request is repeated
- * here, as the kernel would do for OpenSM, within the second after which libibmad gives up. Each
+ * libumad2sim neither repeats requests nor reassembles RMPP messages. So the server repeats a
+ * request, as the kernel would do for OpenSM, within the second after which libibmad gives up. Each
  * segment of an RMPP message is passed on as a separate MAD.
  *
  * The caller of these functions, called the owner here, sends and receives the datagrams. The owner
@@ -41,11 +41,11 @@
 #define IBSIM_OPEN_MAX 1024
 /*
  * Limits of the queues of MADs that clients have not yet read. A client's socket itself holds only
- * ten. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. Nor may
- * the server stop reading from a client until the client has read its answers: libumad2sim.so holds
- * one lock while it reads or writes, so its reader would wait for its blocked writer for ever. So
- * the limits for answers are large, and only bound the memory, and unsolicited MADs have a lower
- * limit.
+ * ten MADs. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. The
+ * server must also not delay its reading from a client until the client has read its answers:
+ * libumad2sim.so holds one lock while it reads or writes, so its reader would wait for its blocked
+ * writer for ever. So the limits for answers are large, and only bound the memory, and unsolicited
+ * MADs have a lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
@@ -101,8 +101,8 @@ void ibsim_srv_destroy(struct ibsim_srv *s, ns_t now);
  * ibsim_srv_ctl() - Handle a datagram that arrived at NAME:ctl
  * @ret:	the answer to the sender, IBSIM_CTL_LEN octets
  *
- * Requests of a client are accepted only from the address from which it sent its Connect.
- * Return: octets of the answer; 0 without an answer, if the datagram is not of this protocol
+ * Requests of a client are accepted only from the address from which the client sent its Connect.
+ * Return: octets of the answer; 0: there is no answer, because the datagram is not of this protocol
  */
 size_t ibsim_srv_ctl(struct ibsim_srv *s, const struct ibsim_peer *from, const void *msg,
 		     size_t len, void *ret, ns_t now);

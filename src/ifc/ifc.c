@@ -109,8 +109,8 @@ static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 static void set_carrier(struct ifc *i, bool up)
 {
 	/*
-	 * While the link was down, the subnet prefix may have changed, and with it our link-layer
-	 * address, and SIDR may have named another broadcast group.
+	 * While the link was down, the subnet prefix may have changed, and with it the link-layer
+	 * address of the interface, and SIDR may have named another broadcast group.
 	 */
 	if (up)
 		set_own_addr(i);
@@ -163,7 +163,10 @@ void ifc_actions(struct ifc *i, ns_t now)
 
 	while (!ipoib_next_action(i->ipoib, &a))
 		one_action(i, &a, now);
-	/* A super-frame that the link had held back may now wait for room in the send queue. */
+	/*
+	 * An action may have released a super-frame that the link had held back, and the rest of
+	 * the super-frame waits for room in the send queue. ifc_transmit() sends this rest.
+	 */
 	if (eth_tx_waiting(i->eth))
 		ifc_readable(i);
 }
@@ -171,8 +174,8 @@ void ifc_actions(struct ifc *i, ns_t now)
 /* --- the SIDR server */
 
 /*
- * May run inside a callback of the CA, so it only sets the flag .dirty of the port, and ifc_work()
- * does the rest.
+ * This function may run inside a callback of the CA, so it only sets the flag .dirty of the port,
+ * and ifc_work() does the rest.
  */
 static void offer_changed(struct sidr_offer *o)
 {

@@ -20,7 +20,7 @@
  *	ifc_work()	port changes, received packets, actions of links
  *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
  *
- * and whatever moves packets between the ports, until nothing is left to do.
+ * and the function that moves packets between the ports, until nothing is left to do.
  */
 
 #include "ca/ca.h"
@@ -125,7 +125,10 @@ struct ifc_port {
 	bool dirty; /* the port's attributes must be read again */
 	bool back; /* the device has come back since the attributes were read, with other QPNs */
 	bool rereg; /* the SM has set ClientReregister since the attributes were read */
-	/* Called for every event of the port, inside the CA's callback, so it may not call the CA. May be NULL */
+	/*
+	 * Called for every event of the port, inside the CA's callback, so the function must not
+	 * call the CA. NULL: no function is called
+	 */
 	void (*on_event)(struct ifc_port *p, enum ca_event ev, ns_t now);
 };
 
@@ -159,8 +162,8 @@ struct ifc_ops {
 	/* Write the frame to the TAP, then call eth_frame_free(). The function owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * Ethernet shape: delete the kernel's neighbour entries that contain this token, because it is not valid any
-	 * more.
+	 * Ethernet shape: delete the kernel's neighbour entries that contain the token @mac, because this token is
+	 * not valid any more.
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/* InfiniBand shape: the function of this name in struct eth_ops, or NULL */
@@ -195,8 +198,7 @@ struct ifc_qp {
 
 struct ifc_watchdog {
 	/*
-	 * longest time for which no packet leaves a send queue that is not empty; then the watchdog
-	 * acts
+	 * the watchdog acts if the send queue is not empty and no packet has left it for this time
 	 */
 	ns_t timeout;
 	/*
@@ -316,7 +318,7 @@ void ifc_set_up(struct ifc *i, bool up, ns_t now);
  * ipoib_link_set_router()
  */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
-/* ifc_readable() - The TAP may have frames to read */
+/* ifc_readable() - Note that the TAP may have frames to read */
 void ifc_readable(struct ifc *i);
 /*
  * ifc_actions() - Carry out the actions of the interface's link; ifc_work() does this for all

@@ -5,10 +5,10 @@
 /*
  * DOC: The P_Keys of a port
  *
- * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner may
- * have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list may restrict the P_Keys that are
- * reported. This is useful because a join does not always show whether IPoIB uses a partition,
- * since an SM may create a group at any join.
+ * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner can
+ * have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list can restrict the P_Keys that are
+ * reported. This is useful because a join does not always show whether IPoIB uses a partition, since an SM may
+ * create a group at any join.
  *
  * A P_Key that leaves the table is reported at once. New P_Keys are reported at a limited rate, because a table that
  * is written again and again could otherwise keep the owner busy with making interfaces.
@@ -22,8 +22,9 @@
 
 struct ifc_pkeys_ops {
 	/*
-	 * Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. If came() returns an error, it
-	 * is called again after a while, as long as the P_Key is in the table, and gone() is not called for it.
+	 * Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. If came() returns an
+	 * error, it is called again after a while, as long as the P_Key is in the table, and gone() is not called for
+	 * this P_Key.
 	 */
 	int (*came)(void *ctx, uint16_t pkey, ns_t now);
 	void (*gone)(void *ctx, uint16_t pkey, ns_t now);
@@ -40,7 +41,7 @@ struct ifc_pkeys {
 	uint16_t *mem; /* memory of the three arrays below; NULL while the table is not followed */
 	/* P_Keys that were reported to came() and not yet to gone(), ascending, with bit 15 set */
 	uint16_t *have;
-	uint16_t *now; /* P_Keys that are now in the table, in the same form as .have */
+	uint16_t *now; /* P_Keys that are now in the table, ascending, with bit 15 set */
 	/* P_Keys for which came() returned an error; came() is called again at .retry_at */
 	uint16_t *failed;
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */

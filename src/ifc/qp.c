@@ -77,8 +77,8 @@ void ifc_qp_destroy(struct ifc *i)
 }
 
 /*
- * ca_qp_modify() drops received packets, and with them perhaps the notification that packets have
- * arrived, so arm the queue pair again.
+ * Modify a queue pair and arm it again, because ca_qp_modify() drops received packets, and with
+ * them perhaps the notification that packets have arrived.
  */
 static int qp_modify(struct ifc_qp *q)
 {
@@ -162,8 +162,8 @@ void ifc_station_close(void *ctx, void *qp)
 /* --- packets */
 
 /*
- * The software HCA takes every packet. Another CA takes only as many packets as its send queue has
- * room for, and the other packets are lost.
+ * Post packets to a queue pair. The software HCA takes every packet. Another CA takes only as many
+ * packets as its send queue has room for, and the remaining packets are lost.
  */
 static void post_to(const struct ifc_qp *q, const struct ca_send *s, unsigned int n, ns_t now)
 {

@@ -25,7 +25,7 @@ void ifc_qp_destroy(struct ifc *i);
  */
 void ifc_qps_renumbered(struct ifc *i, ns_t now);
 
-/* ifc_qp_ready() - The queue pair has packets to poll */
+/* ifc_qp_ready() - Note that the queue pair has packets to poll */
 void ifc_qp_ready(struct ifc_qp *q);
 /*
  * ifc_qp_poll() - Receive up to PKT_BATCH packets

@@ -23,8 +23,8 @@ static void refresh_ports(struct ifc_set *s, ns_t now)
 }
 
 /*
- * Each queue pair is polled for one batch at a time, so that a busy queue pair does not delay the
- * others.
+ * Receive packets. Each queue pair is polled for one batch at a time, so that a busy queue pair
+ * does not delay the others.
  */
 static void receive(struct ifc_set *s, ns_t now)
 {
@@ -63,7 +63,9 @@ enum turn {
 	TURN_EMPTY, /* the TAP has no frames */
 	TURN_OVER, /* the TAP has sent the packets of its quantum */
 	TURN_BLOCKED, /* there is no room in the queues, or no packet buffer, for more */
-	/* the send queue is full and sends nothing; the watchdog notices when it sends again */
+	/*
+	 * the send queue is full and sends nothing; the watchdog notices when the queue sends again
+	 */
 	TURN_STALLED,
 };
 
@@ -83,7 +85,7 @@ static unsigned int room_behind(const struct ifc *i)
 
 /*
  * Subtracts from the TAP's deficit the packets that were posted, but at least one packet for each
- * frame, because a frame that is dropped costs as much.
+ * frame, because a frame that is dropped costs as much as a packet.
  */
 static void charge(struct ifc *i, unsigned int frames, unsigned int posted_before)
 {

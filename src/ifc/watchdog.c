@@ -3,7 +3,10 @@
 
 #include "util/log.h"
 
-/* Lets the TAP be read again, because the send queue is empty or a packet has left it. */
+/*
+ * Lets the TAP be read again, because the send queue has room, is not stalled any more, or was
+ * flushed.
+ */
 static void unblock(struct ifc *i)
 {
 	if (i->watchdog.blocked)

@@ -10,11 +10,12 @@ void ifc_watchdog_init(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_watchdog_posted() - Note that packets were posted to a queue pair of the interface */
 void ifc_watchdog_posted(struct ifc *i, ns_t now);
 /*
- * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. If it is,
- * ifc_readable() is called when a packet has left the queue
+ * ifc_watchdog_block() - Tell whether the send queue, which has no room, is stalled. If it is
+ * stalled, ifc_readable() is called when the queue has room, is not stalled any more, or was
+ * flushed
  */
 bool ifc_watchdog_block(struct ifc *i, ns_t now);
-/* ifc_watchdog_room() - Called when the CA reports that packets have left a stalled send queue */
+/* ifc_watchdog_room() - Note that packets have left a stalled send queue, as the CA reports */
 void ifc_watchdog_room(struct ifc *i);
 
 #endif

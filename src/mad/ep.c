@@ -46,8 +46,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * A MAD that arrives inside ops->send is delivered later, by a timer, because it may be a response,
- * and the done() of a request must not run inside mad_request().
+ * Queue a MAD that has arrived inside ops->send. A timer delivers the MAD later, because the MAD
+ * can be a response, and the done() of a request must not run inside mad_request().
  */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {
@@ -197,7 +197,10 @@ static bool rmpp_wanted(struct mad_ep *ep, const struct mad_addr *from, const vo
 	return a && a->cfg.rmpp;
 }
 
-/* Look up the next agent again after each recv(), because recv() may have deleted agents. */
+/*
+ * Deliver an unsolicited MAD to all agents that have registered for it. The next agent is looked up
+ * only after recv() of the agent before, because recv() may have deleted agents.
+ */
 static int recv_unsolicited(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 			    ns_t now)
 {
@@ -264,7 +267,10 @@ static bool cfg_valid(const struct mad_agent_cfg *c)
 	return c->recv || !(methods || c->user_rmpp);
 }
 
-/* An agent for both classes of SMPs is registered with class 0x01. */
+/*
+ * Tell whether two agents register for a common class and method. An agent for both classes of SMPs
+ * is registered with class 0x01.
+ */
 static bool cfg_overlap(const struct mad_agent_cfg *a, const struct mad_agent_cfg *b)
 {
 	if (a->qp != b->qp || a->class_version != b->class_version)

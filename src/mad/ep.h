@@ -13,8 +13,8 @@
  * An RMPP message is passed to the agent as a whole: the headers once (56 octets for SA, 36+4 for vendor classes with
  * OUI), then the data of all segments. So an SA table without records has 56 octets. All other MADs have 256 octets.
  *
- * Callbacks may call functions of the endpoint and remove their own agent, but may not
- * destroy the endpoint.
+ * Callbacks may call functions of the endpoint and remove their own agent, but must not destroy the
+ * endpoint.
  */
 
 #include <stddef.h>
@@ -93,7 +93,10 @@ void mad_ep_destroy(struct mad_ep *ep);
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
-/* A limit on the open requests of several agents together, which may be part of a larger quota. The owner sets the limits. */
+/*
+ * A limit on the open requests of several agents together. A quota can be part of a larger quota.
+ * The owner sets the limits.
+ */
 struct mad_quota {
 	/* larger quota of which this quota is a part; NULL if there is none */
 	struct mad_quota *up;
@@ -105,7 +108,7 @@ struct mad_quota {
 	size_t octets, max_octets;
 };
 
-/* mad_ep_wants() - True if an agent has registered for @mad, which must not be a response */
+/* mad_ep_wants() - Tell whether an agent has registered for @mad, which must not be a response */
 bool mad_ep_wants(struct mad_ep *ep, const struct mad_addr *from, const void *mad);
 
 struct mad_agent_cfg {
@@ -116,7 +119,7 @@ struct mad_agent_cfg {
 	bool rmpp; /* messages may use RMPP if their class has it */
 	/*
 	 * true: the agent handles RMPP itself, so recv() gets single segments, even if their request has ended. Must
-	 * not be set together with @rmpp.
+	 * not be set together with .rmpp.
 	 */
 	bool user_rmpp;
 	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
@@ -140,8 +143,8 @@ static inline void mad_agent_cfg_method(struct mad_agent_cfg *c, uint8_t method)
 }
 
 /*
- * mad_agent_add() - Register an agent. It receives the methods that it registers for, and may send MADs of any
- * class of its QP
+ * mad_agent_add() - Register an agent. The agent receives the methods that it registers for, and may send MADs
+ * of any class of its QP
  *
  * Return: 0; -EBUSY: another agent has a method of the class, and neither agent is .shared; -EINVAL; -ENOMEM
  */
@@ -159,8 +162,8 @@ bool mad_agent_is_alone(const struct mad_agent *a);
 void mad_agent_del(struct mad_agent *a);
 
 /*
- * Called when a request ends. @mad is the response, @len octets, either 256 or a whole RMPP
- * message. If @status is not 0, @mad is NULL
+ * Called when a request ends. @mad is the response, which has @len octets: a single MAD (256) or a
+ * whole RMPP message. If @status is not 0, @mad is NULL
  */
 typedef void mad_done_fn(void *ctx, int status, const struct mad_addr *from, const void *mad,
 			 size_t len, ns_t now);
@@ -181,8 +184,8 @@ struct mad_req {
  * mad_request() - Send a request and wait for its response
  * @ret:	the open request, for mad_cancel(); may be NULL
  *
- * done() gets status 0 with a response, even if the MAD status in the response is an error. Otherwise it gets
- * -ETIMEDOUT, -ECANCELED, or -ECONNABORTED after an RMPP ABORT or STOP.
+ * done() gets status 0 with a response, even if the MAD status in the response is an error. Otherwise done()
+ * gets -ETIMEDOUT, -ECANCELED, or -ECONNABORTED after an RMPP ABORT or STOP.
  * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that .keep_tid
  * keeps is open;
  * -ENOMEM; -EINVAL
@@ -193,7 +196,7 @@ int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **
 void mad_cancel(struct mad_tx *tx);
 
 /**
- * mad_reply() - Send without expecting a response (responses, traps, repress)
+ * mad_reply() - Send a MAD to which no response is expected: a response, a Trap or a TrapRepress
  * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent by RMPP: segments
  *		are acknowledged and repeated, and the transfer is aborted after the last retry
  *
@@ -205,7 +208,10 @@ void mad_cancel(struct mad_tx *tx);
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,
 	      ns_t now);
 
-/* mad_agent_rmpp_octets() - Octets of the messages that @a is sending to @lid by RMPP */
+/*
+ * mad_agent_rmpp_octets() - Return the number of octets of the messages that @a is sending to @lid
+ * by RMPP
+ */
 size_t mad_agent_rmpp_octets(const struct mad_agent *a, uint16_t lid);
 
 struct mad_ep_stats {

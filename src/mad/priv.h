@@ -23,8 +23,8 @@
 /* largest number of MADs that wait because they arrived inside ops->send */
 #define MAD_LOOP_MAX 1024
 /*
- * largest number of segments that a sender may be ahead of our last ACK, and number of bits in
- * rmpp_rx.ooo
+ * largest number of segments that a sender may be ahead of the last ACK that it got from this
+ * endpoint, and number of bits in rmpp_rx.ooo
  */
 #define RMPP_WINDOW 64
 /*
@@ -36,7 +36,10 @@
 #define RMPP_TX_RETRIES 5
 /* if no segment comes for this time, an incomplete message is dropped */
 #define RMPP_RX_TIMEOUT NS_SEC(5)
-/* a complete message is kept for this time, so that its last ACK can be repeated if it was lost */
+/*
+ * a complete message is kept for this time, so that its last ACK can be repeated if this ACK was
+ * lost
+ */
 #define RMPP_RX_LINGER NS_SEC(10)
 /* largest number of unsolicited messages that are received from one LID at a time */
 #define RMPP_UNSOLICITED_SOURCE 8

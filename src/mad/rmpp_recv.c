@@ -122,8 +122,8 @@ static bool rx_room(struct mad_ep *ep)
 }
 
 /*
- * True if an unsolicited message may begin. Each source LID may have a few such messages at a time,
- * and a quarter of the room is reserved for responses.
+ * Tell whether the endpoint may begin to receive an unsolicited message. Each source LID may send a
+ * few such messages at a time, and a quarter of the room is reserved for responses.
  */
 static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
 {
@@ -345,8 +345,8 @@ static int rx_open(struct mad_ep *ep, const struct mad_addr *from, const struct 
 }
 
 /*
- * Handles a STOP or ABORT, which comes from the sender of a message that we receive, or from the receiver of a
- * message that we send.
+ * Handles a STOP or ABORT, which comes from the sender of a message that this endpoint receives, or from the
+ * receiver of a message that this endpoint sends.
  */
 static int recv_end(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {

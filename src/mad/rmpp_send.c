@@ -17,7 +17,10 @@ uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len)
 	return data ? (uint32_t)((data + per - 1) / per) : 1;
 }
 
-/* PayloadLength (13.6.2.1) includes the class header of each segment, which has 20 octets in SA. */
+/*
+ * Return PayloadLength (13.6.2.1) of a segment. It includes the class header of each segment, which
+ * has 20 octets in SA.
+ */
 static uint32_t payload_len(const struct mad_tx *tx, uint32_t seg)
 {
 	size_t extra = rmpp_extra_len(tx->mgmt_class), per = seg_data_len(tx->mgmt_class);
@@ -52,7 +55,10 @@ static int send_segment(struct mad_tx *tx, uint32_t seg, ns_t now)
 	return mad_ep_send(tx->ep, &tx->to, mad, now);
 }
 
-/* A segment that cannot be sent counts as lost, and is sent again after the time-out. */
+/*
+ * Send the segments in the window. A segment that cannot be sent counts as lost, and is sent again
+ * after the time-out.
+ */
 static void send_window(struct mad_tx *tx, ns_t now)
 {
 	mad_tx_set_state(tx, MAD_TX_SEGMENTS, now + tx->timeout);
@@ -130,8 +136,9 @@ static void all_acked(struct mad_tx *tx, ns_t now)
 }
 
 /*
- * The receiver chooses NewWindowLast. Without a limit, one ACK could make us send a message of 96
- * MiB at once, which would use up all packet descriptors of the pool.
+ * Return NewWindowLast of an ACK, limited by RMPP_TX_WINDOW. The receiver chooses NewWindowLast.
+ * Without the limit, one ACK could make this endpoint send a message of 96 MiB at once, which would
+ * use up all packet descriptors of the pool.
  */
 static uint32_t ack_win_last(const struct rmpp_hdr *h)
 {

@@ -55,8 +55,8 @@ static enum smi_verdict leave_by_return(struct dr *d, unsigned int ptr, uint8_t 
 }
 
 /*
- * The directed part of the route ends here. If the LID after the directed part is not permissive, a
- * switch forwards the SMP by that LID.
+ * Handle the end of the directed part of a route. If the LID after the directed part is not
+ * permissive, a switch forwards the SMP by that LID.
  */
 static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, bool perm)
 {
@@ -66,7 +66,7 @@ static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, b
 	return perm ? SMI_LOCAL : SMI_LID_ROUTE;
 }
 
-/* An SMP with D = 0 arrived (IBTA C14-9). */
+/* Handle an SMP that arrived with D = 0 (IBTA C14-9). */
 static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_port, uint8_t nports,
 				      uint8_t *ret_port)
 {
@@ -87,7 +87,7 @@ static enum smi_verdict recv_outgoing(struct dr *d, bool is_switch, uint8_t in_p
 	return leave_by_initial(d, d->ptr + 1, nports, ret_port);
 }
 
-/* An SMP with D = 1 arrived (IBTA C14-13). */
+/* Handle an SMP that arrived with D = 1 (IBTA C14-13). */
 static enum smi_verdict recv_returning(struct dr *d, bool is_switch, uint8_t nports,
 				       uint8_t *ret_port)
 {

@@ -109,7 +109,10 @@ static bool is_useless(const struct smpq *q, const struct smp_req *rq, ns_t now)
 	return q->cfg.useless && q->cfg.useless(q->cfg.ctx, &rq->cmd, now);
 }
 
-/* Ask the sources until an SMP waits. */
+/*
+ * Ask the sources for SMPs until an SMP waits, all sources have ended, or max_open requests are
+ * open.
+ */
 static void ask_sources(struct smpq *q, ns_t now)
 {
 	q->asking = true;
@@ -159,8 +162,8 @@ static void send_waiting(struct smpq *q, ns_t now)
 }
 
 /*
- * Only the outermost call of run() calls idle(), because the done() of the last request may add
- * more requests.
+ * Send waiting requests, and call idle() if the queue is empty. Only the outermost call of run()
+ * calls idle(), because the done() of the last request may add more requests.
  */
 static void run(struct smpq *q, ns_t now)
 {

@@ -20,9 +20,9 @@ struct smpq;
 struct smp_cmd;
 
 /*
- * End of an SMP. @status is 0, -ETIMEDOUT, or -EPROTO if the response had a MAD status other than
- * 0, which is in cmd->mad_status. @data are 64 octets of the response, or NULL with -ETIMEDOUT. The
- * function may add SMPs to the queue.
+ * Called when an SMP has ended. @status is 0, -ETIMEDOUT, or -EPROTO if the response had a MAD
+ * status other than 0, which is in cmd->mad_status. @data are 64 octets of the response, or NULL
+ * with -ETIMEDOUT. The function may add SMPs to the queue.
  */
 typedef void smp_done_fn(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			 ns_t now);

@@ -52,7 +52,10 @@ static struct mad_tx *tx_next(const struct mad_tx *tx)
 	return tx_of(htab_next(&tx->by_key));
 }
 
-/* The hash key of a reply includes the peer, because the peer chose the TID, and other peers may use the same TID. */
+/*
+ * Return the hash key of a reply. The key includes the peer, because the peer chose the TID, and
+ * other peers may use the same TID.
+ */
 static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 {
 	uint64_t k = (tid ^ (uint64_t)peer->lid << 40 ^ peer->qpn) * 0x9e3779b97f4a7c15ull;
@@ -61,8 +64,8 @@ static uint64_t reply_key(const struct mad_addr *peer, uint64_t tid)
 }
 
 /*
- * A TID can be guessed, so the response to a GMP must come from the LID to which the request was sent. SMPs may come
- * by any route.
+ * Tell whether a response to @tx may come from @from. A TID can be guessed, so the response to a GMP must come from
+ * the LID to which the request was sent. The response to an SMP may come by any route.
  */
 static bool tx_peer_ok(const struct mad_tx *tx, const struct mad_addr *from)
 {

@@ -87,8 +87,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * An SMP from this node to itself is delivered later, by a timer, because no sender expects the
- * answer before its call returns.
+ * Queue an SMP that this node sends to itself. A timer delivers the SMP later, because no sender
+ * expects the answer before its call returns.
  */
 static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
@@ -122,7 +122,10 @@ static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 	return n->ops->xmit(n->ctx, port, &to, mad, now);
 }
 
-/* A switch forwards VL15 from PortState Init on. */
+/*
+ * Forward an SMP out of @port. A switch forwards packets of VL15 through a port in PortState Init
+ * or higher.
+ */
 static int dr_forward(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	return n->port[port].pi.port_state < IB_PORT_INIT ? -ENETDOWN : dr_leave(n, port, mad, now);
@@ -241,8 +244,8 @@ static void gmp_rx(struct node *n, uint8_t in_port, const struct mad_addr *from,
 	if (node_pma(end, from, mad, now))
 		return;
 	/*
-	 * If an `ibping -S` has registered for the class on this port, it answers instead of
-	 * node_ping().
+	 * If an `ibping -S` has registered for the class on this port, this ibping answers instead
+	 * of node_ping().
 	 */
 	if (!mad_ep_wants(end->ep, from, mad) && node_ping(end, from, mad, now))
 		return;

@@ -5,10 +5,10 @@
 /*
  * DOC: Nodes
  *
- * A node is a CA or a switch as subnet and performance management see it: attributes,
- * the SMA and the PMA that answer for them, port state machines, traps, and the MAD
- * endpoint of each end port. The owner of a node (an HCA, or a switch of the fabric)
- * moves the packets, and reads LID, P_Keys and forwarding tables of the node directly.
+ * A node is a CA or a switch as subnet and performance management see it: attributes, the SMA and
+ * the PMA that serve these attributes, port state machines, traps, and the MAD endpoint of each end
+ * port. The owner of a node (an HCA, or a switch of the fabric) moves the packets, and reads LID,
+ * P_Keys and forwarding tables of the node directly.
  *
  * A CA has ports 1..nports. A switch has port 0, which is for management, and 1..nports.
  */
@@ -22,7 +22,7 @@
 #include "wire/smp.h"
 
 #define NODE_MAX_PORTS 254
-#define NODE_MCAST_LIDS 1024 /* MulticastFDBCap of our switches */
+#define NODE_MCAST_LIDS 1024 /* MulticastFDBCap of a switch */
 #define NODE_PKEYS 64 /* entries in the P_Key table of a port */
 #define NODE_GUIDS 32 /* GUIDInfo entries of an end port */
 #define NODE_EXT_COUNTERS 8 /* counters in PortCountersExtended */
@@ -106,14 +106,14 @@ struct node_port {
 	struct smp_port_info pi;
 	uint16_t pkeys[NODE_PKEYS]; /* P_Key table; [0] is 0xffff at power-up */
 	/*
-	 * GUIDInfo of an end port, [NODE_GUIDS]; [0] is the port GUID; a switch has no other GUIDs. NULL at other ports
-	 * of a switch
+	 * GUIDInfo of an end port, [NODE_GUIDS]; [0] is the port GUID, which is the only GUID of port 0 of a switch.
+	 * NULL at the external ports of a switch
 	 */
 	uint64_t *guids;
 	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
-	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at other ports of a switch */
+	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at the external ports of a switch */
 	/* PortSamples of an end port, node/pma_samples.c; NULL: never used */
 	struct node_sampler *sampler;
 	bool link_up; /* true while the physical link is up, as the last node_link() reported */
@@ -141,8 +141,9 @@ struct node_switch {
 
 struct node_ops {
 	/*
-	 * Put a MAD on the wire as one packet. @egress is the port of a CA. On a switch it is the
-	 * port by which a directed route leaves, or 0 if the LFT of the switch routes the MAD.
+	 * Put a MAD on the wire as one packet. On a CA, @egress is the port that sends the packet.
+	 * On a switch, @egress is the port by which a directed route leaves, or 0 if the LFT of the
+	 * switch routes the MAD.
 	 */
 	int (*xmit)(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
 		    ns_t now);
@@ -153,7 +154,7 @@ struct node_cfg {
 	uint8_t type; /* enum ib_node_type: CA or switch */
 	uint8_t nports;
 	uint64_t sys_guid, node_guid;
-	const uint64_t *port_guids; /* [nports] of a CA; [1] of a switch, for its port 0 */
+	const uint64_t *port_guids; /* [nports] for a CA; [1] for a switch: the GUID of port 0 */
 	const char *desc; /* NodeDescription, at most 64 octets */
 	uint32_t vendor_id;
 	uint16_t device_id;
@@ -212,14 +213,14 @@ const struct node_rare *node_rare_get(const struct node_port *p);
 struct node_rare *node_rare_own(struct node_port *p);
 
 /*
- * node_sltovl_own() - Return the SLtoVL tables of a switch for writing, in the form of
+ * node_sltovl_own() - Return the SLtoVL tables of a switch for writing, with the layout of
  * node_switch.sltovl. Return: NULL if memory ran out
  */
 uint8_t (*node_sltovl_own(struct node *n))[16];
 
 /*
- * node_mft_own() - Return the multicast table of a switch for writing, in the form of node_switch.mft. Return: NULL if
- * memory ran out
+ * node_mft_own() - Return the multicast table of a switch for writing, with the layout of node_switch.mft. Return:
+ * NULL if memory ran out
  */
 uint64_t (*node_mft_own(struct node_switch *sw))[4];
 
@@ -254,13 +255,13 @@ void node_link_peer(struct node *n, uint8_t port, struct node_rate enabled);
 /* node_link() - Report that the physical link of @port came up (the port goes to Init) or went down */
 void node_link(struct node *n, uint8_t port, bool up, ns_t now);
 
-/* node_port_armed_rx() - A data packet arrived at an Armed port, which makes the port Active */
+/* node_port_armed_rx() - Make an Armed port Active, because a data packet has arrived at it */
 void node_port_armed_rx(struct node_port *p, ns_t now);
 
 /**
  * node_mad_rx() - Handle a management packet that arrived for this node (QP0 or QP1)
  * @in_port:	ingress port
- * @from:	sender; from->qp is our QP to which the packet was sent
+ * @from:	sender; from->qp is the QP of this node (0 or 1) to which the packet was sent
  * @mad:	256 octets, which the call may change
  *
  * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. MADs for this node go to the SMA, the PMA or
@@ -269,8 +270,8 @@ void node_port_armed_rx(struct node_port *p, ns_t now);
 void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now);
 
 /*
- * node_smp_pass() - Handle an SMP that only passes through the switch (smi_passes()): update its hop pointer and return path
- * in place. Return: the port by which it leaves; 0: it must be discarded
+ * node_smp_pass() - Handle an SMP that only passes through the switch (smi_passes()): update its hop pointer and return
+ * path in place. Return: the port by which the SMP leaves; 0: the SMP must be discarded
  */
 uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
 
@@ -287,7 +288,8 @@ struct node_smp_events {
  * node_smp_serve() - Answer an SMP at a switch for which node_smp_for_sma() is true; @mad becomes the response
  * @ret:	after the response was sent, the caller passes these events to node_raise()
  *
- * Return: the port by which the response leaves; 0: there is none, and the SMP must be discarded
+ * Return: the port by which the response leaves; 0: there is no response, and the SMP must be
+ * discarded
  */
 uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_smp_events *ret,
 		       ns_t now);
@@ -295,17 +297,17 @@ uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_s
 void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
 /*
- * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the
- * wrong P_Key or Q_Key @key. node_pkey_violation(), node_qkey_violation() - Count such a packet in PortInfo, and
- * report it by trap 257, 258 or 259
+ * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the wrong P_Key or
+ * Q_Key @key. node_pkey_violation(), node_qkey_violation() - Count a packet with a wrong key in PortInfo, and
+ * report the packet by trap 257, 258 or 259
  */
 struct notice_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
 void node_pkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now);
 void node_qkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now);
 
 /*
- * node_pkey_find() - Index of the table entry that matches @pkey by its low 15 bits,
- * preferably an entry of a full member; -ENOENT
+ * node_pkey_find() - Return the index of the P_Key table entry that matches @pkey by its low 15
+ * bits, preferably an entry of a full member; -ENOENT: no entry matches
  */
 int node_pkey_find(const struct node_port *p, uint16_t pkey);
 

@@ -15,7 +15,9 @@ static uint16_t class_port_info(const struct node *n, bool set, uint8_t *data)
 	};
 
 	if (set)
-		/* a Set would set the address for traps, but the PMA sends no traps */
+		/*
+		 * a Set(ClassPortInfo) would set the address for traps, but this PMA sends no traps
+		 */
 		return MAD_STATUS_BAD_ATTR;
 	if (n->info.node_type == IB_NODE_SWITCH)
 		c.cap_mask |= PMA_CAP_ALL_PORT_SELECT;

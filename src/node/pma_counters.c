@@ -15,14 +15,17 @@
 #define ALL_PORTS 0xff
 #define SELECT2_XMIT_WAIT 0x01 /* bit of PortXmitWait in CounterSelect2 */
 
-/* One counter: its offset in struct node_counters, and its offset and width in the host form of the attribute */
+/* One counter of an attribute */
 struct counter {
-	uint16_t src, dst; /* offsets in struct node_counters and in the host form */
+	uint16_t src, dst; /* offsets in struct node_counters and in union host */
 	uint8_t width; /* bits of the field on the wire */
 	uint8_t size; /* octets of the member at dst */
 };
 
-/* The host form of each attribute of counters begins with port_select and counter_select. */
+/*
+ * An attribute in decoded form. Each attribute of counters begins with port_select and
+ * counter_select.
+ */
 union host {
 	struct {
 		uint8_t port_select;
@@ -48,7 +51,7 @@ union host {
 #define SLS(from) SL4(from, 0), SL4(from, 4), SL4(from, 8), SL4(from, 12)
 
 /*
- * The counters of each attribute are listed in the order of their bits in CounterSelect, followed by
+ * The counters of each attribute, in the order of their bits in CounterSelect and then in
  * CounterSelect2.
  */
 static const struct counter counters[] = {
@@ -172,8 +175,9 @@ struct port_range {
 };
 
 /*
- * AllPortSelect selects the external ports of a switch and, if the switch has an enhanced port 0,
- * port 0, too.
+ * Find the ports that the PortSelect @select selects. AllPortSelect (0xff) selects the external
+ * ports of a switch, and port 0 if the switch has an enhanced port 0. Return: false if no port is
+ * selected
  */
 static bool port_range(struct node *n, uint8_t select, struct port_range *ret)
 {
@@ -225,7 +229,7 @@ static uint64_t counter_read(const struct port_range *r, const struct attr *a, u
 	return sum < max ? sum : max;
 }
 
-/* A Set writes @v, usually 0, to a counter of each selected port. */
+/* Write @v, usually 0, to a counter of each selected port, for a Set. */
 static void counter_write(const struct port_range *r, const struct attr *a, unsigned int i,
 			  uint64_t v)
 {

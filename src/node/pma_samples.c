@@ -126,7 +126,7 @@ static uint16_t result(const struct node_sampler *s, uint8_t *data)
 }
 
 /*
- * A port gets its sampler with the first request for samples, because samples are requested from
+ * Make the sampler of a port at the first request for samples, because samples are requested from
  * few ports.
  */
 static int sampler_create(struct node_port *port)

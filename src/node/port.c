@@ -114,7 +114,10 @@ void node_port_init(struct node_port *p)
 	timer_init(&p->mkey_lease, node_mkey_lease_fn);
 }
 
-/* The codes of widths do not rise with the width, because 2x has code 16 and 12x has code 8. */
+/*
+ * Return the code of the largest width in @mask. A larger code is not always a larger width: 2x has
+ * code 16, 12x has code 8.
+ */
 static uint8_t best_width(uint8_t mask)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
@@ -154,7 +157,10 @@ static uint8_t up_to(uint8_t mask)
 	return best ? (uint8_t)(best | (best - 1)) : 0;
 }
 
-/* CapabilityMask2 of an end port has the capabilities of all ports of its node. */
+/*
+ * Add the capabilities of the port @pi to CapabilityMask2 of its end port. So port 0 of a switch
+ * has the capabilities of all ports.
+ */
 static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 {
 	if (pi->width_supported & WIDTH_2X)

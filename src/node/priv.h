@@ -35,8 +35,8 @@
 #define NODE_EV_BIT(ev) (1u << (ev))
 
 /*
- * node_port_set_state() - Change PortState. No other function changes it. Return: the events that
- * the change causes, as bits
+ * node_port_set_state() - Change PortState. No other function changes PortState. Return: the events
+ * that the change causes, as bits
  */
 uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state);
 void node_port_init(struct node_port *p);

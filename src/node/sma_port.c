@@ -16,15 +16,18 @@ static bool is_port0(const struct node_port *p)
 }
 
 /*
- * CA ports and port 0 of a switch are end ports, which have LID, M_Key and GID prefix. The other
- * ports of a switch have none of these.
+ * Tell whether @p is an end port: a CA port or port 0 of a switch. End ports have LID, M_Key and
+ * GID prefix. The external ports of a switch have none of these.
  */
 static bool is_end_port(const struct node_port *p)
 {
 	return !node_is_switch(p->node) || p->num == 0;
 }
 
-/* A base port 0 is always Active and has no LMC. An enhanced port 0 is like a CA port. */
+/*
+ * Tell whether @p is a base port 0, which is always Active and has no LMC. An enhanced port 0 is
+ * like a CA port.
+ */
 static bool is_base_port0(const struct node_port *p)
 {
 	return is_port0(p) && !p->node->sw->si.enhanced_port0;
@@ -50,7 +53,7 @@ uint16_t sma_get_port_info(struct sma_req *r)
 		pi.mkey = 0;
 	/*
 	 * ClientReregister is a command and not stored. The bit is set only in the answer to a Set
-	 * that had it.
+	 * in which the bit was set.
 	 */
 	pi.client_reregister = r->events & NODE_EV_BIT(NODE_EV_CLIENT_REREGISTER);
 	smp_port_info_encode(r->data, &pi);
@@ -77,8 +80,8 @@ static bool state_ok(const struct node_port *p, const struct smp_port_info *v)
 	if (v->phys_state == IB_PHYS_NOP)
 		return true;
 	/*
-	 * A Set may change the physical state only together with PortState Down or no change of
-	 * PortState, because a change of the physical state takes the port down.
+	 * A Set may change the physical state only if it sets PortState to Down or leaves PortState
+	 * unchanged, because a change of the physical state takes the port down.
 	 */
 	return v->phys_state <= IB_PHYS_DISABLED && v->port_state <= IB_PORT_DOWN;
 }
@@ -101,8 +104,8 @@ static bool link_ok(const struct node_port *p, const struct smp_port_info *v)
 }
 
 /*
- * LID 0 is accepted, because a port has it until an SM sets another LID, and tools write back the
- * value that they read.
+ * Tell whether LID, LMC and SM LID are valid for an end port. LID 0 is accepted, because a port has
+ * LID 0 until an SM sets another LID, and tools write back the value that they read.
  */
 static bool end_ok(const struct node_port *p, const struct smp_port_info *v)
 {

@@ -96,8 +96,8 @@ uint16_t sma_set_guids(struct sma_req *r)
 }
 
 /*
- * SLtoVL: the modifier is ingress port << 8 | egress port on a switch. A CA port has one table, for
- * the packets that it sends.
+ * Return the SLtoVL table that the attribute modifier selects, on a switch by ingress port << 8 |
+ * egress port. A CA port has one table, for the packets that it sends.
  */
 static const uint8_t *sltovl_of(const struct sma_req *r)
 {

@@ -99,7 +99,7 @@ static void trap_timer(struct timer *tm, ns_t now)
 	trap_send(t, now);
 }
 
-/* A port gets its trap slots with its first trap, because most end ports never raise a trap. */
+/* Make the trap slots of a port at its first trap, because most end ports never raise a trap. */
 static int slots_create(struct node_port *end)
 {
 	end->traps = calloc(SLOTS, sizeof(*end->traps));
@@ -168,7 +168,10 @@ static struct mad_notice notice_of(const struct node_port *end, uint16_t trap, u
 	return n;
 }
 
-/* The SM has repressed a trap. If a newer trap waits in the slot, send it. */
+/*
+ * Empty the slot of a trap that the SM has repressed. If a newer trap waits in the slot, send the
+ * newer trap.
+ */
 static void trap_done(struct node_trap *t, ns_t now)
 {
 	struct mad_notice next = t->next;
@@ -221,8 +224,8 @@ uint16_t sma_get_notice(struct sma_req *r)
 }
 
 /*
- * A Set(Notice) acknowledges the notice that has the same trap number, as TrapRepress does
- * (13.4.8.2).
+ * Handle a Set(Notice), which acknowledges the notice with the same trap number, as TrapRepress
+ * does (13.4.8.2).
  */
 uint16_t sma_set_notice(struct sma_req *r)
 {

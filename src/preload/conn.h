@@ -43,7 +43,7 @@ int conn_call(struct umad_result *ret, int fd, const void *msg);
 struct conn_content {
 	bool dir;
 	uint32_t len;
-	char *data; /* .len octets of content, or of names with a zero after each; then a zero */
+	char *data; /* .len octets of content, or of names that each end with a NUL; a further NUL follows */
 	void *map; /* start of the memory that conn_content_free() unmaps */
 };
 
@@ -66,8 +66,8 @@ void conn_close(int fd);
 
 /*
  * conn_wait() - Wait until a descriptor has events, as poll() does. A signal does not end the wait,
- * as it does not end ioctl() or write() of the kernel's ib_umad. Return: 0, -ETIMEDOUT after
- * CONN_PATIENCE_MS
+ * just as a signal does not end ioctl() or write() of the kernel's ib_umad. Return: 0, -ETIMEDOUT
+ * after CONN_PATIENCE_MS
  */
 int conn_wait(int fd, short events);
 

@@ -18,7 +18,7 @@
 #define PARK "/sys/class"
 
 /*
- * A directory that a program entered once. These structs are never freed, so that readers need no
+ * A directory that the program has entered. These structs are never freed, so that readers need no
  * lock.
  */
 struct place {

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Working directories that are "ours": directories that exist only because this library shows them to the program.
- * While a process is in one of them, its working directory in the kernel is PARK (or "/"). A program that it starts
- * finds our directory in PWD, which shells export.
+ * Working directories that are "ours" exist only because this library shows them to the program. While a process is
+ * in such a directory, its working directory in the kernel is PARK (or "/"). A program that the process starts
+ * finds the name of the library's directory in the environment variable PWD, which shells export.
  */
 
 /* Tell whether the working directory is one that only this library provides. */

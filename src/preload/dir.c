@@ -15,8 +15,8 @@
 
 /*
  * For a directory of this library, opendir() returns a struct our_dir, with the names that the
- * directory had at that time. It begins with the negative MAGIC, whereas a DIR of the C library
- * begins with a descriptor.
+ * directory had at that time. This struct begins with the negative MAGIC, whereas a DIR of the C
+ * library begins with a descriptor.
  */
 #define MAGIC INT32_C(-0x7569626f)
 
@@ -40,8 +40,8 @@ static struct our_dir *ours(DIR *dir)
 }
 
 /*
- * Count the names in @c, and store pointers to them in @names unless it is NULL. Skip names that no
- * struct dirent could have: "", names with a '/' and names longer than NAME_MAX.
+ * Count the names in @c, and store pointers to the names in @names unless @names is NULL. Skip
+ * names that no struct dirent could have: "", names with a '/' and names longer than NAME_MAX.
  */
 static uint32_t split(const char **names, const struct conn_content *c)
 {

@@ -5,15 +5,15 @@
 #include <stddef.h>
 
 /*
- * The table of the descriptors that are "ours", which means that this library has opened them for a device or file
- * that it provides. An entry holds the inode of the socket or memfd. A descriptor may be closed by functions that
- * this library does not see, and its number may be used again, so an entry is valid only while the descriptor still
- * has that inode, on the file system of our sockets or memfds. The functions are safe in signal handlers, because
- * they use no locks.
+ * The table of the descriptors that this library has opened for the devices and files that it provides. An entry
+ * holds the inode of the socket or memfd. The program can close a descriptor by functions that this library does
+ * not replace, and the kernel can then give the same number to another file. So an entry is valid only while the
+ * descriptor still refers to the inode in the entry, on the file system of sockets or memfds. The functions below
+ * use no locks, so they are safe in signal handlers.
  */
 
 enum fd_kind {
-	FD_OTHER, /* not ours */
+	FD_OTHER, /* not a descriptor of this library */
 	FD_UMAD, /* a connection of UMAD_KIND_MAD */
 	FD_ISSM, /* a connection of UMAD_KIND_ISSM */
 	FD_FILE, /* a memfd with an attribute's content */

@@ -50,7 +50,7 @@ static int look_device(struct node *ret, const struct path *p)
 }
 
 /*
- * Keep only the names of devices; "abi_version" is in the directory of the class, too.
+ * Keep only the names of devices, because the directory of the class also contains "abi_version".
  */
 static void keep_devices(struct conn_content *c)
 {

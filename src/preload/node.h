@@ -13,7 +13,7 @@ struct statx;
 /* Attributes of a file, directory or device that this library provides at some path. */
 struct node {
 	mode_t mode;
-	ino_t ino; /* hash of the path, so that it never changes; .rdev for a device */
+	ino_t ino; /* hash of the path, so that the number never changes; for a device, .rdev */
 	dev_t rdev;
 	off_t size;
 };

@@ -21,7 +21,7 @@ static bool is_below(const char *path, const char *dir)
 
 /*
  * Parse a device name: "umad12" with @prefix "umad" gives 12. Only the kernel's spelling of the
- * number is accepted, so there are no leading zeros.
+ * number is accepted, so a name with leading zeros is refused.
  */
 static bool device_number(unsigned int *ret, const char *name, const char *prefix)
 {
@@ -84,8 +84,8 @@ static bool base_of(char *ret, int dirfd, bool *ret_ours)
 }
 
 /*
- * Append the components of @path to @p->abs. Set *@ret_left if one of them is ".." in a directory
- * that the library provides.
+ * Append the components of @path to @p->abs. Set *@ret_left if one of these components is ".." in a
+ * directory that the library provides.
  */
 static bool walk(struct path *p, const char *path, bool *ret_left)
 {

@@ -38,8 +38,8 @@ struct path {
  *
  * The library provides a path only if the path contains "infiniband" or is relative to a directory
  * that the library provides, so all other paths cost one strstr(). Names are resolved as text,
- * which is right because none of these directories is a symbolic link. A path that leaves them by
- * ".." is passed on to the C library as an absolute path.
+ * which is right because none of the library's directories is a symbolic link. A path that leaves
+ * the library's directories by ".." is passed on to the C library as an absolute path.
  * Return: true if the library provides the path
  */
 bool path_find(struct path *ret, int dirfd, const char *path);

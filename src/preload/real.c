@@ -24,8 +24,8 @@ static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
  * Functions by raw system calls, to which struct real points until dlsym() has found the functions
- * of the C library. They are needed because dlsym() may allocate memory, and the allocator of a
- * program may then open a configuration file.
+ * of the C library. These functions are needed because dlsym() can allocate memory, and the
+ * allocator of a program can then open a configuration file.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {
@@ -60,8 +60,8 @@ static atomic_bool ready;
 static bool resolving, on;
 
 /*
- * Copy the value of an environment variable, or "" if the variable is not set. Return: false if it
- * does not fit
+ * Copy the value of an environment variable, or "" if the variable is not set. Return: false if the
+ * value does not fit
  */
 static bool copy_env(char *ret, size_t size, const char *name)
 {
@@ -103,7 +103,7 @@ bool preload_on(void)
 {
 	if (atomic_load_explicit(&ready, memory_order_acquire))
 		return on;
-	if (resolving) /* dlsym() below called us */
+	if (resolving) /* dlsym() in resolve() has called a function of this library */
 		return false;
 	resolving = true;
 	resolve();

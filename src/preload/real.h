@@ -9,13 +9,13 @@
  * argument: a path by the first question below, a descriptor by the second. If the answer is no, the function calls
  * the next definition of the same function (usually the C library's), to which struct real points.
  *
- *	path	is it below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
- *	fd	is it one that open() of such a path returned?						fdtab.c
+ *	path	is the path below /sys/class/infiniband, /sys/class/infiniband_mad or /dev/infiniband?	path.c
+ *	fd	did open() of such a path return the descriptor?						fdtab.c
  *
- * What such a descriptor refers to is stored in the kernel: the descriptor is a socket to the daemon or a memfd whose
- * name is the path. So dup(), fork(), exec() and every way to close a file work without help of the library. The
- * table in fdtab.c only remembers the inode of each descriptor. A descriptor that now has another inode no longer
- * belongs to the library.
+ * The kernel, not this library, stores which device or file belongs to such a descriptor: the descriptor is a socket
+ * to the daemon, or a memfd whose name is the path. So dup(), fork(), exec() and every way to close a file work
+ * without help of the library. The table in fdtab.c only remembers the inode of each descriptor. A descriptor that
+ * now has another inode no longer belongs to the library.
  *
  *	open.c	open, fopen, dup, fcntl		umad.c	read, write, ioctl of a MAD device
  *	stat.c	stat, access, readlink ...	rw.c	read, write, ioctl of any descriptor
@@ -82,7 +82,8 @@
 	X(int, dup3, (int, int, int))
 
 /*
- * The definitions that follow this library's in the search order of the dynamic linker (RTLD_NEXT).
+ * Pointers to the definitions that come after this library's definitions in the search order of the
+ * dynamic linker (RTLD_NEXT).
  */
 struct real {
 #define X(type, name, params) type(*name) params;
@@ -95,7 +96,7 @@ struct config {
 	struct sockaddr_un addr;
 	char host[UMAD_NAME_MAX];
 	char node[UMAD_NAME_MAX];
-	time_t started; /* time when the program started, which is the time stamp of our files */
+	time_t started; /* time when the program started, which is the time stamp of the library's files */
 };
 
 extern struct real real;
@@ -104,8 +105,8 @@ extern struct config config;
 /**
  * preload_on() - Tell whether the library serves paths and descriptors at all
  *
- * The first call fills struct real and struct config. The constructor would be too late for this, because
- * constructors of other libraries may call our functions before it runs.
+ * The first call fills struct real and struct config. The constructor of this library would be too late,
+ * because constructors of other libraries can call the library's functions before it runs.
  * Return: true if UIPOIB_UMAD names a socket
  */
 bool preload_on(void);

@@ -25,8 +25,8 @@ static ssize_t refuse(enum fd_kind kind)
 }
 
 /*
- * Return the kind of a descriptor. FD_FILE counts as FD_OTHER, because it is a memfd, for which
- * read() and write() of the C library are right.
+ * Return the kind of a descriptor. FD_FILE counts as FD_OTHER, because an FD_FILE is a memfd, for
+ * which read() and write() of the C library are right.
  */
 static enum fd_kind kind_of(int fd)
 {
@@ -104,7 +104,10 @@ EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 	return kind == FD_UMAD ? ret(each(fd, iov, n, true)) : refuse(kind);
 }
 
-/* Tell whether the kernel itself handles a request, for files of any kind, without calling the driver. */
+/*
+ * Tell whether the kernel handles an ioctl() itself, for files of any kind, without calling the
+ * driver.
+ */
 static bool is_generic(unsigned int cmd)
 {
 	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;

@@ -8,8 +8,8 @@
 #include "preload/real.h"
 
 /*
- * scandir() and glob() are replaced, because those of the C library open directories by internal
- * functions that a preloaded library cannot replace.
+ * scandir() and glob() are replaced, because the C library's own scandir() and glob() open
+ * directories by internal functions that a preloaded library cannot replace.
  */
 
 typedef int (*filter_t)(const struct dirent *);

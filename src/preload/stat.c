@@ -124,8 +124,8 @@ EXPORT int fstatat64(int dirfd, const char *path, struct stat64 *st, int flags)
 }
 
 /*
- * Programs built before glibc 2.33 call the following functions. They may ignore @ver, the version
- * of struct stat, because there is only one version on 64-bit machines.
+ * Programs built before glibc 2.33 call the following functions. These functions ignore @ver, the
+ * version of struct stat, because only one version exists on 64-bit machines.
  */
 EXPORT int __xstat(int ver, const char *path, struct stat *st)
 {
@@ -217,7 +217,7 @@ EXPORT int euidaccess(const char *path, int mode)
 	return access_at(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
-/* None of the library's files is a symbolic link. */
+/* readlink() of the library's files fails, because none of these files is a symbolic link. */
 static ssize_t readlink_at(int dirfd, const char *path, char *buf, size_t len)
 {
 	struct path p;
@@ -280,7 +280,7 @@ EXPORT char *canonicalize_file_name(const char *path)
 
 /*
  * `ls -l` asks for access control lists and security labels. The files of this library have
- * neither, so these functions report that there is none.
+ * neither, so these functions fail with EOPNOTSUPP.
  */
 static ssize_t no_xattr(const struct path *p)
 {

@@ -15,7 +15,7 @@
 #include "preload/conn.h"
 
 /*
- * Octets of struct umad_mad before the part that is laid out like the kernel's struct
+ * Octets of struct umad_mad before the members that have the layout of the kernel's struct
  * ib_user_mad_hdr.
  */
 #define PREFIX offsetof(struct umad_mad, id)
@@ -66,8 +66,8 @@ bool umad_is_issm(int fd)
 }
 
 /*
- * Open a device, and try again every 20 ms while another descriptor of it is open. (The kernel's
- * open() of issmN waits for a semaphore instead.)
+ * Open a device. If @wait is true, try again every 20 ms while another descriptor of the device is
+ * open. (The kernel's open() of issmN waits for a semaphore instead.)
  */
 static int open_waiting(enum umad_kind kind, unsigned int dev, bool wait)
 {
@@ -109,8 +109,8 @@ static int enable_pkey(int fd)
 
 /*
  * Record in the socket's state that an agent was registered. The first registration fixes the
- * layout of the header that programs read and write;
- * @implied is STATE_PKEY if it has the P_Key index.
+ * layout of the header that programs read and write; @implied is STATE_PKEY if this layout has the
+ * P_Key index.
  */
 static int agent_registered(int fd, int implied)
 {

@@ -11,8 +11,9 @@
  *
  * poll(), select() and epoll need no code here, because the connection is readable when a MAD waits
  * and writable while the daemon keeps up. The kernel stores two facts in struct ib_umad_file:
- * whether headers have the P_Key index, and whether an agent was ever registered. We store both in
- * the socket, because they must be the same for all copies of a descriptor, in all processes.
+ * whether headers have the P_Key index, and whether an agent was ever registered. This library
+ * stores the two facts in the socket, because they must be the same for all copies of a descriptor,
+ * in all processes.
  */
 
 /* Register the handler of fork(). The constructor of the library calls this function. */
@@ -47,8 +48,9 @@ bool umad_is_issm(int fd);
  *
  * This function is a cancellation point. A MAD that does not fit stays in the queue. If its first
  * 256 octets fit, they are copied, the header contains the whole length, and the result is -ENOSPC;
- * otherwise it is -EINVAL. A program that reads on after UMAD_GONE_PATIENCE times -EIO gets a
- * SIGTERM. Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone
+ * otherwise the result is -EINVAL. A program that reads again after UMAD_GONE_PATIENCE reads have
+ * returned -EIO gets a SIGTERM. Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the
+ * daemon is gone
  */
 ssize_t umad_read(int fd, void *buf, size_t count);
 #define UMAD_GONE_PATIENCE 32

@@ -29,9 +29,10 @@
  * A read first examines the first message in the queue and then receives it. In between, no other
  * reader may receive this message. The mutex keeps other threads out. A record lock on the socket
  * keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
- * belongs to a process, so threads need the mutex; flock() belongs to the open file, which these
- * processes share.) A reader never waits for a message while it holds the locks, and signals are
- * blocked meanwhile, because read() is allowed in their handlers.
+ * belongs to a process, so threads need the mutex; flock() would not keep these processes apart,
+ * because its lock belongs to the open file, which they share.) A reader never waits for a message
+ * while it holds the locks. Signals are blocked meanwhile, because signal handlers are allowed to
+ * call read().
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -216,7 +217,7 @@ static int read_all(int fd, char *buf, size_t len)
 
 /*
  * Apply the kernel's rules for a buffer with @room octets (copy_recv_mad(), copy_send_mad()). Return: 0 if the MAD
- * fits, -ENOSPC if only its first 256 octets are to be copied, -EINVAL
+ * fits, -ENOSPC if only its first 256 octets are to be copied, -EINVAL if nothing is to be copied
  */
 static int fits(const struct umad_mad *mad, size_t room)
 {
@@ -226,8 +227,8 @@ static int fits(const struct umad_mad *mad, size_t room)
 }
 
 /*
- * Receive a MAD whose data are in the message itself. If it does not fit, only its first 256 octets
- * are read and it stays in the queue.
+ * Receive a MAD whose data are in the message itself. If @fit is not 0, only the first 256 octets
+ * of the MAD are read, and the MAD stays in the queue.
  */
 static int take_inline(int fd, const struct umad_mad *mad, void *buf, size_t hdr, int fit)
 {
@@ -239,7 +240,10 @@ static int take_inline(int fd, const struct umad_mad *mad, void *buf, size_t hdr
 	return n < 0 ? (int)n : 0;
 }
 
-/* Receive a MAD whose data are in a memfd. If it does not fit, only its header is read and it stays in the queue. */
+/*
+ * Receive a MAD whose data are in a memfd. If @fit is not 0, only the header is read, and the MAD
+ * stays in the queue.
+ */
 static int take_long(int fd, int memfd, void *buf, size_t hdr, int fit)
 {
 	struct io io;
@@ -308,8 +312,8 @@ static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 }
 
 /*
- * Wait by recvmsg() of the C library, because it is a cancellation point and is restarted after
- * signals as read() would be.
+ * Wait by recvmsg() of the C library, because this function is a cancellation point and is
+ * restarted after signals, as read() would be.
  */
 static int wait_for_mad(int fd)
 {

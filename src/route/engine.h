@@ -63,7 +63,10 @@ struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
 /* sm_router_row() - Compute a row of db->hops */
 void sm_router_row(struct sm_router *r, uint32_t from);
 #define ROUTE_ROWS 256 /* number of rows that sm_router_rows() computes */
-/* sm_router_rows() - Compute the rows of ROUTE_ROWS switches, or of all up to the last one. Return: 0 or -ENOMEM */
+/*
+ * sm_router_rows() - Compute the rows of the ROUTE_ROWS switches from @from on, or of fewer at the
+ * end of the matrix. Return: 0 or -ENOMEM
+ */
 int sm_router_rows(struct sm_router *r, uint32_t from);
 /*
  * sm_router_pair() - Set the egress ports of switch @s for all targets on switch @d in @lft

@@ -10,10 +10,10 @@
 /*
  * DOC: Fat-tree routing
  *
- * In a fat tree, switches have levels, from the leaf switches with the channel adapters upwards, and
- * each link joins two neighbouring levels. Packets go up to a switch that is above source and
- * destination, and down from there (route/ways.h), so there are no credit loops. Which of the links upwards a
- * packet takes follows from its destination alone, by the rule "destination modulo number of links":
+ * In a fat tree, switches have levels, from the leaf switches with the channel adapters upwards, and each
+ * link joins two neighbouring levels. Packets go up to a switch that is above source and destination, and
+ * down from there (route/ways.h), so there are no credit loops. The destination of a packet alone decides
+ * which of the links upwards the packet takes, by the rule "destination modulo number of links":
  *
  *	destinations are numbered leaf switch by leaf switch; with w[l] parents of each switch of level l, destination j
  *	takes link j / (w[0] * ... * w[l - 1]) of a switch of level l
@@ -26,11 +26,12 @@
  * Where a link or switch is missing, only the destinations that would take this link or switch are distributed over the
  * other links. The i-th LID of a port (LMC) takes the links that are i further.
  *
- * Some switches have no way up and down to each other: the topmost ones, and those that lost a link. Only management
- * needs such a path. The path follows the way to one leaf switch, the hub, up to the first switch that has a way up
- * and down to the destination. So packets that came down go up again only at the hub and at switches above it. If
- * each of these has only one switch below it that leads to the hub, this makes no credit loop: a packet that goes up
- * from there can come down to such a switch only by the link on which it went up, which no packet does.
+ * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and pairs that lost a
+ * link. Only management sends packets between such switches. These packets follow the path to one leaf switch, the
+ * hub, until they reach a switch that has a path up and then down to the destination. So packets that came down go
+ * up again only at the hub and at switches above the hub. No credit loop arises if each switch above the hub has
+ * only one switch below it that leads to the hub: a packet that went up from the hub or from such a switch could
+ * come back to this switch only by the link on which it went up, and no packet takes that link back.
  *
  * If a topology is no fat tree, up-down routing is used instead.
  */
@@ -170,8 +171,8 @@ static void row(struct sm_router *r, uint32_t d)
 }
 
 /*
- * Give each target the port of the slot that it prefers. If this slot is empty, or leads to another switch than @d,
- * distribute the targets over all ports in @cand.
+ * Give each target the port of the slot that the target prefers. If this slot is empty, or leads to another switch
+ * than @d, distribute the targets over all ports in @cand.
  */
 static bool distribute(struct sm_router *r, uint32_t lower, uint32_t d, const uint32_t *cand,
 		       unsigned int n, uint8_t *lft, bool *known)

@@ -37,7 +37,7 @@ uint32_t ftree_most_adapters(const struct sm_router *r);
  * ftree_levels() - Find the level of each switch
  * @fewest:	number of channel adapters that make a switch a leaf switch
  *
- * Return: 0; -EINVAL: no fat tree, and r->why says why
+ * Return: 0; -EINVAL: the topology is no fat tree, and r->why contains the reason
  */
 int ftree_levels(struct ftree *t, struct sm_router *r, uint32_t fewest);
 /* ftree_slots() - Number the links upwards, and the destinations. Return: 0 or -ENOMEM */

@@ -12,10 +12,11 @@
  * which they have links. The parents of a family have numbers 0 .. w - 1, so parent p is reached by slots p, p + w,
  * ..., one for each parallel link. A switch that lacks a link of its family has an empty slot.
  *
- * The numbers of parents have to correspond from family to family: if destination j goes through parent 2, it has to
- * meet parent 2 of its own family on the way down, or the links downwards would have destinations in other numbers than
- * the links upwards. Corresponding parents are connected by the switches above them. So parents are ordered by the part
- * of the tree to which they belong if the levels below them are taken away, and within one part by GUID.
+ * The numbers of parents have to correspond from family to family. For example, packets for destination j that go up
+ * through parent 2 of their family have to come down through parent 2 of the family of j. Otherwise the links downwards
+ * would not have as many destinations each as the links upwards. Corresponding parents are connected by the switches
+ * above them. So parents are ordered by the part of the tree to which they belong if the levels below them are taken
+ * away, and within one part by GUID.
  *
  * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of its ports. Leaf
  * switches stand in the order of the parts to which they belong if the levels above are taken away: first by the
@@ -115,8 +116,8 @@ static void find_parts(struct slots *x)
 }
 
 /*
- * While the sets are families, each switch has two elements: the element with its rank is its role as a child, and
- * this element is its role as a parent.
+ * Return the element for the role of switch @s as a parent. While the sets are families, each switch has two
+ * elements; the other element, whose number is .rank of the switch, is for its role as a child.
  */
 static uint32_t as_parent(const struct slots *x, uint32_t s)
 {

@@ -33,14 +33,14 @@ void sm_router_row(struct sm_router *r, uint32_t from)
 }
 
 /*
- * Searches from ROUTE_ROWS switches at the same time. Each switch has a bit for each of these searches. Searches meet at
- * most switches after the same number of hops, so one look at a link serves many of them.
+ * Breadth-first searches run from ROUTE_ROWS switches at the same time. Each switch has this struct, with a bit for
+ * each search. Many searches reach a switch after the same number of hops, so one look at a link serves many searches.
  */
 struct search {
 	uint64_t front[WORDS]; /* searches that have reached the switch by the last hop */
-	uint64_t
-		next[WORDS]; /* searches that reach it by the next hop, or have reached it before */
-	uint64_t seen[WORDS]; /* searches that have reached it */
+	/* searches that reach the switch by the next hop, or have reached it before */
+	uint64_t next[WORDS];
+	uint64_t seen[WORDS]; /* searches that have reached the switch */
 };
 
 static bool is_empty(const uint64_t bits[WORDS])
@@ -65,8 +65,8 @@ static void hop(const struct route_graph *g, uint32_t n, struct search *v)
 }
 
 /*
- * For each search and each switch that it has just reached, write @hops into the row of the search. @from: row of the
- * first search. Return: true if a search has reached a switch
+ * For each search and each switch that the search has just reached, write @hops into the row of the search. @from:
+ * row of the first search. Return: true if a search has reached a switch
  */
 static bool arrive(struct sm_router *r, struct search *v, uint32_t from, uint8_t hops)
 {

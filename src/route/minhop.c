@@ -6,11 +6,12 @@
 #include "route/engine.h"
 
 /*
- * Minimum hops: the routes use every port that leads one hop nearer to the destination.
+ * The routing engine minhop (minimum hops): the routes use every port that leads one hop nearer to
+ * the destination.
  *
- * When all tables are computed, destinations come in ascending order. Then the ports for BLOCK destinations are found
- * at once, because one comparison of 64-bit words compares the hops to all of them. In most blocks all destinations
- * have the same ports.
+ * While the SM computes all tables, it asks for the destinations in ascending order. So the ports for a block of
+ * BLOCK destinations are found together: one comparison of 64-bit words compares the hops to all of them, one octet
+ * for each destination. In most blocks all destinations have the same ports.
  */
 
 #define BLOCK 8
@@ -58,8 +59,8 @@ static uint64_t equal(uint64_t a, uint64_t b)
 }
 
 /*
- * Return the hops to each destination of a block that a neighbour has if it is one hop nearer. @here: hops of
- * the switch
+ * Return the number of hops to each destination of a block that a neighbour has if the neighbour is one hop
+ * nearer to the destination than the switch. @here: hops of the switch
  */
 static uint64_t nearer(const uint8_t *here)
 {
@@ -111,7 +112,10 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 	struct minhop *m = r->engine_state;
 	uint32_t block = d / BLOCK, i = d % BLOCK;
 
-	/* sm_reroute() asks for single destinations, and the last block may be incomplete */
+	/*
+	 * @m is NULL when sm_reroute() asks for single destinations; the last block may be
+	 * incomplete
+	 */
 	if (!m || (block + 1) * BLOCK > r->db->nswitches)
 		return find(r, s, d, ret);
 	if (m->s != s || m->block != block)

@@ -8,21 +8,23 @@
 /*
  * DOC: Following changes of links
  *
- * In a row of the matrix of hops, the switch of the row has 0, and every other switch has one more
- * than the lowest of its neighbours. No other row has this property. A link that comes or goes
- * changes the neighbours of the two switches at its ends only, so a row that still has the property
- * at these switches is still right. Only the other rows are computed again.
+ * In the right row of the matrix of hops, the switch of the row has 0 hops, and every other switch
+ * has one hop more than the lowest of its neighbours. A wrong row does not have this property. A
+ * link that comes or goes changes the neighbours of the two switches at its ends only. So a row
+ * that still has the property at these two switches is still right, and all rows that do not have
+ * it are computed again.
  *
- * The ports by which a switch sends to another one depend on its links and on the hops from itself
- * and from its neighbours to that switch. So they are computed again for each pair of switches for
- * which such a link or number of hops has changed, and for no others.
+ * The ports by which a switch sends to a destination switch depend on the links of the sending
+ * switch, and on the hops from it and from its neighbours to the destination. So the ports are
+ * computed again only for the pairs of switches for which such a link or number of hops has
+ * changed.
  */
 
 struct reroute {
 	struct sm_router *r;
 	/*
-	 * bit mask for each switch, of .words words: the destination switches for which its ports have to be
-	 * computed again
+	 * for each switch, a bit mask of .words words: the destination switches for which the ports of the
+	 * switch have to be computed again
 	 */
 	uint64_t *stale;
 	size_t words;

@@ -13,10 +13,11 @@
  *
  * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a routing engine names
  * the ports that lead to each other switch. The destinations on that switch take these ports in turn. Parallel links
- * are treated as any other ports. The first of these ports depends only on the LID of the destinations' switch. So
- * the same subnet with the same LIDs gets the same tables, in whatever order it was discovered, and a change of the
- * topology changes the entries only for those destinations to which other ports lead now. A rule that compares the
- * loads of ports would distribute more evenly, but each change of a cable would change nearly every table near it.
+ * are treated as any other ports. The port with which the distribution begins depends only on the LID of the
+ * destinations' switch. So the same subnet with the same LIDs gets the same tables, in whatever order it was
+ * discovered, and a change of the topology changes the entries only for those destinations to which other ports lead
+ * now. A rule that compares the loads of ports would distribute more evenly, but each change of a cable would change
+ * nearly every table near it.
  *
  * A thousand switches need tens of millions of decisions. The decisions are made switch by switch, so that the data
  * for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not
@@ -50,7 +51,7 @@ const char *sm_engine_name(const struct sm_engine *e)
 	return e ? e->name : sm_engine_minhop.name;
 }
 
-/* Set the entries of @n successive LIDs to @port[]. Return: true if one changed */
+/* Set the entries of @n successive LIDs to @port[]. Return: true if an entry changed */
 static bool run_set(uint8_t *lft, bool *known, uint16_t lid, const uint8_t *port, unsigned int n)
 {
 	bool changed = memcmp(lft + lid, port, n) != 0;
@@ -63,10 +64,10 @@ static bool run_set(uint8_t *lft, bool *known, uint16_t lid, const uint8_t *port
 }
 
 /*
- * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The first port follows
- * from the switch's LID: it is multiplied by the golden ratio, and the fraction says where in @cand to
- * begin. So switches that have the same candidates begin at different ports, even if their LIDs are at equal distances.
- * The choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
+ * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The LID of the switch decides the first
+ * port: the LID is multiplied by the golden ratio, and the fraction of the product selects the port in @cand. So
+ * switches that have the same candidates begin at different ports, even if their LIDs are at equal distances. The
+ * choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
  *
  * The hosts of a switch mostly have successive LIDs, so that memcpy() can write many entries at once. For this purpose
  * @cand is repeated until it is long enough.

@@ -32,7 +32,8 @@ void sm_router_destroy(struct sm_router *r);
 /**
  * sm_router_run() - Compute the LFT of the next switch
  * @steps:	length of a slice: the function returns after about this many steps of some nanoseconds each
- * @ret:	switch whose sm_switch.lft is complete now; NULL: all switches are
+ * @ret:	switch whose sm_switch.lft is complete now; NULL with return value 0: all LFTs are
+ *		complete
  *
  * Return: 0; -EAGAIN: the slice is over, call again to continue; -ENOMEM
  */
@@ -45,7 +46,8 @@ bool sm_engine_is_local(const struct sm_engine *e);
  * sm_reroute() - Follow changes of links between switches
  * @db:		database whose .hops and LFTs were right before the links changed
  * @at:		the switches at the ends of the links that came or went, [@n]
- * @changed:	called for each switch in whose LFT entries changed; the changed blocks then count as not acknowledged
+ * @changed:	called for each switch whose LFT has changed entries; the changed blocks then count as not
+ *		acknowledged
  *
  * Changes db->hops and the LFTs in place, so that they are what sm_router_run() would compute. Return: 0; -ENOMEM, in
  * this case all routes have to be computed again

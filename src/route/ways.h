@@ -54,7 +54,7 @@ void ways_row(const struct ways *w, struct sm_router *r, uint32_t d);
  * ways_edges() - Find the links by which switch @s sends to another switch @d
  * @ret:	indices in the edges of the graph, by ascending ports
  *
- * Return: their number; 0: there is no way
+ * Return: the number of these links; 0: there is no path
  */
 unsigned int ways_edges(const struct ways *w, const struct sm_router *r, uint32_t s, uint32_t d,
 			uint32_t ret[256]);

@@ -31,10 +31,13 @@ static bool resolves(const struct trace_match *m)
 
 /* --- IP packets */
 
-/* The part of an IPv6 packet after the extension headers: its protocol, and where it begins */
+/*
+ * The part of an IP packet after the IP and extension headers: the protocol of this part, and where
+ * the part begins
+ */
 struct l4 {
 	uint8_t proto;
-	bool first; /* the first or only fragment, so .p is at the protocol's header */
+	bool first; /* true for the first or only fragment, so that .p is at the protocol's header */
 	const uint8_t *p;
 	size_t len;
 };

@@ -7,7 +7,7 @@
 #include "ipoib/profile.h"
 #include "util/pkt.h"
 
-/* What the host where the trace begins does while its packets are traced */
+/* Action of the host where the trace begins; the trace shows the packets of this action */
 enum trace_what {
 	TRACE_PING,
 	TRACE_TCP, /* a connection */
@@ -35,11 +35,11 @@ int trace_what_of(const char *name);
 /*
  * trace_match() - Tell whether a packet belongs to the trace
  *
- * Packets of the trace are unicasts between the two ports and multicasts from either of them:
- * address resolution, ICMP, and the kind of packet that trace_what names. A fragment that is not
- * the first has no port, and belongs to the trace by its protocol. MADs on QP1 about paths belong
- * to the trace, and also MADs about groups if the traced packet goes to a group. Packets on VL 15
- * do not belong to the trace.
+ * Packets of the trace are unicasts between the two ports, and multicasts from one of the two
+ * ports: address resolution, ICMP, and the kind of packet that trace_what names. A fragment that is
+ * not the first has no port, and belongs to the trace by its protocol. MADs on QP1 about paths
+ * belong to the trace, and also MADs about groups if the traced packet goes to a group. Packets on
+ * VL 15 do not belong to the trace.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

@@ -4,7 +4,7 @@
 
 /*
  * Declarations that the files of train/ share: the place of the headers of a train, and the
- * functions that compute the headers of one packet from them
+ * functions that compute the headers of one packet from the headers of its train
  */
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "crc/sum.h"
 #include "train/priv.h"
 
-/* A sum of fewer packets would take as long as the check of each. */
+/* A sum of fewer packets than this would take as long as a separate check of each packet. */
 #define SUM_MIN 3
 
 /*
@@ -105,8 +105,8 @@ static void add_packets(struct crc_sum *s, struct train_walk *w, unsigned int n)
 }
 
 /*
- * Verify the CRCs @which of the packets of a train by sums (crc/sum.h). The last packet may be shorter than the others, so it is in no
- * sum. If a sum is not right, which does not tell the packet that is damaged, the packets are verified one by one.
+ * Verify the CRCs @which of the packets of a train by sums (crc/sum.h). The last packet may be shorter than the others,
+ * so it is in no sum. A wrong sum does not show which packet is damaged, so the packets are then verified one by one.
  */
 static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int which)
 {

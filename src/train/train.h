@@ -7,8 +7,9 @@
  *
  * A train is one descriptor that represents the packets of one TCP or UDP super-frame (pkt_count() of them, more than
  * one). hdr[] has the headers that each packet repeats and nothing else, the slices have the payload of all packets:
- * p->seg octets in each but the last. The headers are those of the first packet, except FIN and PSH, which only the
- * last packet has. The fields that differ from packet to packet follow from the place of the packet in the train:
+ * p->seg octets in each packet except the last. The headers are those of the first packet, except FIN and PSH, which
+ * only the last packet has. The fields that differ from packet to packet follow from the place of the packet in the
+ * train:
  *
  *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
  *	IPv4 identification, TCP sequence number, PSN	those of the first packet, counted upwards
@@ -16,9 +17,9 @@
  *	FIN, PSH					in the last packet only
  *	checksums					of the packet
  *
- * So the first or the last part of a train is a train again, or an ordinary packet if it is only one. In a train
- * struct frame_info (util/frame.h) has the offsets of the headers, and lengths and checksums in the headers have no
- * meaning.
+ * So a part of a train that consists of its first or its last packets is a train again, or an ordinary packet if
+ * the part has only one packet. In a train struct frame_info (util/frame.h) has the offsets of the headers, and
+ * lengths and checksums in the headers have no meaning.
  *
  * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer: no payload is copied.
  */
@@ -47,17 +48,17 @@
  * @l3:		octets before the IP header (the encapsulation, which may have none), repeated in each packet
  * @ip_mtu:	octets that an IP packet may have; if gso_size is too large for this, TCP gets shorter segments
  *
- * A super-frame of one packet becomes that packet.
+ * A super-frame that contains only one packet becomes an ordinary packet.
  * Return: 0; -EBADMSG: the headers contradict gso, or the packets exceed the bounds above; -EMSGSIZE: a UDP datagram,
  * or the headers alone, exceed @ip_mtu; -ENOMEM. After an error, @p may only be passed to pkt_free()
  */
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
 /*
- * train_may_travel() - Tell whether the fabric may deliver the train as a whole, because hosts then get the same data
- * as from its packets. TCP or UDP must directly follow an IP header without options or extension headers. The packet
- * must not be a fragment, and must have only flags and lengths that super-frames have. Any other train must be split
- * by the host that made it
+ * train_may_travel() - Tell whether the fabric may deliver the train as a whole. It may if hosts then get the same
+ * data as from the single packets. TCP or UDP must directly follow an IP header without options or extension headers.
+ * The packet must not be a fragment, and must have only flags and lengths that super-frames have. Any other train
+ * must be split by the host that made it
  */
 bool train_may_travel(const struct pkt *t);
 
@@ -100,15 +101,15 @@ void train_to_frame(struct pkt *t);
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
 
 /*
- * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of a train says that the seals
- * have both CRCs, and PKT_ICRC that they have the ICRC alone. train_split_link() gives a packet that it takes off the train the
- * CRCs of this packet.
+ * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of a train means that
+ * the seals have both CRCs, and PKT_ICRC means that they have the ICRC alone. train_split_link() gives a packet that it
+ * takes off the train the CRCs of this packet.
  *
  * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
  * train_seal() - Make the CRCs, and set PKT_CRC (@vcrc) or PKT_ICRC. The train has memory for seals, and headers from LRH to DETH
  * train_check() - Verify each packet as crc_pkt_check() or, with PKT_ICRC, crc_pkt_check_icrc() would, but many at once (crc/sum.h)
- * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. Of both functions, a verdict other than CRC_OK is that
- *	about one of the packets; other packets may be good
+ * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. For both functions, a verdict other than CRC_OK
+ *	concerns one of the packets; other packets may be good
  * train_set_vl() - Do as crc_pkt_set_vl() does, for a train or a packet
  * train_unseal() - Free the memory for seals, if there is any; the caller has to clear the flags
  */

@@ -23,8 +23,8 @@ void train_walk_begin(struct train_walk *w, const struct pkt *t)
 }
 
 /*
- * Adds the next @n octets of the train's payload to the packet. A packet has two slices at most,
- * because the train has.
+ * Adds the next @n octets of the train's payload to the packet. A packet has at most two slices,
+ * because its train has at most two slices.
  */
 static void walk_payload(struct train_walk *w, uint32_t n)
 {

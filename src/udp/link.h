@@ -89,7 +89,7 @@ struct udp_link {
 	const struct udp_link_ops *ops;
 	void *ctx;
 	bool has_peer; /* true if .peer is set, by configuration or by learning */
-	bool learn; /* true if no peer is configured, so that the link learns its address */
+	bool learn; /* true if no peer is configured, so that the link learns the peer's address */
 	struct ip_endpoint peer;
 	/*
 	 * .silent_since: start of the last silence; .heard: time of the last valid datagram;
@@ -110,7 +110,7 @@ struct udp_link {
 
 /**
  * udp_link_init() - Start a link, in state SILENT
- * @peer:	address of the peer, which is copied; NULL: the link learns it
+ * @peer:	address of the peer, which is copied; NULL: the link learns the address
  *
  * The other pointers are borrowed.
  */

@@ -39,7 +39,7 @@ unsigned int udp_queue_take(struct udp_queue *q, struct pkt **v, unsigned int ma
  */
 void udp_queue_return(struct udp_queue *q, struct pkt **v, unsigned int n, unsigned int done);
 
-/* udp_queue_purge() - Free all packets. Return: their number */
+/* udp_queue_purge() - Free all packets. Return: the number of packets */
 unsigned int udp_queue_purge(struct udp_queue *q);
 
 static inline unsigned int udp_queue_len(const struct udp_queue *q)

@@ -62,8 +62,9 @@ struct umad_msg {
 };
 
 /*
- * Selects the CAs that the program sees: those of the interfaces of @host in their order, or the
- * one CA or switch called @node. When both names are empty, @host is the only host of the instance.
+ * Selects the CAs that the program sees: the CAs of the interfaces of @host, in the order of these
+ * interfaces, or only the CA or switch with the name @node. When both names are empty, @host is the
+ * only host of the instance.
  */
 struct umad_hello {
 	struct umad_msg msg;
@@ -122,7 +123,8 @@ struct umad_attr {
 };
 
 /*
- * Header of the content of a file, or of the names in a directory, each of which ends with a zero.
+ * Header that precedes the content of a file, or the names in a directory. Each name ends with a
+ * NUL.
  */
 struct umad_content {
 	struct umad_msg msg;

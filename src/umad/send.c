@@ -38,8 +38,8 @@ bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,
 }
 
 /*
- * Gives a MAD the form that mad_request() and mad_reply() accept: a MAD that is not sent by RMPP is
- * copied to @pad and filled up with zeros to 256 octets. Return: 0; -EINVAL
+ * Prepares a MAD for mad_request() and mad_reply(): a MAD that is not sent by RMPP is copied to
+ * @pad and filled up with zeros to 256 octets. Return: 0; -EINVAL
  */
 static int normalize(const struct umad_agent *a, const uint8_t **data, size_t *len,
 		     uint8_t pad[MAD_LEN])

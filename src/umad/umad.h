@@ -5,11 +5,11 @@
 /*
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
- * The daemon's side of umad/proto.h without the sockets. It keeps the connections, each of which represents an open
- * device file of ib_umad, and makes the content of sysfs. The owner passes received messages to umad_conn_recv(), and
- * gets MADs to send from umad_conn_next(). A device file behaves like that of the kernel: agents register for
- * methods, the high half of a TID belongs to the agent, RMPP works in both directions, requests that time out are
- * returned, and IsSM is set while an issm file is open.
+ * The daemon's side of umad/proto.h without the sockets. This code keeps the connections, each of which represents an
+ * open device file of ib_umad, and makes the content of sysfs. The owner passes received messages to
+ * umad_conn_recv(), and gets MADs to send from umad_conn_next(). A device file behaves like that of the kernel:
+ * agents register for methods, the high half of a TID belongs to the agent, RMPP works in both directions, requests
+ * that time out are returned, and IsSM is set while an issm file is open.
  *
  * The queue of a connection that is not read is bounded, and so is the number of requests that a connection may have
  * open. MADs over these limits are dropped and counted, and other connections are not affected.
@@ -31,7 +31,7 @@ struct umad_view {
 
 /*
  * umad_view_port() - Return the port of umadN or issmN, where N is @dev; NULL if there is none.
- * @ret_ca is the index of its CA, and may be NULL
+ * *@ret_ca is set to the index of the port's CA; @ret_ca may be NULL
  */
 struct node_port *umad_view_port(const struct umad_view *v, unsigned int dev, unsigned int *ret_ca);
 
@@ -132,8 +132,8 @@ struct umad_answer {
  * @head:	first UMAD_HEAD_LEN octets of the memfd
  * @big_len:	octets in the memfd
  *
- * False if the agent does not exist, if the MAD does not use RMPP, or if the RMPP messages that the
- * connection is sending leave too little room for it.
+ * The result is false if the agent does not exist, if the MAD does not use RMPP, or if the RMPP
+ * messages that the connection is sending leave too little room for the MAD.
  */
 #define UMAD_HEAD_LEN 64
 bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,

@@ -24,7 +24,7 @@ typedef struct {
 	uint8_t b[8];
 } be64;
 
-/* The conversion between host order and big-endian order, which is its own inverse */
+/* Convert between host order and big-endian order; the conversion is the same in both directions */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define BE_SWAP16(x) ((uint16_t)(x))
 #define BE_SWAP32(x) ((uint32_t)(x))

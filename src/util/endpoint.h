@@ -11,7 +11,9 @@
 struct ip_endpoint {
 	uint8_t family; /* address family, 4 or 6; 0 for no address */
 	uint16_t port; /* UDP port in host order */
-	/* address in network order; IPv4 uses the first 4 octets, the others are 0 */
+	/*
+	 * address in network order; IPv4 uses the first 4 octets, and the remaining 12 octets are 0
+	 */
 	uint8_t addr[16];
 };
 
@@ -25,7 +27,7 @@ static inline bool ip_endpoint_equal(const struct ip_endpoint *a, const struct i
 	return a->port == b->port && ip_endpoint_same_addr(a, b);
 }
 
-/* ip_endpoint_is_loopback() - True if the address is in 127.0.0.0/8 or is ::1 */
+/* ip_endpoint_is_loopback() - Tell whether the address is in 127.0.0.0/8 or is ::1 */
 static inline bool ip_endpoint_is_loopback(const struct ip_endpoint *e)
 {
 	static const uint8_t lo6[16] = { [15] = 1 };

@@ -8,7 +8,8 @@
 #define NOT_UTF8 UINT32_MAX
 
 /*
- * True if s[0] to s[n - 1] are octets of UTF-8 that may follow a first octet. A NUL may not follow.
+ * Tell whether s[0] to s[n - 1] are octets that can follow the first octet of a character in UTF-8.
+ * A NUL cannot follow.
  */
 static bool follow(const unsigned char *s, unsigned int n)
 {
@@ -19,8 +20,8 @@ static bool follow(const unsigned char *s, unsigned int n)
 }
 
 /*
- * Decode the first character of @s, which is not empty, and its number of octets. An invalid octet
- * gives NOT_UTF8 and one octet (RFC 3629 §4).
+ * Return the first character of @text, which is not empty, and in *@ret_len its number of octets.
+ * For an invalid octet, return NOT_UTF8 and one octet (RFC 3629 §4).
  */
 static uint32_t next_char(const char *text, unsigned int *ret_len)
 {

@@ -37,7 +37,7 @@ void text_print_escaped(FILE *f, const char *s);
  */
 char *text_utf8(const char *s);
 
-/* text_is_plain() - True if text_add_escaped() would change nothing */
+/* text_is_plain() - Tell whether text_add_escaped() would append @s unchanged */
 bool text_is_plain(const char *s);
 
 #endif

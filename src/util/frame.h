@@ -22,7 +22,7 @@ enum frame_gso {
 enum frame_csum {
 	FRAME_CSUM_UNKNOWN, /* the TCP or UDP checksum is complete, but was not verified */
 	FRAME_CSUM_PARTIAL, /* the checksum field holds only the sum of the pseudo header */
-	FRAME_CSUM_OK, /* the checksum is complete and right, because we made or verified it */
+	FRAME_CSUM_OK, /* the checksum is complete and right, because uipoib made or verified it */
 };
 
 struct frame_info {
@@ -36,12 +36,18 @@ struct frame_info {
 	uint16_t gso_size; /* payload octets per segment of a super-frame */
 	uint8_t gso; /* enum frame_gso: the kind of segments into which a super-frame is cut */
 	uint8_t csum; /* enum frame_csum */
-	/* in a train: its packets keep FRAME_CSUM_PARTIAL when they are taken off, because the CA makes the checksums */
+	/*
+	 * true in a train whose packets keep FRAME_CSUM_PARTIAL when they are taken off the train,
+	 * because the CA makes the checksums
+	 */
 	uint8_t offload;
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");
 
-/* Return the struct frame_info of a packet. It is zero in a new packet; pkt_clone() copies it. */
+/*
+ * Return the struct frame_info of a packet. The struct is zero in a new packet; pkt_clone() copies
+ * it.
+ */
 static inline struct frame_info *frame_info(struct pkt *p)
 {
 	return (struct frame_info *)p->priv;

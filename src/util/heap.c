@@ -14,9 +14,10 @@
 #ifdef __GLIBC__
 
 /*
- * malloc() asks the kernel for more heap if no free part of the heap is large enough, and M_TOP_PAD is added to what it
- * asks for. Pieces from M_MMAP_THRESHOLD on do not come from the heap. Memory at the end of the heap is not given back
- * as long as it is smaller than M_TRIM_THRESHOLD.
+ * Extend the heap in advance. If no free part of the heap is large enough, malloc() asks the kernel for more heap, and
+ * asks for M_TOP_PAD more octets than it needs. Allocations of M_MMAP_THRESHOLD octets or more do not come from the
+ * heap. free() does not return the memory at the end of the heap to the kernel while this memory is smaller than
+ * M_TRIM_THRESHOLD.
  */
 static void heap_extend(size_t octets)
 {

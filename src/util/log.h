@@ -16,7 +16,10 @@ enum log_level {
 	LOG_LVL_DEBUG,
 };
 
-/* Names of the objects that all lines of a sink are about, kept by the owner of the sink; NULL: there is none */
+/*
+ * Names of the objects that all lines of a sink are about, kept by the owner of the sink; NULL:
+ * there is no such object
+ */
 struct log_about {
 	const char *iface, *host, *fabric;
 	const char *port; /* CA/PORT */

@@ -2,7 +2,10 @@
 #ifndef UTIL_MEMBER_H
 #define UTIL_MEMBER_H
 
-/* Unsigned members of structs that a table describes by their place and their size: 1, 2, 4 or 8 octets. */
+/*
+ * Access to unsigned members of structs, which a table describes by offset and size (1, 2, 4 or 8
+ * octets).
+ */
 
 #include <stddef.h>
 #include <stdint.h>

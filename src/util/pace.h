@@ -34,9 +34,9 @@ struct pace_lines {
 bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 
 /*
- * pace_promise() - Use the allowance once, possibly in advance. Return: the earliest time that the
- * allowance permits, @now or later. Further calls before that time return the same time and use
- * nothing
+ * pace_promise() - Use the allowance once, possibly in advance. Return: the earliest time, @now or
+ * later, at which the allowance permits this use. Further calls before that time return the same
+ * time and use nothing
  */
 ns_t pace_promise(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 

@@ -40,7 +40,7 @@ size_t erf_header(uint8_t *buf, size_t len, ns_t t)
 	buf[8] = ERF_TYPE_INFINIBAND;
 	buf[9] = ERF_FLAG_VARYING;
 	be16_put(buf + 10, (uint16_t)(ERF_HDR_LEN + len)); /* length of the record */
-	be16_put(buf + 12, 0); /* number of packets lost before */
+	be16_put(buf + 12, 0); /* number of packets lost before this packet */
 	be16_put(buf + 14, (uint16_t)len); /* length of the packet on the wire */
 	return ERF_HDR_LEN;
 }

@@ -3,9 +3,10 @@
 #define UTIL_PCAP_H
 
 /*
- * pcap files of InfiniBand packets. Link type 197 means that each packet is a record of Endace's extensible record format
- * (ERF), here of type 21 (InfiniBand). pcap is written in the byte order of the host, as the format allows. The time of an
- * ERF record is little-endian, with 32 bits of fraction and 32 of seconds; its lengths are big-endian.
+ * pcap files of InfiniBand packets. Link type 197 means that each packet is a record of Endace's extensible record
+ * format (ERF), here of type 21 (InfiniBand). The headers of pcap are written in the byte order of the host, as the
+ * format allows. The time of an ERF record is little-endian, with 32 bits of fraction and 32 of seconds; its lengths
+ * are big-endian.
  */
 
 #include <stddef.h>

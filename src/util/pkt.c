@@ -22,7 +22,10 @@ struct bufs {
 struct pkt_pool {
 	struct pkt *free_pkts; /* descriptors that were in use before */
 	struct pkt *pkts;
-	/* .npkts_ever: number of descriptors that were ever in use, which are the first ones */
+	/*
+	 * .npkts_ever: number of descriptors that were ever in use; these are the first descriptors
+	 * in .pkts
+	 */
 	unsigned int npkts, npkts_ever, pkts_used;
 	struct bufs large, small;
 };
@@ -120,8 +123,8 @@ bool pkt_pool_is_scarce(const struct pkt_pool *pool)
 }
 
 /*
- * Take a descriptor from the free list, or else the first one that was never in use. So the memory of a pool that is
- * larger than its use needs is never touched.
+ * Take a descriptor from the free list, or else the first one that was never in use. So a large pool of which only a
+ * few descriptors are used at a time touches little memory.
  */
 static struct pkt *pkt_take(struct pkt_pool *pool)
 {

@@ -108,7 +108,10 @@ void pkt_pool_destroy(struct pkt_pool *pool);
 /* Numbers of descriptors and of buffers (without small buffers) in use, for leak checks and `stats` */
 unsigned int pkt_pool_pkts_used(const struct pkt_pool *pool);
 unsigned int pkt_pool_bufs_used(const struct pkt_pool *pool);
-/* pkt_pool_is_scarce() - True if more than half of the descriptors or of the buffers are in use */
+/*
+ * pkt_pool_is_scarce() - Tell whether more than half of the descriptors or of the buffers are in
+ * use
+ */
 bool pkt_pool_is_scarce(const struct pkt_pool *pool);
 
 /*
@@ -203,8 +206,8 @@ static inline uint8_t *pkt_hdr(struct pkt *p)
 }
 
 /*
- * pkt_push() - Make room for @n octets before the packet. Return: their address; NULL if hdr[] has
- * no room
+ * pkt_push() - Make room for @n octets before the packet. Return: the address of these octets; NULL
+ * if hdr[] has no room
  */
 static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 {
@@ -221,9 +224,9 @@ const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
 /**
  * pkt_pull() - Make the first @n octets contiguous
  *
- * Return: their address, valid until the packet changes; NULL if the packet is shorter
- * or hdr[] has no room for them. Octets are moved from
- * the first slice into hdr[] only when needed.
+ * Return: the address of these octets, valid until the packet changes; NULL if the packet is
+ * shorter or hdr[] has no room for the octets. Octets are moved from the first slice into hdr[]
+ * only when needed.
  */
 static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
 {
@@ -235,8 +238,8 @@ static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
 }
 
 /*
- * pkt_pull_hdr() - Like pkt_pull(), but always move the octets into hdr[], where they may be changed, because no
- * other packet shares them
+ * pkt_pull_hdr() - Like pkt_pull(), but always move the octets into hdr[], where the caller may change them,
+ * because no other packet shares hdr[]
  */
 static inline uint8_t *pkt_pull_hdr(struct pkt *p, unsigned int n)
 {
@@ -258,15 +261,15 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len);
  * pkt_shrink() - Move the payload into a small buffer, so that the packet no longer keeps large buffers in use
  *
  * For packets that wait for a while: a frame of 100 octets from a TAP shares a buffer of PKT_BUF_SIZE with other
- * frames, and until it is freed, the whole buffer stays in use. A pool has one small buffer for every four
- * descriptors.
+ * frames, and until this frame is freed, the whole buffer stays in use. A pool has one small buffer for every
+ * four descriptors.
  * Return: 0, also if the payload is not in a large buffer; -EMSGSIZE: the payload exceeds PKT_SMALL_SIZE; -ENOMEM
  */
 int pkt_shrink(struct pkt *p);
 
 /*
- * pkt_unshare() - Copy the payload into one new buffer, unless it is one slice of a buffer that
- * nothing else refers to. Return: 0 or -ENOMEM
+ * pkt_unshare() - Copy the payload into one new buffer, unless the payload is one slice of a buffer
+ * to which nothing else refers. Return: 0 or -ENOMEM
  */
 int pkt_unshare(struct pkt *p);
 

@@ -30,7 +30,7 @@ static inline uint32_t prng_below(struct prng *r, uint32_t n)
 	return (uint32_t)(((prng_u64(r) >> 32) * n) >> 32);
 }
 
-/* prng_chance() - True with a probability of @ppm millionths */
+/* prng_chance() - Return 1 with a probability of @ppm millionths, otherwise 0 */
 static inline int prng_chance(struct prng *r, uint32_t ppm)
 {
 	return prng_below(r, 1000000) < ppm;

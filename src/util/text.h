@@ -2,13 +2,16 @@
 #ifndef UTIL_TEXT_H
 #define UTIL_TEXT_H
 
-/* Building a line of text in a buffer of the caller, which keeps count of the room that is left. */
+/*
+ * Functions that build a line of text in a buffer of the caller. struct text keeps count of the
+ * room that is left.
+ */
 
 #include <stddef.h>
 
 /*
- * A text that grows in .buf, whose .size octets include the NUL. Zero .len at the start. Text that
- * does not fit is cut off, and .len never reaches .size.
+ * A text that grows in .buf, whose .size octets include the NUL. The caller sets .len to 0 at the
+ * start. Text that does not fit is cut off, and .len never reaches .size.
  */
 struct text {
 	char *buf;

@@ -93,8 +93,8 @@ void timer_arm(struct timers *ts, struct timer *t, ns_t deadline)
 	if (ts->n == ts->cap)
 		heap_grow(ts);
 	/*
-	 * A deadline in the past is moved to the time of the last timers_run(), so that it does not
-	 * fire before timers that are due already.
+	 * A deadline in the past is moved to the time of the last timers_run(), so that the timer
+	 * does not fire before timers that are due already.
 	 */
 	t->deadline = deadline > ts->now ? deadline : ts->now;
 	t->seq = ts->seq++;

@@ -49,7 +49,9 @@ static inline bool timer_armed(const struct timer *t)
 	return t->slot != 0;
 }
 
-/* timer_arm() - Fire at @deadline; re-arms an armed timer. NS_NEVER disarms. */
+/*
+ * timer_arm() - Arm a timer, which may be armed already, to fire at @deadline. NS_NEVER disarms it.
+ */
 void timer_arm(struct timers *ts, struct timer *t, ns_t deadline);
 
 /* timer_cancel() - Disarm; no effect on an unarmed timer */

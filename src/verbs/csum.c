@@ -4,10 +4,11 @@
 #include "verbs/priv.h"
 
 /*
- * Drivers whose UD queue pairs in user space obey IBV_SEND_IP_CSUM (rdma-core v44). The flag IBV_DEVICE_UD_IP_CSUM of a
- * device is about its queue pairs in the kernel, too: mlx5 sets it, but ignores the flag of a send on an ordinary UD
- * queue pair of a user (providers/mlx5/qp.c, where only an underlay queue pair has the segment for it), so that packets
- * would leave without checksum. A driver that is not in the list gets whole checksums.
+ * Drivers whose UD queue pairs in user space obey IBV_SEND_IP_CSUM (rdma-core v44). The device flag
+ * IBV_DEVICE_UD_IP_CSUM is not sufficient, because it covers queue pairs in the kernel, too. For example, mlx5 sets the
+ * device flag, but ignores IBV_SEND_IP_CSUM on an ordinary UD queue pair in user space (in providers/mlx5/qp.c only an
+ * underlay queue pair has the segment for it), so packets would leave without checksum. A driver that is not in the
+ * list gets packets with complete checksums.
  */
 static const char *const drivers[] = { "mlx4_core" };
 
@@ -24,8 +25,8 @@ static bool obeys(const struct verbs_port *p)
 }
 
 /*
- * The flag of a completion needs no such list, because a driver that does not verify checksums never sets it. It has
- * no meaning if the device lacks the capability (ibv_poll_cq(3)).
+ * The flag IBV_WC_IP_CSUM_OK of a completion needs no list of drivers, because a driver that does not verify
+ * checksums never sets this flag. The flag has no meaning if the device lacks the capability (ibv_poll_cq(3)).
  */
 void verbs_csum_detect(struct verbs_port *p)
 {

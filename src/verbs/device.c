@@ -98,8 +98,9 @@ static int open_pkeys(struct verbs_port *p, char err[VERBS_ERR_MAX])
 }
 
 /*
- * The kernel charges the pinned memory to this limit, unless the process has CAP_IPC_LOCK. A process that starts with
- * privileges raises the hard limit, too, because it may have to register the memory again when it has none.
+ * Raise RLIMIT_MEMLOCK, to which the kernel charges pinned memory unless the process has CAP_IPC_LOCK. A process that
+ * starts with privileges raises the hard limit, too, because it may have to register the memory again after it has
+ * dropped its privileges.
  */
 static void raise_limit(size_t size)
 {
@@ -116,8 +117,9 @@ static void raise_limit(size_t size)
 }
 
 /*
- * A child of a fork does not get the arena, because otherwise, when the parent writes to a page
- * after the fork, it would get a copy of the page, and the adapter would still use the old one.
+ * Allocate the arena. A child of a fork does not get the arena, because otherwise, when the parent
+ * writes to a page after the fork, it would get a copy of the page, and the adapter would still use
+ * the old page.
  */
 static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
 {

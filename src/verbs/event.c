@@ -75,7 +75,10 @@ static void completion(struct verbs_port *p, const struct ibv_cq *cq, ns_t now)
 		n->room(p->ca.ctx, now);
 }
 
-/* Each event is acknowledged at once, because a CQ with an event that is not acknowledged cannot be destroyed. */
+/*
+ * Handle events of CQs. Each event is acknowledged at once, because a CQ with an event that is not
+ * acknowledged cannot be destroyed.
+ */
 static void completions(struct verbs_port *p, ns_t now)
 {
 	struct ibv_cq *cq;
@@ -150,7 +153,10 @@ static void async(struct verbs_port *p, const struct ibv_async_event *ev, ns_t n
 		p->ca.notify->event(p->ca.ctx, (enum ca_event)what, now);
 }
 
-/* The event is acknowledged first, because its queue pair might be destroyed in the callback. */
+/*
+ * Handle asynchronous events. Each event is acknowledged before its callback, because the callback
+ * might destroy the event's queue pair.
+ */
 static void asyncs(struct verbs_port *p, ns_t now)
 {
 	struct ibv_async_event ev;
@@ -183,7 +189,10 @@ void verbs_dispatch(struct ca *ca, ns_t now)
 		else
 			verbs_mads_recv(p, now);
 	}
-	/* A descriptor that only reports an error would keep the loop awake. */
+	/*
+	 * Stop watching descriptors that only report an error, because they would keep the event
+	 * loop awake.
+	 */
 	for (int i = 0; p->dead && i < n; i++)
 		if (ev[i].events & (EPOLLERR | EPOLLHUP))
 			verbs_unwatch(p, ev[i].data.fd);

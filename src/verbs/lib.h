@@ -4,7 +4,8 @@
 
 /*
  * The functions that a port needs: those of libibverbs under their names without "ibv_", and accesses to files of the
- * kernel. The functions that post and poll are in struct ibv_context, where the library's header calls them.
+ * kernel. The functions that post and poll are not here, because inline functions of the library's header call them
+ * through struct ibv_context.
  */
 
 #include <infiniband/verbs.h>

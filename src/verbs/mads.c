@@ -20,7 +20,7 @@
 #define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel passes on the response to one MAD */
 #define MADS_AT_ONCE 64 /* MADs that one ca_dispatch() reads */
 
-/* A MAD in the form that read() and write() of a umad device use */
+/* A MAD with the layout that read() and write() of a umad device use */
 struct umad {
 	struct ib_user_mad_hdr h;
 	uint8_t mad[MAD_LEN];
@@ -52,8 +52,8 @@ static uint64_t tid_of_request(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 
 /*
  * Return the TID with which to send a MAD whose method is that of a response. If the MAD is an ACK to the segments of a
- * response to our own request, this is the TID with which the last of these segments arrived. If the MAD answers a
- * request of the other end, this is @tid, the TID of that request.
+ * response to a request of this endpoint, this is the TID with which the last of these segments arrived. If the MAD
+ * answers a request of the other end, this is @tid, the TID of that request.
  */
 static uint64_t tid_of_response(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 {
@@ -171,7 +171,10 @@ static void received(struct verbs_port *p, struct umad *u, ns_t now)
 {
 	struct mad_addr from = sender(p, &u->h);
 
-	/* The kernel returns a request without a response; the endpoint has its own timers. */
+	/*
+	 * Ignore a request that the kernel returns because no response came; the endpoint has its
+	 * own timers.
+	 */
 	if (u->h.status)
 		return;
 	if (mad_method_is_response(mad_method(u->mad)) && !restore_tid(&p->mads, u->mad)) {
@@ -206,8 +209,9 @@ void verbs_mads_recv(struct verbs_port *p, ns_t now)
 /* --- agents */
 
 /*
- * If another program has registered the same agent already, this is not an error: the endpoint only misses the MADs
- * that the other agent gets. The kernel returns -EINVAL in this case, as for a wrong class, or -EBUSY.
+ * Register an agent. It is not an error if another program has registered the same agent already: the endpoint only
+ * misses the MADs that the other agent gets. The kernel returns -EINVAL in this case, as for a wrong class, or
+ * -EBUSY.
  */
 static int agent(struct verbs_port *p, uint8_t mgmt_class, uint8_t version, uint8_t method,
 		 const char *what)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* A build with VERBS=0 */
+/* The functions of verbs.h in a build with VERBS=0, in which no port can be opened */
 
 int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void *ctx,
 	       struct ca **ret, char err[VERBS_ERR_MAX])

@@ -11,7 +11,10 @@
 
 /* --- attributes */
 
-/* libibverbs has one code for the speeds that PortInfo has in two fields (IBTA 14.2.5.6). */
+/*
+ * Return the rate of the link. libibverbs has one code for the speeds that PortInfo has in two
+ * fields (IBTA 14.2.5.6).
+ */
 static uint8_t rate_of(const struct ibv_port_attr *a)
 {
 	static const struct {
@@ -69,7 +72,7 @@ int verbs_port_query(struct ca *ca, struct ca_port_attr *ret)
 	return 0;
 }
 
-/* An entry that cannot be read is an empty one. */
+/* Read the P_Key table. An entry that cannot be read counts as empty. */
 void verbs_pkeys_read(struct verbs_port *p)
 {
 	for (unsigned int i = 0; i < p->attr.pkey_tbl_len; i++)

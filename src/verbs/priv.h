@@ -34,7 +34,10 @@
 #define VERBS_SLOT \
 	4160 /* octets of a slot of the arena: GRH, the largest payload, rounded up to a cache line */
 #define VERBS_BATCH 32 /* completions that one call polls */
-/* Work requests in one list. The first ABI of ipathverbs has an array of ten in its driver. */
+/*
+ * Largest number of work requests in one list. The first ABI of ipathverbs has an array for ten in
+ * its driver.
+ */
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
 #define VERBS_RX_MIN 64 /* receive buffers of a queue pair, unless it requests fewer */
@@ -43,7 +46,7 @@
 #define VERBS_AHS_IDLE 256
 #define VERBS_MADS 1024 /* number of requests whose TIDs are stored; a power of two */
 
-/* A request that was sent through umad, which replaces the upper half of its TID */
+/* A request that was sent through umad, which replaces the upper half of the request's TID */
 struct verbs_mad {
 	uint64_t tid; /* TID of the endpoint; 0: the entry is free */
 	uint32_t first,
@@ -99,7 +102,7 @@ struct verbs_ah {
 	struct ca_ah ah;
 	struct hlink by_attr;
 	struct ca_ah_attr attr; /* without padding of unknown value */
-	struct ibv_ah *h; /* NULL: to be made on the device that has replaced another one */
+	struct ibv_ah *h; /* NULL: the handle still has to be made on the new device */
 	unsigned int refs; /* handles that callers have, and sends that have not completed */
 	struct list idle; /* in verbs_port.idle_ahs while .refs is 0 */
 };
@@ -127,12 +130,13 @@ struct verbs_qp {
 	uint32_t tx_seq; /* number of the next send, which is its wr_id */
 	uint32_t *idle; /* receive slots that are not posted */
 	unsigned int rx_depth, nidle;
-	struct ibv_wc stash[VERBS_BATCH]; /* receive completions that verbs_rx_arm() found */
+	/* receive completions that were polled and not yet returned by verbs_poll() */
+	struct ibv_wc stash[VERBS_BATCH];
 	unsigned int stash_at, stash_n;
 	struct list groups; /* struct verbs_group.link */
 };
 
-/* An attachment to a group. The kernel destroys no queue pair that has one. */
+/* An attachment to a group. The kernel destroys no queue pair that has an attachment. */
 struct verbs_group {
 	struct list link;
 	union ibv_gid gid;
@@ -191,13 +195,13 @@ void verbs_qp_destroy(struct ca_qp *qp);
 int verbs_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey);
 uint32_t verbs_qp_num(const struct ca_qp *qp);
 /*
- * verbs_qp_unmake() - Destroy the adapter's objects. Return: false if the adapter may still write to the receive
- * buffers
+ * verbs_qp_unmake() - Destroy the adapter's objects for a queue pair. Return: false if the adapter may still
+ * write to the receive buffers
  */
 bool verbs_qp_unmake(struct verbs_qp *q);
 /*
- * verbs_qp_remake() - Make the adapter's objects again on another device, with the same attachments to
- * groups. 0 or -errno
+ * verbs_qp_remake() - Make the adapter's objects for a queue pair again on another device, with the
+ * same attachments to groups. 0 or -errno
  */
 int verbs_qp_remake(struct verbs_qp *q);
 /*
@@ -220,7 +224,7 @@ void verbs_groups_detach(struct verbs_qp *q);
 
 /* tx.c */
 unsigned int verbs_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n, ns_t now);
-/* verbs_tx_reap() - Poll the completions of sends; returns whether there was one */
+/* verbs_tx_reap() - Poll the completions of sends. Return: true if there was a completion */
 bool verbs_tx_reap(struct verbs_qp *q);
 /* verbs_tx_drop() - Forget all sends that have not completed. Only for a queue pair that the adapter has stopped */
 void verbs_tx_drop(struct verbs_qp *q);
@@ -257,7 +261,7 @@ int verbs_mads_init(struct verbs_port *p);
 /* verbs_mads_open() - Open the umad device. 0 or -errno */
 int verbs_mads_open(struct verbs_port *p);
 void verbs_mads_close(struct verbs_port *p);
-/* verbs_mads_recv() - Read what has arrived */
+/* verbs_mads_recv() - Read and deliver the MADs that have arrived */
 void verbs_mads_recv(struct verbs_port *p, ns_t now);
 
 #endif

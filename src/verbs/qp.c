@@ -25,8 +25,8 @@ static int to_init(struct verbs_qp *q)
 }
 
 /*
- * Buffers are posted before the queue pair receives, so that there are buffers for the first
- * packets.
+ * Bring the queue pair to the state RTS. Receive buffers are posted before the queue pair can
+ * receive, so that there are buffers for the first packets.
  */
 static int to_rts(struct verbs_qp *q)
 {
@@ -74,7 +74,7 @@ int verbs_qp_restart(struct verbs_qp *q)
 
 /*
  * A send with an error changes the state of the queue pair to SQE, and the sends behind it are flushed. When all of
- * them have completed, the state may become RTS again, and the receive queue loses nothing (IBTA 10.3.1).
+ * these sends have completed, the state can be set to RTS again, and the receive queue loses nothing (IBTA 10.3.1).
  */
 static void leave_sqe(struct verbs_qp *q)
 {
@@ -127,9 +127,10 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 }
 
 /*
- * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue pair of an
- * interface. Later queue pairs belong to stations, which are MAC addresses behind the interface (eth/station.h).
- * Each of them gets a part of the rest, so small that the memory suffices for the largest number of stations.
+ * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue pair of the
+ * port. Later queue pairs belong to further interfaces, or to stations, which are MAC addresses behind an
+ * interface (eth/station.h). Each later queue pair gets a part of the rest, so small that the memory suffices
+ * for the largest number of stations.
  */
 static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
 {
@@ -257,8 +258,8 @@ int verbs_qp_remake(struct verbs_qp *q)
 }
 
 /*
- * The adapter writes to posted buffers until the queue pair is destroyed. If this fails, the slots are never used
- * again, because the adapter may still write to them.
+ * The adapter writes to posted buffers until the queue pair is destroyed. If the destruction fails, the slots are
+ * never used again, because the adapter may still write to them.
  */
 void verbs_qp_destroy(struct ca_qp *cqp)
 {

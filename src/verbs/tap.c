@@ -6,7 +6,8 @@
 
 /*
  * The headers of packets for those who watch a port. libibverbs takes and returns their fields in address handles, work
- * requests and completions. Fields that it does not show are 0: VL, SE, M, and the PSN, which the adapter counts.
+ * requests and completions. Fields that libibverbs does not show are 0: VL, SE, M, and the PSN, which the adapter
+ * counts.
  */
 
 static_assert(VERBS_HDR_MAX == IB_UD_HDR_MAX, "LRH, GRH, BTH, DETH");
@@ -30,7 +31,10 @@ static void show(const struct verbs_port *p, struct verbs_seen s, const struct i
 		t->seen(t, &s);
 }
 
-/* Only the lower 15 bits of a received packet's P_Key are known: they are those of the queue pair's P_Key. */
+/*
+ * Return the BTH of a packet. Of a received packet's P_Key only the lower 15 bits are known, which
+ * are those of the queue pair's P_Key.
+ */
 static struct ib_bth bth_of(const struct verbs_qp *q, uint32_t dest_qp)
 {
 	const struct verbs_port *p = q->port;

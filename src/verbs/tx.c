@@ -4,8 +4,8 @@
 #include "verbs/priv.h"
 
 /*
- * Every work request requests a completion. Otherwise, if only the last request of a list did and the adapter
- * accepted only the first requests, no completion would report these requests.
+ * Every work request requests a completion. Otherwise, if only the last request of a list requested a
+ * completion and the adapter accepted only the first requests, no completion would report these requests.
  */
 
 static struct verbs_tx *tx_at(struct verbs_qp *q, unsigned int i)
@@ -83,7 +83,7 @@ struct chain {
 	unsigned int n;
 };
 
-/* The packet has no checksum, because the caller knows by ca.csum that the adapter makes it. */
+/* Tell whether the packet has only a partial checksum, which the adapter has to complete. */
 static bool partial(const struct ca_send *s)
 {
 	return frame_info_const(s->pkt)->csum == FRAME_CSUM_PARTIAL;
@@ -130,8 +130,8 @@ static void undo(struct verbs_qp *q, unsigned int n)
 }
 
 /*
- * Posts the list, and returns how many of its sends the adapter has accepted. *ret_err is the reason for which it
- * refused the others.
+ * Posts the list, and returns how many of its sends the adapter has accepted. *ret_err is the reason for which
+ * the adapter refused the other sends.
  */
 static unsigned int post(struct verbs_qp *q, struct chain *c, int *ret_err)
 {
@@ -195,7 +195,7 @@ static unsigned int post_some(struct verbs_qp *q, const struct ca_send *v, unsig
 			verbs_tap_sent(q, &v[k]);
 		pkt_free(v[k].pkt);
 	}
-	if (!err || err == ENOMEM || err == EAGAIN) /* all were taken, or the queue is full */
+	if (!err || err == ENOMEM || err == EAGAIN) /* all sends were taken, or the queue is full */
 		return taken;
 	lose(&v[taken], &q->port->stats.tx_refused);
 	return taken + 1;
@@ -232,9 +232,9 @@ unsigned int verbs_queued(struct ca *ca)
 }
 
 /*
- * True if the queue has no room because of its own sends: it is full, or the arena is used up. The function then
- * requests an event for the next completion of a send. A send that completed before the request makes no event, so
- * the function polls once more.
+ * Tell whether the queue has no room because of its own sends: it is full, or the arena is used up. The function
+ * then requests an event for the next completion of a send. A send that completed before the request makes no
+ * event, so the function polls once more.
  */
 static bool is_full(struct verbs_qp *q)
 {

@@ -6,7 +6,7 @@
  * DOC: The backend of ca.h for ports that the kernel serves
  *
  * UD queue pairs through libibverbs, which is loaded when the first port is opened, and MADs through the kernel's
- * umad device. In a build with VERBS=0 there is only verbs_open(), which returns -EOPNOTSUPP.
+ * umad device. In a build with VERBS=0, verbs_open() returns -EOPNOTSUPP, and the other functions have no effect.
  *
  * Packets are copied: one arena for each port is registered, sends are copied into it, and receive buffers in it are
  * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the
@@ -16,7 +16,7 @@
  * part of the rest, and ca_qp_create() returns -ENOBUFS when the arena is used up. Send and receive queues have at
  * most 1024 entries.
  *
- * Callbacks of ca_notify are called by ca_dispatch() only, and may not close the port.
+ * Callbacks of ca_notify are called by ca_dispatch() only, and must not close the port.
  */
 
 #include "ca/ca.h"
@@ -28,7 +28,7 @@
 struct verbs_lib;
 
 struct verbs_cfg {
-	const char *device; /* name of the RDMA device, as "mlx5_0" */
+	const char *device; /* name of the RDMA device, such as "mlx5_0" */
 	uint8_t port;
 	unsigned int slots; /* packets in the arena; 0: VERBS_SLOTS */
 	struct pkt_pool *pool;
@@ -46,9 +46,8 @@ struct verbs_stats {
 	uint64_t
 		tx_too_long; /* packets above the MTU of the port, which would have stopped the queue pair */
 	uint64_t tx_error; /* sends that completed with an error */
-	uint64_t
-		tx_refused; /* packets that the library refused to post, that an adapter without ca.csum got
-			       without checksum, and packets to a dead port */
+	uint64_t tx_refused; /* packets that the library refused to post, packets without checksum
+			       for an adapter without ca.csum, and packets to a dead port */
 	uint64_t qp_restarts; /* queue pairs that were in an error state and work again */
 	uint64_t ah_evicted; /* address handles that were destroyed to make room */
 	uint64_t mad_refused; /* MADs that the kernel did not send */
@@ -82,7 +81,10 @@ struct verbs_seen {
 };
 #define VERBS_HDR_MAX 68
 
-/* Somebody who watches a port; .seen may not call functions of the port, and everything is valid during the call only */
+/*
+ * A watcher of a port. The callback .seen must not call functions of the port, and its arguments
+ * are valid only during the call
+ */
 struct verbs_tap {
 	struct list link;
 	void (*seen)(struct verbs_tap *t, const struct verbs_seen *s);
@@ -94,7 +96,10 @@ struct verbs_tap {
  */
 void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 
-/* verbs_lost() - True if the device of a port that verbs_open() has opened failed or was removed */
+/*
+ * verbs_lost() - Tell whether the device of a port that verbs_open() has opened has failed or was
+ * removed
+ */
 bool verbs_lost(const struct ca *ca);
 
 /**
@@ -107,7 +112,10 @@ bool verbs_lost(const struct ca *ca);
  */
 int verbs_reopen(struct ca *ca, ns_t now, char err[VERBS_ERR_MAX]);
 
-/* verbs_stats() - Counters of a port that verbs_open() has opened; NULL for a CA of another backend */
+/*
+ * verbs_stats() - Return the counters of a port that verbs_open() has opened; NULL for a CA of
+ * another backend
+ */
 const struct verbs_stats *verbs_stats(const struct ca *ca);
 
 #endif
