@@ -7,12 +7,13 @@
  *
  *	encode	hca_post_send(): headers, pad, CRCs
  *	hop	a switch: VCRC, LFT, egress queue, link (the cost of 17 switches less the cost of
- *	one switch)
+ *		one switch, divided by 16)
  *	decode	hca_rx() and hca_poll(): all checks, receive queue
  *	lineN	from post to poll over N switches
  *
- * Prints ns per packet. For instructions per packet, bench/run.sh runs it under callgrind with two
- * numbers of packets, and divides the difference in instructions by the difference in packets.
+ * Prints ns per packet. For instructions per packet, bench/run.sh runs the program under callgrind
+ * with two numbers of packets, and divides the difference in instructions by the difference in
+ * packets.
  */
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for the fabrics of files, and PathRecords a
  * second with 16 queries open. The fabric, SM, SA and client are all in this process, whose CPU time is measured.
  *
- * For files it also prints the cost of pulling one cable between switches, and of plugging it in again.
+ * For files the program also prints the cost of pulling one cable between switches, and of plugging it in again.
  *
  *	bench_sweep [-e ENGINE] [-s | -1] [HCAS | FILE] ...
  *
@@ -344,7 +344,7 @@ static void on_joined(void *ctx, int status, ns_t now)
 	(*left)--;
 }
 
-/* Let all HCAs join the broadcast group, 16 at a time, as when all hosts boot together. */
+/* Let all HCAs, but at most JOINS, join the broadcast group, OPEN at a time, as when all hosts boot together. */
 static void joins(struct bench *b)
 {
 	struct sm_group *g = sm_group_next(b->sm, NULL);
@@ -390,8 +390,8 @@ static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
 }
 
 /*
- * Returns the CPU seconds from the change of a cable until the sweep that it causes is over; @ret
- * gets the numbers of SMPs of this sweep.
+ * Returns the CPU seconds from the change of a cable until the sweep that this change causes is
+ * over; @ret gets the numbers of SMPs of this sweep.
  */
 static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
 {

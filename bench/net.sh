@@ -20,10 +20,11 @@
 #	rtt1 rtt2		round trip in us, median and 99th percentile (rtt1_p50, ...): client and server on one CPU, on two
 #	FIGURE_lost		datagrams of UDP lost, per cent
 #	FIGURE_cpu		CPU time (user and system) of the processes that relay: ms per Gb of TCP, us per
-#	datagram of UDP
+#				datagram of UDP
 #
-# All rows are set up at the start and are idle while others are measured. Each round measures each row once, and begins with another
-# row. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.
+# All rows are set up at the start and are idle while others are measured. Each round measures each row once, and begins
+# with another row than the round before. The figures are printed as a table and written to build/bench/net.json by
+# bench/net_report.py.
 #
 #	ROUNDS=5 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
@@ -110,7 +111,7 @@ topo() { # SWITCHES: print a line of switches between Hca1 and Hca2
 	done
 	printf 'Hca 1 "Hca1"\n[1] "Switch1"[1]\n\nHca 1 "Hca2"\n[1] "Switch%d"[2]\n' "$n"
 }
-conf_fabric() { # TOPOLOGY CRC MTU: the MTU of the links is 4096, and the partition's groups decide the interfaces'
+conf_fabric() { # TOPOLOGY CRC MTU: the MTU of the links is 4096, and that of the partition's groups is the interfaces' MTU
 	printf 'Default=0x7fff, ipoib, mtu=%d : ALL=full;\n' $(($3 / 2044 + 3)) >"$work/$3.partitions" # 4 means 2048 octets, 5 means 4096
 	printf '[fabric lab]\ntopology = %s\ncrc = %s\npartitions = %s\n' "$1" "$2" "$3.partitions"
 }
@@ -185,7 +186,7 @@ set_up() {
 	[ "$(nproc)" = 1 ] || background ip netns exec "$b" python3 bench/rtt.py echo 1 7772
 	all+=("$key")
 }
-equal_mtu() { # NETNS MTU: its device has this MTU
+equal_mtu() { # NETNS MTU: check that the device of this namespace has this MTU
 	[ "$(ip -n "$1" -j link show | jq 'map(select(.ifname != "lo"))[0].mtu')" = "$2" ] || { echo "net: $1 has another MTU than $2" >&2; return 1; }
 }
 

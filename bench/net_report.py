@@ -7,11 +7,11 @@
 VALUES has a JSON object per line: row, mtu, round, figure, value (null: the measurement failed). The report is printed and, with
 the values of all rounds and the NAME=VALUEs, written to JSON.
 
-A ratio to another row is the median of the ratios of single rounds, so that a time in which the machine was slow changes both of its
-values. Its one-sided bounds of 90 % come from order statistics and need no distribution: if n rounds are independent, the number of
-ratios below the true median is binomial with probability 1/2, so the k-th smallest ratio is at most the true median with a
-probability of at least 0.9 for the largest k with P(Bin(n, 1/2) < k) <= 0.1. The k-th largest is the upper bound. Fewer than four
-rounds have no bound; five have k = 1, ten have 3, fifteen have 5.
+A ratio to another row is the median of the ratios of single rounds, so that a time in which the machine was slow changes both
+values of a ratio. The one-sided bounds of 90 % of the median come from order statistics and assume no distribution: if n rounds
+are independent, the number of ratios below the true median is binomial with probability 1/2, so the k-th smallest ratio is at
+most the true median with a probability of at least 0.9 for the largest k with P(Bin(n, 1/2) < k) <= 0.1. The k-th largest is
+the upper bound. Fewer than four rounds have no bound; five have k = 1, ten have 3, fifteen have 5.
 """
 import json
 import math

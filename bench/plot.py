@@ -8,9 +8,10 @@ REPORT is a file of bench/net_report.py, such as build/bench/net.json. FILE is s
 figure, and in it a group of bars for each ratio of two rows, with a bar for each REPORT, in the order in which they are given. So
 several REPORTs show how a ratio has changed.
 
-A bar is as long as the median of the ratios of all rounds. The line across its end has the bounds of 90 % of the median (net_report.py
-says how they are found), or, where there are too few rounds for bounds, nothing. The dashed line is at 1. Ratios to veth are drawn
-only where a figure has no other ratio, or with --to veth. A name of REPORT is its file's name without the extension.
+A bar is as long as the median of the ratios of all rounds. A line across its end shows the bounds of 90 % of the median
+(net_report.py describes them); there is no line where there are too few rounds for bounds. The dashed line is at 1. Ratios to
+veth are drawn only where a figure has no other ratio, or with --to veth. Each REPORT has the name of its file, without the
+extension.
 """
 import argparse
 import json

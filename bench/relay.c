@@ -13,12 +13,12 @@
  *		CRCs are verified and the Ethernet header is put back
  *
  * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it
- * ends, and sets their MTU (2044 unless given); the user gives them addresses and sets them up. It prints "ready" on
- * stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr. Status 2:
- * wrong arguments; 1: a TAP could not be made, or the relay could not run.
+ * ends, and sets their MTU (2044 unless given); the user gives them addresses and sets them up. The relay prints
+ * "ready" on stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr.
+ * Status 2: wrong arguments; 1: a TAP could not be made, or the relay could not run.
  *
  * The relay has one thread, or with -t one thread for each direction, which shows what a second processor could gain.
- * It ignores addresses and neighbours: each frame is written to the other TAP.
+ * The relay ignores addresses and neighbours: each frame is written to the other TAP.
  */
 
 #include <errno.h>
@@ -167,7 +167,7 @@ static int signals_open(struct relay *r)
 	return r->sigfd < 0 ? -errno : 0;
 }
 
-/* Every thread watches the signalfd. Nobody reads it, so that one signal ends all threads. */
+/* Set up a thread. Every thread watches the signalfd, and no thread reads it, so that one signal ends all threads. */
 static int runner_open(struct runner *t)
 {
 	int err = 0;
@@ -269,7 +269,10 @@ static void print_counters(const struct relay *r)
 	json_decref(o);
 }
 
-/* The TAPs have to be open, because a way begins with the offloads of its TAP. */
+/*
+ * Make a way for each direction. The TAPs have to be open, because a way is initialized with the
+ * offloads of its TAP.
+ */
 static int make_ways(struct relay *r)
 {
 	for (unsigned int i = 0; i < 2; i++) {

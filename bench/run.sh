@@ -5,7 +5,7 @@
 #
 #	path	ns and instructions per packet of encode, switch hop, decode
 #	sweep	sweep time and memory, PathRecords a second
-#	scale	1,000 switches and 10,000 HCAs, beside OpenSM on our fabric and on ibsim
+#	scale	1,000 switches and 10,000 HCAs, beside OpenSM on uipoib's fabric and on ibsim
 #	net	TCP, UDP, round trips and CPU, beside a veth pair and bare relays measured in the same minutes
 #	profiles	TCP and 64-byte UDP of each link profile, beside rfc4391 in the same minutes
 #	verbs	TCP of a VM through a port of libibverbs, beside the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`

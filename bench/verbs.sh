@@ -8,8 +8,9 @@
 #				      uib.ko == UDP == Switch1 -- Hca1 -- h1 10.4.0.1, 10.5.0.1
 #	uipoib	a: uib0 10.5.9.1 -----+
 #
-# Figures: vm_tcp, Mb/s of one flow received by h1; vm_tcp_r, received by the VM (iperf3, cubic). Each round measures both
-# rows, and begins with the other one. The table is printed and written to build/bench/verbs.json by bench/net_report.py.
+# Figures: vm_tcp, Mb/s of one flow received by h1; vm_tcp_r, received by the VM (iperf3, cubic). Each round measures
+# both rows, in the opposite order of the round before. The table is printed and written to build/bench/verbs.json by
+# bench/net_report.py.
 #
 # An emulated processor executes all instructions about equally fast, and switches to the kernel cost it no more than a
 # call. So the ratio of the rows compares numbers of instructions, and says little about a real processor.
@@ -39,10 +40,11 @@ up() { g a "$UIPOIB" -n v wait --timeout 20; }
 eventually 90 up >/dev/null || { cat "$work/v.log" >&2; exit 1; }
 g a "{ \"$UIPOIB\" -n v exec v1 sleep 100000 </dev/null >/dev/null 2>&1 & echo \$! >/tmp/v1.pid; }" || exit 1
 
-# The process that has the device open; the one that was started waits for it
+# The daemon is the process that has the device open. The process that was started above only waits
+# for the daemon.
 daemon=$(g a 'for p in /proc/[0-9]*; do ! readlink $p/fd/* 2>/dev/null | grep -q uverbs || echo ${p#/proc/}; done' | head -1)
 
-# in_row ROW CMD...: runs it in the VM, where the interface of the row is
+# in_row ROW CMD...: run CMD in the VM, in the network namespace that has the interface of the row
 in_row() {
 	case $1 in
 	kernel) g a "${*:2}" ;;

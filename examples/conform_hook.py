@@ -4,7 +4,7 @@
 
     conform_hook.py DEV STEP [GROUP [NAME]]
 
-DEV is the IPoIB interface; with NAME the step is for the interface of this name instead. These are the steps. join and router end by themselves
+DEV is the IPoIB interface; if NAME is given, the step is for the interface NAME instead. These are the steps. join and router end by themselves
 after 50 s, and dhcp after 75 s:
 
     join GROUP, leave GROUP     begin and end a membership
@@ -15,7 +15,7 @@ after 50 s, and dhcp after 75 s:
     unload                      remove ib_ipoib, the kernel's driver
     router, no-router           begin and end to route multicasts from and to the interface, as a multicast router does
 
-A status other than 0 means that the step was not done, 77 that it cannot be done on this system, 78 that there is no interface NAME.
+An exit status other than 0 means that the step was not done: 77 that this system cannot do the step, 78 that there is no interface NAME.
 
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
@@ -182,7 +182,8 @@ def rarp(dev):
 # --- DHCP
 
 def dhclient(dev, program, folder):
-    # A copy, because AppArmor knows the original by its path, and forbids it to use other files
+    # Run a copy, because AppArmor recognizes the original by its path, and forbids it to use files
+    # in this folder
     copy = shutil.copy(program, folder)
     with open(f"{folder}/conf", "w") as f:
         f.write("timeout 40; retry 2; initial-interval 1; initial-delay 0;\n")

@@ -34,7 +34,7 @@
 #define uib_cq_driver_udata(udata) (udata)
 #endif
 
-/* Without CONFIG_TASKS_RCU call_rcu_tasks() is call_rcu(). */
+/* Without CONFIG_TASKS_RCU, call_rcu_tasks() is the same as call_rcu(). */
 #ifdef CONFIG_TASKS_RCU
 #define uib_rcu_barrier_tasks() rcu_barrier_tasks()
 #else
@@ -58,7 +58,7 @@
 #define uib_alloc_device(net) ib_alloc_device(uib_dev, ibdev)
 #endif
 
-/* The functions of udp_tunnel.h have a parameter of type struct socket up to 6.19, and of type struct sock by 7.1. */
+/* Up to 6.19 the functions of udp_tunnel.h have a parameter of type struct socket; in 7.1 its type is struct sock. */
 /* clang-format off */
 #define uib_tunnel_sock(s)                          \
 	_Generic(&udp_tunnel_sock_release,          \
@@ -78,7 +78,10 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
-/* Sets the capabilities that concern only consumers in the kernel. Since 5.19 the kernel has a separate member for them. */
+/*
+ * Set the capabilities that concern only consumers in the kernel, for which the struct has a
+ * separate member since 5.19.
+ */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {
 #if UIB_KERNEL_FROM(5, 19)

@@ -54,9 +54,9 @@ struct ibtap_header {
 
 /*
  * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor
- * to an existing device there: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent device
- * that has no owner. The caller must have CAP_NET_ADMIN in the namespace, or be the user and in the group
- * that IBTAP_SET_OWNER has set for an existing device.
+ * to an existing device of this namespace: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent
+ * device that has no owner. The caller must have CAP_NET_ADMIN in the namespace. Other callers can only attach to an
+ * existing device for which IBTAP_SET_OWNER or IBTAP_SET_GROUP has allowed it.
  */
 struct ibtap_attach {
 	/*
@@ -73,8 +73,8 @@ struct ibtap_addr {
 };
 
 /*
- * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner accepts in frames that it reads. Every other bit may be set
- * only together with IBTAP_OFFLOAD_CSUM.
+ * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner of the device accepts in the frames that it reads. All other
+ * bits require IBTAP_OFFLOAD_CSUM.
  */
 #define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
 #define IBTAP_OFFLOAD_TSO4 0x02
@@ -120,15 +120,15 @@ struct ibtap_info {
  */
 #define IBTAP_SET_CARRIER _IOW(0xb7, 0x04, __u32)
 /*
- * A limit from IBTAP_MIN_MTU to IBTAP_MAX_MTU. The administrator may set MTUs up to this limit. If the present MTU is larger, it
- * becomes the limit.
+ * A limit from IBTAP_MIN_MTU to IBTAP_MAX_MTU. The administrator may set MTUs up to this limit. A present MTU above the
+ * limit is lowered to the limit.
  */
 #define IBTAP_SET_MAX_MTU _IOW(0xb7, 0x05, __u32)
 /* A bit mask of IBTAP_OFFLOAD_*. Frames that are already queued do not change. */
 #define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)
 /*
- * 1: the device is persistent, which means that it remains when its last descriptor is closed; 0:
- * it is not.
+ * 1: the device is persistent: it remains when its last descriptor is closed; 0: the device is
+ * removed then.
  */
 #define IBTAP_SET_PERSIST _IOW(0xb7, 0x07, __u32)
 /* User and group that may attach without CAP_NET_ADMIN. If both are set, both must match. 0xffffffff: not set */

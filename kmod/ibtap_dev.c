@@ -61,9 +61,9 @@ static __be16 header_parse_protocol(const struct sk_buff *skb)
 }
 
 /*
- * There is no function .parse, as in ib_ipoib. It would write an address of 20 octets, but its
- * callers have room for 8: nfnetlink_queue and nfnetlink_log in structs on the stack, AF_PACKET in a
- * ring, where the frame follows.
+ * Like ib_ipoib, this driver has no function .parse. The function would write an address of 20
+ * octets, but its callers have room for 8 octets only: nfnetlink_queue and nfnetlink_log in a
+ * struct on the stack, AF_PACKET in a ring, directly before the frame.
  */
 static const struct header_ops header_ops = {
 	.create = header_create,
@@ -74,8 +74,8 @@ static const struct header_ops header_ops = {
 
 /*
  * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since
- * ib_ipoib's header has no source. So a frame that does not begin with the device's own address is treated as such a
- * frame, and gets the device's address as source.
+ * ib_ipoib's header has no source. So a frame that does not begin with the device's own address is taken for a frame
+ * that begins with the destination, and gets the device's address as source.
  */
 static int add_source(struct sk_buff *skb, const struct net_device *dev)
 {
@@ -109,8 +109,8 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 		goto drop;
 	skb_tx_timestamp(skb);
 	/*
-	 * The frame must not have a reference to its sender's socket either. The socket keeps the namespace in
-	 * existence, and before the namespace could end, this device would have to be removed.
+	 * The frame must not have a reference to its sender's socket either. The socket keeps its namespace in
+	 * existence, so the namespace could not end while the frame waits.
 	 */
 	skb_orphan(skb);
 	nf_reset_ct(skb);
@@ -143,8 +143,8 @@ static int net_stop(struct net_device *dev)
 }
 
 /*
- * The kernel's watchdog calls this when the queue @index has been full, with its senders stopped, for as long as the
- * module parameter timeout.
+ * The kernel's watchdog calls this function when the queue @index has been full, and its senders stopped, for the time
+ * that the module parameter timeout gives.
  */
 static void tx_timeout(struct net_device *dev, unsigned int index)
 {
@@ -160,7 +160,10 @@ static void tx_timeout(struct net_device *dev, unsigned int index)
 	rcu_read_unlock();
 }
 
-/* Called under a spin lock, so it only notifies the owner, which gets the groups by IBTAP_GET_GROUPS. */
+/*
+ * Called under a spin lock, so this function only notifies the owner, which then gets the groups by
+ * IBTAP_GET_GROUPS.
+ */
 static void set_rx_mode(struct net_device *dev)
 {
 	struct ibtap *tap = netdev_priv(dev);

@@ -122,8 +122,8 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 
 /*
  * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute the addresses of groups
- * again when a device changes its type, so the notifier reports such a change. CHANGEADDR makes IPv4 and IPv6 delete
- * all neighbour entries, because some of the entries are for groups.
+ * again when a device changes its type, so the function reports a change of the type to them. CHANGEADDR makes IPv4 and
+ * IPv6 delete all neighbour entries, because some of the entries are for groups.
  */
 static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
@@ -375,7 +375,7 @@ static struct miscdevice misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ibtap",
 	.fops = &ibtap_fops,
-	.mode = 0666, /* as with /dev/net/tun, every user may open it, and attaching a queue needs CAP_NET_ADMIN */
+	.mode = 0666, /* as with /dev/net/tun, every user may open the device, and attaching a queue needs CAP_NET_ADMIN */
 };
 
 static int __init ibtap_init(void)

@@ -106,15 +106,15 @@ extern struct rtnl_link_ops ibtap_link_ops;
 void ibtap_setup(struct net_device *dev);
 bool ibtap_is_ours(const struct net_device *dev);
 /*
- * ibtap_set_offloads() - Offer the offloads in @offloads to the stack. Return -EINVAL if a bit is unknown, or if
- * another bit that it needs is missing
+ * ibtap_set_offloads() - Offer the offloads in @offloads to the stack. Return: 0; -EINVAL if a bit is unknown, or
+ * requires another bit that is missing
  */
 int ibtap_set_offloads(struct ibtap *tap, u32 offloads);
 
 /* --- ibtap_queue.c */
 
 struct ibtap_queue *ibtap_queue_new(struct net *net);
-/* ibtap_queue_free() - The queue must be detached. */
+/* ibtap_queue_free() - Free a queue, which must be detached */
 void ibtap_queue_free(struct ibtap_queue *q);
 /* ibtap_queue_attach() - Make @q the last queue of the device; under RTNL */
 int ibtap_queue_attach(struct ibtap *tap, struct ibtap_queue *q);

@@ -110,8 +110,8 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
 	/*
-	 * A frame that was written a moment ago may still contain the number of the last queue. RPS would log a
-	 * warning about a queue that does not exist.
+	 * Wait for frames that were written a moment ago and still contain the number of the last queue: RPS would log
+	 * a warning about a queue that does not exist.
 	 */
 	if (end && tap->dev->reg_state == NETREG_REGISTERED)
 		synchronize_net();
@@ -133,7 +133,7 @@ static void count(struct ibtap_queue *q, enum ibtap_counter c)
 
 /* --- read */
 
-/* Takes @skb. The caller has disabled bottom halves. */
+/* Queue a frame for the reader; takes @skb. The caller has disabled bottom halves. */
 void ibtap_queue_push(struct ibtap *tap, struct ibtap_queue *q, struct sk_buff *skb)
 {
 	bool first;
@@ -308,8 +308,8 @@ static struct sk_buff *copy_in(struct iov_iter *from, size_t len, enum ibtap_cou
 }
 
 /*
- * Return the packet type (PACKET_*) of a frame. The octet of flags is not compared, because a peer may send other
- * flags with the interface's address than the interface itself (RFC 4391 §9.1.1).
+ * Return the packet type (PACKET_*) of a frame. The octet of flags is not compared, because a peer may put other flags
+ * before the interface's QPN and GID than the interface does (RFC 4391 §9.1.1).
  */
 static u8 pkt_type(const struct net_device *dev, const struct ibtap_header *h)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The virtio-net header of a frame. The kernel's own virtio_net_hdr_to_skb() checks less, because it also serves
- * frames whose headers it does not know. This driver knows the protocol of each frame, so it compares the header of a
- * super-frame with the frame's IP and transport headers. Code that forwards the frame can therefore rely on the
+ * The virtio-net header of a frame. The kernel's virtio_net_hdr_to_skb() checks less, because its callers also pass
+ * frames of protocols that it does not know. This driver knows the protocol of each frame, so it compares the header of
+ * a super-frame with the frame's IP and transport headers. Code that forwards the frame can therefore rely on the
  * header.
  */
 

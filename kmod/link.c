@@ -71,7 +71,7 @@ static void leave_to(struct uib_link *l, enum uib_link_state state, const char *
 	uib_port_link_down(to_dev(l));
 }
 
-/* Enter POLLING if the silence is over; otherwise run .state_work again when it is. */
+/* Enter POLLING if the silence is over; otherwise queue .state_work for the end of the silence. */
 static void try_polling(struct uib_link *l, const char *why)
 {
 	u64 now = get_jiffies_64();
@@ -170,8 +170,8 @@ void uib_link_enable(struct uib_link *l, bool on)
 /* --- sending */
 
 /*
- * Send a datagram to the peer. Return: number of octets; -ENETDOWN if the state is below @least or no peer is known;
- * another errno of the socket
+ * Send a datagram to the peer. Return: number of octets; -ENETDOWN if the state is below @least or no peer is known; or
+ * an errno of the socket
  */
 static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct kvec *v, size_t n,
 			size_t len)
@@ -226,14 +226,14 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
 		why = UIB_DROP_SILENT;
 	else if (l->has_peer && !same_address(from, &l->peer))
 		why = UIB_DROP_STRAY_ADDR;
-	/* sin_port and sin6_port are at the same offset, so this compares IPv6 ports, too. */
+	/* sin_port and sin6_port are at the same offset, so the comparison is right for IPv6, too. */
 	else if (l->has_peer && from->in4.sin_port != l->peer.in4.sin_port)
 		why = UIB_DROP_STRAY_PORT;
 	spin_unlock(&l->lock);
 	return why;
 }
 
-/* Handle a valid datagram that arrived while the link was not UP. In POLLING it makes the link UP. */
+/* Handle a valid datagram that arrived while the link was not UP. In POLLING the datagram makes the link UP. */
 static enum uib_counter came_up(struct uib_link *l, const union uib_addr *from)
 {
 	enum uib_counter why = UIB_C_NONE;

@@ -167,7 +167,7 @@ static int fill_in(struct spec *s)
 	return 0;
 }
 
-/* ib_core uses the name as a format string, so it must not contain a %. */
+/* Tell whether a device may have this name. ib_core uses the name as a format string, so a % is not allowed. */
 static bool name_ok(const char *name)
 {
 	const char *c = name;
@@ -275,10 +275,10 @@ int uib_enable(struct ib_device *ibdev)
 }
 
 /*
- * Start the link when all consumers know the device. An SM that finds the port asks its clients to register again,
- * and ib_core then removes each GID from its table for a moment and adds it again. If ib_ipoib reads GID 0 in this
- * moment, it makes no interface for the port and does not try again. The device may have been unregistered already;
- * a reference makes ib_core wait for the end of this function.
+ * Start the link when all consumers know the device. An SM that finds the port requests ClientReregister, and ib_core
+ * then removes each GID from its table for a moment and adds it again. If ib_ipoib reads GID 0 at this moment, ib_ipoib
+ * makes no interface for the port and does not try again. The device may have been unregistered already; a reference
+ * makes ib_core wait for the end of this function.
  */
 static void start(struct uib_dev *dev)
 {

@@ -7,8 +7,8 @@
 #include "uib.h"
 
 /*
- * The key of the hash is secret, because programs choose the groups that they attach and could
- * cause collisions.
+ * Return the hash bucket of a group. The key of the hash is secret, because programs choose the
+ * groups that they attach and could cause collisions.
  */
 struct hlist_head *uib_mcast_bucket(struct uib_dev *dev, const union ib_gid *mgid)
 {

@@ -88,8 +88,8 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 
 /*
  * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits for the holders of
- * references and then for these work items. An event without a reference to the device could come after these work
- * items, and its own work item would use freed caches.
+ * references and then for these work items. So an event must be raised with a reference to the device. Otherwise it
+ * could come after this wait, and its work item would use freed caches.
  */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {

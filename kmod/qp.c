@@ -338,7 +338,10 @@ static int modify(struct uib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	spin_lock_irq(&qp->lock);
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
-	/* A QP that has recovered to RTS is accepted as SQE if the consumer names SQE as the current state. */
+	/*
+	 * If the consumer names SQE as the current state, a QP that has recovered to RTS in between
+	 * is accepted, too.
+	 */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))
 		goto out;
 	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask))

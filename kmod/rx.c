@@ -81,7 +81,7 @@ static enum uib_counter parse(struct rx *r)
 	return UIB_C_NONE;
 }
 
-/* SMPs must be on VL15, and other packets must not be. */
+/* Check a packet on VL15 or to QP0: SMPs must be on VL15, and other packets must not be on VL15. */
 static enum uib_counter check_smp(const struct rx *r)
 {
 	if (READ_ONCE(r->dev->port.state) < IB_PORT_INIT)
@@ -167,8 +167,8 @@ static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, 
 }
 
 /*
- * Copy @len octets to the buffers of a receive, from offset @skip on. Return: false if one of their regions has been
- * deregistered
+ * Copy @len octets to the buffers of a receive, from offset @skip on. Return: false if the memory region of one of
+ * these buffers has been deregistered
  */
 static bool scatter(const struct uib_sge *sge, unsigned int n, u32 skip, const u8 *data, u32 len)
 {
@@ -270,7 +270,10 @@ static enum uib_counter deliver_ucast(const struct rx *r)
 	return deliver(r, qp);
 }
 
-/* Give a copy to every attached QP. The packet counts as dropped only if no QP had room for a copy. */
+/*
+ * Give a copy of the packet to every QP that is attached to the group. The packet counts as dropped
+ * only if no QP had room for a copy.
+ */
 static enum uib_counter deliver_mcast(const struct rx *r)
 {
 	const union ib_gid *mgid = (const void *)(r->grh + 24);

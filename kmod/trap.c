@@ -85,7 +85,8 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 }
 
 /*
- * Tell whether the notice of a slot is due. If it is, @ret gets a copy of the slot, which the caller must send now.
+ * Tell whether the notice of a slot is due. If the notice is due, @ret gets a copy of the slot, which the caller must
+ * send now.
  * @next is lowered to the next time at which the slot is due.
  */
 static bool take_due(struct uib_traps *t, struct uib_trap *slot, struct uib_trap *ret,
@@ -211,7 +212,7 @@ void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v)
 	raise(dev, v->is_qkey ? TRAP_BAD_QKEY : TRAP_BAD_PKEY, TYPE_SECURITY, n);
 }
 
-/* The SM has acknowledged the notice of @slot. If a second notice waits in the slot, send it. */
+/* Stop the notice of @slot, which the SM has acknowledged. If a second notice waits in the slot, send it. */
 static void done(struct uib_traps *t, struct uib_trap *slot)
 {
 	slot->state = UIB_TRAP_IDLE;

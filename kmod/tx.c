@@ -181,8 +181,8 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 }
 
 /*
- * Deliver a packet to this port itself if its DLID is one of the port's LIDs, or its group has QPs of this port. Such
- * a packet does not pass the link (IBTA 10.5, 17.2).
+ * Deliver a copy of a sent packet to this port itself (IBTA 10.5, 17.2). The DLID is one of the port's LIDs, or the
+ * packet's multicast group has QPs of this port.
  */
 static void loop_back(struct tx *t)
 {

@@ -62,7 +62,7 @@ enum uib_phys_state {
 	UIB_PHYS_LINK_UP,
 };
 
-/* Counters of a device. Those before UIB_C_PORT_END belong to the port, and the PMA shows them. */
+/* Counters of a device. The counters before UIB_C_PORT_END belong to the port, and the PMA shows them. */
 enum uib_counter {
 	UIB_C_NONE, /* no counter; as the result of a check it means that the packet is good */
 	UIB_C_XMIT_DATA, /* words, LRH .. ICRC */
@@ -307,7 +307,7 @@ void uib_link_start(struct uib_link *l);
 void uib_link_stop(struct uib_link *l);
 /* To be called when no more packets are sent. */
 void uib_link_close(struct uib_link *l);
-/* uib_link_send() - Send a packet to the peer. 0; -ENETDOWN if the link is not UP; the socket's error */
+/* uib_link_send() - Send a packet to the peer. Return: 0; -ENETDOWN if the link is not UP; or the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
 /*
  * uib_link_check_sender() - Tell whether the link accepts datagrams from @from now. Return: UIB_C_NONE, or the reason
@@ -339,7 +339,8 @@ int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t 
 
 void uib_port_init(struct uib_port *p, u64 guid, u8 mtu_cap);
 /*
- * uib_port_link_up() - Record that the link has come up. False: the port is Disabled, and the link must not be used
+ * uib_port_link_up() - Record that the link has come up. Return: false if the port is Disabled, and the link must not
+ * be used
  */
 bool uib_port_link_up(struct uib_dev *dev);
 void uib_port_link_down(struct uib_dev *dev);
@@ -390,7 +391,7 @@ void uib_traps_exit(struct uib_dev *dev);
 void uib_trap_cap_change(struct uib_dev *dev, bool node_desc);
 void uib_trap_bad_mkey(struct uib_dev *dev, const struct ib_smp *smp);
 void uib_trap_bad_key(struct uib_dev *dev, const struct uib_violation *v);
-/* uib_trap_repress() - Stop the trap with the TID of @smp. False: no trap of the SMA has this TID */
+/* uib_trap_repress() - Stop the trap with the TID of @smp. Return: false if no trap of the SMA has this TID */
 bool uib_trap_repress(struct uib_dev *dev, const struct ib_smp *smp);
 /* uib_trap_get_notice() - Copy the oldest unacknowledged notice into the 64 octets of @data, if there is one */
 void uib_trap_get_notice(struct uib_dev *dev, u8 *data);

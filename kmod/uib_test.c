@@ -225,7 +225,7 @@ static bool poll(struct cq *cq, struct ib_wc *wc)
 	return false;
 }
 
-/* Send and wait for the completion. By then a packet to the own LID has been delivered, too. */
+/* Send and wait for the completion. A packet to the port's own LID has been delivered before its completion comes. */
 static void send(struct rig *r, struct ib_ah *ah, u32 len, int flags)
 {
 	struct ib_wc wc = {};

@@ -19,7 +19,7 @@
 struct uib_quota {
 	struct list_head node; /* in dev->quotas */
 	struct pid *tgid;
-	/* numbers of objects by kind; dev->quota_lock protects that of UIB_Q_CONTEXT */
+	/* numbers of objects by kind; dev->quota_lock protects only count[UIB_Q_CONTEXT] */
 	atomic_t count[UIB_Q_COUNT];
 	atomic64_t octets; /* octets of all queues */
 };
@@ -136,8 +136,8 @@ void uib_disassociate_ucontext(struct ib_ucontext *ibuc)
 /* --- the QP pointer in completions */
 
 /*
- * ib_uverbs gets a completion from a CQ and then reads the number of its QP from wc->qp, while another thread may
- * destroy the QP. So completions for programs point to a copy of the QP that has only the number. The copy is freed
+ * ib_uverbs gets a completion from a CQ and then reads the QP number from wc->qp, while another thread may be
+ * destroying the QP. So completions for programs point to a copy of the QP that has only the number. The copy is freed
  * when every task has been scheduled out at least once, because ib_uverbs does not sleep between the two steps.
  */
 struct stub {

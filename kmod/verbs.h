@@ -19,8 +19,8 @@ struct uib_dev;
 #define UIB_LOCAL_DMA_LKEY 1
 
 /*
- * Largest numbers of objects of a device that one process may have in all its contexts. UIB_USER_OCTETS bounds the
- * sum of its queues.
+ * Largest numbers of objects of a device that one process may have in all its contexts. UIB_USER_OCTETS is the largest
+ * sum of the octets of all queues of the process.
  */
 #define UIB_USER_CONTEXTS 64
 #define UIB_USER_PDS 256
@@ -235,13 +235,13 @@ struct ib_mr *uib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_
 int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 /*
  * uib_sge_get() - Check key, PD, bounds and access of @sge for @qp, and fill @ret with a reference to its region.
- * -EINVAL: the QP may not use this memory in this way. May be called in any context
+ * Return: 0; -EINVAL if the QP is not allowed to use this memory in this way. Callable in any context
  */
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);
 /*
  * uib_sge_read(), uib_sge_write() - Copy from the beginning of the buffer, or into the buffer after its first @skip
- * octets. False: the buffer's region has been deregistered. May be called in any context except a hard interrupt
+ * octets. Return: false if the buffer's region has been deregistered. Callable in any context except a hard interrupt
  */
 bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);

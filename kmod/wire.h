@@ -47,8 +47,8 @@ static inline bool uib_lid_is_mcast(u16 lid)
 }
 
 /*
- * P_Keys match if the low 15 bits are equal and not 0, and at least one of the two belongs to a full member: IBTA
- * 10.9.3.
+ * Tell whether two P_Keys match: their low 15 bits are equal and not 0, and at least one of the two P_Keys is that of a
+ * full member (IBTA 10.9.3).
  */
 static inline bool uib_pkey_match(u16 a, u16 b)
 {
@@ -61,9 +61,9 @@ void uib_crc_init(void);
 u16 uib_vcrc(u16 crc, const void *p, size_t len);
 
 /*
- * uib_icrc_hdr() - Begin an ICRC: the CRC-32 of LRH .. DETH (@len octets, at most UIB_HDR_MAX), in which all bits
- * that switches and routers may change are replaced by ones. crc32_le() continues it. The packet contains the
- * complement, little-endian
+ * uib_icrc_hdr() - Begin an ICRC: the CRC-32 of LRH .. DETH (@len octets, at most UIB_HDR_MAX), in which all bits that
+ * switches and routers may change are replaced by ones. The caller continues the ICRC by crc32_le(). The packet
+ * contains the complement, little-endian
  */
 u32 uib_icrc_hdr(const u8 *hdr, size_t len);
 

@@ -70,7 +70,7 @@ install: all $(O)/completion/uipoib $(installed_made)
 install-strip:
 	$(MAKE) INSTALL_PROGRAM='$(INSTALL_PROGRAM) -s' install
 
-# Remove the files that `make install` with the same variables installs, and our own folders if they are then empty
+# Remove the files that `make install` with the same variables installs, and the folders of uipoib if these folders are then empty
 uninstall:
 	$(Q)rm -f $(foreach i,$(installed_programs) $(installed_data),$(call in_place,$(i))) $(DESTDIR)$(libdir)/libuipoib-path.so
 	$(Q)for d in $(DESTDIR)$(pkglibdir)/* $(DESTDIR)$(pkglibdir) $(DESTDIR)$(includedir)/uipoib; do \

@@ -15,8 +15,8 @@
 #define IB_HDR_LEN (IB_LRH_LEN + IB_BTH_LEN + IB_DETH_LEN)
 
 /*
- * Limits of one turn of a TAP: after so many frames or octets the other TAP is read, even if more
- * frames are waiting.
+ * Largest numbers of frames and octets that are read from one TAP before the other TAP is read,
+ * even if more frames are waiting.
  */
 #define READ_FRAMES 64
 #define READ_OCTETS (256 * 1024)
@@ -128,8 +128,8 @@ static void link_send(struct way *w, struct flight *f)
 }
 
 /*
- * Verifies the CRCs of the packet, and puts the Ethernet header back in place of the headers of the
- * link.
+ * Verify the CRCs of a packet that has crossed the link, remove the headers that link_send() has
+ * added, and put the packet's Ethernet header before the packet again.
  */
 static enum count_drop link_receive(struct way *w, struct flight *f)
 {
@@ -185,7 +185,10 @@ static void arrive(struct way *w)
 	w->n = 0;
 }
 
-/* Takes a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. */
+/*
+ * Send a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. The
+ * function takes ownership of @p.
+ */
 static void send_one(struct way *w, struct pkt *p)
 {
 	struct flight *f = &w->batch[w->n++];

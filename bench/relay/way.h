@@ -3,7 +3,7 @@
 #define RELAY_WAY_H
 
 /*
- * One direction of the relay: the frames read from one TAP are written to the other. The comment in bench/relay.c
+ * One direction of the relay: the frames read from one TAP are written to the other TAP. The comment in bench/relay.c
  * describes each mode.
  */
 

@@ -19,7 +19,7 @@ until_ok() {
 	return 1
 }
 
-# The files of this machine are visible in the VM, and its own connections and machine id stay out of it.
+# The VM sees the files of this machine, but NetworkManager in the VM must not use this machine's connections.
 mkdir -p /run/dbus /run/NetworkManager /tmp/connections
 [ -s /etc/machine-id ] || printf '%032x\n' 1 >/etc/machine-id
 printf '%s\n' '[main]' plugins=keyfile 'no-auto-default=*' '[keyfile]' path=/tmp/connections \

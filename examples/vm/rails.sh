@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One machine with a stock kernel has three cables. ib0 and ib1 lead to two switches of fabric A and form a bond, and ib2 leads
-# to fabric B as a second rail. The script runs itself in a VM. If a command follows its name, it runs this command in the VM at
-# the end, with the bond up.
+# One machine with a stock kernel has three cables. ib0 and ib1 lead to two switches of fabric A and form a bond, and
+# ib2 leads to fabric B as a second rail. The script runs itself in a VM. If a command follows the name of the script,
+# the script runs this command in the VM at the end, with the bond up.
 #
 #	sh examples/vm/rails.sh				the exit status is 0 if the bond and the rail work
 #	sh examples/vm/rails.sh bash			gives a shell in the VM

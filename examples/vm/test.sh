@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Tests ipoib_link.py, a netlink program, with a stock kernel's own ib0. The script runs itself in a VM. The exit status
-# is 0 if the test passes; `uipoib vm` passes it on.
+# is 0 if the test passes; `uipoib vm` passes this status on.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then

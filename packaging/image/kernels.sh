@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree DIR, and install its
-# headers, with which `make kmod` builds. The NAME "all" stands for all that apt offers but those for clouds, which have neither
-# ib_ipoib nor 9p. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. Run the script as
+# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree
+# DIR, and install its headers, with which `make kmod` builds. The NAME "all" stands for all kernels that apt offers,
+# except those for clouds, which have neither ib_ipoib nor 9p. Drivers of hardware that no virtual machine of `uipoib
+# vm` has are left out. Run the script as
 # root in a system that is not needed afterwards, such as the build stage of Containerfile.
 set -eu
 tree=$1

@@ -52,8 +52,8 @@ struct ca_qp_attr {
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
 	/*
-	 * QPN that the software HCA gives to the QP if it is free; libibverbs has no such choice
-	 * and ignores it
+	 * QPN that the software HCA gives to the QP if it is free; libibverbs lets no caller choose
+	 * the QPN, so its backend ignores this member
 	 */
 	uint32_t qpn_hint;
 };
@@ -89,13 +89,13 @@ struct ca_wc {
  */
 struct ca_send_queue {
 	unsigned int waiting; /* packets in the queue */
-	uint64_t sent; /* packets that have left it */
+	uint64_t sent; /* packets that have left the queue */
 	bool stalled; /* the port cannot send now */
 };
 
 struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
-	/* The receive queue of an armed QP is no longer empty. */
+	/* Called when the receive queue of an armed QP is no longer empty. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
 	/*
 	 * Called when packets have left a send queue that could not send for a while. May be NULL
@@ -135,9 +135,9 @@ struct ca {
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	/*
-	 * The CA makes TCP and UDP checksums: ca_post_send() accepts packets with FRAME_CSUM_PARTIAL (util/frame.h) that
-	 * have the encapsulation of RFC 4391 and an IPv4 header without options, and are no fragments. May change with
-	 * CA_EVENT_DEVICE_BACK. Any CA may mark a packet that ca_poll() returns by FRAME_CSUM_OK
+	 * The CA computes TCP and UDP checksums: ca_post_send() accepts packets with FRAME_CSUM_PARTIAL (util/frame.h)
+	 * that have the encapsulation of RFC 4391 and an IPv4 header without options, and are no fragments. May change
+	 * with CA_EVENT_DEVICE_BACK. Any CA may mark a packet that ca_poll() returns by FRAME_CSUM_OK
 	 */
 	bool csum;
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
@@ -236,8 +236,8 @@ static inline int ca_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid)
 }
 
 /*
- * ca_post_send() - Post packets from the front of @v, of which the backend takes ownership. Return:
- * number of packets taken, less than @n if the send queue is full
+ * ca_post_send() - Post the packets of @v in their order. Return: number of packets posted, which
+ * the backend now owns; less than @n if the send queue is full
  */
 static inline unsigned int ca_post_send(struct ca_qp *qp, const struct ca_send *v, unsigned int n,
 					ns_t now)

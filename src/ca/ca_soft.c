@@ -382,8 +382,8 @@ static int event_of(enum node_event ev)
 }
 
 /*
- * Callbacks may open and close ports, even the port for which they are called, and may cause
- * further events.
+ * Report an event of a port to the users of the port. Their callbacks may open and close ports,
+ * even the port for which they are called, and may cause further events.
  */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now)
 {

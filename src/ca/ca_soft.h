@@ -27,9 +27,8 @@ struct ca_soft_queues {
 };
 
 /*
- * ca_soft_hca_create() - NULL if out of memory
- * ca_soft_hca_bind() - Set the HCA and its queues. The HCA is created after the ca_soft_hca, because its hca_ops call
- * functions of the ca_soft_hca
+ * ca_soft_hca_create() - Make a struct without an HCA; NULL if out of memory ca_soft_hca_bind() - Set the HCA and its
+ * queues. The HCA is created after the ca_soft_hca, because its hca_ops call functions of the ca_soft_hca
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
 void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,
@@ -38,9 +37,9 @@ void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft
 void ca_soft_hca_destroy(struct ca_soft_hca *s);
 
 /*
- * Functions that the owner of the HCA calls from hca_ops.event and hca_ops.ready. They ignore the
- * events RETRAIN and PHYS, which are for the fabric. ca_soft_ready() must not be called for QPs
- * that were not created through ca.h.
+ * Functions that the owner of the HCA calls from hca_ops.event and hca_ops.ready. The functions
+ * ignore the events RETRAIN and PHYS, which are for the fabric. ca_soft_ready() must not be called
+ * for QPs that were not created through ca.h.
  */
 void ca_soft_event(struct ca_soft_hca *s, uint8_t port, enum node_event ev, ns_t now);
 void ca_soft_ready(struct ca_soft_hca *s, struct hca_qp *qp);

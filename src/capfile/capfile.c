@@ -17,7 +17,8 @@
 #define WRITER_TIME \
 	NS_SEC(5) /* longest time for which the start and the end of the instance wait for writers */
 
-#define MADE "headers made from " /* comment of a packet without headers of its own */
+/* Beginning of the comment of a packet that was captured without its headers */
+#define MADE "headers made from "
 
 void capfiles_init(struct capfiles *fs, struct loop *loop)
 {
@@ -88,7 +89,10 @@ static bool take_reports(struct capfile *c)
 
 static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 
-/* Nothing is received from a socket without a writer, so it is watched only while it is full. */
+/*
+ * Watch the socket of a capture. A client sends nothing on its socket, so this socket is watched
+ * only while it is full.
+ */
 static void watch(struct capfile *c)
 {
 	uint32_t events = (c->reports ? EPOLLIN : 0) | (c->full ? EPOLLOUT : 0);

@@ -7,10 +7,9 @@
  * for each packet; the buffer is sent when it is full and at the end of each wake-up of the loop. An error of the
  * file ends the capture, and never disturbs the fabric.
  *
- * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. It sends the
- * records to a socket, from which a writer process (os/writer.h) or the client copies them to the file. When
- * the socket is full the records wait in the buffer, and when the buffer is full, packets are missed and
- * counted.
+ * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. The loop sends the
+ * records to a socket, from which a writer process (os/writer.h) or the client copies them to the file. When the socket
+ * is full the records wait in the buffer, and when the buffer is full, packets are missed and counted.
  */
 
 #include "fabric/capture.h"
@@ -105,7 +104,7 @@ struct capfile_at {
 	struct ca *ca;
 };
 
-/* capfiles_init() - Initialize @fs without captures; the owner sets .epoch before it starts one */
+/* capfiles_init() - Initialize @fs without captures; the owner sets .epoch before the first capture */
 void capfiles_init(struct capfiles *fs, struct loop *loop);
 
 /**
@@ -148,8 +147,8 @@ void capfile_forget(struct capfile *c);
 int capfile_close(struct capfile *c);
 
 /*
- * capfile_close_all() - End all captures of a fabric (NULL: those of ports), and wait for those writers that write
- * regular files, five seconds at most
+ * capfile_close_all() - End all captures of a fabric, or all captures of ports if @f is NULL, and wait for those
+ * writers that write regular files, five seconds at most
  */
 void capfile_close_all(struct capfiles *fs, const struct fabric *f);
 

@@ -65,9 +65,9 @@ static int absolute(json_t *args)
 }
 
 /*
- * The file is opened and written with the user's rights, by a writer that lives until the capture ends. The writer truncates
- * the file only when the first octets come from the instance. The instance refuses a second capture to a file that it writes
- * already, so the first capture is not lost.
+ * The file is opened and written with the user's rights, by a writer that lives until the capture ends. The writer
+ * truncates the file only when the first octets come from the instance. The instance refuses a second capture to the
+ * same file and sends no octets, so the first capture is not lost.
  */
 static int start_writer(const char *file)
 {
@@ -167,7 +167,7 @@ static int copy_stream(struct proto_client *c, int from, int out)
 			  : status;
 }
 
-/* Start a capture and copy it to @out, until it ends or a signal comes. */
+/* Start a capture and copy it to @out, until the capture ends or a signal comes. */
 static int start_stream(json_t *args, int out)
 {
 	struct proto_client c;

@@ -19,7 +19,7 @@
  * The command prints the packets of a capture file in the words of `uipoib trace`, for machines
  * without tshark. libpcap reads the formats pcap and pcapng. The file may come from a stranger, so
  * the lengths in its ERF records are checked here. libpcap is loaded for this command only, because
- * it depends on D-Bus, systemd and seven more libraries.
+ * libpcap depends on D-Bus, systemd and seven more libraries.
  */
 
 #define TEXT_MAX 4096

@@ -33,7 +33,7 @@ struct task {
 	json_t *args;
 	const char *port;
 	struct probe_cfg cfg;
-	struct ipoib_dev dev; /* .name "": there is none */
+	struct ipoib_dev dev; /* .name is "" if the kernel has no IPoIB interface at the port */
 	unsigned int timeout_ms;
 };
 
@@ -157,7 +157,7 @@ static int find_peer(struct task *t)
 	if (t->cfg.neigh != PROBE_NEIGH_UNASKED &&
 	    (t->cfg.neigh != PROBE_NEIGH_ABSENT || ip.family == RTNL_V4))
 		return 0;
-	/* The text may be a GID instead of an IPv6 address, because no neighbour has the address */
+	/* No neighbour has this IPv6 address, or the kernel was not asked, so take the text for a GID. */
 	memcpy(gid.raw, ip.addr, sizeof(gid.raw));
 	t->cfg.has_peer = true;
 	t->cfg.peer = gid;

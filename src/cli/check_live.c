@@ -7,8 +7,8 @@
 #include "live/live.h"
 
 /*
- * Tell whether the port has a link. The node of this port is the first in the fabric; without a
- * link it is the only one.
+ * Tell whether the port has a link. The node of this port is the first node of the fabric, and
+ * without a link it is the only node.
  */
 static bool has_link(const struct chk_fabric *f)
 {

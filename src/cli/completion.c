@@ -27,8 +27,9 @@ static int words(int argc, char **argv)
 }
 
 /*
- * bash also splits words at ':', '=' and '@'. So the line is split again at blanks only, and the
- * part of a candidate before the last such sign is removed, because bash keeps this part.
+ * bash also splits words at ':', '=' and '@'. So the script splits the line again, at blanks only.
+ * bash keeps the part of a word up to the last of these signs, so the script removes this part from
+ * each candidate.
  */
 static int bash(int argc, char **argv)
 {

@@ -7,7 +7,10 @@
 #include "cli/picture.h"
 #include "os/file.h"
 
-/* `fabric`, and below it `node`, `port`, `link`, `udp`, `lft`, `mft`, `sm`, `lid`, `sweep`, `partitions`, `group`, `fault`. */
+/*
+ * The commands of the object `fabric` and of the objects below `fabric`: `node`, `port`, `link`,
+ * `udp`, `lft`, `mft`, `sm`, `lid`, `sweep`, `partitions`, `group`, `fault`.
+ */
 
 static const struct cli_key fabric_key[] = { { "fabric" }, { NULL } };
 

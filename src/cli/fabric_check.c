@@ -16,10 +16,9 @@
 #include "util/text.h"
 
 /*
- * `uipoib fabric check`. The fabric may come from a file. A live fabric is read through umad. The fabric of an
- * instance is read through umad, too, for which the program executes itself at a node of the
- * instance, as `uipoib exec` would. So the check judges the answers of the agents in the fabric,
- * and not the instance's knowledge about them.
+ * `uipoib fabric check` reads a fabric from a file, or a live fabric through umad. To read the fabric of an instance
+ * through umad, the program executes itself at a node of the instance, as `uipoib exec` would. So the check judges the
+ * answers of the agents in the fabric, and not the instance's knowledge about them.
  */
 
 #define TABLES_MAX 64

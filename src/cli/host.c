@@ -14,8 +14,8 @@
 #define LIBRARY "libuipoib-umad.so"
 
 /*
- * Paths with blanks, colons or '$' are refused, because LD_PRELOAD is split at blanks and colons,
- * and ld.so expands words that begin with '$'.
+ * Tell whether a path can stand in LD_PRELOAD. Paths with blanks, colons or '$' are refused,
+ * because LD_PRELOAD is split at blanks and colons, and ld.so expands words that begin with '$'.
  */
 static bool can_stand_in_preload(const char *path)
 {
@@ -23,8 +23,8 @@ static bool can_stand_in_preload(const char *path)
 }
 
 /*
- * Make a symbolic link to the library @lib in the folder of the instance's sockets. The instance
- * removes the link when it ends.
+ * In the folder of the instance's sockets, make a symbolic link to the library @lib. The instance
+ * removes the link when the instance ends.
  */
 static int link_to(const char *lib, const char *instance, char ret[PATH_MAX])
 {
@@ -93,7 +93,7 @@ static int preload(const char *umad, const char *instance)
 
 /*
  * Set the environment variables that Debian's libumad2sim.so reads, for users who preload that
- * library instead.
+ * library instead of libuipoib-umad.so.
  */
 static void simulate(const json_t *end)
 {

@@ -174,8 +174,8 @@ static void print_report(json_t *r)
 }
 
 /*
- * An error that the user can correct is reported as wrong usage, and an output that cannot be
- * written as a fault of the environment.
+ * Return the exit status for an error. An error that the user can correct counts as wrong usage,
+ * and an output file that cannot be written counts as a fault of the environment.
  */
 static int exit_status(int err)
 {

@@ -27,9 +27,9 @@ static bool wanted(const struct filter *f, const char *event)
 }
 
 /*
- * Drops that happen in any healthy network: an interface receives its own multicasts, and the
- * kernel sends to IPv6 groups without members, such as the group of the routers. The text output
- * shows them only with -d.
+ * Tell whether a row reports a drop that happens in every healthy network: an interface receives
+ * its own multicasts, and the kernel sends to IPv6 groups without members, such as the group of the
+ * routers. The text output shows these drops only with -d.
  */
 static bool routine(const json_t *row, const char *event)
 {
@@ -39,7 +39,7 @@ static bool routine(const json_t *row, const char *event)
 	       (!strcmp(counter, "drop_own_echo") || !strcmp(counter, "drop_no_group"));
 }
 
-/* A row that has the name of a port does not need to show the LID and the GID of the port. */
+/* Tell whether the text output leaves out member @key: the LID or the GID of a port whose name is in the row */
 static bool needless(const json_t *row, const char *key)
 {
 	static const struct {

@@ -35,8 +35,9 @@ static int read_layout(struct layout *ret, const char *fabric)
 }
 
 /*
- * Parse the form and the name of a fabric, each of which may be given once. Return: 0, or the exit
- * status after a message
+ * Parse the arguments of `fabric show`: the format of the picture, --dot or --svg, which is
+ * required, and the name of a fabric, which is optional. Neither may be given twice. Return: 0, or
+ * the exit status after an error message
  */
 static int parse(int argc, char **argv, const char **ret_form, const char **ret_fabric)
 {

@@ -236,7 +236,10 @@ static void print_json(const struct trace *t, bool answered, const char *result)
 				 "answered", answered, "result", result));
 }
 
-/* @ended is the status from waitpid(). Return: the exit status of the command */
+/*
+ * Print the result of a probe that has ended with the status @ended of waitpid(). Return: the exit
+ * status of the command
+ */
 static int end_probe(const struct trace *t, int out, int ended)
 {
 	char result[TRACE_TEXT_MAX];

@@ -99,7 +99,7 @@ static void print_hop(const json_t *row, const char *event)
 	free(out);
 }
 
-/* Print what the host does, with the verb of the probe: "pings", "connects to TCP port 80 at" */
+/* Print what the host does, with the verb of the probe, such as "pings" or "connects to TCP port 80 at" */
 static void print_verb(const struct trace_probe *probe, int port)
 {
 	const char *gap = strchr(probe->verb, '%');

@@ -34,7 +34,7 @@ struct ends {
 	socklen_t to_len;
 };
 
-/* The instance has printed the address, so it can be parsed. */
+/* Fill @e in from the first row of the trace. The instance has printed the address, so the address can be parsed. */
 static void ends_of(struct ends *e, const json_t *start, int port)
 {
 	const char *text =
@@ -194,7 +194,7 @@ static void say_resolved(const struct ends *e, const struct rtnl_neigh *n)
 	printf(" for the kernel");
 }
 
-/* Make the kernel delete the entry of the address and resolve the address again. */
+/* Make the kernel delete the neighbour entry of the address and resolve the address again. */
 static int resolve(struct rtnl *nl, int ifindex, const struct ends *e, const struct rtnl_ip *ip)
 {
 	struct rtnl_neigh n;
@@ -261,7 +261,10 @@ static int join(const struct ends *e, int s)
 	return setsockopt(s, IPPROTO_IPV6, IPV6_JOIN_GROUP, &v6, sizeof(v6));
 }
 
-/* The host is a member for JOIN_MS, or longer if another of its programs is a member. */
+/*
+ * Join the group for JOIN_MS. The host stays a member for longer if another program of the host has
+ * joined the group.
+ */
 static int run_join(const json_t *start, int port)
 {
 	struct ends e;

@@ -43,7 +43,7 @@ struct cm_cfg {
 	uint64_t seed; /* seed of RequestIDs */
 };
 
-/* cm_create() - Return: 0; -ENOMEM */
+/* cm_create() - Make the agent of an endpoint. Return: 0; -ENOMEM */
 int cm_create(struct cm **ret, const struct cm_cfg *cfg);
 /* cm_destroy() - Free the agent, and drop its remaining requests and services. NULL is accepted */
 void cm_destroy(struct cm *c);
@@ -91,7 +91,7 @@ struct cm_service {
 	uint16_t pkey;
 	/*
 	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data. RequestID and
-	 * ServiceID are there already. As long as the values do not change, equal requests must get equal answers.
+	 * ServiceID are filled in already. As long as the values do not change, equal requests must get equal answers.
 	 */
 	void (*answer)(struct cm_service *v, const struct mad_addr *from,
 		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);

@@ -36,18 +36,18 @@ struct cm {
 	struct cm_source *source; /* array of CM_SOURCES entries; NULL: no request came yet */
 };
 
-/* cm_register() - Register at the endpoint, unless that is done. Return: 0; -EBUSY; -ENOMEM */
+/* cm_register() - Register at the endpoint, unless the agent is registered already. Return: 0; -EBUSY; -ENOMEM */
 int cm_register(struct cm *c);
 
 void cm_requests_init(struct cm *c);
 void cm_requests_fini(struct cm *c);
-/* cm_reply_recv() - A SIDR_REP arrived */
+/* cm_reply_recv() - Process a SIDR_REP that has arrived */
 void cm_reply_recv(struct cm *c, const struct mad_addr *from, const void *mad, size_t len,
 		   ns_t now);
 
 void cm_services_init(struct cm *c);
 void cm_services_fini(struct cm *c);
-/* cm_request_recv() - A SIDR_REQ arrived */
+/* cm_request_recv() - Process a SIDR_REQ that has arrived */
 void cm_request_recv(struct cm *c, const struct mad_addr *from, const void *mad, size_t len,
 		     ns_t now);
 

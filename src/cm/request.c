@@ -14,8 +14,8 @@ static struct cm_request *request_find(struct cm *c, uint32_t request_id)
 }
 
 /*
- * Return a RequestID that is not in use. It depends on the time, too, so that an answer to a
- * request from before a restart does not match a later request.
+ * Return a RequestID that is not in use. The RequestID depends on the time, too, so that an answer
+ * to a request that was sent before a restart does not match a later request.
  */
 static uint32_t request_id_new(struct cm *c, ns_t now)
 {

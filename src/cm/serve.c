@@ -61,7 +61,7 @@ static struct cm_source *source_find(const struct cm *c, uint16_t lid)
 	return NULL;
 }
 
-/* The entry that was not used for the longest time gets the new source. */
+/* Store a new source in the entry that was not used for the longest time. */
 static struct cm_source *source_new(struct cm *c, uint16_t lid)
 {
 	struct cm_source *s = container_of(c->sources.prev, struct cm_source, link);
@@ -138,7 +138,10 @@ void cm_request_recv(struct cm *c, const struct mad_addr *from, const void *mad,
 		return;
 	}
 	v = service_find(c, req.service_id, req.pkey);
-	/* Another program on the port may serve the ServiceID, and our refusal could overtake its answer. */
+	/*
+	 * Another program on the port may serve the ServiceID, and a refusal by this agent could
+	 * overtake that program's answer.
+	 */
 	if (!v && !mad_agent_is_alone(c->agent)) {
 		c->stats.drop_no_server++;
 		return;

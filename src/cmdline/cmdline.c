@@ -47,8 +47,8 @@ static int long_option(const char *word, int *argc, char **argv, int at)
 }
 
 /*
- * "-jd" is "-j -d"; "-nlab" is "-n lab". Return: number of words used; -1: not an option of this
- * program
+ * Parse a word of short options: "-jd" is "-j -d", and "-nlab" is "-n lab". Return: number of words
+ * used; -1: not an option of this program
  */
 static int short_options(const char *word, int *argc, char **argv, int at)
 {
@@ -150,7 +150,7 @@ static void usage_of(const char *path, const struct cli_cmd *v)
 	       v->help);
 }
 
-/* `help` in place of a verb is the same as -h. */
+/* Tell whether the user asks for help: by `help` in place of a verb, or by -h. */
 static bool asks_for_help(int argc, char **argv)
 {
 	return argc > 1 ? !strcmp(argv[1], "help") : cli_opts.help;

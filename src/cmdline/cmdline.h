@@ -30,8 +30,8 @@ struct cli_opts {
 extern struct cli_opts cli_opts;
 
 /*
- * A row of a table of commands: an object, or a verb. It has either a function or a table of verbs. The function gets
- * the row's name, which may be abbreviated, as argv[0].
+ * A row of a table of commands: an object, or a verb. The row has either a function or a table of verbs. The function
+ * gets the row's name, which may be abbreviated, as argv[0].
  */
 struct cli_cmd {
 	const char *name; /* NULL ends the table */
@@ -63,7 +63,7 @@ int cli_count(unsigned int *ret, const char *option, const char *text, unsigned 
 int cli_u64(uint64_t *ret, const char *option, const char *text);
 
 /**
- * cli_options() - Parse the options in @argv and remove them from it
+ * cli_options() - Parse the options in @argv and remove them from @argv
  * @first_only:	stop at the first word that is no option
  *
  * Return: 0, or the exit status after a message
@@ -104,8 +104,8 @@ struct cli_key {
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
 /*
- * cli_value() - The value of the long option @name at argv[*at], as "--name VALUE" or "--name=VALUE"; *at becomes the index of the
- * word that has it. NULL: the word is not this option, or the value is missing
+ * cli_value() - The value of the long option @name at argv[*at], as "--name VALUE" or "--name=VALUE"; *at becomes the
+ * index of the word that contains the value. NULL: the word is not this option, or the value is missing
  */
 const char *cli_value(const char *name, char **argv, int *at);
 
@@ -137,7 +137,7 @@ int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, js
 void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* cli_print_lines() - Print a text of several lines on standard output, each behind @indent blanks, as cli_print() */
 void cli_print_lines(int indent, const char *text);
-/* cli_flush() - Flush standard output. Return: @status; if output was lost, not 0, after a message */
+/* cli_flush() - Flush standard output. Return: @status; another status than 0, after a message, if output was lost */
 int cli_flush(int status);
 /* cli_print_json() - Print a document as one line; takes @doc */
 void cli_print_json(json_t *doc);

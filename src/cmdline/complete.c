@@ -89,7 +89,7 @@ static void offer_instances(const struct completion *c)
 
 /* --- words of a usage text */
 
-/* Meaning of a word in capitals */
+/* Meaning of a word in capitals of a usage text, such as NODE */
 static const struct place {
 	const char *word;
 	const char *cmd, *key; /* command of the protocol, and member of its rows */
@@ -174,7 +174,7 @@ static int split_usage(const char *usage, struct usage_word *ret, int max)
 	return n;
 }
 
-/* Is w[i] a key, behind which a value stands? */
+/* Tell whether w[i] is a key, after which a value follows. */
 static bool is_key(const struct usage_word *w, int n, int i)
 {
 	return w[i].literal && w[i].group && i + 1 < n && w[i].group == w[i + 1].group &&
@@ -206,7 +206,7 @@ static int skip(const struct usage_word *w, int n, int i)
 }
 
 /*
- * Offers the candidates for word number @at of those that follow a command. Words that are not optional have fixed
+ * Offers the candidates for word number @at of the words that follow a command. Words that are not optional have fixed
  * places. After them come keys with values, in any order.
  */
 static void offer_words(const struct completion *c, const char *usage, int at)
@@ -300,7 +300,7 @@ static void offer_names(const struct completion *c, const struct cli_cmd *table)
 
 #define IMAGE "/boot/vmlinuz-"
 
-/* Releases of the kernels of this machine, as `uipoib vm --kernel` takes them */
+/* Offer the releases of the kernels of this machine, which `uipoib vm --kernel` accepts */
 static void offer_kernels(const struct completion *c)
 {
 	glob_t found;

@@ -9,7 +9,8 @@
  *
  * `uipoib completion bash` prints a function for bash, which asks `uipoib completion words -- WORD...` at each
  * completion. So the candidates come from the tables of commands (struct cli_cmd): names, the lower-case words of
- * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, they come from the instance, if one runs.
+ * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, the candidates come from the instance, if one
+ * runs.
  */
 
 /* Candidates that make the shell complete the word itself, with names of files for instance */
@@ -18,7 +19,7 @@
 
 /**
  * complete() - Find candidates for the last of @words
- * @table:	commands, of which words[0] is one, unless it is an option
+ * @table:	commands; words[0] is one of them or an option
  * @words:	words of the command line behind the program's name; the last one may be empty or incomplete
  * @n:		number of words, at least 1
  * @add:	gets each candidate that begins with the last word

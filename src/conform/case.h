@@ -3,7 +3,7 @@
 #define CONFORM_CASE_H
 
 /*
- * A case judges one clause, or one side of it. There are three kinds:
+ * A case judges one clause, or one aspect of a clause. There are three kinds:
  *
  *	run()	makes something happen, waits for the DUT's reaction, and judges the reaction
  *	watch()	sees every packet of the DUT in the whole run, and judges those to which its clause applies
@@ -26,9 +26,9 @@ struct conform_case {
 	const char *section; /* section of the document */
 	const char *text; /* the demand of the clause, in the words of the document */
 	/*
-	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A watch() in
-	 * the list must not have failed. If it has failed, the report names its failure as the cause of this case's
-	 * failure.
+	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A case with
+	 * watch() in the list need not have passed, but must not have failed. If a case in the list has failed, the
+	 * report names that failure as the cause of this case's failure.
 	 */
 	const char *after;
 	void (*run)(struct run *r);

@@ -88,7 +88,7 @@ struct conform_report {
  * conform_run() - Run the cases that @cfg selects, and the cases on which these depend
  * @progress:	called for each result as soon as the case has ended; may be NULL
  *
- * Return: 0 and a report, also if the DUT never answered or the user interrupted; -ENOENT:
+ * Return: 0 and a report, also if the DUT never answered or the user interrupted the run; -ENOENT:
  * @ret_unknown is a word in @cfg->clauses that names no case; -ENOMEM
  */
 int conform_run(struct conform_report *ret, const struct conform_cfg *cfg,

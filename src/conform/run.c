@@ -158,7 +158,7 @@ static void nothing_judged(struct suite *s, struct conform_result *r)
 		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
 }
 
-/* Give a verdict to a case that only combines the verdicts of others */
+/* Give a verdict to a case that only combines the verdicts of other cases */
 static void sum_up(struct suite *s, struct conform_result *r)
 {
 	if ((r->because = each_after(s->rep, r->c, failed)))
@@ -231,9 +231,9 @@ static bool may_be_the_link(const struct conform_result *r)
 }
 
 /*
- * Each end of the link decides by itself whether the other end has been silent for too long. On a
- * busy machine the DUT's end may have gone down although the suite's end received packets all the
- * time. So ask the DUT whether its port has left Active.
+ * Ask the DUT whether its port has left Active. Each end of the link decides by itself whether the
+ * other end has been silent for too long. So on a busy machine the DUT's end may have gone down
+ * although the suite's end received packets all the time.
  */
 static bool port_left_active(struct world *w)
 {
@@ -332,7 +332,7 @@ static void watch_all(void *ctx, const struct seen *p)
 			continue;
 		run->res->c->watch(run, p);
 		if (run->decided) {
-			/* The capture of a failure also has the 50 packets before it. */
+			/* The packets that belong to a failure are this packet and the 50 packets before it. */
 			run->res->first = p->n > 50 ? p->n - 50 : 1;
 			run->res->last = p->n;
 		}

@@ -87,9 +87,9 @@ static bool all_out(const struct ctl_client *c)
 }
 
 /*
- * A request is served only when the answer to the previous request has been sent, and at most one request in a
- * wake-up of the loop. So a client that asks faster than it reads, or asks much at once, delays only itself. Requests
- * for which the buffer has no room stay in the socket meanwhile.
+ * Set the events for which the loop watches a client's socket. A request is served only when the answer to the previous
+ * request has been sent, and at most one request in a wake-up of the loop. So a client that asks faster than it reads,
+ * or asks much at once, delays only itself. Requests for which the buffer has no room stay in the socket meanwhile.
  */
 static void client_watch(struct ctl_client *c)
 {

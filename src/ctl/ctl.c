@@ -45,8 +45,8 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 }
 
 /*
- * True if the number of open requests of this command is at its limit. The limit keeps requests
- * that wait from using up all connections that the server accepts.
+ * Tell whether the number of open requests of this command is at its limit. The limit keeps
+ * requests that wait from using up all connections that the server accepts.
  */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
 {

@@ -27,8 +27,8 @@ struct ctl_stats {
 };
 
 /*
- * One of the server's two sockets. Each has its own limit of clients, so that many readers do not keep users from
- * controlling the instance.
+ * One of the server's two sockets. Each socket has its own limit of clients, so that many readers do not keep users
+ * from controlling the instance.
  */
 struct ctl_door {
 	struct ctl *ctl;
@@ -38,16 +38,20 @@ struct ctl_door {
 	char path[108];
 };
 
-/* Clients that wait for a reload, and the supervisor that makes it: cmd/reload.c */
+/* Clients that wait for a reload, and the supervisor, which carries out the reload: cmd/reload.c */
 struct ctl_reload {
 	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
 	enum {
 		CTL_RELOAD_NONE, /* no supervisor */
 		CTL_RELOAD_KEPT, /* .keeper waits for clients */
 		CTL_RELOAD_RUNNING, /* the supervisor was told that a client waits */
-		CTL_RELOAD_REPORTED, /* it has reported the outcome for this client, and will wait again */
+		/*
+		 * the supervisor has reported the outcome of the reload, and has not yet sent its
+		 * next `reload await`
+		 */
+		CTL_RELOAD_REPORTED,
 	} phase;
-	bool again; /* another client has asked for a reload meanwhile */
+	bool again; /* another client has asked for a reload before the next `reload await` */
 	struct list waiters;
 };
 

@@ -28,7 +28,7 @@ struct ctl_req {
 	ns_t now;
 };
 
-/* A command answers with ctl_row() and ctl_end(), at once or later (then it sets ctl_hold()). */
+/* A command answers with ctl_row() and ctl_end(), at once or, if it has called ctl_hold(), later. */
 typedef void ctl_fn(struct ctl_req *r);
 
 /* Whether a command is answered on the read-only socket */
@@ -93,10 +93,10 @@ void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const cha
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
 
 /*
- * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until
- * the client's connection ends, when @gone is called. From then on h->req.args is NULL. The holder sets h->req.now
- * before each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it is not
- * called any more.
+ * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until the
+ * client's connection ends, when @gone is called. After the call of ctl_hold(), h->req.args is NULL. The holder sets
+ * h->req.now before each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it
+ * is not called any more.
  */
 struct ctl_hold {
 	struct ctl_req req;

@@ -16,8 +16,8 @@
  *				names of the objects that the line is about, escaped as MESSAGE is: see util/log.h
  *	UIPOIB_COMPONENT	the word with which the line begins: sm, sa, mad, ibsim ...
  *
- * An entry for which the journal has no room goes to the supervisor, and the journal gets the number of such entries
- * with the next one that it takes. Nothing waits for the journal.
+ * An entry for which the journal has no room goes to the supervisor, and the journal gets the number of these entries
+ * with the next entry that it accepts. Nothing waits for the journal.
  */
 
 #include "os/loop.h"

@@ -8,10 +8,10 @@
  *	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
  *
  * Standard error may be a pipe that nobody reads, in which case a write waits for ever. The daemon cannot make this
- * descriptor non-blocking, because it shares the open file with other programs. So a thread of the supervisor writes
- * (proto/serve.h), and the daemon sends the lines to it without waiting. Lines for which the socket has no room wait
- * in the queue below. Lines for which the queue has no room are lost and counted, and the log gets their number when
- * there is room again.
+ * descriptor non-blocking, because other programs use the same open file. So a thread of the supervisor writes
+ * (proto/serve.h), and the daemon sends the lines to it without waiting. Lines for which the socket has no room wait in
+ * the queue below. Lines for which the queue has no room are lost and counted, and the log gets their number when there
+ * is room again.
  */
 
 #include <stdbool.h>

@@ -47,8 +47,8 @@ static double sent_words(json_t *row)
 }
 
 /*
- * Finds the port by which the flow leaves: the port that sent most octets, among the ports between
- * switches or among all ports.
+ * Find the port that sent most octets, by which the flow leaves a node. If @switches is true,
+ * consider only ports of links between switches.
  */
 static bool busiest(struct demo *d, json_t *before, json_t *after, bool switches, char *ret,
 		    size_t size)

@@ -119,7 +119,7 @@ static bool has_all(const struct seen *seen)
 	return __atomic_load_n(&seen->got, __ATOMIC_ACQUIRE) >= SENT;
 }
 
-/* Waits until @is is true of the first @n receivers. Meanwhile sends probes by socket @s, unless that is -1. */
+/* Wait until @is is true of the first @n receivers. Meanwhile send probes by socket @s, unless @s is -1. */
 static void await(const struct job *j, unsigned int n, bool (*is)(const struct seen *), int s,
 		  const struct sockaddr_in *to)
 {

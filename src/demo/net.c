@@ -117,7 +117,7 @@ struct job {
 	ns_t *rtt; /* in shared memory, RTT_PINGS round-trip times; 0: no answer */
 };
 
-/* Number of the @k-th host that host @i pings. Targets are spread evenly over all hosts. */
+/* Return the number of the @k-th host that host @i pings. Targets are spread evenly over all hosts. */
 static unsigned int target(const struct demo_net *d, const struct job *j, unsigned int i,
 			   unsigned int k)
 {

@@ -72,7 +72,7 @@ uint64_t demo_flow_octets(const struct demo_flow *f);
  * counts, too
  */
 double demo_flow_silence(struct demo_flow *f);
-/* demo_flow_alive() - True if the flow makes progress; waits up to @ms for more octets */
+/* demo_flow_alive() - Tell whether the flow makes progress; waits up to @ms for more octets */
 bool demo_flow_alive(const struct demo_flow *f, int ms);
 void demo_flow_stop(struct demo_flow *f);
 

@@ -42,8 +42,8 @@ void demo_say(struct demo *d, bool ok, const char *what, const char *fmt, ...)
 /*
  * demo_ask() - Send a request; takes @args
  *
- * Return: all rows of the answer as an array, which the caller frees by json_decref(). It is empty if the request
- * failed; the reason is printed on standard error, or in @err if that is not NULL ("" on success).
+ * Return: all rows of the answer as an array, which the caller frees by json_decref(). The array is empty if the
+ * request failed. The reason is written into @err ("" on success), or printed on standard error if @err is NULL.
  */
 json_t *demo_ask(struct demo *d, const char *cmd, json_t *args, char *err, size_t err_len);
 

@@ -94,7 +94,7 @@ static void on_row(struct trace *t, json_t *row)
 		on_step(&t->way[n - 1], row, event);
 }
 
-/* True if the trace has all hops of the request and of the reply, up to their delivery. */
+/* Tell whether the trace has all hops of the request and of the reply, up to their delivery. */
 static bool complete(const struct trace *t)
 {
 	bool there = false, back = false;
@@ -106,7 +106,10 @@ static bool complete(const struct trace *t)
 	return there && back;
 }
 
-/* Uses a connection of its own, because the trace ends when the connection is closed. */
+/*
+ * Trace one ping over the connection @c, which only the trace uses, because the trace ends when the
+ * connection is closed.
+ */
 static bool trace(struct demo *d, struct proto_client *c, struct trace *t, int *ret_pinged)
 {
 	unsigned int last = d->net.n - 1;

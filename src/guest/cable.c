@@ -17,8 +17,8 @@
 #include "vm/net.h"
 
 /*
- * The interface that carries uib's link over UDP is in a network namespace of its own. CMD does not see it, so nothing that CMD does
- * to its own addresses, routes, firewall or connection tracking can break the link.
+ * The interface that carries uib's link over UDP is in a network namespace of its own. CMD does not see this namespace,
+ * so nothing that CMD does to its own addresses, routes, firewall or connection tracking can break the link.
  */
 
 #define ETH "eth0"
@@ -73,7 +73,8 @@ static void set_mtu(void)
 }
 
 /*
- * `uipoib vm` does not answer ARP, so the entry of its address in the neighbour table is permanent.
+ * Add a permanent entry for the address of `uipoib vm` to the neighbour table, because `uipoib vm`
+ * does not answer ARP.
  */
 static void set_neighbour(void)
 {

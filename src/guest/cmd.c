@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 /*
- * CMD has pipes or a terminal, whose contents are carried over the channel. cmd_run() returns when CMD itself ends, and not
- * when its pipes are closed, because a background process that CMD has started may hold a pipe for ever.
+ * The channel carries the input and output of CMD, which are pipes or a terminal on the side of CMD. cmd_run() returns
+ * when CMD itself ends, and not when its pipes are closed, because a background process that CMD has started may hold a
+ * pipe for ever.
  */
 
 enum { IN, OUT, ERR, NPIPES };
@@ -23,7 +24,7 @@ enum { IN, OUT, ERR, NPIPES };
 struct cmd {
 	pid_t pid;
 	bool tty;
-	/* this side's ends of the pipes; -1: closed. With a terminal IN and OUT are the same descriptor */
+	/* ends of the pipes in this process; -1: closed. With a terminal IN and OUT are the same descriptor */
 	int end[NPIPES];
 	uint8_t in[FRAME_DATA_MAX]; /* input that CMD has not read yet */
 	size_t in_len, in_at;
@@ -139,8 +140,8 @@ static void set_size(struct cmd *c, const uint8_t *data)
 }
 
 /*
- * Called when the reader of this output is gone. CMD's next write to this output ends CMD by SIGPIPE, as it would
- * without a VM.
+ * Close an output of CMD whose reader is gone. CMD's next write to this output ends CMD by SIGPIPE, as it would without
+ * a VM.
  */
 static void close_out(struct cmd *c, int which)
 {

@@ -59,7 +59,7 @@ void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
 void mount_root(void);
 void mount_modules(char *dir); /* mounts the kernel's modules at that folder, read-only */
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
-void make_dirs(char *path); /* makes a folder, and those above it that do not exist */
+void make_dirs(char *path); /* makes a folder, and the folders above it that do not exist */
 
 /* --- cable.c: the network namespace of the link to the fabric */
 
@@ -100,7 +100,10 @@ void net_up(unsigned int hcas, unsigned int seconds);
  * CMD runs as root
  */
 void user_set(char *text);
-/* user_become() - Become that user; to be called in the process that becomes CMD. The process ends if the kernel refuses */
+/*
+ * user_become() - Become the user of user_set(); to be called in the process that becomes CMD. The
+ * process ends if the kernel refuses
+ */
 void user_become(void);
 
 /* --- systemd.c */
@@ -114,8 +117,8 @@ void systemd_start(void);
 /* --- cmd.c */
 
 /*
- * cmd_run() - Run CMD, and carry its input and output over the channel until it ends. Return: its exit status, or 128
- * + signal
+ * cmd_run() - Run CMD, and carry its input and output over the channel until CMD ends. Return: CMD's exit status, or
+ * 128 + signal
  */
 int cmd_run(char **argv, char **envp, const char *cwd, bool tty);
 

@@ -27,7 +27,7 @@ void mount_early(void)
 	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
 }
 
-/* The host may not answer a mount by 9p, so it is told for which one the VM waits. */
+/* Mount a share by 9p. First tell the host for which mount the VM waits, because the host might not answer it. */
 static void mount_9p(const char *tag, const char *at, unsigned long flags, const char *options)
 {
 	chan_sendf(FRAME_STATE, "the VM mounts %s (9p) at %s", tag, at);
@@ -51,7 +51,10 @@ static void move(const char *from, const char *to)
 		fatal("moving %s to %s: %m", from, to);
 }
 
-/* Moves the mount over / and enters it, as switch_root(8) does, because pivot_root(2) cannot leave an initramfs. */
+/*
+ * Moves the mount over / and enters the mount, as switch_root(8) does, because pivot_root(2) cannot
+ * leave an initramfs.
+ */
 static void enter(void)
 {
 	if (chdir("/root") < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||

@@ -87,8 +87,8 @@ void systemd_start(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		make_file(files[i].path, files[i].text);
 	/*
-	 * with this file, which a host has that is a container, systemd would think that the VM
-	 * is a container
+	 * A host that is a container has this file, because of which systemd would take the VM for
+	 * a container, too.
 	 */
 	unlink("/.dockerenv");
 	pid = fork();

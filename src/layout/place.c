@@ -18,7 +18,7 @@ struct blocks {
 	unsigned int *next; /* for each CA, the next CA of its block */
 };
 
-/* The switch below which a CA stands: the leftmost of its switches. */
+/* Return the switch below which a CA stands: the leftmost of the switches to which it is connected. */
 static unsigned int home_of(const struct layout *l, const struct layout_graph *g, unsigned int ca)
 {
 	unsigned int home = (unsigned int)l->nnodes;
@@ -58,8 +58,8 @@ static void make_blocks(struct layout *l, const struct layout_graph *g, struct b
 }
 
 /*
- * Number of columns of a block of @n CAs; @n is not 0. Up to four CAs stand in one row. More CAs have four columns, or
- * as many as the smallest square that holds them, if these are more.
+ * Return the number of columns of a block of @n CAs; @n is not 0. Up to four CAs stand in one row. More CAs stand in
+ * four columns or, if this is more, in as many columns as the smallest square for @n CAs has.
  */
 static unsigned int columns_of(unsigned int n)
 {
@@ -144,7 +144,7 @@ static void place_level(struct layout *l, const struct layout_order *o, unsigned
 			l->node[o->at[k++]].x = mean(&run[r]) + i * LAYOUT_APART;
 }
 
-/* Mean x of a switch's neighbours in the level below; each switch above level 1 has such a neighbour */
+/* Return the mean x of a switch's neighbours in the level below; each switch above level 1 has such a neighbour */
 static double wish_of(const struct layout *l, const struct layout_graph *g, unsigned int n)
 {
 	unsigned int count = 0;
@@ -159,8 +159,8 @@ static double wish_of(const struct layout *l, const struct layout_graph *g, unsi
 }
 
 /*
- * Move all nodes to the right if a level reaches beyond the left border, which happens if it is wider than the levels
- * below.
+ * Move all nodes to the right if a level reaches beyond the left border, which happens if the level is wider than the
+ * levels below it.
  */
 static void shift_right(struct layout *l)
 {

@@ -56,19 +56,19 @@ static void text(FILE *out, const char *s, unsigned int max)
 	}
 }
 
-/* Distance of two levels. In a wide picture it is larger, because cables would be almost horizontal otherwise. */
+/* Return the distance of two levels, which grows with the width, so that cables do not become almost horizontal. */
 static double level_height(const struct layout *l)
 {
 	return fmin(fmax(l->width * UNIT / (10.0 * l->levels), LEVEL_MIN), LEVEL_MAX);
 }
 
-/* Height that the levels of switches take */
+/* Return the height of all levels of switches together */
 static double levels_height(const struct layout *l)
 {
 	return (l->levels - 1.0) * level_height(l);
 }
 
-/* y of a node. CAs stand below all switches, in rows. */
+/* Return the y coordinate of a node. CAs stand below all switches, in rows. */
 static double y_of(const struct layout *l, const struct layout_node *n)
 {
 	double leaves = MARGIN + BOX_H / 2.0 + levels_height(l);
@@ -84,8 +84,8 @@ static double x_of(const struct layout_node *n)
 }
 
 /*
- * Cables between levels are straight, and parallel cables are drawn beside each other. Cables inside a level are arcs
- * above it.
+ * Draw a cable. Cables between levels are straight, and parallel cables are drawn beside each other. Cables inside a
+ * level are arcs above the level.
  */
 static void cable(const struct layout *l, const struct layout_link *c, FILE *out)
 {

@@ -14,8 +14,8 @@
 
 struct link {
 	struct proto_client client; /* control connection; .fd is -1 for a link to an address */
-	int fd; /* our end of the link, a connected non-blocking UDP socket that carries the VM's packets */
-	char host[64]; /* a name for the VM: "vm-Switch1-7" */
+	int fd; /* the VM's end of the link, a connected non-blocking UDP socket */
+	char host[64]; /* a name for the VM, such as "vm-Switch1-7" */
 	/*
 	 * true if both ends of the link are new. The link then comes up at once, without the pause
 	 * that an old end would need to notice the end of the former link

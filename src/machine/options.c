@@ -71,7 +71,7 @@ static int parse_number(unsigned long *ret, const char *option, const char *text
 	return 0;
 }
 
-/* "512", "512M", "1G" */
+/* Parse a size of memory, such as "512", "512M" or "1G" */
 static int parse_mem(struct vm_opts *o, char *text)
 {
 	size_t n = strlen(text);
@@ -106,7 +106,7 @@ static int add_share(struct vm_opts *o, const char *dir)
 	return 0;
 }
 
-/* "A/LEN" is for ib0, "ibN=A/LEN" for ibN. */
+/* Parse an address: "A/LEN" is for ib0, and "ibN=A/LEN" is for ibN. */
 int options_add_address(struct vm_opts *o, const char *text)
 {
 	const char *eq = strchr(text, '='), *addr = eq ? eq + 1 : text;
@@ -139,7 +139,10 @@ static int parse_accel(struct vm_opts *o, const char *text)
 	return 0;
 }
 
-/* A name of a unit has only these characters (systemd.unit(5)), so it is one word of the kernel's command line. */
+/*
+ * Check that the unit's name has only the characters of systemd.unit(5), so that it is one word of
+ * the kernel's command line.
+ */
 static int parse_systemd(struct vm_opts *o, const char *unit)
 {
 	size_t len = strspn(unit, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -13,8 +13,8 @@
 struct ports {
 	const char *text
 		[VM_HCAS_MAX]; /* values of --port (.given); NULL: the first free port of a switch */
-	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; others: .udp is false */
-	uint64_t guid[VM_HCAS_MAX]; /* each --guid, [nguids] */
+	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; otherwise .udp is false */
+	uint64_t guid[VM_HCAS_MAX]; /* values of --guid; .nguids entries are set */
 	unsigned int given, nguids;
 	unsigned long wanted; /* value of --ports; 0: not given */
 	unsigned int n; /* links that are open */

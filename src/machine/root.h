@@ -20,8 +20,8 @@ int root_check_systemd(const char *root);
  * root_cwd() - The folder in which CMD starts
  * @share:	absolute paths, NULL-terminated
  *
- * It is the caller's folder, or / if the root is not this machine's and neither the root nor a share has that folder.
- * Return: the path, allocated; NULL if the caller's folder cannot be read
+ * The folder is the caller's folder, or / if the root is not this machine's and neither the root nor a share has that
+ * folder. Return: the path, allocated; NULL if the caller's folder cannot be read
  */
 char *root_cwd(const char *root, const char *const *share);
 

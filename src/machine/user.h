@@ -11,14 +11,14 @@
 
 struct user {
 	char ids[VM_GROUPS_MAX * 12]; /* as guest_cfg.user */
-	char name[LOGIN_NAME_MAX]; /* "" if the files know no name */
+	char name[LOGIN_NAME_MAX]; /* "" if the files contain no name of the user */
 	char home[PATH_MAX];
 };
 
 /**
  * user_find() - Look a user up
- * @text:	a name, or UID, or UID:GID. A name must be in etc/passwd; the UID need not be, and then the GID is the UID if
- *	none is given
+ * @text:	a name, or UID, or UID:GID. A name must be in etc/passwd; a UID need not be there. The GID of such a UID is
+ *	equal to the UID if no GID is given
  * @root:	the guest's root file system, whose etc/passwd and etc/group are read; NULL: this machine's
  *
  * Return: 0, or the exit status after a message

@@ -54,8 +54,8 @@ static bool in_path(const char *program)
 }
 
 /*
- * The VM runs this machine's programs under a kernel for x86-64, so they have to be programs for
- * x86-64.
+ * Check that this machine is an x86-64, because the VM runs this machine's programs under a kernel
+ * for x86-64.
  */
 static int check_machine(void)
 {

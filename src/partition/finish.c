@@ -6,7 +6,7 @@
 
 #include "wire/mgid.h"
 
-/* Give each partition that has no P_Key the lowest free one. */
+/* Give each partition that has no P_Key the lowest free P_Key. */
 static bool number_partitions(struct lex *ps)
 {
 	uint16_t next = 1;

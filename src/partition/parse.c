@@ -30,8 +30,8 @@
 #define SCOPES_MAX 8
 
 /*
- * The definition that is being read. Its flags are merged into its partition when everything before
- * the ':' has been read.
+ * The definition that is being read. The flags of the definition are merged into the partition when
+ * everything before the ':' has been read.
  */
 struct definition {
 	char name[64];
@@ -362,7 +362,7 @@ static bool parse_item(struct lex *ps, struct definition *d, struct sm_partition
 	if (strcasecmp(word, "mgid") == 0) {
 		if (!parse_mgid(ps, d, part))
 			return false;
-		/* A group needs no separator after it, because the end of its line ends it. */
+		/* A group needs no separator, because the end of the line ends the group. */
 		if (ps->p < ps->end && *ps->p == '\n')
 			return true;
 	} else if (strcasecmp(word, "defmember") == 0) {

@@ -31,7 +31,7 @@ void path_reply_fini(struct path_reply *r);
  */
 int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 
-/* path_reply_info() - Fill in all members of @info but the address. 0; else -errno, and @info is unchanged */
+/* path_reply_info() - Fill in all members of @info but the address. Return: 0; or -errno, with @info unchanged */
 int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
 
 /*

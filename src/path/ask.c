@@ -31,6 +31,7 @@ static int connect_error(int err)
 }
 
 /*
+ * Connect to the instance.
  * @wait: longest time to wait while the instance's queue of connections is full. NULL: wait for ever, or do not wait
  *	if @type has SOCK_NONBLOCK
  */
@@ -72,8 +73,8 @@ static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 }
 
 /*
- * UIPOIB_HOST is a host of the instance that UIPOIB_NAME names, because `uipoib exec` sets both. It is not used
- * with other instances.
+ * Return the host in UIPOIB_HOST; NULL unless UIPOIB_NAME names this instance. `uipoib exec` sets both variables, so
+ * UIPOIB_HOST is a host of the instance that UIPOIB_NAME names.
  */
 static const char *host_of(const char *instance)
 {

@@ -44,7 +44,7 @@ json_t *path_question(const struct ipoib_path_info *info);
  *	memory
  * @type:	SOCK_NONBLOCK, or 0
  *
- * Return: the connection, which path_hang_up() closes; -errno: nothing was asked, and never -EAGAIN
+ * Return: the connection, which path_hang_up() closes; -errno, but never -EAGAIN: nothing was asked
  */
 int path_ask(const struct path_peer *peer, json_t *args, int type);
 

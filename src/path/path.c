@@ -18,8 +18,8 @@
 /*
  * DOC: Questions
  *
- * Each question has a connection to the instance of its own (path/ask.h). A question is either blocking, so that a
- * call waits for its answer, or the program polls for its answer. The connections of the latter are in one epoll
+ * Each question has its own connection to the instance (path/ask.h). Either the call blocks until the answer has come,
+ * or the program polls for the answer. The connections of all questions that are not blocking are in one epoll
  * descriptor, and the program polls this descriptor.
  *
  * A blocking question uses no data that threads share, so threads do not wait for each other. All other functions
@@ -44,7 +44,7 @@
 #define UNREAD NS_SEC(30)
 
 struct question {
-	int fd; /* connection; -1: the place is free */
+	int fd; /* connection; -1: the entry is free */
 	/*
 	 * number of questions that have used this entry of the table. An epoll event that carries
 	 * an older number belongs to an earlier question, and is ignored
@@ -61,7 +61,7 @@ struct question {
 struct kept {
 	struct ipoib_path_info info;
 	int status;
-	ns_t at; /* 0: the place is free */
+	ns_t at; /* 0: the entry is free */
 	/* true if the program asked this question and has not fetched the answer */
 	bool unread;
 };
@@ -241,8 +241,8 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 }
 
 /*
- * Tells whether a result stays valid for a while. Only successes and two failures of the address itself do; other
- * failures say something about this moment only.
+ * Tells whether a result stays valid for a while. A success stays valid, and so do two failures that depend on the
+ * address only. Other failures may end at any moment.
  */
 static bool lasts(int status)
 {
@@ -287,8 +287,8 @@ static struct question *free_place(struct ipoib_path *p)
 }
 
 /*
- * Returns a place for a question; NULL: there is no place. If no place is free, the function looks for a question
- * whose answer has arrived but was not fetched, stores this answer, and frees the place.
+ * Return a free entry of the table of questions; NULL: there is none. If no entry is free, the function looks for a
+ * question whose answer has arrived but was not fetched, stores this answer, and frees the entry.
  */
 static struct question *make_place(struct ipoib_path *p)
 {
@@ -425,7 +425,7 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 		return -query_later(p, info);
 	own(p);
 	k = kept_for(p, info);
-	/* A stored path is used. A stored failure is not: ask again, because a node may have the address by now. */
+	/* Use a stored path. After a stored failure ask again, because a node may have the address by now. */
 	if (k && !k->status && clock_now() < k->at + KEEP)
 		*info = k->info;
 	else

@@ -48,8 +48,8 @@ static bool take_smp(struct probe *p, const uint8_t *data)
 }
 
 /*
- * Groups beyond PROBE_GROUPS_MAX are dropped. This is acceptable, because a finding needs only one
- * example.
+ * Store the groups of an answer. Groups beyond PROBE_GROUPS_MAX are dropped. This is acceptable,
+ * because a finding needs only one example.
  */
 static bool take_groups(struct probe *p, const struct sa_mad *m)
 {

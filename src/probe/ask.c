@@ -35,8 +35,8 @@ bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey)
 }
 
 /*
- * The MGID has the scope of the interface's link. Without an interface, the scope is link-local,
- * the default of RFC 4391.
+ * Return the MGID of the broadcast group. The MGID has the scope of the interface's link. Without
+ * an interface, the scope is link-local, the default of RFC 4391.
  */
 ib_gid probe_mgid(const struct probe *p)
 {
@@ -99,8 +99,8 @@ static void smp(struct probe *p, uint8_t mgmt_class, uint16_t dlid, uint8_t hops
 }
 
 /*
- * Send an SMP by directed route to the agent of our own node (@hops 0), or to the agent at the
- * other end of the link (@hops 1).
+ * Send an SMP by directed route to the agent of the probed port's node (@hops 0), or to the agent
+ * at the other end of the link (@hops 1).
  */
 static bool by_route(struct probe *p, uint8_t hops, uint16_t attr, uint32_t mod)
 {
@@ -131,8 +131,8 @@ static unsigned int blocks(const struct smp_node_info *i)
 }
 
 /*
- * Ask for the next block of a P_Key table, until all blocks were read or one got no answer. In the
- * latter case the table counts as unknown.
+ * Ask for the next block of a P_Key table, until all blocks were read or a request got no answer.
+ * Without this answer the table counts as unknown.
  */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {

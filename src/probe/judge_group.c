@@ -102,7 +102,8 @@ static void judge_mtu_and_rate(struct probe_case *c)
 }
 
 /*
- * Every group of a link has to have the Q_Key of the link's broadcast group (RFC 4391 section 10).
+ * Judge whether every group of the link has the Q_Key of the link's broadcast group, as RFC 4391
+ * section 10 demands.
  */
 static void judge_qkeys(struct probe_case *c)
 {
@@ -190,8 +191,8 @@ void probe_judge_if(struct probe_case *c)
 		return;
 	}
 	/*
-	 * An interface without carrier is not reported if other faults were found, because these
-	 * explain it.
+	 * An interface without carrier is not reported if other faults were found, because those
+	 * faults explain the missing carrier.
 	 */
 	if (!i->carrier && c->r->faults)
 		return;

@@ -31,8 +31,8 @@ static bool judge_neigh(struct probe_case *c)
 }
 
 /*
- * There is no path in this partition, but there is one between the same GIDs in another partition.
- * Name the field that differs.
+ * Report why there is no path to the peer in the partition. If another partition has a path between
+ * the same GIDs, name the field that differs, the P_Key.
  */
 static void no_path(struct probe_case *c)
 {

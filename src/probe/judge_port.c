@@ -8,7 +8,8 @@
 /* Judges the port, the subnet managers, and the partition. */
 
 /*
- * A subnet manager that takes longer is reported as slow; an idle one answers within milliseconds.
+ * A subnet manager that takes longer is reported as slow; an idle subnet manager answers within
+ * milliseconds.
  */
 #define SLOW NS_MSEC(250)
 

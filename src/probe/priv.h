@@ -119,7 +119,8 @@ void probe_found(struct probe_case *c, enum probe_kind kind, const char *fmt, ..
 void probe_tell(struct probe_case *c, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * probe_status() - Describe a reply that has no data: "no answer", "status 0x0700 (ERR_REQ_DENIED)"
+ * probe_status() - Describe a reply that has no data, such as "no answer", "status 0x0700
+ * (ERR_REQ_DENIED)"
  */
 const char *probe_status(char ret[80], const struct probe_reply *r);
 

@@ -25,8 +25,8 @@ void probe_free(struct probe *p)
 /* --- the sequence of requests */
 
 /*
- * A P_Key table has several blocks, so the question ASK_PKEYS is asked again until probe_fill()
- * finds no more blocks.
+ * Store the outcome of the open request. A P_Key table has several blocks, so the question
+ * ASK_PKEYS is asked again until probe_fill() finds no more blocks.
  */
 static void done_with(struct probe *p, enum probe_outcome how, uint16_t status, ns_t now)
 {

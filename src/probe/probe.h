@@ -72,7 +72,7 @@ const struct chk_kind_info *probe_kind_info(enum probe_kind kind);
 
 /* State of the kernel's IPoIB interface on the probed port */
 struct probe_if {
-	char name[16]; /* "": there is none */
+	char name[16]; /* "" if there is no interface */
 	bool up; /* set up by an administrator */
 	bool carrier;
 	bool connected; /* connected mode; false: datagram mode */
@@ -136,7 +136,7 @@ struct probe_report {
 
 struct probe;
 
-/* probe_create() - NULL: out of memory */
+/* probe_create() - Begin a probe. NULL: out of memory */
 struct probe *probe_create(const struct probe_cfg *cfg);
 void probe_free(struct probe *p);
 
@@ -150,7 +150,10 @@ bool probe_next(struct probe *p, struct survey_mad *ret, ns_t now);
  * not answer the open request is ignored
  */
 void probe_recv(struct probe *p, const void *mad, size_t len, ns_t now);
-/* probe_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
+/*
+ * probe_lost() - Record that the transport has given up a request, of which @mad has at least the
+ * 24 octets of the header
+ */
 void probe_lost(struct probe *p, const void *mad, size_t len, ns_t now);
 /*
  * probe_deadline() - Time at which probe_next() must be called even if nothing arrives; NS_NEVER: there is no such

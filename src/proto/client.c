@@ -15,7 +15,7 @@
 #include "util/list.h"
 
 /*
- * Largest length of a line that a client accepts. Rows may be long, and a client may trust its
+ * Largest length of a line that a client accepts. Rows may be long, and a client can trust its
  * instance.
  */
 #define CLIENT_LINE_MAX (16u * 1024 * 1024)
@@ -61,7 +61,7 @@ void proto_close(struct proto_client *c)
 	*c = (struct proto_client){ .fd = -1, .fds = { -1, -1 }, .timeout_ms = -1 };
 }
 
-/* The descriptor is sent with the first octet. */
+/* Send octets, and with the first octet the descriptor @fd, unless @fd is -1. */
 static ssize_t send_with(int sock, const char *text, size_t len, int fd)
 {
 	union fdpass_control control;

@@ -27,7 +27,7 @@ int proto_name_ok(const char *name)
 		       n;
 }
 
-/* True if @dir is a folder of our user and no other user can write to it. */
+/* Tell whether @dir is a folder that belongs to this process's user, and to which no other user can write. */
 static bool is_ours(const char *dir)
 {
 	struct stat st;

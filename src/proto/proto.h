@@ -69,12 +69,12 @@ enum proto_exit {
 	PROTO_EXIT_TIMEOUT = 4,
 };
 
-/* proto_name_ok() - True if an instance may have this name */
+/* proto_name_ok() - Tell whether an instance may have this name */
 int proto_name_ok(const char *name);
 
 /*
  * proto_dir() - Find the folder of the sockets, and make it if @make is set
- * Return: 0; -ENAMETOOLONG; -EPERM: another user owns it or may write to it; -errno
+ * Return: 0; -ENAMETOOLONG; -EPERM: another user owns the folder or is allowed to write to it; -errno
  */
 int proto_dir(char *buf, size_t size, int make);
 
@@ -94,7 +94,7 @@ int proto_umad_path(char *buf, size_t size, const char *name);
  * has made. Return: 0 or -errno
  */
 int proto_netns_path(char *buf, size_t size, const char *name);
-/* proto_alive() - True if an instance of that name accepts connections */
+/* proto_alive() - Tell whether an instance with this name accepts connections */
 bool proto_alive(const char *name);
 
 /*

@@ -101,8 +101,9 @@ static void log_end(struct serve_log *l)
 /* --- the daemon's process and its supervisor */
 
 /*
- * The terminal sends SIGINT and SIGHUP to the whole process group. The daemon ignores them, and the
- * supervisor ends it by SIGTERM, which stays blocked until the daemon's loop reads it.
+ * Run the daemon in this process. The terminal sends SIGINT and SIGHUP to the whole process group.
+ * The daemon ignores both signals, and the supervisor ends the daemon by SIGTERM, which stays
+ * blocked until the daemon's loop reads this signal.
  */
 static void child(const struct serve_cfg *cfg, int ready_fd, pid_t parent, const sigset_t *mask)
 	__attribute__((noreturn));
@@ -133,14 +134,14 @@ static void become_daemon(const struct serve_cfg *cfg, int log_sock, int ready_f
 	mine.journal = journal_open(cfg->log_fd);
 	mine.log_fd = log_sock;
 	/*
-	 * child() sees afterwards that the parent still runs, so the pid cannot have been that of
-	 * another process.
+	 * child() checks after this call that the parent still runs, so @parent cannot have become
+	 * the pid of another process before the call.
 	 */
 	mine.supervisor = pidfd_open(parent, 0);
 	child(&mine, ready_fd, parent, mask);
 }
 
-/* The caller has blocked all signals. */
+/* Fork the daemon's process. The caller has blocked all signals. */
 static int start(struct serve *s, const struct serve_cfg *cfg, const int ready[2], const int log[2],
 		 const sigset_t *mask)
 {

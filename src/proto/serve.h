@@ -6,11 +6,11 @@
  * DOC: Processes
  *
  *	supervisor	the process that the user started: it keeps its privileges and its terminal, runs CMD or the
- *	demo, and is an ordinary client of the control socket
+ *			demo, and is an ordinary client of the control socket
  *	  daemon	its child: the instance; drops privileges; ends with the supervisor
  *	    helper	the daemon's child: namespaces, TAPs, addresses (helper/helper.h)
  *
- * If one of them is killed, the others end and remove the sockets and namespaces.
+ * If one of these processes is killed, the others end and remove the sockets and namespaces.
  */
 
 #include <stddef.h>
@@ -24,9 +24,9 @@ struct topo;
 
 struct serve_cfg {
 	/*
-	 * Main function of the daemon, which runs in the child. When the objects are made, or making them has failed,
-	 * it writes the exit status as one octet, and the text of an error, to @ready_fd. Returns the exit status of
-	 * the process.
+	 * Main function of the daemon, which runs in the child. When the objects of the instance are made, or making
+	 * them has failed, the function writes the exit status as one octet, and the text of an error, to @ready_fd.
+	 * Returns the exit status of the process.
 	 */
 	int (*run)(const struct serve_cfg *cfg, int ready_fd);
 	/*
@@ -36,7 +36,7 @@ struct serve_cfg {
 	void (*clean)(const char *name);
 	const char *name; /* name of the instance */
 	const struct conf *conf;
-	/* Topology of conf's first fabric, used instead of its file; NULL to read the file */
+	/* Topology of conf's first fabric, used instead of the topology file; NULL: read the file */
 	const struct topo *topo;
 	enum log_level verbosity;
 	/*

@@ -10,7 +10,7 @@
 #include "inst/port.h"
 #include "reload/set.h"
 
-/* --- the steps that can fail, which come first, because they can be undone */
+/* --- the steps that can fail. They come before the changes, because these steps can be undone */
 
 static struct inst_iface *find(struct inst *in, const struct reload_remove *r)
 {
@@ -35,7 +35,7 @@ static int find_all(struct reload_set *s, struct inst *in, char err[INST_ERR_MAX
 	return 0;
 }
 
-/* Opens the ports. If a later step fails, an opened port of a fabric that no interface uses does no harm. */
+/* Opens the ports. If a later step fails, ports of the fabric stay open without an interface, which does no harm. */
 static int open_ports(struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
 {
 	int status = 0;
@@ -90,7 +90,10 @@ static int make_hosts(struct reload_set *s, struct inst *in, char err[INST_ERR_M
 	return status;
 }
 
-/* The supervisor has parsed all files, so a fabric refuses its partitions only if its subnet manager was stopped. */
+/*
+ * Check that all fabrics will accept their partitions. The supervisor has parsed the files, so a
+ * fabric refuses them only if its subnet manager was stopped.
+ */
 static int check_managers(const struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
 {
 	int status = 0;
@@ -124,8 +127,8 @@ static bool same_space(const struct inst_host *a, const struct inst_host *b)
 }
 
 /*
- * The first helper made the named namespaces of the start, and removes a name when the host is closed. So the host stays as long as
- * interfaces of another helper are in the same namespace.
+ * Tell whether a host of the first helper must stay because interfaces of another helper are in the same namespace. The
+ * first helper made the named namespaces of the start, and removes a name when the host is closed.
  */
 static bool name_in_use(const struct inst_host *h)
 {
@@ -184,7 +187,10 @@ static int add_one(struct reload_set *s, struct reload_add *a, ns_t now, char er
 	struct inst_iface *i;
 	int status;
 
-	/* The supervisor has set the offloads. They are set again to learn which of them the kernel grants. */
+	/*
+	 * The supervisor has set the offloads. They are set again here in order to learn which
+	 * offloads the kernel grants.
+	 */
 	status = tap_attach(&t.tap, iface_kind(&a->conf), a->fd, TAP_OFFLOAD_DEFAULT);
 	if (status) {
 		snprintf(err, INST_ERR_MAX, "interface %s@%s: %s", a->conf.name, a->conf.host,

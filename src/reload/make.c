@@ -68,7 +68,7 @@ static bool goes(const struct conf_diff_row *r)
 
 /* --- namespaces of the running instance */
 
-/* True if the instance has the host of @f, in the namespace that @f names */
+/* Tell whether the instance has the host of @f, in the namespace that @f names */
 static bool runs(const struct make *m, const struct conf_iface *f)
 {
 	const struct conf *c = m->job->was;
@@ -82,8 +82,8 @@ static bool runs(const struct make *m, const struct conf_iface *f)
 
 /*
  * Asks the main process for the descriptors of the namespaces of one of its hosts. The main process has descriptors of
- * namespaces of its hosts only, so even if an attacker controls it, it cannot send the descriptor of another namespace
- * of its own accord.
+ * namespaces of its hosts only, so even an attacker who controls the main process cannot make it send the descriptor of
+ * another namespace.
  */
 static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_user)
 {
@@ -117,7 +117,10 @@ static int start_helper(struct make *m)
 {
 	int net = -1, user = -1, status = 0;
 
-	/* A host whose namespace was deleted has no descriptor. Such a host, which has a name, is in no user namespace. */
+	/*
+	 * A host whose namespace was deleted has no descriptor, so try the next host. Such a host is in a named
+	 * namespace, and therefore in no user namespace.
+	 */
 	for (size_t i = 0; i < m->job->was->nifaces && net < 0; i++)
 		status = ask_host(m, m->job->was->iface[i].host, &net, &user);
 	if (status)
@@ -135,7 +138,7 @@ static int refused(struct make *m, const struct conf_iface *c, int status)
 		    *why ? why : strerror(-status));
 }
 
-/* True if the file that names the namespace exists, so that opening the namespace does not make a new one. */
+/* Tell whether the file that names the namespace exists, so that opening the namespace does not make a new one. */
 static bool is_there(const char *netns)
 {
 	struct netns_spec s;
@@ -348,7 +351,10 @@ static int send_all(struct make *m, pid_t *ret_helper)
 	return status ? status : send_msg(m, &end, NULL, 0);
 }
 
-/* If the instance takes no more messages, its answer says why. All other failures are the supervisor's own. */
+/*
+ * Pass all that was made to the instance. If the instance accepts no more messages, its answer
+ * contains the reason. All other failures are the supervisor's own.
+ */
 static int hand_over(struct make *m, pid_t *ret_helper, struct proto_client *c)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };

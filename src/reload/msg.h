@@ -3,7 +3,7 @@
 #define RELOAD_MSG_H
 
 /*
- * Messages by which the supervisor hands the main process what a reload needs. They are of fixed size, on a
+ * Messages by which the supervisor passes the data of a reload to the main process. Messages are of fixed size, on a
  * SOCK_SEQPACKET socket. Both sides are the same binary, so messages carry no version.
  *
  *	HELPER		one descriptor: the socket of a sealed helper	at most once
@@ -47,7 +47,8 @@ struct reload_host_msg {
 struct reload_add_msg {
 	struct conf_iface conf; /* without its pointers */
 	char profile[32];
-	uint32_t host; /* number of the RELOAD_HOST, from 0 */
+	/* number of the message RELOAD_HOST of the interface's host; the first one has number 0 */
+	uint32_t host;
 	uint32_t number; /* number of the TAP, of which the descriptor comes with the message */
 };
 

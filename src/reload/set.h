@@ -2,7 +2,10 @@
 #ifndef RELOAD_SET_H
 #define RELOAD_SET_H
 
-/* What a reload changes, as the main process has received it from the supervisor. Nothing is changed before the end. */
+/*
+ * The changes of a reload, as the main process has received them from the supervisor. The main
+ * process begins to make the changes only after the message END.
+ */
 
 #include "inst/inst.h"
 #include "netdev/tap.h"
@@ -56,8 +59,8 @@ int reload_set_take(struct reload_set *s, int sock);
 /**
  * reload_apply() - Make the changes
  *
- * Return: 0; -errno, with a message in @err. Then nothing has changed, unless .missing is true for an interface, because memory or
- * the descriptors ran out after the first interface was removed. In this case all other changes are made.
+ * Return: 0; -errno, with a message in @err. Then nothing has changed, unless .missing is true for an interface: memory
+ * or the descriptors ran out after the first interface was removed, and all other changes are made.
  */
 int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
 

@@ -26,7 +26,7 @@ static void await(struct reload *r)
 		proto_close(&r->awaits);
 }
 
-/* True while the instance has to answer a reload */
+/* Tell whether the instance still has to answer a reload */
 static bool is_sent(const struct reload *r)
 {
 	return r->sent.answer.fd >= 0;
@@ -181,7 +181,7 @@ static void list(struct text *t, const struct conf_diff *d, enum conf_fate fate,
 	}
 }
 
-/* "added uib1@h1; removed uib2@h2; replaced uib3@h3 (mtu); kept 4" */
+/* Write the changes as text, such as "added uib1@h1; removed uib2@h2; replaced uib3@h3 (mtu); kept 4" */
 static void describe(const struct conf_diff *d, char *out)
 {
 	struct text t = { .buf = out, .size = RELOAD_TEXT_MAX };

@@ -6,8 +6,8 @@
  * Reads the configuration again, for SIGHUP and for the command `reload`. The supervisor waits for this command with
  * the request "reload await" on a connection of its own.
  *
- * Nobody waits for the instance's answer to a reload, so an instance that answers late delays no signal. The supervisor
- * takes the new configuration as that of the instance when the answer says so, however late it comes.
+ * The supervisor does not block until the instance answers a reload, so a late answer delays no signal. When an answer
+ * reports that the changes are made, however late, the supervisor takes the new configuration for that of the instance.
  */
 
 #include "conf/diff.h"
@@ -15,7 +15,7 @@
 
 #define RELOAD_TEXT_MAX 1024
 
-/* What was handed over to the instance, which has not answered yet */
+/* The data that were handed over to the instance, which has not answered yet */
 struct reload_sent {
 	struct proto_client answer; /* connection for the answer; .fd is -1 if none is awaited */
 	struct conf conf; /* the new configuration */

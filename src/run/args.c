@@ -18,7 +18,7 @@ int run_usage(int status)
 	return status;
 }
 
-/* lab.conf -> lab */
+/* Make the name of the instance from the name of its file: "lab.conf" gives "lab". */
 static const char *name_from_file(const char *file, char buf[PROTO_NAME_MAX])
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;

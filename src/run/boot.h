@@ -4,8 +4,8 @@
 
 /*
  * The progress of the start of an instance (os/progress.h). A large fabric takes seconds until its objects are made,
- * and again until its subnet manager has configured it. Nothing is asked and nothing is printed if standard error is
- * no terminal.
+ * and further seconds until its subnet manager has configured it. Nothing is asked and nothing is printed if standard
+ * error is no terminal.
  */
 
 #include <stdbool.h>
@@ -29,9 +29,12 @@ struct boot {
 };
 
 void boot_begin(struct boot *b, const char *name);
-/* boot_tick() - Show the progress, and ask the instance what it waits for; never waits for the answer. Ends when all is up */
+/*
+ * boot_tick() - Show the progress, and ask the instance what it waits for; never waits for the
+ * answer. When all interfaces are up, the function ends the display
+ */
 void boot_tick(struct boot *b);
-/* boot_end() - The instance is up or ends; may be called again */
+/* boot_end() - End the display, because the instance is up or ends; a second call has no effect */
 void boot_end(struct boot *b);
 
 #endif

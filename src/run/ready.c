@@ -130,7 +130,7 @@ void ready_reloads(const struct ready *r, const char *outcome)
 	char line[512];
 	struct text t = TEXT_IN(line);
 
-	/* READY=1 would say that the interfaces are up. */
+	/* Send nothing before the interfaces are up, because READY=1 would say that they are. */
 	if (!r->up)
 		return;
 	if (!outcome) {

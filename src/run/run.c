@@ -26,8 +26,8 @@
  *
  * `run` is the supervisor of an instance. After it has started the daemon, it reads signals from a signalfd:
  *
- *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it; but
- *			without a terminal, whose end would be the reason, SIGHUP has the configuration read again
+ *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it. If the
+ *			process has no terminal that can hang up, SIGHUP has the configuration read again instead
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
  *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
@@ -82,8 +82,8 @@ static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 }
 
 /*
- * Reads all signals that have arrived. Returns one that asks the program to end; 0: there is none. If SIGHUP has
- * arrived several times, the configuration is read only once.
+ * Reads all signals that have arrived. Returns a signal that asks the program to end; 0: no such signal has arrived. If
+ * SIGHUP has arrived several times, the configuration is read only once.
  */
 static int signals(struct run *r)
 {
@@ -165,7 +165,7 @@ static int stop(struct run *r)
 
 /* --- until all links are up */
 
-/* Exit status for the answer to `wait`; prints a message if it is not 0 */
+/* Return the exit status for the answer to `wait`, after a message if the status is not 0 */
 static int wait_answer(const struct run *r, const json_t *answer)
 {
 	const json_t *end = json_object_get(answer, "end");
@@ -244,8 +244,8 @@ static bool answered(struct proto_client *c)
 }
 
 /*
- * The daemon has to answer a request at least every half of the watchdog's time. If it does not, the service manager
- * gets no message and ends this process.
+ * The daemon has to answer a request at least every half of the watchdog's time. If the daemon does not answer, the
+ * service manager gets no message and ends this process.
  */
 static int watched(struct run *r)
 {
@@ -376,8 +376,8 @@ static int with_cmd(struct run *r)
 static struct ready *not_for_the_daemon;
 
 /*
- * Runs in the daemon's process, which closes --ready-fd, so that a reader sees the end of the file when the
- * supervisor closes it.
+ * Runs in the daemon's process, which closes --ready-fd, so that a reader sees the end of the file when the supervisor
+ * closes --ready-fd.
  */
 static int run_daemon(const struct serve_cfg *cfg, int ready_fd)
 {

@@ -16,7 +16,7 @@
 struct run_job {
 	const char *name; /* name of the instance */
 	const struct conf *conf;
-	/* file that is read again on SIGHUP or `reload`, and its settings of the command line; NULL: there is none */
+	/* file that is read again on SIGHUP or `reload`, and the options that override its settings; NULL: none */
 	const char *file;
 	const struct conf_overrides *over;
 	const struct topo *topo; /* as serve_cfg.topo */
@@ -53,7 +53,10 @@ int run_usage(int status);
  */
 int run_name(const char **name, const char *file, char buf[PROTO_NAME_MAX]);
 
-/* run_job() - Start the instance, run the job, stop the instance. The exit status of the job, or another after a message */
+/*
+ * run_job() - Start the instance, run the job, stop the instance. Return: the exit status of the
+ * job, or another status after a message
+ */
 int run_job(const struct run_job *job);
 
 extern const struct option run_options[];

@@ -78,8 +78,8 @@ static void unserve(struct sidr_offer *o, ns_t now)
 }
 
 /*
- * While no SA answers, the values of the last join are the best available. After a refusal they are
- * not valid.
+ * Handle the answer to a join. While no SA answers, the values of the last join are the best
+ * available. After a refusal of the join, these values are not valid.
  */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)

@@ -5,12 +5,12 @@
 /*
  * DOC: A port that answers SIDR_REQs with the address values of a partition's broadcast group
  *
- * A subnet manager may not answer SIDR_REQs itself; OpenSM does not. Then a host can answer them. A
- * port of the host joins the broadcast group that the subnet manager has made for the partition.
- * The port joins as a full member, because the group persists as long as it has a full member, and
- * because the SA's answer contains the values of the group's MCMemberRecord. While the port is a
- * member, it serves the ServiceID, keeps a ServiceRecord registered, and answers SIDR_REQs with
- * these values.
+ * Some subnet managers, such as OpenSM, do not answer SIDR_REQs. Then a host can answer SIDR_REQs
+ * instead. A port of the host joins the broadcast group that the subnet manager has made for the
+ * partition. The port joins as a full member, because the group persists as long as it has a full
+ * member, and because the SA's answer contains the values of the group's MCMemberRecord. While the
+ * port is a member, it serves the ServiceID, keeps a ServiceRecord registered, and answers
+ * SIDR_REQs with these values.
  *
  * Only members of the partition get an answer with Status 0, because the values contain the group's
  * Q_Key. A member is a port whose SIDR_REQ has the partition's P_Key in the BTH; the channel
@@ -40,7 +40,8 @@ struct sidr_offer {
 	struct cm_service service;
 	struct sac_group_ref ref;
 	struct sac_service *registered;
-	struct ib_mcmember_rec rec; /* the group, while the port serves */
+	/* record of the group; valid while the port serves the ServiceID */
+	struct ib_mcmember_rec rec;
 	struct timer retry; /* armed while the port should answer SIDR_REQs but cannot do so yet */
 	unsigned int failures; /* tries in a row that failed */
 	int said; /* status of the failure that was logged last */

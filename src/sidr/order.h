@@ -44,8 +44,8 @@ struct sidr_order {
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 
 /*
- * sidr_order_offer() - Tell of a server at @gid. Called for each server, in the order of the SA's answer, before
- * sidr_order_choose()
+ * sidr_order_offer() - Offer the server at @gid for the next choice. Called for each server, in the order of the SA's
+ * answer, before sidr_order_choose()
  */
 void sidr_order_offer(struct sidr_order *o, const ib_gid *gid);
 /*

@@ -60,7 +60,7 @@ static void fail_with(struct sidr_ask *a, enum sidr_why why, int status, ns_t no
 
 /*
  * The Q_Key is in a SIDR_REP twice, in its own field and in the private data. The private data decide, because the
- * draft's drawing shows all values in this place.
+ * draft's drawing shows all values in the private data.
  */
 static enum sidr_why judge(const struct sidr_ask *a, const struct sidr_rep *rep,
 			   struct sidr_group *ret, int *ret_status)
@@ -221,7 +221,10 @@ static void timer_due(struct timer *t, ns_t now)
 
 /* --- from outside */
 
-/* The first step waits for the timer, because the caller may be inside a callback of the SA client, which is not yet done. */
+/*
+ * Begin a question. The first step waits for the timer, because the caller may run inside a
+ * callback of the SA client.
+ */
 static void begin(struct sidr_ask *a, ns_t now)
 {
 	a->rounds = 0;
@@ -251,7 +254,8 @@ void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t ser
 	a->service_id = service_id;
 	a->pkey = pkey;
 	/*
-	 * keep the state when the link was down, because it has the server whose values were right
+	 * After the link was down, keep the state of the ring, which contains the server whose
+	 * values were right.
 	 */
 	if (!a->order.made)
 		sidr_order_init(&a->order, sac_secret(sac, 0), sac_secret(sac, 1));

@@ -40,7 +40,7 @@ enum sidr_why {
 	SIDR_SILENT, /* the server does not answer */
 	SIDR_REFUSED, /* status is the Status of the SIDR_REP */
 	SIDR_VERSION, /* status is the Ver of the private data */
-	SIDR_BAD_GROUP, /* DGID and DLID are no group, or the P_Key is not that of the partition */
+	SIDR_BAD_GROUP, /* DGID and DLID are not those of a group, or the P_Key is not that of the partition */
 	/* the values differ from those with which the group was joined, see sidr_again() */
 	SIDR_DIFFERS,
 };
@@ -117,7 +117,10 @@ void sidr_good(struct sidr_ask *a);
 const char *sidr_state_name(enum sidr_state st);
 
 #define SIDR_RESULT_LEN 96
-/* sidr_result_print() - "SIDR: Status 1 (ServiceID not supported) from LID 7"; at most @size octets with the NUL */
+/*
+ * sidr_result_print() - Write a result as text, such as "SIDR: Status 1 (ServiceID not supported)
+ * from LID 7"; at most @size octets with the NUL
+ */
 char *sidr_result_print(char *buf, size_t size, const struct sidr_result *r);
 
 #endif

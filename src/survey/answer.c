@@ -45,7 +45,7 @@ static void known_node(struct survey *s, struct chk_node *n, const struct smp_no
 		twin(s, n, from, by);
 		return;
 	}
-	p = &n->port[i->local_port]; /* same_device() has compared the numbers of ports */
+	p = &n->port[i->local_port]; /* exists, because same_device() has compared the numbers of ports */
 	if (!n->sw && p->peer != CHK_NO_NODE && (p->peer != from->index || p->peer_port != by)) {
 		twin(s, n, from, by);
 		return;
@@ -162,8 +162,8 @@ static void port_info(struct survey *s, const struct open *o, const uint8_t *dat
 		p->lmc = p->pi.lmc;
 	}
 	/*
-	 * CAs do not forward SMPs, so the nodes behind a CA's ports can be reached only if the CA
-	 * is the one through which we send.
+	 * CAs do not forward SMPs, so the nodes behind a CA's ports can be reached only through the
+	 * CA from which the survey sends.
 	 */
 	if (o->port && link_is_up(&p->pi) && (n->sw || !n->index))
 		ask_add(s, ASK_NODE_INFO, n->index, o->port, 1, 0);
@@ -327,7 +327,7 @@ void answer_none(struct survey *s, const struct open *o, uint16_t status)
 		.status = status,
 	};
 
-	if (o->node == CHK_NO_NODE) /* our own port does not answer, so nothing can be read */
+	if (o->node == CHK_NO_NODE) /* the survey's own port does not answer */
 		return;
 	answer_unknown(s, o->ask, o->node, o->port);
 	/* no silence is recorded, because some SMs answer only requests with their M_Key */

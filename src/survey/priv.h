@@ -7,7 +7,7 @@
 enum ask {
 	/*
 	 * NodeInfo of the node behind .port of .node; if .node is CHK_NO_NODE, NodeInfo of the node
-	 * through which we send
+	 * from which the survey sends
 	 */
 	ASK_NODE_INFO,
 	ASK_NODE_DESC,
@@ -92,7 +92,7 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
  */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
-/* answer_none() - Process that no answer came, or an answer with this status */
+/* answer_none() - Process a request that got no answer, or an answer with this status */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
 /*
  * answer_unknown() - Mark the data that are missing in the fabric because a request of this kind has no answer, or

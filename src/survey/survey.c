@@ -126,8 +126,8 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 }
 
 /*
- * Queue reads of SLtoVL tables. The SLtoVL tables of a large switch have a thousand parts, one for
- * each pair of ports, so only the parts that decide about a credit loop are read.
+ * Queue reads of SLtoVL tables. A large switch has a thousand SLtoVL tables, one for each pair of
+ * ports, so only the tables that decide about a credit loop are read.
  */
 static void add_lanes(struct survey *s)
 {
@@ -176,7 +176,7 @@ static void advance(struct survey *s, ns_t now)
 	}
 }
 
-/* The time limit has passed. Tables without an answer stay unknown. */
+/* End the survey, because its time limit has passed. Tables without an answer stay unknown. */
 static void stop(struct survey *s)
 {
 	for (unsigned int i = 0; i < s->cfg.window; i++) {
@@ -350,8 +350,8 @@ static struct open *find_open(struct survey *s, const uint8_t *mad)
 #define BUSY_PAUSE NS_MSEC(200)
 
 /*
- * An agent answered that it is busy. Schedule a repetition. Return: false if the agent has answered
- * so BUSY_MAX times already
+ * Schedule the repetition of a request to which an agent answered that it is busy. Return: false if
+ * the agent has answered so BUSY_MAX times already
  */
 static bool wait_for_busy(struct survey *s, struct open *o, ns_t now)
 {

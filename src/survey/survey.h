@@ -10,7 +10,7 @@
  * survey_next() returns requests, limited by a window and by a rate, and survey_recv() processes the answers. The
  * caller sends and receives. The caller also repeats requests, and reports a request as lost when all repetitions have failed.
  *
- *	discover	NodeInfo and PortInfo, breadth first; behind each port whose link is up follows the next node
+ *	discover	NodeInfo and PortInfo, breadth first; each port whose link is up leads to a further node
  *	first count	PortCounters of all ports that are up
  *	tables		LFTs, P_Key tables, SMInfo of the ports that report a subnet manager (IsSM)
  *	second count	PortCounters again, not sooner than .counter_ms after the first
@@ -18,8 +18,8 @@
  *	lanes		if there is a credit loop, the SLtoVL tables on which the loop depends
  *
  * Requests that were lost or refused are added to the fabric's list of silences. An agent that is busy is asked again
- * three times. Memory is bounded by the fabric's bound, and the time by .within, however many switches a device
- * pretends to have.
+ * three times. The memory is bounded by .octets_max, and the time by .within, however many switches a device pretends
+ * to have.
  */
 
 #include "check/model.h"
@@ -85,7 +85,7 @@ struct survey;
 
 /* survey_create() - Begin to read a fabric. NULL: out of memory */
 struct survey *survey_create(const struct survey_cfg *cfg);
-/* survey_free() - NULL is accepted */
+/* survey_free() - Free a survey, or NULL */
 void survey_free(struct survey *s);
 
 /*
@@ -95,7 +95,10 @@ void survey_free(struct survey *s);
 bool survey_next(struct survey *s, struct survey_mad *ret, ns_t now);
 /* survey_recv() - Process a received MAD. A MAD that does not answer an open request is counted and ignored */
 void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now);
-/* survey_lost() - The transport has given up a request, of which @mad has at least the 24 octets of the header */
+/*
+ * survey_lost() - Record that the transport has given up a request, of which @mad has at least the
+ * 24 octets of the header
+ */
 void survey_lost(struct survey *s, const void *mad, size_t len, ns_t now);
 /*
  * survey_deadline() - Time at which survey_next() must be called even if nothing arrives; NS_NEVER: there is no such

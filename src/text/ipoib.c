@@ -315,8 +315,8 @@ static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 }
 
 /*
- * Packets of profile encaparp00 begin with two zero octets, then the ethertype. Returns false if the packet does not
- * have this form.
+ * Add a packet of profile encaparp00, which begins with two zero octets, followed by the ethertype. Return: false if
+ * the packet does not begin so.
  */
 static bool add_reserved_type(struct text *t, const uint8_t *p, size_t len)
 {

@@ -5,7 +5,7 @@
 #include "util/list.h"
 #include "wire/notice.h"
 
-/* Traps 64 to 67: the port or the group that has appeared or disappeared */
+/* Add the data of a trap 64 to 67: the port or the group that has appeared or disappeared */
 static void add_gid(struct text *t, const struct mad_notice *n)
 {
 	ib_gid g = mad_notice_get_gid(n);
@@ -27,7 +27,10 @@ static void add_change(struct text *t, const struct mad_notice *n)
 			text_add(t, " changed %s", others[i]);
 }
 
-/* Trap 256. The wrong M_Key is not shown, because it may be the right one of another fabric, and such a line may be sent to others. */
+/*
+ * Add the data of trap 256. The wrong M_Key is not shown, because it may be the right M_Key of
+ * another fabric, and users may pass this line on.
+ */
 static void add_mkey(struct text *t, const struct mad_notice *n)
 {
 	struct notice_mkey k;

@@ -4,8 +4,8 @@
 
 /*
  * Functions that print packets, headers, MADs and codes as text, for logs, `uipoib trace` and
- * tests. Those with a buffer write at most @size octets including a NUL, and return @buf, so that a
- * call can stand in an argument list.
+ * tests. Functions with a buffer write at most @size octets including a NUL, and return @buf, so
+ * that a call can stand in an argument list.
  */
 
 #include "wire/ib_hdr.h"
@@ -15,14 +15,13 @@
 #define PRINT_GID_LEN 48
 #define PRINT_LINE 512
 
-/* "fe80::2:c903:0:1" in the form of RFC 5952 */
+/* Print a GID in the form of RFC 5952, such as "fe80::2:c903:0:1" */
 char *print_gid(char *buf, size_t size, const ib_gid *g);
 /* Parse a GID, the inverse of print_gid(). Return: 0, -EINVAL */
 int print_gid_parse(ib_gid *ret, const char *s);
 
 /*
- * Return: an IPoIB link-layer address in the form in which `ip link` shows it,
- * "80:00:04:04:fe:80:..."
+ * Print an IPoIB link-layer address as `ip link` does, such as "80:00:04:04:fe:80:..."
  */
 char *print_lladdr(char *buf, size_t size, const struct ipoib_lladdr *a);
 
@@ -36,13 +35,14 @@ char *print_bth(char *buf, size_t size, const struct ib_bth *h);
 char *print_deth(char *buf, size_t size, const struct ib_deth *h);
 
 /*
- * Print method, attribute and main fields of a MAD: "SubnAdmSet MCMemberRecord TID 0x... status
- * 0x0000 ..."
+ * Print method, attribute and main fields of a MAD, such as "SubnAdmSet MCMemberRecord TID 0x...
+ * status 0x0000 ..."
  */
 char *print_mad(char *buf, size_t size, const void *mad, size_t len);
 
 /*
- * Print an IPoIB packet that starts with its encapsulation header of 4 octets: "IPv4 10.4.0.1 >
+ * Print an IPoIB packet that starts with its encapsulation header of 4 octets, such as "IPv4
+ * 10.4.0.1 >
  * 10.4.0.4 ICMP echo request"
  */
 char *print_ipoib(char *buf, size_t size, const void *p, size_t len);
@@ -58,7 +58,7 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr);
 const char *print_sa_status(unsigned int status);
 const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
-/* Name of one bit of PortInfo:CapabilityMask; "?" if it has no name */
+/* Return the name of one bit of PortInfo:CapabilityMask; "?" if the bit has no name */
 const char *print_port_cap(uint32_t bit);
 const char *print_trap(unsigned int trap); /* number of a generic trap; "other" if it has no name */
 

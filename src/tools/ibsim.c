@@ -54,7 +54,7 @@ static void on_spare(void *ctx, const struct netdev_answer *a)
 	p->asked--;
 	/*
 	 * The control socket was closed when the namespace was deleted. The first socket that is made in the new
-	 * namespace replaces it.
+	 * namespace becomes the control socket.
 	 */
 	if (a->fd >= 0 && p->ctl.fd < 0) {
 		err = ctl_listen(p, a->fd);
@@ -183,7 +183,10 @@ static void ctl_ready(struct loop_fd *fd, uint32_t events, ns_t now)
 		;
 }
 
-/* Clients that are connected are not closed: they are in the namespace themselves, and keep it in existence. */
+/*
+ * Close the sockets of a namespace that are not connected. Clients that are connected keep the
+ * namespace in existence.
+ */
 static void close_sockets(struct ibsim_place *p)
 {
 	ibsim_drop_fd(p->net, &p->ctl);
@@ -305,8 +308,8 @@ static int serve(struct ibsim_net *n, char err[INST_ERR_MAX])
 	int status;
 
 	/*
-	 * The handle serves only to recognise a host in the daemon's own namespace. If it cannot be
-	 * opened, no host has one either.
+	 * The handle serves only to recognise a host in the daemon's own namespace. If the handle
+	 * cannot be opened, no host has a handle either.
 	 */
 	if (netdev_ns_open(in->helper, NULL, &ns, NULL))
 		ns = HOST_NO_NS;

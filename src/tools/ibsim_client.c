@@ -71,8 +71,8 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 }
 
 /*
- * If the client's socket still exists, connecting again changes nothing; if it is gone, connecting
- * fails.
+ * Remove a client whose socket is gone. If the socket still exists, connecting again changes
+ * nothing; otherwise connecting fails.
  */
 static void probe(struct ibsim_conn *c, const char *why, ns_t now)
 {
@@ -109,8 +109,8 @@ void ibsim_probe_all(struct timer *t, ns_t now)
 }
 
 /*
- * If the process cannot be watched by a pidfd, the timer .probe notices the client's end a little
- * later.
+ * Watch the process of a client. If it cannot be watched by a pidfd, the timer .probe notices the
+ * client's end a little later.
  */
 static void watch_process(struct ibsim_conn *c, uint32_t pid)
 {
@@ -185,7 +185,7 @@ static void on_close(void *ctx, unsigned int id)
 
 /* --- where clients sit */
 
-/* The first end port that has a cable, because a CA may have several ports and only some in use */
+/* Return the first end port that has a cable, because some ports of a CA may have no cable */
 static struct node_port *end_port_of(struct fabric_node *fn)
 {
 	struct node *n = fabric_node_node(fn);
@@ -247,7 +247,10 @@ static struct node_port *on_find(void *ctx, void *place, const char *name, const
 	return np;
 }
 
-/* IsSM is already set if the embedded SM, or an SM on our preload library, runs at this port. */
+/*
+ * Set or clear IsSM. Setting fails if IsSM is set already, by the embedded SM or by an SM with libuipoib-umad.so at this
+ * port.
+ */
 static int on_issm(void *ctx, struct node_port *port, bool on, ns_t now)
 {
 	(void)ctx;

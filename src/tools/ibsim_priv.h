@@ -14,8 +14,8 @@
 
 /*
  * Number of sockets that are kept ready for clients of one namespace. The helper process makes
- * these sockets, and the loop does not wait for it, so at most this many clients can connect at the
- * same moment.
+ * these sockets, and the loop does not wait for the helper, so at most this many clients can
+ * connect at the same moment.
  */
 #define IBSIM_SPARE 16
 
@@ -62,7 +62,7 @@ static inline struct loop *ibsim_loop(const struct ibsim_net *n)
 
 /* ibsim_addr() - Return: the abstract socket address that consists of "NAME:", @what and @id */
 struct ibsim_addr ibsim_addr(const struct ibsim_net *n, const char *what, const char *id);
-/* ibsim_bind() - 0 or -errno */
+/* ibsim_bind() - Bind a socket to @a. Return: 0 or -errno */
 int ibsim_bind(int fd, const struct ibsim_addr *a);
 /*
  * ibsim_socket() - Get a socket in the namespace of @p. Return: 0; -EAGAIN: no socket is ready;

@@ -253,7 +253,10 @@ static int view_of_host(struct inst *in, const char *name, struct umad_view *ret
 
 	if (!first)
 		return -ENOENT;
-	/* A reload adds the interfaces of a host that runs under another struct inst_host of the same name. */
+	/*
+	 * If a reload adds interfaces to a host that runs already, these interfaces get another
+	 * struct inst_host of the same name.
+	 */
 	list_for_each (h, &in->hosts, link)
 		if (!strcmp(h->name, first->name))
 			view_cas(ret, h);

@@ -22,7 +22,8 @@ struct umad_net;
  */
 int umad_open(struct umad_net **ret, struct inst *in, const char *path, char err[INST_ERR_MAX]);
 /*
- * umad_close() - Drop all clients; NULL is accepted. The control server removes the path, together with its own
+ * umad_close() - Drop all clients; NULL is accepted. The control server removes the path, together with the paths of
+ * its own sockets
  */
 void umad_close(struct umad_net *u);
 

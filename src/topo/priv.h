@@ -55,7 +55,7 @@ int topo_fail_at(struct topo_parser *p, const char *file, unsigned int line, con
 
 int topo_fail_expected(struct topo_parser *p, const struct topo_cur *c, const char *what);
 /*
- * topo_left_out() - If the parser is lenient, report the error that topo_fail() wrote as a remark,
+ * topo_left_out() - If the parser is lenient, report as a remark the error that topo_fail() wrote,
  * and skip the line. Return: false if it remains an error
  */
 bool topo_left_out(struct topo_parser *p);

@@ -120,7 +120,7 @@ static void rates_guess(struct topo *t)
 	}
 }
 
-/* Apply a port line to both of its ends. If it fails, undo the GUIDs that it has set. */
+/* Apply a port line to both of its ends. If this fails, undo the GUIDs that the line has set. */
 static int join_ends(struct topo_parser *p, const struct topo_plink *l, uint32_t peer,
 		     uint64_t **given)
 {

@@ -249,7 +249,10 @@ int topo_find(const struct topo *t, const char *name, uint32_t *ret)
 	return 0;
 }
 
-/* The bits of widths are not in the order of the widths, because the highest bit is 2x. */
+/*
+ * Return the bit of the largest width in @mask. The bits are not in the order of the widths,
+ * because the highest bit is 2x.
+ */
 static uint8_t best_width(uint8_t mask)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };

@@ -23,8 +23,8 @@
  * are refused.
  *
  * topo_parse_found() is lenient, because the output of tools on a production fabric may contain
- * error messages, routers, and cables that contradict each other. It leaves these lines out and
- * reports them.
+ * error messages, routers, and cables that contradict each other. The function leaves these lines
+ * out and reports them.
  */
 
 #include <stdbool.h>
@@ -42,8 +42,8 @@
 /*
  * Masks of bits, as in PortInfo. Width: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. Speed: 1 is
  * SDR, 2 is DDR, 4 is QDR. Ext: 1 is FDR, 2 is EDR, 4 is HDR, 8 is NDR. PortInfo has no bits for
- * FDR10, which runs as QDR on our fabric, and for XDR, which runs as NDR. .also stores FDR10 and
- * XDR, so that topo_rate_print() can print them.
+ * FDR10, which runs as QDR on uipoib's fabric, and for XDR, which runs as NDR. .also stores FDR10
+ * and XDR, so that topo_rate_print() can print them.
  */
 struct topo_rate {
 	uint8_t width, speed, ext;
@@ -60,7 +60,7 @@ struct topo_port {
 	uint16_t lid; /* LID of the port; 0: not given */
 	uint64_t guid; /* GUID of the port; 0 for ports of a switch other than port 0 */
 	struct topo_rate rate; /* widths and speeds that this end enables */
-	unsigned int line; /* line of the file that describes the port; 0: no line does */
+	unsigned int line; /* line of the file that describes the port; 0: there is no such line */
 };
 
 struct topo_node {
@@ -96,7 +96,7 @@ enum topo_note {
 	TOPO_NOTE_SAME_DESC, /* two CAs have the same NodeDescription */
 	TOPO_NOTE_SAME_LID,
 	TOPO_NOTE_CUT_DESC, /* a NodeDescription was cut to 64 octets */
-	TOPO_NOTE_SLOWER, /* our ports do not support the rate, so a lower rate is used */
+	TOPO_NOTE_SLOWER, /* uipoib's ports do not support the rate, so a lower rate is used */
 	TOPO_NOTE_ALONE, /* a node has no cable */
 	TOPO_NOTE_MAX,
 };
@@ -116,7 +116,7 @@ struct topo_reader {
 
 /* topo_create() - Make an empty topology. Return: NULL if out of memory */
 struct topo *topo_create(void);
-/* NULL is accepted. */
+/* topo_free() - Free a topology, or NULL */
 void topo_free(struct topo *t);
 
 /**
