@@ -20,6 +20,7 @@ An exit status other than 0 means that the step was not done: 77 that this syste
     --hook 'uipoib exec HOST examples/conform_hook.py uib0'         a host of uipoib
     --hook 'ssh dut /root/conform_hook.py ib0'                      another machine
 """
+import contextlib
 import ctypes
 import errno
 import json
@@ -77,15 +78,17 @@ def began(pid):
         return None
 
 
-def hold(dev, what, seconds=HOLD):
-    """Wait until release() ends the step, or its time is over."""
+@contextlib.contextmanager
+def noted(dev, what):
+    """Writes the note of a step that lasts, and removes it at the end. The step begins inside, because release() may be called as soon as the
+    suite sees what the step sends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     remove_stale_notes()
     name, text = note(dev, what), f"{os.getpid()} {began(os.getpid())}"
     try:
         with open(name, "w") as f:
             f.write(text)
-        time.sleep(seconds)
+        yield
     finally:
         try:
             with open(name) as f:
@@ -97,7 +100,7 @@ def hold(dev, what, seconds=HOLD):
 
 
 def release(dev, what):
-    """Ends a step that hold() performs. Returns its process id. A note may be older than the process that has this id now."""
+    """Ends a step inside noted(). Returns its process id. A note may be older than the process that has this id now."""
     try:
         with open(note(dev, what)) as f:
             text = f.read()
@@ -121,13 +124,14 @@ def link(dev):
 
 def join(dev, group):
     index = socket.if_nametoindex(dev).to_bytes(4, sys.byteorder)
-    if ":" in group:
-        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, group) + index)
-    else:
-        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4) + index)
-    hold(dev, group)
+    with noted(dev, group):
+        if ":" in group:
+            s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, group) + index)
+        else:
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + bytes(4) + index)
+        time.sleep(HOLD)
 
 
 def send(dev, group):
@@ -145,10 +149,9 @@ def send(dev, group):
         time.sleep(1)
 
 
-def router(dev):
-    """Makes the kernel route multicasts of the interface, which it does as long as this socket is open (linux/mroute.h)."""
+def route_multicasts(index):
+    """Makes the kernel route multicasts of an interface. Returns the sockets; the kernel does so while they are open (linux/mroute.h)."""
     init, add = 200, 202                    # MRT_INIT, MRT_ADD_VIF; the options for IPv6 have the same numbers
-    index = socket.if_nametoindex(dev)
     try:
         s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP)
         s4.setsockopt(socket.IPPROTO_IP, init, 1)
@@ -160,7 +163,13 @@ def router(dev):
         if error.errno in (errno.ENOPROTOOPT, errno.EAFNOSUPPORT):
             raise Unable("this kernel routes no multicasts") from error
         raise
-    hold(dev, "router")
+    return s4, s6
+
+
+def router(dev):
+    with noted(dev, "router"):
+        sockets = route_multicasts(socket.if_nametoindex(dev))  # noqa: F841, they are open until the step ends
+        time.sleep(HOLD)
 
 
 # --- RARP
@@ -230,15 +239,16 @@ def dhcp(dev):
     with tempfile.TemporaryDirectory(prefix="conform-hook-") as folder:
         start, stop = dhcp_client(dev, folder)
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        client = subprocess.Popen(start, **quiet)
-        try:
-            hold(dev, "dhcp", HOLD_DHCP)
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            if stop:
-                subprocess.run(stop, check=False, **quiet)
-            client.terminate()
-            client.wait()
+        with noted(dev, "dhcp"):
+            client = subprocess.Popen(start, **quiet)
+            try:
+                time.sleep(HOLD_DHCP)
+            finally:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                if stop:
+                    subprocess.run(stop, check=False, **quiet)
+                client.terminate()
+                client.wait()
 
 
 def no_dhcp(dev):

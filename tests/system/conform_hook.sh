@@ -31,6 +31,23 @@ joined() {
 check "the note of a join has its process and when this began" joined
 left() { hook leave 239.1.2.3 && wait $held_pid && not member && not is_note 239.1.2.3; }
 check "leave ends it and removes the note" left
+# A suite asks for the opposite of a step as soon as it sees what the step sends.
+noted_first() { # STEP [GROUP]: succeeds if the hook writes the note of the step before it sets an option of a socket
+	python3 - v0 "$@" <<-'PY'
+		import glob, os, runpy, socket, sys
+		class Watched(socket.socket):
+		    def setsockopt(self, *_):
+		        os._exit(0 if glob.glob(os.environ["TMPDIR"] + "/conform-hook-*") else 1)
+		socket.socket = Watched
+		sys.argv[0] = "conform_hook.py"
+		runpy.run_path("examples/conform_hook.py", run_name="__main__")
+	PY
+	local status=$?
+	rm -f "$work"/conform-hook-*
+	return $status
+}
+check "the note of a join is there before the join" noted_first join 239.1.2.3
+check "the note of a router is there before the router" noted_first router
 check "a second leave has nothing to end" refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3
 
 # stranger STEP WHAT TEXT [GROUP]: write a note with TEXT, in which PID is replaced by the pid of a process that the hook did not

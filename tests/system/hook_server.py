@@ -7,6 +7,7 @@ emulated processor, and most of the CPU time of a run of the suite on any other 
 The program reads lines "REPLY STEP [GROUP [NAME]]" from FIFO, which hook_step writes. REPLY is another FIFO, to which it writes the status
 of the step.
 """
+import contextlib  # noqa: F401
 import ctypes  # noqa: F401
 import errno
 import json  # noqa: F401
