@@ -37,7 +37,14 @@ starts() { # PLACE NUMBER NEIGHBOUR
 		start_at "$1" "$work/$1.$d" "/usr/lib/frr/$d" -f /dev/null -i /run/frr/$d.pid -z /run/frr/zserv.api --vty_socket /run/frr -A 127.0.0.1
 		[ $d != bfdd ] || bfdd[$1]=$started
 	done
-	eventually 20 at "$1" sh -c "for d in $daemons; do [ -S /run/frr/\$d.vty ] || exit 1; done" && vty "$1" -f "$work/$1.conf"
+	eventually 20 at "$1" sh -c "for d in $daemons; do [ -S /run/frr/\$d.vty ] || exit 1; done" && eventually 20 joined "$1" &&
+		vty "$1" -f "$work/$1.conf"
+}
+# joined PLACE: succeeds if zebra has the connections of the other daemons. A bgpd that is configured earlier does not know the address
+# of the interface yet, and then FRR 8.4.4 never makes the BFD session.
+joined() {
+	vty "$1" -c "show zebra client summary" >"$work/clients"
+	for d in static bfd ospf ospf6 bgp; do grep -q "^$d " "$work/clients" || { cat "$work/clients"; return 1; }; done
 }
 check "FRR starts on h1's TAP" starts h1 1 10.4.9.1
 check "FRR starts in the guest" starts a 2 10.4.0.1
