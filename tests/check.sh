@@ -336,7 +336,7 @@ run_guests() {
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
-#	waits	scripts with virtual machines that wait most of the time, one at a time
+#	waits	scripts with virtual machines that wait most of the time, also as many at a time as there are processors
 # Virtual machines begin when the lane system is empty, because the kernel of a virtual machine that gets a fifth of a processor
 # loses packets of a test by its own time-outs, and because the hooks of the conformance suite run into their time-outs while
 # virtual machines run. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
@@ -372,7 +372,7 @@ lane_free() { # LANE: succeeds if a program of the lane can start now
 	lane_queue "$1" || return
 	case $1 in
 	beside | system) places=$system_jobs ;;
-	busy | unit) places=$jobs ;;
+	busy | unit | waits) places=$jobs ;;
 	esac
 	case $1 in
 	busy | waits)

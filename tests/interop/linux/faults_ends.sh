@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # Traffic flows both ways between Linux and uipoib hosts while one end fails: the VM is killed and boots again, its module
 # is removed and loaded, and hosts are restarted with the same or another QPN. After each of these faults IPv4, IPv6 and

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. This interface is on one link with the
 # kernel's own ib_ipoib in another VM, and with hosts whose interfaces are TAPs.

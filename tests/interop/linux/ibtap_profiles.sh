@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # Runs guest/ibtap_profiles.sh in a VM, which tests `netdev = ibtap` with each link profile, and compares the throughput
 # of ibtap with that of a TAP. MEGABYTES (10) is the amount of data of each measurement of throughput.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: long
+# check.sh: waits
 #
 # Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0. Tested are DHCP by
 # systemd-networkd, NetworkManager, partitions and network namespaces.
