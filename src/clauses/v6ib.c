@@ -179,7 +179,7 @@ static const struct conform_case cases[] = {
 	{ "V3", "LID, SL, MTU, P_Key, QPN and Q_Key are known before a packet is sent", DRAFT "2.2",
 	  "The implementation must know the following information.",
 	  "R50/query R45 R50/lid V14/peer", NULL, NULL },
-	{ "V6/collision", "groups that share an MGID share a membership", DRAFT "4.1",
+	{ "V6/collision", "IPv6 groups with one MGID share one membership", DRAFT "4.1",
 	  "FFxy::<112 bits> is mapped to FF1y:3333::<96 bits>.", "V4 V20 R67", collision, NULL },
 	{ "V9", "the address in an advertised prefix ends with the EUI-64", DRAFT "4.3",
 	  "The IPv6 prefix is prepended to the interface identifier derived from the EUI-64.", "V8",
