@@ -7,7 +7,7 @@
  *
  *	cm.c		the agent: registration, dispatch
  *	request.c	SIDR_REQs that wait for their SIDR_REP
- *	serve.c		SIDR_REQs of other ports, and the allowances of these sources
+ *	serve.c		SIDR_REQs that other ports send to this port, and a rate limit for each of those ports
  */
 
 #include "cm/cm.h"

@@ -130,8 +130,8 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 }
 
 /*
- * Tells whether the other fields are equal that must be equal in all packets of a super-frame: link
- * header, TOS, TTL and flags of IP; acknowledgement, window and options of TCP.
+ * Tell whether the fields that all packets of a super-frame share, besides those of same_flow(), are equal: link
+ * header; TOS, TTL and flags of IP; acknowledgement, window and options of TCP
  */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {

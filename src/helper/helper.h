@@ -105,7 +105,9 @@ int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
  */
 struct netdev_helper_end {
 	void (*fn)(const void *arg);
-	/* argument of .fn: data in the state that they had when the helper was started */
+	/*
+	 * argument of .fn. The helper is forked, so .fn sees the data as they were when the helper was started
+	 */
 	const void *arg;
 	/* File for netdev_helper_clean(), which the helper removes at its end; NULL: there is no such file */
 	const char *record;

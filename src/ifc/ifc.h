@@ -99,8 +99,8 @@ bool ifc_work_left(const struct ifc_set *s);
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /*
- * ifc_transmit_left() - Tell whether a TAP has to be read, or waits for room that packets on their
- * way will free
+ * ifc_transmit_left() - Tell whether ifc_transmit() has to be called again soon, because a TAP has frames to read, or
+ * because an interface reads on when packets that are on their way have left
  */
 bool ifc_transmit_left(const struct ifc_set *s);
 

@@ -45,7 +45,8 @@ struct layout_link {
 	bool up;
 	char speed[16]; /* "4xQDR" */
 	/*
-	 * Results: number of this cable among the cables between the same two nodes, and the number of these cables
+	 * The layout sets these: the index of this cable, from 0, among the cables between the same two nodes, and how
+	 * many such cables there are
 	 */
 	unsigned int nth, of;
 };

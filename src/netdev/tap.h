@@ -161,9 +161,9 @@ int tap_set_offload(struct tap *t, uint32_t offload);
 /**
  * tap_set_carrier() - Set the carrier, which shows the kernel the state of the link
  *
- * After a change of the carrier the interface drops frames until the kernel has handled the change. The
- * kernel reports this by an RTNL_LINK_NEW with IFF_RUNNING. An interface that is set up when its carrier is
- * on passes frames at once.
+ * If the carrier of an interface that is up is switched on, the interface drops frames until the kernel has handled
+ * the change, which the kernel reports by an RTNL_LINK_NEW with IFF_RUNNING. If the carrier is on before the interface
+ * gets IFF_UP, frames pass at once.
  * Return: 0 or -errno
  */
 int tap_set_carrier(const struct tap *t, bool on);

@@ -352,8 +352,8 @@ static int send_all(struct make *m, pid_t *ret_helper)
 }
 
 /*
- * Pass all that was made to the instance. If the instance accepts no more messages, its answer
- * contains the reason. All other failures are the supervisor's own.
+ * Send everything that was made to the instance. If the instance accepts no more messages, its answer, which is read
+ * later, has the reason. Any other failure is reported here.
  */
 static int hand_over(struct make *m, pid_t *ret_helper, struct proto_client *c)
 {

@@ -60,7 +60,8 @@ const char *print_sidr_status(unsigned int status);
 const char *print_node_type(unsigned int type);
 /* Return the name of one bit of PortInfo:CapabilityMask; "?" if the bit has no name */
 const char *print_port_cap(uint32_t bit);
-const char *print_trap(unsigned int trap); /* number of a generic trap; "other" if it has no name */
+/* Return the name of the generic trap with the number @trap; "other" if the trap has no name */
+const char *print_trap(unsigned int trap);
 
 /* Each of these functions returns the name of a message type; NULL if the type has no name */
 const char *print_icmp(uint8_t type);

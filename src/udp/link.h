@@ -118,10 +118,10 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 		   const struct udp_link_ops *ops, void *ctx, ns_t now);
 
 /*
- * udp_link_fresh() - Enter POLLING at once, after udp_link_init()
+ * udp_link_fresh() - Skip the state SILENT after udp_link_init(), and enter POLLING at once
  *
- * The peer must be new, too, because a peer that has a link in the state UP notices only by a
- * silence that this end was restarted. Every later silence has its full length.
+ * The peer must be new, too: a peer whose link is UP notices a restart of this end only if this end is silent for a while.
+ * Only this first silence is skipped.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# load.sh [RUNS] [AT_A_TIME]: run the system and interop scripts of `make check` and `make check-all` RUNS times (10), AT_A_TIME
-# (5) whole runs at the same time, so that each run is a load for the others. The results show whether a test fails because the
-# machine is busy. The script prints one TAP line for each run. For a run that failed, the line names the scripts that failed,
-# and the place of their output (build/load, or KEEP).
+# load.sh [RUNS] [AT_A_TIME]: run the system and interop scripts of `make check` and `make check-all` RUNS times (default: 10), with
+# AT_A_TIME (default: 5) whole runs at the same time, so that each run is a load for the others. The results show whether a test
+# fails because the machine is busy. The script prints one TAP line for each run. For a run that failed, the line names the scripts
+# that failed, and the folder with their output (KEEP in the environment; default: build/load).
 #
 # The last commit is tested, not the working tree. It is built once and copied to a folder in TMPDIR, which is removed at the end.
-# SYSTEM_JOBS is the number of scripts that each run starts at a time, STEPS the steps of tests/check.sh ("system system-all").
+# SYSTEM_JOBS in the environment is the number of scripts that each run starts at a time, and STEPS has the steps of tests/check.sh
+# (default: "system system-all").
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 tree=$PWD

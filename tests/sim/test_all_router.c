@@ -15,7 +15,8 @@
 #include "unit/all_lab_check.h"
 
 #define HOSTS 5
-#define GROUPS 60 /* a record has 56 octets, so the answer has 17 segments */
+/* 60 records of 56 octets: the SA's answer to the router's query has several RMPP segments */
+#define GROUPS 60
 
 static const bool all[HOSTS] = { true, true, true, true, true };
 static struct lab lab;

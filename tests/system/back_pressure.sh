@@ -51,7 +51,7 @@ check "MTU 1020: nothing is dropped" flow -c 10.4.0.2
 check "MTU 1020, eight flows: nothing is dropped" flow -P 8 -c 10.4.0.2
 lab_down
 
-# --- a host whose frames have as many segments as Linux allows, and frames that Linux never makes
+# --- a host whose frames have as many segments as Linux allows: the traffic of other hosts is not delayed
 lab 4 10.4.0.2
 cat >"$work/flood.py" <<'PY'
 import signal, socket, struct, sys, time

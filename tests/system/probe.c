@@ -45,7 +45,7 @@ struct probe {
 	unsigned int ifindex; /* index of the interface that has joined the group */
 	uint64_t seq, first;
 	uint64_t got[KINDS]; /* highest number received from the other end */
-	uint64_t known[KINDS]; /* highest number of this end that the other end has received */
+	uint64_t known[KINDS]; /* highest number from this end that the other end has reported */
 	uint64_t peer_run;
 };
 

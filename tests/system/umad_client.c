@@ -363,7 +363,7 @@ static void t_poll(void)
 	close(fd);
 }
 
-/* readv() and writev() act as one call for each element. */
+/* readv() and writev() treat each element as a read() or write() of its own, so each element is one MAD. */
 static void t_vectors(void)
 {
 	int fd = ready(0);

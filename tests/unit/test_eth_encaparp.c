@@ -795,8 +795,8 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 }
 
 /*
- * Each request of the peer advertises other values. Each reply must repeat the values from its own
- * request, even if another port sent this request.
+ * Each of the peer's requests advertises different values. Each reply must repeat the values of the request that
+ * it answers, even if another port forwarded this request.
  */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {

@@ -57,8 +57,9 @@ static void test_rtnl_link_event_odd_attributes(void **state)
 
 	(void)state;
 	/*
-	 * Three attributes of wrong lengths: an address of 20 octets, a name that is too long, and
-	 * an MTU of two octets. They are ignored, so the members keep their values.
+	 * Three attributes of wrong lengths: an address of 20 octets, a name that is too long, and a length of the
+	 * transmit queue in two octets. The decoder must ignore them: it keeps name and address from link_msg(), and
+	 * .txqlen stays 0.
 	 */
 	mnl_attr_put(nlh, IFLA_ADDRESS, 20, "01234567890123456789");
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, "a name much too long");

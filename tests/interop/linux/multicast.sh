@@ -14,8 +14,8 @@ mcast=$TOOLS/mcast
 linux_lab 4
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/3 --share "$work"
 vm_wait a
-# Linux leaves a group to which it only sends when the neighbour entry has been idle for twice the time gc_interval (default
-# 30 s).
+# If Linux only sends to a group, it leaves the group when the group's neighbour entry has been idle for 2 * gc_interval
+# (gc_interval is 30 s by default).
 g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
 # Make room for a burst of datagrams, because an emulated processor reads them late.
 g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
