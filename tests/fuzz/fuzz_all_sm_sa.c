@@ -4,7 +4,8 @@
  * Requests to an SA whose SM runs a small simulated fabric. The input is a sequence of requests.
  * The target chooses the requester, the requester's trust, the method and the attribute from
  * tables. The target makes the record and the component mask as real clients make them, with GIDs
- * of ports and groups that exist, and then changes them by octets of the input.
+ * of ports and groups that exist, and then flips bits of the record and of the mask, as octets of
+ * the input select them.
  */
 
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static ib_gid gid_nth(uint8_t sel)
 	return g;
 }
 
-/* Write to @data a record as real clients send it. Returns its component mask. */
+/* Write to @data a record as real clients send it. Returns the component mask of the request. */
 static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 {
 	const ib_gid a = gid_nth(take(in)), b = gid_nth(take(in)), bc = gid_nth(0x40);
@@ -163,8 +164,8 @@ static uint64_t record(struct input *in, uint16_t attr, uint8_t *data)
 	case SA_ATTR_PKEY_TABLE_RECORD:
 	case SA_ATTR_VLARB_RECORD:
 		/*
-		 * The records of all other attributes begin with a LID, after which a port and a
-		 * block follow in an order that depends on the attribute.
+		 * The records of these attributes begin with a LID, after which a port and a block
+		 * follow in an order that depends on the attribute.
 		 */
 		be16_put(data, port ? port->lid : how);
 		data[2] = data[3] = how & 7;
@@ -214,7 +215,10 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/* A GetMulti request has an RMPP header; this one is for a message of a single segment. */
+	/*
+	 * A GetMulti request has an RMPP header; this RMPP header is that of a message of one
+	 * segment.
+	 */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));

@@ -65,9 +65,8 @@ static void mend_arp(uint8_t *arp, size_t n, unsigned int i)
 }
 
 /*
- * Turns the packet into an IBARP message about a peer, either in the format that
- * draft-ietf-ipoib-ip-over-infiniband-00 shows, or in the format that has each of these fields only
- * once.
+ * Turns the packet into an IBARP message about a peer: either with both copies of the first word of
+ * SenderGID, as draft-pelissier-ipoib-encaparp-00 shows them, or without the second copy.
  */
 static void mend_ibarp(uint8_t *b, size_t n, unsigned int i)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Frames from the kernel, of either shape: any octets and any virtio-net header. The input is a
- * sequence of records, each with 8 control octets, which decide which fields the target corrects,
- * so that the fuzzer gets past the first checks.
+ * Frames from the kernel, of an Ethernet device or of an InfiniBand device: any octets and any
+ * virtio-net header. The input is a sequence of records, each with 8 control octets, which decide
+ * which fields the target corrects, so that the fuzzer gets past the first checks.
  *
  * Conditions that must be true: no crash, no leak, and each frame is posted (perhaps in segments),
  * held back, or counted under exactly one reason.
@@ -24,7 +24,7 @@ enum mend {
 	MEND_IP_LEN = 1 << 3,
 	CSUM = 1 << 4,
 	GSO = 1 << 5,
-	MEND_ICMP = 1 << 6, /* checksum of IGMP and ICMPv6 */
+	MEND_ICMP = 1 << 6, /* the target corrects the checksum of IGMP or ICMPv6 */
 	LARGE = 1 << 7, /* the octets are repeated until they make a super-frame */
 };
 

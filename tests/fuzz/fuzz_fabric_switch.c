@@ -76,8 +76,8 @@ static void start(struct world *w)
 		fabric_ext_carrier(w->end[i], true, 0);
 		w->carrier[i] = true;
 		/*
-		 * Ports are Active from the start. LIDs 0x00-0xff are distributed over all ports,
-		 * so that some routes form a loop.
+		 * Ports are Active from the start. The LFT distributes LIDs 0x00-0xff over all
+		 * ports, so that some routes form a loop.
 		 */
 		n = fabric_node_node(fn);
 		for (unsigned int k = 1; k <= 4; k++)

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum mend {
 	MEND_LENGTHS = 1 << 0,
 	MEND_CRC = 1 << 1,
-	MEND_TAIL = 1 << 2, /* tail_len becomes what PadCnt requires */
+	MEND_TAIL = 1 << 2, /* tail_len gets the length that PadCnt requires */
 	MEND_UNICAST = 1 << 3, /* addresses, QPN and keys become those of a QP */
 	MEND_MCAST = 1 << 4,
 	MEND_MAD = 1 << 5,
@@ -45,7 +45,8 @@ enum leave {
 	LEAVE_DLID = 1 << 3,
 	LEAVE_QPN = 1 << 4,
 	LEAVE_NXT_HDR = 1 << 5,
-	STATE_SHIFT = 6, /* state of a port: 3, 2, 1, 0 stand for Down, Initialize, Armed, Active */
+	/* state of both ports: 3, 2, 1, 0 stand for Down, Initialize, Armed, Active */
+	STATE_SHIFT = 6,
 };
 
 static struct {

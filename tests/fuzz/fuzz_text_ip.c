@@ -33,8 +33,8 @@ static void arp_again(const uint8_t *data, size_t size)
 }
 
 /*
- * If a decoded IBARP message is encoded in the format of draft-ietf-ipoib-ip-over-infiniband-00 and
- * decoded again, the message must be the same.
+ * Check that a decoded IBARP message stays the same when it is encoded in the format of
+ * draft-pelissier-ipoib-encaparp-00 and decoded again.
  */
 static void ibarp_again(const uint8_t *data, size_t size)
 {

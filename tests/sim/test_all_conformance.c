@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The tests of clauses that need a whole fabric: they look at the packets on the fabric's links,
+ * Tests of clauses that need a whole fabric: the tests look at the packets on the fabric's links,
  * and check which hosts reach each other.
  */
 
@@ -17,7 +17,7 @@
 
 #define HOSTS 4
 
-/* Numbers of packets that CAs have sent since seen was cleared. */
+/* Counts of packets that CAs have sent since the variable seen was last set to zeros. */
 static struct {
 	unsigned int data, ucast, mcast, mads;
 	unsigned int wrong;
@@ -38,7 +38,7 @@ static void look(const struct fabric_trace_event *ev)
 	uint8_t encap[4];
 	int hlen = ib_ud_hdr_decode(&h, p->hdr + p->head, pkt_hdr_len(p));
 
-	if (hlen < 0) { /* Clause R1: all packets have the BTH opcode UD SEND-only */
+	if (hlen < 0) { /* not UD SEND-only, the only BTH opcode that clause R1 allows */
 		seen.wrong++;
 		return;
 	}
@@ -147,9 +147,9 @@ static void test_R2_R25_a_broadcast_reaches_every_interface_but_its_sender(void 
 }
 
 /*
- * The interfaces of all hosts use P_Key 0x8001, but only two of the hosts are members of that
- * partition. These two form the link; the interfaces of the other hosts must not come up, and these
- * hosts must not get packets of the link.
+ * The interfaces of all hosts use P_Key 0x8001, but only two of the hosts are members of the
+ * partition of this P_Key. These two form the link; the interfaces of the other hosts must not come
+ * up, and these hosts must not get packets of the link.
  */
 static void test_R3_H9_a_link_is_who_shares_the_partition(void **state)
 {

@@ -39,8 +39,8 @@ static int igmp_of(unsigned int n)
 }
 
 /*
- * The instance reads the list every two seconds. The instance must read it in pieces with pauses,
- * because the kernel takes 76 to 108 ms for a read of the whole list.
+ * The instance reads the kernel's list of groups every two seconds. It must read a long list in
+ * pieces with pauses, because the kernel takes 76 to 108 ms for a read of the whole list.
  */
 static void test_I30_a_long_list_is_read_in_pieces_with_pauses(void **state)
 {

@@ -222,8 +222,8 @@ static void test_I6_nothing_is_written_without_the_key(void **state)
 }
 
 /*
- * Clause I15: an end port sends its trap 256 (bad M_Key) once in each interval of the trap timer
- * (13.4.9), however many wrong M_Keys arrive.
+ * Clause I15: an end port sends trap 256 (bad M_Key) at most once in each interval of the trap
+ * timer (13.4.9), however many wrong M_Keys arrive.
  */
 static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 {
@@ -239,7 +239,7 @@ static void test_I15_traps_about_wrong_keys_stay_few(void **state)
 	for (unsigned int k = 0; k < fabric_nnodes(f.l.f); k++)
 		tids += fabric_node_node(fabric_node_at(f.l.f, k))->trap_tid;
 	/*
-	 * Each end port sends at most one new trap in an interval. The measured time may begin and
+	 * Each end port sends at most one new trap in an interval. The measured time can begin and
 	 * end within an interval, so one more trap is allowed at each end.
 	 */
 	assert_true(tids > before);
@@ -321,8 +321,8 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 	trap_flood(NS_SEC(10));
 	assert_in_range(status().heavy_sweeps - sweeps, 1, 4 + 10 + 1);
 	/*
-	 * The SM receives all forged traps, but only some of them may start a sweep: 32 at once,
-	 * then 8 in each 1.07 s.
+	 * The SM receives all forged traps, but its limit on traps lets only some of them start a
+	 * sweep: 32 at once, then 8 in each 1.07 s.
 	 */
 	traps = status().traps - traps;
 	many = status().traps_many - many;
@@ -332,8 +332,8 @@ static void test_I15_forged_traps_cause_a_sweep_a_second_at_most(void **state)
 }
 
 /*
- * While a host floods the SM with forged traps, a cable is pulled. The SM must handle the true trap
- * of the switch at once.
+ * While a host floods the SM with forged traps, a cable is pulled. The switch sends a true trap
+ * about this cable, and the SM must handle this trap at once.
  */
 static void test_I14_forged_traps_do_not_hide_true_ones(void **state)
 {

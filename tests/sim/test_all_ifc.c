@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * These tests check how much is read from the TAPs, and when. No packet may be lost that could have
- * waited in the kernel, no host may delay the other hosts, and packets that wait for an answer of
- * the SA must leave buffers for other packets.
+ * These tests check how much is read from the TAPs, and when. A packet that could have waited in
+ * the kernel must not be lost, no host may delay the other hosts, and packets that wait for an
+ * answer of the SA must leave buffers for other packets.
  */
 
 #include <errno.h>
@@ -137,7 +137,7 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_destroy(&lab);
 }
 
-/* A wrapper around the ca_ops of a port's soft HCA, which acts as a CA that computes checksums */
+/* A CA that computes checksums, made of the soft HCA of a port and a changed copy of its ca_ops */
 static struct {
 	const struct ca_ops *below;
 	struct ca_ops ops;
@@ -197,8 +197,8 @@ static void test_checksums_of_a_ca_that_is_replaced(void **state)
 }
 
 /*
- * With this segment size, 64 super-frames are cut into 2112 packets, which is more than an egress
- * queue holds (2048). No packet may be lost.
+ * With segments of this size, 64 super-frames are cut into 2112 packets, which is more than an
+ * egress queue holds (2048). No packet may be lost.
  */
 static void test_super_frames_of_ipv6_lose_nothing(void **state)
 {
@@ -231,8 +231,8 @@ static void test_super_frames_are_delivered_whole(void **state)
 }
 
 /*
- * Linux makes no segments of less than 8 octets, so one frame may become four times as many packets
- * as an egress queue holds. None may be lost.
+ * Linux makes no segments of less than 8 octets, so one frame can become four times as many packets
+ * as an egress queue holds. No packet may be lost.
  */
 static void test_frame_of_eight_thousand_segments_loses_nothing(void **state)
 {
@@ -303,7 +303,7 @@ static void test_hosts_share_by_packets(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		send_super(&lab.host[0], &lab.host[3], false, 0, 65000, 100); /* 6500 packets */
 	for (unsigned int i = 0; i < 100; i++)
-		/* 6500 packets, too */
+		/* also 6500 packets */
 		send_super(&lab.host[1], &lab.host[3], false, 1, 65000, 1000);
 	/*
 	 * Host 2 sends a thousand packets and then one small packet, which must arrive after all of
@@ -344,8 +344,8 @@ static int no_buffer(void *ctx, struct pkt **ret)
 }
 
 /*
- * No buffer is free, so the interface cannot read its TAP. The owner of the interface may sleep
- * then, so a timer must make the interface read the TAP again after IFC_RETRY.
+ * No buffer is free, so the interface cannot read its TAP. ifc_transmit_left() returns false then,
+ * which lets the owner sleep. So a timer must make the interface read the TAP again after IFC_RETRY.
  */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {

@@ -61,8 +61,8 @@ static void on_counters(void *ctx, int status, const struct mad_addr *from, cons
 }
 
 /*
- * Send a request to the PMA at @dlid. By their LFTs the switches must forward the request to this
- * LID, and the answer back.
+ * Send a request to the PMA at @dlid. The LFTs of the switches must lead the request to this LID,
+ * and the answer back to the requester.
  */
 static void reaches(struct sa_rig *r, struct mad_agent *agent, uint16_t dlid)
 {

@@ -37,7 +37,7 @@ static uint32_t any(struct fix *f, uint32_t n)
 	return prng_below(&f->rnd, n);
 }
 
-struct plan { /* at[s][p]: the other end of the cable at port p of switch s, which is a port of a switch, or a host */
+struct plan { /* at[s][p]: the port of a switch, or the host, to which the cable at port p of switch s leads */
 	struct {
 		int sw, port, host;
 	} at[SWITCHES_MAX][PORTS + 1];
@@ -176,8 +176,8 @@ static void put_node(struct shot *s, const struct node *n)
 }
 
 /*
- * Tell whether the SM reaches the node over plugged cables. The tables of other nodes are not
- * compared, because the SM cannot change them.
+ * Tell whether the SM reaches the node over plugged cables. The test does not compare the tables of
+ * nodes that the SM does not reach, because the SM cannot change them.
  */
 static bool reached(struct fix *f, struct fabric_node *n)
 {
@@ -192,8 +192,8 @@ static int record_cmp(const void *a, const void *b)
 }
 
 /*
- * Write the SA's records of one attribute in sorted order, because the SA lists them in the order
- * of discovery.
+ * Write the SA's records of attribute @attr to @s. Sort the records first, because their order in
+ * the SA's answer depends on the order of discovery.
  */
 static void put_table(struct fix *f, struct shot *s, uint16_t attr)
 {
@@ -220,7 +220,7 @@ static void put_table(struct fix *f, struct shot *s, uint16_t attr)
 	free(copy);
 }
 
-/* Write the path between every two end ports, as the SA computes it. */
+/* Write to @s the path between every two end ports, as the SA computes it. */
 static void put_paths(struct fix *f, struct shot *s)
 {
 	const struct sm_db *db = sm_db(f->r.sm);
@@ -340,7 +340,7 @@ static void change(struct fix *f)
 		for (unsigned int i = 2 + any(f, 3); i; i--)
 			flip(f, some_port(f, true));
 		break;
-	case 3: { /* pull and plug a cable before, during or after the SM reads its ports */
+	case 3: { /* pull and plug a cable before, during or after the SM reads the ports at its ends */
 		struct fabric_port *p = some_port(f, true);
 
 		flip(f, p);
@@ -432,7 +432,7 @@ static void test_tables_equal_those_of_a_sweep_of_everything(void **state)
  * There are more switches than a partial sweep can read: S1, S2, and LEAVES leaf switches with a
  * cable to S1 and a cable to S2. All cables from S1 to the leaves are pulled at once. The leaves
  * send their traps to the SM over these cables, so only the trap of S1 arrives, and each pulled
- * cable leads to another leaf that must be read.
+ * cable leads to a different leaf, which the sweep must read.
  */
 #define LEAVES 70
 

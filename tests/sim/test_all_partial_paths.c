@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The paths that the SA returns while cables are pulled and plugged. The database is checked
- * whenever it may have changed: after each run of the fabric and after each stage of a sweep. Two
- * hosts that stay connected must have a path at all times. When the subnet is up again, all paths
- * must lead over existing links.
+ * Tests the paths that the SA returns while cables are pulled and plugged. The test checks the SA's
+ * database whenever the database may have changed: after each run of the fabric and after each
+ * stage of a sweep. Two hosts that stay connected must have a path at all times. When the subnet is
+ * up again, all paths must lead over existing links.
  *
  * PARTIAL_SEEDS=N runs N seeds, PARTIAL_SEED=N runs only that seed.
  */
@@ -34,7 +34,7 @@ struct fix {
 	uint64_t seed;
 	/* [i]: host i stays connected with H1 during the current step */
 	bool connected[SWITCHES_MAX];
-	/* In the current step links are only added, so all LFTs must lead over Active links. */
+	/* true: the current step only adds links, so all LFTs must lead over Active links */
 	bool coming;
 };
 
@@ -133,8 +133,8 @@ static struct sm_port *host(struct fix *f, const struct sm_db *db, unsigned int 
 }
 
 /*
- * Follow the switches' LFTs from switch @from towards @lid, and check that no switch sends the
- * packet to a link that is not Active yet.
+ * Follow the switches' LFTs from switch @from towards @lid, and check that no switch sends a packet
+ * to @lid over a link that is not Active yet.
  */
 static void walk(struct fix *f, unsigned int from, uint16_t lid)
 {
@@ -259,7 +259,8 @@ static void still_connected(struct fix *f)
 
 /*
  * Pull or plug @cables random cables, and do so again after the time @between. Two hosts count as
- * connected if cables connect them before, between and after both changes.
+ * connected if cables connect them before the first change, between the changes, and after the
+ * second change.
  */
 static void change(struct fix *f, unsigned int cables, ns_t between)
 {
@@ -319,7 +320,7 @@ static void run(uint64_t seed, uint64_t *partial)
 		if (prng_below(&f.rnd, 6) == 0) {
 			/*
 			 * Change the cable of a host as well. A partial sweep cannot handle this,
-			 * so a heavy sweep (of the whole fabric) follows it.
+			 * so a heavy sweep (of the whole fabric) must follow.
 			 */
 			flip(&f,
 			     fabric_node_port(switch_at(&f, 1 + prng_below(&f.rnd, f.nsw - 1)), 1));

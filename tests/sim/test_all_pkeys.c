@@ -36,8 +36,8 @@ static struct lab lab;
 struct member {
 	struct ifc ifc;
 	/*
-	 * .was_up: true once .carrier has been true, when a real owner would have created the
-	 * device
+	 * .was_up: .carrier has been true at least once; a real owner creates the device when
+	 * .carrier becomes true for the first time
 	 */
 	bool carrier, was_up;
 	unsigned int frames; /* frames received */
@@ -230,8 +230,8 @@ static void on_data(struct lab *l, struct lab_host *to, const struct ipoib_lladd
 }
 
 /*
- * Let @d pass while host 0 sends to host 1 in the default partition, and check that none of these
- * packets is lost.
+ * Let the time @d pass while host 0 sends to host 1 in the default partition, and check that none
+ * of these packets is lost.
  */
 static void run_with_traffic(ns_t d)
 {
@@ -309,8 +309,8 @@ static void one_seed_with_loss(uint64_t seed)
 	for (unsigned int k = 0; k < 8; k++) {
 		lab_partitions(&lab, texts[(seed + 3 * k) % 4]);
 		/*
-		 * After two of three changes, the next change comes while the change is still under
-		 * way.
+		 * After two of every three changes, the next change comes before all effects of the
+		 * previous change have ended.
 		 */
 		lab_run(&lab, (seed + k) % 3 ? NS_MSEC(20) : NS_SEC(10));
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every row of the table of link profiles, on the whole stack, with hosts of both shapes. Hosts of
- * the profile must be up, reach each other with the largest packet of every MTU, and receive the
- * groups that they join; the SA must have exactly the memberships that the hosts have. If a profile
- * does not allow an MTU, links with this MTU must not be up, and must give the reason. Hosts of
- * different profiles must receive each other's packets exactly if both profiles have the same
- * packet format. The SM's node must answer SIDR.
+ * Every row of the table of link profiles, on the whole stack, with hosts of both shapes (Ethernet
+ * device and InfiniBand device). Hosts of the profile must be up, reach each other with the largest
+ * packet of every MTU, and receive the groups that they join; the SA must have exactly the
+ * memberships that the hosts have. If a profile does not allow an MTU, links with this MTU must not
+ * be up, and must give the reason. Hosts of different profiles must receive each other's packets
+ * exactly if both profiles have the same packet format. The SM's node must answer SIDR requests.
  */
 
 #include <stdio.h>
@@ -25,8 +25,9 @@ static struct lab_count count;
 static const bool all[HOSTS] = { true, true, true, true };
 
 /*
- * Hosts 0 and 1 have one shape, hosts 2 and 3 the other one, and so on. So both shapes occur among
- * the hosts with an even index, and among those with an odd index.
+ * Hosts 0 and 3 have the Ethernet shape, hosts 1 and 2 have the InfiniBand shape, and so on for
+ * each four hosts. So both shapes occur among the hosts with an even index, and among those with an
+ * odd index.
  */
 static void mix_shapes(struct lab_host *h, void *ctx)
 {
@@ -42,7 +43,7 @@ static void make(const struct ipoib_profile *even, const struct ipoib_profile *o
 
 	/*
 	 * The partition file makes a broadcast group for each kind of link, because the hosts of
-	 * some profiles do not create it.
+	 * some profiles do not create their broadcast group.
 	 */
 	snprintf(partitions, sizeof(partitions),
 		 "Default=0x7fff, ipoib, mtu=%u : mgid=ff12:3333::1, mtu=%u\n"

@@ -18,9 +18,9 @@
 
 #define HOSTS 4
 #define IP6_LEN 40
-#define ND_LEN 24 /* solicitation and advertisement without options */
+#define ND_LEN 24 /* octets of a Neighbour Solicitation or Advertisement without options */
 #define ETH_LEN 14
-#define QKEY 0x0b1bu /* a Q_Key without bit 31, like that of OpenSM's groups */
+#define QKEY 0x0b1bu /* a Q_Key without bit 31, like the Q_Key of OpenSM's groups */
 
 static struct lab lab;
 static const bool all[HOSTS] = { true, true, true, true };

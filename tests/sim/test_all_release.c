@@ -44,8 +44,8 @@ static void assert_released(const struct held *before, bool at_the_sa, const cha
 }
 
 /*
- * Close all interfaces. Each must free its HCA objects before its port is closed, because the end
- * of the port would free leaked objects, too, and so hide the leak.
+ * Close all interfaces. Each interface must free its HCA objects before its port is closed, because
+ * the end of the port would free leaked objects, too, and so hide the leak.
  */
 static void close_all(const struct held *before, const char *what)
 {

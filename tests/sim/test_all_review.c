@@ -24,7 +24,7 @@ static const char other[] = "Default=0x7fff, ipoib : ALL=full;\n"
 static struct {
 	unsigned int ucast[16], mcast[16]; /* indexed by SL */
 	unsigned int vl[16];
-	unsigned int wrong; /* number of packets whose LRH has another VL than pkt.vl */
+	unsigned int wrong; /* number of packets in whose LRH the VL differs from pkt.vl */
 } seen;
 
 static bool any(void *ctx, const struct pkt *p)
@@ -139,8 +139,8 @@ static void test_R19_R54_traffic_has_the_partitions_sl(void **state)
 		assert_int_equal(seen.mcast[sl] != 0, sl == SL);
 	}
 	/*
-	 * All ports operate VL0 to VL7, so without other maps SL 5 uses VL 5, at HCAs and switches
-	 * alike.
+	 * All ports operate VL0 to VL7, so with the default SLtoVL tables SL 5 uses VL 5, at HCAs
+	 * and switches alike.
 	 */
 	for (int vl = 0; vl < 16; vl++)
 		assert_int_equal(seen.vl[vl] != 0, vl == SL);

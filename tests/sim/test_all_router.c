@@ -3,7 +3,7 @@
 /*
  * Host 0 is a multicast router on a link (RFC 4391 §11): it must receive every IP multicast group
  * that any other host receives, from every sender, and join these groups at the SA as a NonMember.
- * There are so many groups that the SA's table of them comes in many segments.
+ * There are so many groups that the SA's answer with the list of groups has several RMPP segments.
  */
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 static const bool all[HOSTS] = { true, true, true, true, true };
 static struct lab lab;
-static unsigned int got[HOSTS]; /* packets to groups, by receiver */
+static unsigned int got[HOSTS]; /* number of packets to groups that each host received */
 
 static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
 		  const uint8_t *data, size_t len)

@@ -47,8 +47,8 @@ static void wait_up(void)
 }
 
 /*
- * The owner of an interface must get both addresses before the carrier. set_carrier() of the lab
- * checks this.
+ * The owner of an interface must get the interface's address and the MGID of the broadcast group
+ * before the carrier. set_carrier() of the lab checks this.
  */
 static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 {
@@ -88,7 +88,7 @@ static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 
 /*
  * With SIDR, an interface learns its broadcast group some time after it created its queue pair. So
- * the owner of the interface must get two reports of its addresses, the first of them without a
+ * the owner of the interface must get two reports of its addresses, the first report without a
  * broadcast group.
  */
 static void test_broadcast_group_is_told_when_sidr_has_told_it(void **state)
@@ -329,8 +329,8 @@ static void check_pings(const char *profile, unsigned int n)
 
 /*
  * If the profile's ARP or ND messages contain a Q_Key, the kernel must be told when the link has
- * deleted a peer's Q_Key, so that it resolves the peer again. Messages of RFC 4391 contain no
- * Q_Key.
+ * deleted a peer's Q_Key, so that the kernel resolves the peer again. Messages of RFC 4391 contain
+ * no Q_Key.
  */
 static void check_forgotten(const struct ipoib_profile *p)
 {

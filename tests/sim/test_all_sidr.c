@@ -144,7 +144,9 @@ static void test_P18_the_node_of_the_SM_gives_out_the_group_of_each_partition(vo
 		assert_has_group(i, i % 2 ? 0x8001 : 0xffff);
 		assert_int_equal(client[i].last.group.sl, i % 2 ? 2 : 1);
 	}
-	/* Partition 0x8002 has no IPoIB group, so the SA has no ServiceRecord for it. */
+	/*
+	 * Partition 0x8002 has no IPoIB group, so the SA has no ServiceRecord for this partition.
+	 */
 	ask(0, 0x8002);
 	lab_run(&lab, NS_SEC(1));
 	assert_int_equal(client[0].last.why, SIDR_NO_SERVICE);

@@ -234,8 +234,8 @@ static void test_I15_capability_trap_makes_the_master_hand_over(void **state)
 	rig_pass(&r, NS_SEC(3));
 	assert_int_equal(state_of(a), SMP_SM_MASTER);
 	/*
-	 * A standby SM starts on a CA. Only the CA's trap 144 (capability change) tells the master
-	 * about it.
+	 * An SM with a higher priority starts on a CA. Only the CA's trap 144 (capability change)
+	 * tells the master SM about the new SM, which must become the master.
 	 */
 	b = sm_at(&r, fabric_nnodes(r.f) - 1, 8);
 	rig_pass(&r, NS_SEC(3));

@@ -4,7 +4,7 @@
  * The subnet manager is absent for a time: its process has ended, and its port answers requests to
  * the SA with an error, as Linux does. Meanwhile paths and groups in use must still work, and a
  * host that starts must show why it waits. After an SM or an SA has started again, all hosts must
- * work within a stated time.
+ * work again within a time limit.
  */
 #include "check.h"
 
@@ -107,8 +107,8 @@ static void works_within(ns_t most)
 }
 
 /*
- * Stop the SM for @d, and set ClientReregister at all ports, so that they try to register again
- * while no SM answers.
+ * Stop the SM, and set ClientReregister at all ports, so that they try to register again while no
+ * SM answers. Then let the time @d pass.
  */
 static void away(ns_t d)
 {
@@ -138,8 +138,8 @@ static void test_traffic_goes_on_without_an_sm_and_all_register_with_the_next(vo
 }
 
 /*
- * Only the SA was away, so no ClientReregister is set at the ports. The ports must find the new SA
- * by repeated requests.
+ * Only the SA is replaced, so the SM sets no ClientReregister when the new SA starts. The ports
+ * must find the new SA by repeated requests.
  */
 static void test_an_sa_that_is_back_is_found(void **state)
 {

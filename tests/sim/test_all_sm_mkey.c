@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The subnet manager and M_Keys, on a fabric whose nodes check M_Keys: ports with the M_Key of
- * another manager, a standby SM that knows the M_Key and one that does not, and leases of M_Keys.
+ * Tests of the subnet manager and M_Keys, on a fabric whose nodes check M_Keys: ports with the
+ * M_Key of another manager, a standby SM that knows the M_Key and one that does not, and leases of
+ * M_Keys.
  */
 #include "check.h"
 
@@ -16,7 +17,7 @@
 
 #define KEY 0x5ec7e7ull
 #define OTHER 0xbadull
-#define LEASE 10 /* seconds */
+#define LEASE 10 /* lease period of M_Keys, in seconds */
 
 static struct fix {
 	struct timers ts;
@@ -26,7 +27,8 @@ static struct fix {
 	ns_t now;
 	struct sm_cfg cfg;
 	struct sm *sm;
-	unsigned int left_alone, errors; /* numbers of log lines: "left alone", errors */
+	/* numbers of "left alone" lines and of error lines in the log */
+	unsigned int left_alone, errors;
 	char last_err[256];
 } f;
 

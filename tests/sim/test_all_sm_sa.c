@@ -6,7 +6,10 @@
 
 #include "check.h"
 
-/* Rules for all requests (rows I18, I19 and I20 of CONFORMANCE.md), and records of nodes and ports. */
+/*
+ * Tests of the rules for all requests (rows I18, I19 and I20 of CONFORMANCE.md), and of records of
+ * nodes and ports.
+ */
 
 static void test_I18_replies_go_to_the_asker_and_unknown_keys_are_dropped(void **state)
 {
@@ -156,7 +159,7 @@ static void test_node_record_selects_by_every_component(void **state)
 	memcpy(whole, c.resp.data, sizeof(whole));
 	/*
 	 * A query that gives all components of a record must find the record. If one component of
-	 * the query differs, the query must not find the record.
+	 * the query differs from the record, the query must not find the record.
 	 */
 	assert_int_equal(sa_client_ask(&c, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, 0x7fff, whole,
 				       sizeof(whole)),
@@ -284,7 +287,10 @@ static void test_port_info_record_hides_mkeys(void **state)
 	sa_rig_fini(&r);
 }
 
-/* SM_Key 1 is the default, which everyone knows, so a request with it must not show M_Keys. */
+/*
+ * SM_Key 1 is the default, which everyone knows, so the answer to a request with this key must not
+ * show M_Keys.
+ */
 static void test_the_default_sm_key_opens_no_mkeys(void **state)
 {
 	struct ib_port_info_rec rec = { 0 };

@@ -7,8 +7,8 @@
 #include "wire/mgid.h"
 
 /*
- * InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), ServiceRecords, and the state
- * that an SA loses when its SM stops being master.
+ * Tests of InformInfo and Reports (rows I25, I26 and R65 of CONFORMANCE.md), of ServiceRecords, and
+ * of the state that an SA loses when its SM stops being master.
  */
 
 #define LINUX_BROADCAST 0x10083u
@@ -536,12 +536,13 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 					.join_state = MCM_JOIN_FULL };
 	mgid_broadcast(&rec.mgid, 0xffff, 2);
 	ib_mcmember_rec_encode(wire, &rec);
-	group(&f, 0xffff, 1, MAD_METHOD_SET); /* a Report that was not acknowledged is pending */
+	/* this join causes a Report, which stays pending because the client does not acknowledge it */
+	group(&f, 0xffff, 1, MAD_METHOD_SET);
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));
 	/*
-	 * After one run of the fabric the join has arrived at the SA, and the Set of the MFT that
-	 * it causes is pending. Now the SA is destroyed.
+	 * After one run of the fabric the join has arrived at the SA, and a Set of an MFT, which
+	 * this join causes, is pending. Now the SA is destroyed.
 	 */
 	fabric_run(f.r.f, f.r.now);
 	sa_destroy(f.r.sa);
@@ -552,7 +553,7 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	 * with the status "attribute not supported".
 	 */
 	assert_int_equal(f.d.status, MAD_STATUS_BAD_ATTR);
-	/* A new SA at the same SM must have no subscription, and must answer. */
+	/* A new SA at the same SM must have no subscription, and must answer requests. */
 	assert_int_equal(sa_create(&f.r.sa, f.r.sm), 0);
 	assert_null(sa_subscription_next(f.r.sa, NULL));
 	assert_int_equal(sa_client_ask(&f.d, MAD_METHOD_GET, SA_ATTR_CLASS_PORT_INFO, 0, NULL, 0),

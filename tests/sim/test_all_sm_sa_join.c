@@ -8,7 +8,8 @@
 #include "wire/mgid.h"
 
 /*
- * MCMemberRecord: rows I17, I18, I22, I23, I24 and I26 of CONFORMANCE.md; RFC 4391 §4.1, §5, §10.
+ * Tests of MCMemberRecord: rows I17, I18, I22, I23, I24 and I26 of CONFORMANCE.md; RFC 4391 §4.1,
+ * §5, §10.
  */
 
 /*
@@ -93,7 +94,7 @@ static bool switch_has(struct fix *f, const char *sw, uint16_t mlid, unsigned in
 }
 
 /*
- * Return the number of the first port of switch @sw, counted from @from on, that is connected to
+ * Return the lowest port number, @from or above, of a port of switch @sw that is connected to
  * @node; 0 if there is none.
  */
 static unsigned int port_to(struct fix *f, const char *sw, const char *node, unsigned int from)
@@ -248,7 +249,8 @@ static void test_R17_switch_port_0_has_no_rate(void **state)
 
 	fix_default(&f);
 	sa_client_init(&c, &f.r, "Switch1/0");
-	c.np->pi.width_active = 1; /* 2.5 Gb/s, which must not matter */
+	/* 2.5 Gb/s; the SA must not compare this rate with the rate of the group */
+	c.np->pi.width_active = 1;
 	c.np->pi.speed_active = 1;
 	sm_kick(f.r.sm, "test", f.r.now);
 	sa_rig_pass(&f.r, NS_SEC(1));

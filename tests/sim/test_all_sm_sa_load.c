@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Large answers of the SA, and clients that request too many of them. */
+/* Tests of large answers of the SA, and of clients that request too many large answers. */
 
 #define HOSTS 60
 #define SWITCHES 4
@@ -92,7 +92,7 @@ static void test_paths_from_one_port_and_to_one_port(void **state)
 	fix_fini(&f);
 }
 
-/* No path matches this Get. Before the SA can refuse it, all paths have to be examined. */
+/* No path matches this Get. The SA has to examine all paths before it can refuse the Get. */
 static void test_I19_get_of_no_path_at_all(void **state)
 {
 	struct ib_path_rec want = { .sl = 13 };
@@ -290,8 +290,8 @@ static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 	}
 	assert_int_equal(asked, 204);
 	/*
-	 * Most of the attacker's requests must have been refused, by its quota or because too many
-	 * octets of answers to it were queued.
+	 * The SA must have refused most of the attacker's requests, because the attacker's quota
+	 * was used up or because too many octets of answers to the attacker were queued.
 	 */
 	assert_true(sa_stats(f.r.sa)->drop_quota + sa_stats(f.r.sa)->drop_busy > 2000);
 	fix_fini(&f);

@@ -303,7 +303,10 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want.pkey = 0x8001;
 	assert_int_equal(get(&f, LINUX_MASK, &want, &rec), 0);
 	assert_int_equal(rec.pkey, 0x8001);
-	/* Both ports are limited members of the default partition, so they have no path in it. */
+	/*
+	 * Both ports are limited members of the default partition, so they have no path in this
+	 * partition.
+	 */
 	want.pkey = 0xffff;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
 	want.pkey = 0x8002;

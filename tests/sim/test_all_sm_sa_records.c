@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Records of links, SMs, switches and tables; saquery and osmtest request them. */
+/* Tests of records of links, SMs, switches and tables, which saquery and osmtest request. */
 
 #define TRUSTED 7
 
@@ -303,7 +303,7 @@ static void test_tables_are_read_once_for_a_database(void **state)
 	before = smps(&f);
 	assert_int_equal(ask(&f, MAD_METHOD_GET, SA_ATTR_SLTOVL_RECORD, 7, wire, sizeof(wire)), 0);
 	after = smps(&f);
-	/* There is one SLtoVL table for each pair of the switch's ports. */
+	/* There is one SLtoVL table for each pair of the switch's ports, including port 0. */
 	assert_int_equal(after - before, (p->node->info.nports + 1u) * (p->node->info.nports + 1u));
 	assert_int_equal(ib_sltovl_rec_decode(&rec, f.c.resp.data, f.c.resp.data_len), 0);
 	assert_int_equal(rec.in_port, 1);

@@ -6,8 +6,8 @@
 #include "check.h"
 
 /*
- * ServiceRecords, handled as OpenSM does and as `osmtest -f s` expects; and the limit on the number
- * of records of one port.
+ * Tests of ServiceRecords, which the SA handles as OpenSM does and as `osmtest -f s` expects; and
+ * of the limit on the number of records of one port.
  */
 
 #define SET_MASK                                                                       \
@@ -97,7 +97,7 @@ static void test_delete_goes_by_id_gid_and_pkey(void **state)
 			 SA_STATUS_NO_RECORDS);
 	/*
 	 * Another port cannot delete the record without its ServiceKey. The port that registered
-	 * the record can.
+	 * the record can delete it.
 	 */
 	other = rec, other.key[0] = 0;
 	assert_int_equal(ask(&f.d, MAD_METHOD_DELETE, SERVICE_COMP_KEY, &other, NULL),

@@ -5,9 +5,9 @@
  * A lab with random events: SMs end and restart with other LIDs, partitions lose and gain members,
  * all cables are pulled at once, hosts restart, and receivers join and leave, while packets are
  * lost. When the events stop, everything must work as before, even for receivers that joined their
- * group at the start. Half of the seeds are small labs with one profile and one partition. The
- * others have 200 interfaces with random profiles and partitions. SOAK_SEED=N runs only the labs of
- * this seed, LAB_VERBOSE=1 shows the log.
+ * group at the start. Each seed makes a small lab with one profile and one partition. The first
+ * SEEDS_MIXED seeds also make a lab that has 200 interfaces with random profiles and partitions.
+ * SOAK_SEED=N runs only the labs of this seed, LAB_VERBOSE=1 shows the log.
  */
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "util/text.h"
 
 #define SEEDS 40
-#define SEEDS_MIXED 10 /* labs with random profiles; tests/night/seeds.sh runs more */
+#define SEEDS_MIXED 10 /* seeds of labs with random profiles; tests/night/seeds.sh runs more */
 #define ROUNDS 3
 #define INTERFACES 200 /* number of interfaces of a lab with mixed profiles */
 
@@ -62,8 +62,8 @@ static void add_partition(struct soak *s, struct text *t, uint16_t pkey)
 }
 
 /*
- * Make the partition file of the SM. It creates groups for the profiles whose hosts do not create
- * any.
+ * Make the partition file of the SM. The file creates groups for the profiles whose hosts do not
+ * create any.
  */
 static const char *conf_of(struct soak *s)
 {
@@ -214,7 +214,7 @@ static void flap_one(struct soak *s)
 	fabric_link_set(port, true, s->l.now);
 }
 
-/* Make a table for the next SM which gives each port the LID of another port. */
+/* Make for the next SM a table that gives each port the LID of another port. */
 static void other_lids(struct soak *s)
 {
 	unsigned int step = 1u << s->sm.lmc, by = prng_below(&s->r, s->c.n);

@@ -18,7 +18,8 @@
 #define SPINES 4
 #define AT_LEAF 25
 #define HOSTS (LEAVES * AT_LEAF)
-#define PEERS 8 /* number of peers to which a host sends in the storm; half of them are new */
+/* number of peers to which a host sends in the storm; it has sent to half of these peers before */
+#define PEERS 8
 #define BURST 256
 #define SEND_EVERY NS_MSEC(200) /* interval at which a host sends a packet to each of its peers */
 
@@ -50,7 +51,7 @@ static char *topology(void)
 struct storm {
 	struct lab lab;
 	struct fabric_port *port; /* port that leads to the SA */
-	unsigned int deepest; /* most packets that waited at .port */
+	unsigned int deepest; /* largest number of packets that waited at .port at one time */
 	bool *got; /* [from * HOSTS + to]: true if a packet of host .from has arrived at host .to */
 	unsigned int pairs; /* number of pairs of hosts between which a packet has arrived */
 	ns_t since;

@@ -33,7 +33,7 @@
 
 /* Kinds of data that the test compares after each round */
 enum part {
-	PART_IP, /* IP packets at hosts, with times, in the order of each flow */
+	PART_IP, /* IP packets that hosts received, with their times, in the order of each flow */
 	PART_PORTS, /* counters of all ports */
 	PART_HCAS, /* drops of HCAs by reason */
 	PART_FABRIC, /* drops of nodes by reason, packets moved, and packets in queues */
@@ -54,7 +54,10 @@ struct flow {
 	uint16_t id;
 };
 
-/* A value that the test has changed in a node without the SM, so that it can be restored */
+/*
+ * A value in a node that the test has changed without the SM; .was is the former value, which the
+ * test restores later
+ */
 struct poke {
 	void *at;
 	uint8_t was[2];
@@ -79,7 +82,10 @@ struct run {
 	struct poke poke[POKES];
 	unsigned int npokes;
 	uint64_t part[ROUNDS + 1][PARTS];
-	/* numbers of IP packets, and of super-frames with several packets, that arrived */
+	/*
+	 * .got: number of IP packets that arrived; .whole: number of super-frames with several
+	 * packets that arrived
+	 */
 	uint64_t got, whole;
 };
 
@@ -141,9 +147,9 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 	uint8_t head[12];
 
 	/*
-	 * Leave out the identification of packets with DF. It has no meaning (RFC 6864), and
-	 * coalescing changes it: in a super-frame that is joined from two super-frames, the
-	 * identifications of all packets are computed from the first packet.
+	 * Leave out the identification of packets with DF. The identification has no meaning (RFC
+	 * 6864), and coalescing changes it: in a super-frame that is joined from two super-frames,
+	 * the identifications of all packets are computed from the first packet.
 	 */
 	memcpy(head, ip, sizeof(head));
 	if (ip[0] >> 4 == 4 && (ip[6] & 0x60) == 0x40)
@@ -155,8 +161,8 @@ static void got_ip(struct run *x, const struct lab_host *to, const uint8_t *ip, 
 }
 
 /*
- * Account for packet @k of a super-frame, as the kernel would segment it: IP length and
- * identification, sequence number, flags and checksums.
+ * Account for packet @k of a super-frame. Its IP length, identification, sequence number, flags and
+ * checksums are those that the kernel's segmentation would give it.
  */
 static void got_segment(struct run *x, const struct lab_host *to, const uint8_t *super,
 			uint32_t hlen, uint32_t l3, uint32_t at, uint32_t n, bool first, bool last,
@@ -243,7 +249,7 @@ struct draw {
 	uint32_t l3, l4, payload, size;
 	uint8_t flags;
 	uint16_t port;
-	bool mf, df, wrong_len, all; /* all: to the broadcast address */
+	bool mf, df, wrong_len, all; /* all: the packet is for the broadcast address */
 };
 
 static struct draw draw_frame(struct prng *r, unsigned int f)
@@ -519,7 +525,7 @@ static void poke_any(struct run *x)
 	}
 }
 
-/* Find a port of @n, other than @not, whose cable leads to @to. NULL: there is none. */
+/* Find a port of @n, other than @not, whose cable leads to @to. NULL: there is no such port. */
 static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_port * not,
 				     const struct fabric_node *to)
 {
@@ -608,7 +614,10 @@ static void note(struct run *x, uint64_t part[PARTS])
 	for (unsigned int i = 0; i < x->l.nhosts; i++) {
 		struct eth_stats e = *eth_if_stats(x->l.host[i].ifc.eth);
 
-		/* in the two labs, coalescing may cut super-frames at different places */
+		/*
+		 * in the two labs, coalescing can make different numbers of frames of the same
+		 * packets
+		 */
 		e.rx_frames = 0;
 		mix(&part[PART_ETH], &e, sizeof(e));
 		mix(&part[PART_LINKS], ipoib_link_stats(x->l.host[i].link),

@@ -567,8 +567,8 @@ static void test_a_ping_is_266_words_at_every_port(void **state)
 }
 
 /*
- * A MAD to port 0 of the far switch, and its answer, must count as many words at port 0 as at every
- * other port on the way.
+ * For a MAD to port 0 of the far switch, and for the answer, port 0 must count as many words as
+ * every other port on the way.
  */
 static void test_a_mad_is_72_words_at_every_port(void **state)
 {

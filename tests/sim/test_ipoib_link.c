@@ -37,7 +37,10 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 	assert_int_equal(i.ip_mtu, 2044);
 	assert_int_equal(i.group.qkey, 0x80000b1b);
 	assert_int_equal(i.lladdr.qpn, RIG_QPN);
-	/* Clause R49: the GID in the link-layer address is subnet prefix and port GUID. */
+	/*
+	 * Clause R49: the GID in the link-layer address consists of the subnet prefix and the port
+	 * GUID.
+	 */
 	assert_memory_equal(&i.lladdr.gid, &r.port.gid, 16);
 	/* The link has passed all parameters of the group to its owner. */
 	assert_true(r.carrier);
@@ -52,8 +55,8 @@ static void test_R23_R24_up_by_joining_the_broadcast_group(void **state)
 static void test_R23_join_mask_and_R15_full_pkey(void **state)
 {
 	/*
-	 * Clause R15: the link uses the full form of the P_Key, even if the configuration gives the
-	 * limited form.
+	 * Clause R15: the link sets the membership bit of its P_Key (full member), even if the
+	 * P_Key in the configuration does not have this bit.
 	 */
 	struct ipoib_link_cfg cfg = { .pkey = 0x0001 };
 
@@ -188,7 +191,7 @@ static void test_R17_group_mtu_above_the_ports_is_refused_by_us(void **state)
 	rig_run(&r, NS_MSEC(5));
 	assert_int_equal(rig_state(&r), IPOIB_LINK_JOINING);
 	assert_reason(&r, "MTU 4096 above the port's 2048");
-	assert_int_equal(bcast_at_sa()->have, 0); /* the group was left again */
+	assert_int_equal(bcast_at_sa()->have, 0); /* the link has left the group again */
 	rig_run(&r, NS_SEC(30));
 	assert_in_range(bcast_at_sa()->joins, 4, 6);
 	r.port.mtu_code = IB_MTU_4096;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib_rig.h"
 
-/* Multicast groups: RFC 4391 §10 for senders and receivers */
+/* Tests of multicast groups: RFC 4391 §10 for senders and receivers */
 
 #define GROUP 0xef000001u /* 239.0.0.1, beyond link-local scope */
 #define LINK_LOCAL 0xe00000fbu /* 224.0.0.251 */
@@ -133,7 +133,10 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1); /* Clause R61 does not apply to link-local scope */
 	assert_true(went_to(0, 0xffffffff));
-	/* When there is an all-routers group, packets to an absent group are sent to it. */
+	/*
+	 * When there is an all-routers group, packets to an absent group are sent to the
+	 * all-routers group.
+	 */
 	rig_sa_make(&r, ROUTERS);
 	{
 		ib_gid g = rig_mgid4(ROUTERS);
@@ -237,8 +240,8 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
 	/*
-	 * The Report may be a late one about an earlier group with this MGID. So the host must not
-	 * assume that its own membership has ended, and must leave the group.
+	 * The Report may be about an earlier group with this MGID, and may have arrived late. So
+	 * the host must not assume that its own membership has ended, and must leave the group.
 	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
 	rig_fini(&r);

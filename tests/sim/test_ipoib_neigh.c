@@ -151,7 +151,7 @@ static void test_I32_failed_path_backs_off_not_a_query_per_packet(void **state)
 }
 
 static unsigned int lines;
-static bool left_out; /* a log line gives the number of lines that were left out */
+static bool left_out; /* true: a log line has given the number of lines that were left out */
 
 static void count_line(const struct log_sink *sink, enum log_level lvl, const char *fmt, va_list ap)
 {
@@ -272,7 +272,8 @@ static void test_path_is_verified_when_it_expires(void **state)
 		rig_run(&r, NS_SEC(1));
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
-	assert_int_equal(r.nah, ahs); /* the same answer: the handle is kept */
+	/* the SA gave the same answer, so the link keeps the address handle */
+	assert_int_equal(r.nah, ahs);
 	rig_fini(&r);
 }
 
@@ -738,7 +739,10 @@ static void test_sl_of_unicasts_follows_the_groups(void **state)
 	assert_int_equal(begin_with_sl(IPOIB_SL_GROUP), 5);
 	n = rig_neigh(&r, 7, 0x77);
 	sa_group_find(&r.s.sa, &bcast)->rec.sl = 6;
-	/* The SM deletes the broadcast group and creates it again, so all hosts join again. */
+	/*
+	 * The SM deletes the broadcast group and creates it again with another SL, so the link
+	 * joins again.
+	 */
 	sa_report(&r.s.sa, MAD_TRAP_MC_DELETED, &bcast, r.s.now);
 	rig_run(&r, NS_SEC(1));
 	/*

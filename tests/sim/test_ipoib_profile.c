@@ -3,8 +3,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Links whose profile is not the default: one test for each behaviour by which a row of the table
- * of profiles differs.
+ * Links whose profile is not the default: one test for each behaviour in which a row of the table
+ * of profiles differs from the default profile.
  */
 
 #define GROUP 0xef000001u /* 239.0.0.1, beyond link-local scope */
@@ -122,7 +122,8 @@ static void test_L6_linux_subscribes_to_nothing_and_keeps_a_deleted_group(void *
 	rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.nsent, 1);
 	/*
-	 * The SM deletes the group without a trap, so the link must continue to send packets to it.
+	 * The SM deletes the group without a trap. The link cannot notice this, and must continue
+	 * to send packets to the group.
 	 */
 	rig_sa_group(&r, GROUP)->have = 0;
 	assert_int_equal(rig_tx_group(&r, GROUP, 2), IPOIB_SEND);
@@ -254,7 +255,7 @@ static void test_V16_V24_v6ib00_link_is_made_by_joining_all_hosts(void **state)
 	assert_memory_equal(&info.mgid, &all, 16);
 	/*
 	 * The IP group ff02::1 maps to the link's own group, of which every host is a member
-	 * already, so it is ready at once.
+	 * already, so the IP group is ready at once.
 	 */
 	r.ready_status = 1;
 	assert_int_equal(v6_add(all_hosts), 0);
@@ -353,8 +354,8 @@ static void test_V16_v6ib00_whole_mtu_is_sent(void **state)
 }
 
 /*
- * By default all packets have the SL of the group FF12:3333::1. The configuration "sl" can select
- * another source of the SL.
+ * By default all packets have the SL of the group FF12:3333::1. The configuration key "sl" can
+ * select another source of the SL.
  */
 static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 {
@@ -381,7 +382,8 @@ static void test_V15_v6ib00_sl_is_that_of_all_hosts(void **state)
 
 /*
  * The mapping from IP groups to MGIDs drops 16 bits of the IP address. IP groups that differ only
- * in these bits have the same MGID, so they share one membership, which ends with the last of them.
+ * in these bits have the same MGID, so they share one membership, which ends when the host leaves
+ * the last of these IP groups.
  */
 static void test_V6_v6ib00_groups_that_collide_share_a_join(void **state)
 {

@@ -20,7 +20,7 @@ static void test_R50_nothing_goes_to_an_old_lid_after_renumbering(void **state)
 
 	/*
 	 * The next SM assigns other LIDs to all ports, including the link's port. So the old LID of
-	 * a path may lead to another node, and no packet may be sent to it.
+	 * a path may lead to another node, and no packet may be sent to the old LID.
 	 */
 	p->dlid = 19;
 	r.s.sa.delay = NS_MSEC(5);

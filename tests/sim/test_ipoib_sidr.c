@@ -463,7 +463,7 @@ static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **
 
 /*
  * The SM has created the group anew, but SIDR still answers with the old values. The old values are
- * wrong now, so the link must ask with a back-off.
+ * wrong now, so the link must repeat its request to SIDR with a back-off.
  */
 static void test_P18_old_values_of_a_group_that_was_made_anew(void **state)
 {

@@ -101,7 +101,8 @@ static void send_by(uint32_t addr, uint32_t by)
 	unsigned int n = r.nsent;
 
 	rig_tx_group(&r, addr, ++tag);
-	rig_run(&r, NS_SEC(4)); /* the client sends six requests to a silent SA */
+	/* time for the six requests that the SA client sends to a silent SA */
+	rig_run(&r, NS_SEC(4));
 	assert_int_equal(r.nsent, n + 1);
 	assert_int_equal(r.sent[n].tag, tag);
 	assert_memory_equal(&r.sent[n].attr.dgid, &g, sizeof(g));
@@ -342,7 +343,10 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 	rig_fini(&r);
 }
 
-/* An SA may give several groups the same MLID. The QP is then attached only once. */
+/*
+ * An SA can give several groups the same MLID. GROUP then has the MLID of the broadcast group, so
+ * the QP must be attached to GROUP only once.
+ */
 static void test_M22_groups_that_share_a_lid(void **state)
 {
 	begin();
@@ -446,7 +450,10 @@ static void test_M22_without_all_systems_a_sender_uses_the_broadcast_lid(void **
 	send_by(GROUP, BROADCAST);
 	send_by(GROUP, BROADCAST);
 	send_by(ALL_SYSTEMS, BROADCAST);
-	/* Another port creates all-systems, so from now on packets are sent to its MLID. */
+	/*
+	 * Another port creates all-systems. When the link has joined it, packets must be sent to
+	 * its MLID.
+	 */
 	make(ALL_SYSTEMS);
 	report(MAD_TRAP_MC_CREATED, ALL_SYSTEMS);
 	/* While the link joins all-systems, a packet to the group must be sent as before. */
@@ -591,7 +598,7 @@ static void test_M23_a_sender_leaves_after_120_s(void **state)
 	make(GROUP);
 	send_by(GROUP, GROUP);
 	rig_run(&r, NS_SEC(100));
-	send_by(GROUP, GROUP); /* restarts the timer */
+	send_by(GROUP, GROUP); /* starts the 120 s anew */
 	rig_run(&r, NS_SEC(110));
 	assert_int_equal(at_sa(GROUP)->have, MCM_JOIN_SEND_ONLY_NON);
 	rig_run(&r, NS_SEC(15));

@@ -169,8 +169,8 @@ static void test_both_ends_come_up_within_a_round_trip_of_the_silence(void **sta
 }
 
 /*
- * Longest time until an end that learns its peer's address receives a datagram of the peer, which
- * sends one every second
+ * Longest time until an end that learns its peer's address receives a datagram; the peer sends a
+ * datagram every second
  */
 #define CALL (UDP_LINK_KEEPALIVE + 2 * DELAY_MAX)
 
@@ -212,7 +212,7 @@ static void test_a_killed_end_is_seen_and_comes_back(void **state)
 		boot(&n, victim);
 		until(&n, n.now + UDP_LINK_TIMEOUT + UDP_LINK_SILENCE + CALL);
 		assert_true(both(&n));
-		/* Whenever the end restarts, the peer must have seen the link go down. */
+		/* The peer must have seen the link go down, whatever the time of the restart is. */
 		assert_int_equal(n.end[!victim].l.stats.downs, 1);
 		assert_true(n.end[!victim].down_at >= killed);
 		assert_true(n.end[!victim].down_at <= killed + UDP_LINK_TIMEOUT + DELAY_MAX);

@@ -380,8 +380,8 @@ void lab_destroy(struct lab *l)
 }
 
 /*
- * Run all parts of the lab once, in the order of the daemon's loop. Return whether any part has
- * more work at the present time.
+ * Run all parts of the lab once, in the order of the daemon's loop. Tell whether any part still has
+ * work that is due at the present time.
  */
 static bool one_round(struct lab *l)
 {

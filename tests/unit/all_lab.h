@@ -37,18 +37,18 @@ struct lab_host {
 	/*
 	 * Only for the InfiniBand shape: the interface's own address and the MGID of its broadcast
 	 * group, as the interface reported them last. These fields are zeros before the first
-	 * report, and while the interface does not know the address or MGID
+	 * report, and while the interface does not know the address or MGID.
+	 * .told: number of these reports; .told_unknown: number of reports without the MGID
 	 */
 	struct ipoib_lladdr told_own;
 	ib_gid told_broadcast;
-	unsigned int told,
-		told_unknown; /* number of these reports, and of those without a broadcast group */
+	unsigned int told, told_unknown;
 	unsigned int forgotten; /* number of calls of ifc_ops.lladdr_gone */
 	bool carrier;
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
-	bool no_tso, no_uso; /* the TAP accepts no super-frames of TCP, or of UDP */
+	bool no_tso, no_uso; /* the TAP accepts no TCP super-frames; no UDP super-frames */
 	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
 	uint8_t scope;
 	/*
@@ -153,8 +153,8 @@ bool lab_all_up(const struct lab *l, const bool *want);
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
 /*
- * lab_receive(), lab_receive_not() - Let the host join or leave the group to which lab_send_group()
- * sends
+ * lab_receive(), lab_receive_not() - Let the host join or leave the group @group, to which other
+ * hosts send by lab_send_group()
  */
 void lab_receive(struct lab_host *h, const uint8_t group[4]);
 void lab_receive_not(struct lab_host *h, const uint8_t group[4]);
@@ -163,7 +163,7 @@ size_t lab_ip_len(const struct lab_host *h);
 
 /*
  * lab_frame() - Put the frame @p into the host's TAP, and take @p over. The frame begins with the
- * link header of the host's shape
+ * link header of the host's shape (Ethernet or InfiniBand)
  */
 void lab_frame(struct lab_host *from, struct pkt *p);
 /*

@@ -29,8 +29,8 @@ static void on_rx(struct lab *l, struct lab_host *to, const struct ipoib_lladdr 
 	} else if (m.magic == 0x756e6963 && m.to == to->index && m.from < c->n) {
 		c->got[m.from * c->n + m.to]++;
 		/*
-		 * If the receiver knows the sender's address, its QPN must be the QPN of the
-		 * sender.
+		 * If the receiver knows the sender's address, the QPN in this address must be the
+		 * QPN of the sender's interface.
 		 */
 		if (src && src->qpn != l->host[m.from].addr.qpn)
 			c->wrong++;

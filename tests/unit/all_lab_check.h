@@ -14,7 +14,8 @@
 extern const uint8_t lab_group[4];
 
 /*
- * Counters of arrived packets. The field .ctx of struct lab points to this struct while .rx counts.
+ * Counters of arrived packets. While the function .rx of struct lab counts packets, .ctx of struct
+ * lab points to this struct.
  */
 struct lab_count {
 	/*
@@ -58,8 +59,8 @@ void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, cons
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
 /*
- * lab_check_pairs() - Send one packet from each host i with want[i] to every other such host on the
- * same link, and check that each packet arrives once
+ * lab_check_pairs() - Send one packet from each host i with want[i] to every other host j with
+ * want[j] on the same link, and check that each packet arrives once
  */
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 

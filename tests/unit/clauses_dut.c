@@ -132,7 +132,7 @@ static void set_pkey(struct dut *d, uint16_t pkey)
 		d->pkey = pkey;
 }
 
-/* Return the headers of a data packet to the sender of the packet that has the headers @req */
+/* Make the headers of a data packet that is a reply to the packet with the headers @req */
 static struct ib_ud_hdr headers_to(const struct dut *d, const struct ib_ud_hdr *req, uint32_t qpn)
 {
 	return (struct ib_ud_hdr){

@@ -40,10 +40,10 @@ enum dut_flaw {
 	FLAW_DIES, /* after its join the DUT sends nothing any more */
 	/*
 	 * no flaw: after its answer to each Set(P_KeyTable), the DUT sends a data packet with the
-	 * former P_Key, because the answer has overtaken this packet on VL15
+	 * former P_Key, as if the answer, which is on VL15, had overtaken this packet
 	 */
 	FLAW_OVERTAKEN,
-	FLAW_KEEPS_LIMITED, /* once the SM has set P_Key 0x7fff, the DUT uses no other one */
+	FLAW_KEEPS_LIMITED, /* once the SM has set P_Key 0x7fff, the DUT uses no other P_Key */
 };
 
 #define DUT_QUEUE 512

@@ -2,7 +2,7 @@
 #ifndef CRC_REF_H
 #define CRC_REF_H
 
-/* The CRCs of a packet, computed bit by bit, with which tests compare the results of src/crc */
+/* Computes the CRCs of a packet bit by bit; tests compare the results of src/crc with these CRCs */
 
 #include <string.h>
 

@@ -81,8 +81,8 @@ extern struct eth_rig er; /* too large for a stack */
 
 /*
  * Settings for the interfaces that later calls of er_init() and the similar functions make: the
- * shape; the largest number of stations; whether DHCP passes unchanged; the link's profile (NULL:
- * the default)
+ * shape (Ethernet or InfiniBand); the largest number of stations; whether DHCP passes unchanged;
+ * the link's profile (NULL: the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;

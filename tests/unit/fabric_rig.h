@@ -17,7 +17,7 @@ struct rig_end {
 	struct fabric_port *end;
 	struct pkt *got[RIG_KEEP];
 	unsigned int n;
-	unsigned int states; /* calls of ops->state */
+	unsigned int states; /* number of calls of ops->state */
 	enum fabric_link_state state; /* the last state that ops->state reported for this end */
 };
 
@@ -41,7 +41,7 @@ struct rig {
  * r->cfg take effect if the test changes them before the call.
  */
 void rig_init(struct rig *r, const char *text);
-void rig_init_topo(struct rig *r, struct topo *t); /* takes @t */
+void rig_init_topo(struct rig *r, struct topo *t); /* takes @t over */
 void rig_fini(struct rig *r); /* fails if a packet is still in use */
 
 struct fabric_node *rig_node(struct rig *r, const char *name);
@@ -76,7 +76,7 @@ struct rig_pkt {
 	uint16_t pkey; /* 0 stands for 0xffff */
 	uint32_t dest_qp, src_qp, qkey;
 	const ib_gid *dgid; /* NULL: no GRH */
-	unsigned int len; /* number of payload octets, which are 0, 1, 2 .. */
+	unsigned int len; /* number of payload octets, whose values are 0, 1, 2, ... */
 	const void *mad; /* 256 octets of a MAD, which are the payload in place of .len octets */
 };
 

@@ -225,7 +225,7 @@ void rig_expect_drop(struct rig *r, uint8_t port, struct pkt *p, enum hca_drop w
 				 (unsigned long)before[d]);
 	/*
 	 * Check that the packet was freed, and is in no queue. Traps that the HCA sent because of
-	 * the packet may still be in use.
+	 * the packet can still be in use.
 	 */
 	assert_int_equal(pkt_pool_pkts_used(r->pool), used + r->nout - nout);
 }

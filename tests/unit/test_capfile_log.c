@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests of captures without an instance: with a fabric of one cable, an event loop and a log. The
- * test itself is the writer of the capture. A capture must name itself in the log. The end of the
- * captures of ports must not end a capture of a fabric.
+ * test itself is the writer of the capture. Log lines about a capture must name the capture. When
+ * captures of ports end, a capture of a fabric must go on.
  */
 #include "capfile/capfile.h"
 
@@ -24,7 +24,7 @@ static struct {
 	struct log_sink log;
 	struct capfile *cap;
 	int writer; /* the writer's end of the socket */
-	/* the last line of the log */
+	/* number of lines in the log; level, objects and text of the last line */
 	unsigned int lines;
 	enum log_level lvl;
 	struct log_about about;
@@ -56,7 +56,7 @@ static void make_fabric(void)
 	topo_free(topo);
 }
 
-/* Start a capture of the fabric, whose writer is this test */
+/* Start a capture of the fabric; the writer of the capture is this test */
 static void start(const char *path)
 {
 	const struct capfile_at at = {

@@ -210,7 +210,7 @@ static void test_growth_that_a_healthy_fabric_has(void **state)
 
 	f = rig_ring(3);
 	k = counted(f, "s1", 2);
-	k->at_ms[1] = 31000; /* 30 s */
+	k->at_ms[1] = 31000; /* milliseconds; 30 s after the first reading */
 	k->last.symbol_errors = 4;
 	rig_finds(f, CHK_COUNTER_MOVES, "s1/2: within 30.0 s: SymbolErrorCounter by 4 to 4");
 

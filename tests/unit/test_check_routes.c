@@ -37,7 +37,7 @@ static void test_loop_with_a_tail_is_found_once(void **state)
 
 	(void)state;
 	/*
-	 * c sends packets for h back to b, so b and c are a loop. Packets from a get into this
+	 * c sends packets for h back to b, so b and c form a loop. Packets from a get into this
 	 * loop. The loop does not contain d, which delivers packets to h.
 	 */
 	rig_route(f, "c", "h", 1);
@@ -58,7 +58,7 @@ static void test_no_entry(void **state)
 	rig_finds(f, CHK_LFT_HOLE, "s2: has no route to 3 LIDs: 4 (h1/1), 5 (h2/1), 6 (h3/1)");
 }
 
-/* Switch x has no CA, and no packet between CAs passes it. */
+/* Switch x has no CA, and no packet between CAs passes x. */
 static const char star[] = "Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"x\"[1]\n[3] \"h1\"[1]\n\n"
 			   "Switch 4 \"b\"\n[3] \"h2\"[1]\n\nSwitch 4 \"x\"\n\n"
 			   "Hca 1 \"h1\"\n\nHca 1 \"h2\"\n";
@@ -236,7 +236,7 @@ static void test_line_has_no_credit_loop(void **state)
 	struct chk_fabric *f = clockwise(3);
 
 	(void)state;
-	/* No packet passes the link from s3 to s1 clockwise, so the ring has no credit loop. */
+	/* No packet passes the clockwise link from s3 to s1, so the ring has no credit loop. */
 	rig_route(f, "s3", "h1", 2);
 	rig_route(f, "s3", "h2", 2);
 	rig_route(f, "s2", "h1", 2);

@@ -11,7 +11,7 @@
 
 /*
  * Runs the conformance suite against a small DUT (clauses_dut.h) on virtual time. Tests the
- * verdicts, the results that follow from other results, and that every run ends
+ * verdicts, the results that depend on other results, and that every run ends
  */
 
 static struct dut d;
@@ -388,7 +388,7 @@ static void test_H1_to_H35_each_have_a_case_or_one_reason(void **state)
 
 /*
  * A combined case gets its verdict from the cases that its .after names. The profile must contain
- * each of these cases; a combined case without them would test nothing
+ * each of these cases; a combined case without these cases would test nothing
  */
 static void test_sums_of_hld2002_name_cases_that_there_are(void **state)
 {

@@ -214,8 +214,9 @@ static void test_answers_that_do_not_fit_are_dropped(void **state)
 	assert_int_equal(cm_stats(w.client)->drop_late, 3);
 	/*
 	 * None of these MADs was accepted as the answer: the first has a wrong request ID, the
-	 * second a wrong sender, and the third a wrong ServiceID. In the next MAD these three are
-	 * right. It must be accepted as the answer, although its TID is not the TID of the request.
+	 * second a wrong sender, and the third a wrong ServiceID. In the next MAD these three
+	 * fields are right. This MAD must be accepted as the answer, although its TID is not the
+	 * TID of the request.
 	 */
 	rep.service_id--;
 	sidr_rep_encode(mad, 0, &rep);

@@ -782,9 +782,9 @@ static void test_fault_hits_and_goes(void **state)
 /* --- captures */
 
 /*
- * Send `capture start` with the socket @sock, whose other end is the writer of the file, and close
- * @sock. Returns the row of the capture. If @why is not NULL, the request must be refused with the
- * reason @why, and the function returns NULL
+ * Send `capture start` with the socket @sock, whose other end belongs to the writer of the file,
+ * and then close @sock. Returns the row of the capture. If @why is not NULL, the request must be
+ * refused with the reason @why, and the function returns NULL
  */
 static json_t *capture_file(struct rig *r, const char *path, int sock, const char *link,
 			    const char *why)
@@ -1039,14 +1039,14 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
-	/* end of file: the instance has closed its end */
+	/* end of file: the instance has closed its end of the pipe */
 	assert_int_equal(read(p[0], buf, sizeof(buf)), 0);
 	close(p[0]);
 }
 
 /*
  * The program that reads a capture ends. The capture must end with an error, and the fabric must
- * continue.
+ * continue to carry packets.
  */
 static void test_capture_whose_reader_goes_keeps_its_error(void **state)
 {

@@ -20,7 +20,10 @@
 static int made[PAIRS][2]; /* made by the parent process; made[used] is the next to use */
 static unsigned int used;
 
-/* Ends of connections: of the supervisor's two connections, and of two clients */
+/*
+ * waits, reports: ends of two connections of the supervisor; first, second: ends of the connections
+ * of two clients
+ */
 static int waits, reports, first, second;
 
 static int supervisor(struct ctl_rig *r)
@@ -108,8 +111,8 @@ static void test_reload_is_answered_with_its_outcome(void **state)
 }
 
 /*
- * A client requests a reload while another one runs. The running reload may already have read the file, so the client
- * must get the outcome of the next reload.
+ * A client requests a reload while another reload runs. The running reload may already have read the file, so the
+ * client must get the outcome of the next reload.
  */
 static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **state)
 {
@@ -146,8 +149,8 @@ static void test_reload_between_an_outcome_and_the_next_await_is_answered(void *
 }
 
 /*
- * A client requests a reload while a reload runs that a signal has started. The client must not get the outcome of
- * this running reload.
+ * A client requests a reload while a reload that a signal has started is running. The client must not get the
+ * outcome of this running reload.
  */
 static void test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own(void **state)
 {

@@ -288,8 +288,8 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * While one request is open, further requests of the client wait in the server's buffer for this
- * client, and then in the socket. The event loop must not spin meanwhile.
+ * While one request is open, further requests of the client wait: first in the server's buffer for
+ * this client, and when this buffer is full, in the socket. The event loop must not spin meanwhile.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {
@@ -462,7 +462,10 @@ static unsigned int open_files(void)
 	return n;
 }
 
-/* A client sends several descriptors with a command that takes none. All of them must be closed. */
+/*
+ * A client sends several descriptors with a command that takes no descriptor. The server must not
+ * keep more than one of these descriptors.
+ */
 static void test_more_descriptors_than_one_are_closed(void **state)
 {
 	union fdpass_control c;

@@ -126,10 +126,7 @@ static void test_options(void **state)
 	offers("link --n", "--name");
 	offers("run -", "--config --verbose");
 	offers("run --config a --v", "--verbose");
-	/*
-	 * "run" and "link" after -n: the value of the option -n must not be taken as the name of an
-	 * object
-	 */
+	/* "run" is the value of the option -n, and must not be taken as the name of an object */
 	offers("-n run link ", "show set");
 	offers("-j link ", "show set");
 }

@@ -35,7 +35,7 @@ static struct words *words(const char *text)
 	return &w;
 }
 
-/* Error messages go to /dev/null, because the test cases check only the exit status. */
+/* Reset the global options before each test case. */
 static int quiet(void **state)
 {
 	(void)state;

@@ -10,8 +10,8 @@
 #include "util/list.h"
 
 /*
- * Tests, for a table of pairs of configuration files, which changes of a running instance the
- * second file of a pair requires.
+ * Tests conf_diff() with a table of pairs of configuration files: how an instance that runs with
+ * the first file of a pair has to change for the second file.
  */
 
 #define LAB "[fabric lab]\ntopology = lab.topo\npartitions = a.conf\n"
@@ -91,7 +91,7 @@ static void test_diff_of_interfaces(void **state)
 		{ LAB TWO "mtu = 1500\n", LAB TWO, "~uib0@h2:mtu " },
 		{ LAB TWO "mtu = 1500\n", LAB TWO "mtu = 1600\n", "~uib0@h2:mtu " },
 		/*
-		 * The order of keys has no meaning. The order of addresses has one: the first
+		 * The order of keys has no meaning. The order of addresses has a meaning: the first
 		 * address is the preferred one.
 		 */
 		{ LAB TWO "mtu = 1500\nsl = 1\n", LAB TWO "sl = 1\nmtu = 1500\n", "=uib0@h2 " },

@@ -786,7 +786,7 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	conf_free(&c);
 	/*
 	 * The interfaces of P_Keys on host h1 get names that begin with ib0_1_. No other interface
-	 * of h1 may have such a name, but an interface of host h2 may have one.
+	 * of h1 may have such a name, but an interface of host h2 may have such a name.
 	 */
 	assert_int_equal(parse(&c,
 			       HLD "[interface ib0_1@h1]\nport = fabric:lab/Hca2/1\n"

@@ -530,8 +530,8 @@ static void test_pkt_set_vl_mends_the_vcrc(void **state)
 
 /*
  * A change of the VL changes the VCRC. crc_pkt_set_vl() takes this change from a table that depends
- * on the packet's length. For a length without a table, it must compute the VCRC again over the
- * whole packet.
+ * on the packet's length. For a length without a table, crc_pkt_set_vl() must compute the VCRC
+ * again over the whole packet.
  */
 static void test_pkt_set_vl_of_odd_lengths(void **state)
 {

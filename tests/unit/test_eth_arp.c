@@ -127,8 +127,8 @@ static void test_R48_unicast_revalidation_goes_to_the_qpn(void **state)
 {
 	begin();
 	/*
-	 * The kernel probes a stale neighbour entry by a unicast request. On the link it must be a
-	 * unicast, too (clause R59).
+	 * The kernel probes a stale neighbour entry by a unicast request. On the link the request
+	 * must be a unicast, too (clause R59).
 	 */
 	tx(peer_mac, 0x0806, ETHER(REQUEST, OWN_MAC, OWN_IP, NO_MAC, PEER_IP));
 	check_sent(0x0806, ER_PEER_QPN, LINK(REQUEST, OWN_HW, OWN_IP, NO_HW, PEER_IP));

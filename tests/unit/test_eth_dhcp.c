@@ -280,8 +280,8 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 			check_address(&h, mac);
 		else
 			/*
-			 * the interface writes no MAC into the reply to the forgotten client, as
-			 * into a reply to an unknown client
+			 * the interface writes no MAC into the reply to the forgotten client, just
+			 * as it does for an unknown client
 			 */
 			check_no_address(&h);
 	}
@@ -341,8 +341,8 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 
 /*
  * A client that has an IP address sets the broadcast flag. On the link this flag must be 0.
- * systemd-networkd sets the flag even to renew its lease, but then accepts only unicasts. So it
- * could not renew its lease at a server that sends the broadcast, such as ISC's.
+ * systemd-networkd sets the flag even to renew its lease, but then accepts only unicasts. So
+ * systemd-networkd could not renew its lease at a server that obeys the flag, such as ISC's.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {

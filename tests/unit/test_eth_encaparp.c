@@ -242,8 +242,8 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 /*
  * The reply to a request of the peer, by column TARGET of §6.4. The sender's values are copied from
  * the request of the peer at GID fe80::2:c903:0:7, and the target is the rig's port. The peer's
- * EUI-64 is not the low half of the peer's GID, because a GID need not be at index 0. The reserved
- * octet in the request was not 0.
+ * EUI-64 is not the low half of the peer's GID, because the peer's GID need not be the GID at index
+ * 0, which contains the EUI-64. The reserved octet in the request was not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -312,7 +312,7 @@ static void test_P16_reply_to_all_is_unicast(void **state)
 
 /*
  * The TAP sends an announcement in the form of an ARP reply without a target (RFC 5227 §3). On the
- * link it must become a request for the host's own address.
+ * link this announcement must become a request for the host's own address.
  */
 static void test_P16_announcement_as_a_reply_becomes_a_request(void **state)
 {

@@ -230,7 +230,7 @@ static void test_own_address_as_the_destination(void **state)
 
 /*
  * A link-layer address with the GID of the interface's own port, but with another QPN, belongs to
- * another interface on this port. Packets to it must be sent as to any neighbour.
+ * another interface on this port. Packets to this address must be sent as to any neighbour.
  */
 static void test_another_interface_of_the_port_is_a_neighbour(void **state)
 {
@@ -543,7 +543,7 @@ static void test_packets_are_coalesced(void **state)
 }
 
 /*
- * Tests segments with the longest headers that are coalesced: IPv6, and TCP with 40 octets of
+ * Tests the longest headers with which segments are coalesced: IPv6, and TCP with 40 octets of
  * options
  */
 static void test_packets_with_long_headers_are_coalesced(void **state)

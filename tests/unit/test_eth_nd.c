@@ -455,8 +455,8 @@ static void test_unknown_and_impossible_addresses_are_refused(void **state)
 }
 
 /*
- * A message is cut at every length, and the length in its IP header is adapted. The message may be
- * translated only if what is left is a complete message.
+ * A message is cut at every length, and the length in its IP header is adapted. The interface may
+ * translate the message only if the octets before the cut are a complete message.
  */
 static void test_truncated_at_every_length(void **state)
 {
@@ -512,7 +512,7 @@ static void test_message_above_the_bound(void **state)
 
 /*
  * Packets that are not valid Neighbour Discovery must pass unchanged: messages whose hop limit is
- * not 255, because they have come through a router (RFC 4861), and other ICMPv6.
+ * not 255, because they have come through a router (RFC 4861), and other ICMPv6 messages.
  */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {

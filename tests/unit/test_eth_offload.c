@@ -157,7 +157,10 @@ static void test_checksums_that_a_ca_does_not_make(void **state)
 	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
 	b[6] = 0x20;
 	send_completed(ETH_P_IPV4, b, n, 20, 6, 17);
-	/* another protocol; then UDP, with a partial checksum at an offset where UDP has none */
+	/*
+	 * another protocol; then UDP, with a partial checksum at an offset where UDP has no
+	 * checksum field
+	 */
 	n = er_ip4(b, er_ip_own, er_ip_peer, 33, udp, sizeof(udp));
 	send_completed(ETH_P_IPV4, b, n, 20, 6, 33);
 	n = er_ip4(b, er_ip_own, er_ip_peer, 17, udp, sizeof(udp));
@@ -424,8 +427,8 @@ static void test_out_of_packets(void **state)
 	p = super_tcp(10000, 2000);
 	take_all(&q, 2);
 	/*
-	 * Descriptors are left for 2 of the 5 segments. These 2 must be sent, and the other 3
-	 * dropped.
+	 * The pool has only 2 more descriptors, but the super-frame has 5 segments. So 2 segments
+	 * must be sent, and 3 must be dropped.
 	 */
 	er_tx_pkt(p);
 	assert_int_equal(er.nsent, 2);

@@ -154,7 +154,7 @@ static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **
 
 /*
  * Another node advertises a wrong Q_Key for the peer, before and after the peer has advertised its
- * own Q_Key. Packets to the peer must then have the peer's own Q_Key.
+ * own Q_Key. In both cases packets to the peer must have the peer's own Q_Key.
  */
 static void test_V14_a_qkey_that_the_peer_has_said_is_not_replaced_by_others(void **state)
 {
@@ -268,7 +268,7 @@ static void test_V14_option_of_a_station_has_its_qpn(void **state)
 
 /*
  * Send the peer a Redirect that names the node with @mac as the better next hop. Copies the option
- * that the interface sends to the link to @option, and returns its length
+ * that the interface sends to the link to @option, and returns the length of the option
  */
 static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 {

@@ -101,7 +101,7 @@ static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n
 	return p;
 }
 
-/* Take the next packet out of the train *@t. When it is the last packet, *@t becomes NULL. */
+/* Take the next packet out of the train *@t. When the last packet has been taken, *@t is NULL. */
 static struct pkt *next_packet(struct pkt **t)
 {
 	struct pkt *p = *t;
@@ -443,9 +443,9 @@ static void test_gro_gap_flags_and_short_packets_close_the_flow(void **state)
 }
 
 /*
- * Two segments look like one flow, but differ in one octet of the link header: either one has a
- * group as its destination and the other has the interface, or they have different senders. The two
- * segments must not be coalesced.
+ * Two segments look like one flow, but differ in one octet of the link header: either the
+ * destination of one is a group and that of the other is the interface, or their senders differ.
+ * The two segments must not be coalesced.
  */
 static void test_gro_joins_no_packets_with_different_link_headers(void **state)
 {

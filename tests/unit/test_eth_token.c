@@ -96,7 +96,7 @@ static void test_token_lookup_compares_all_bits(void **state)
 
 	er_init();
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
-	/* without bit 0, and without the group bit (40) */
+	/* each bit but bit 0 and the group bit (40) */
 	for (unsigned int bit = 1; bit < 48; bit++) {
 		uint8_t near[6];
 

@@ -148,8 +148,8 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 }
 
 /*
- * The port s1/5 enforces partitions, so its link leads to a single end port. Only the LIDs of this
- * end port may enter by this link.
+ * The port s1/5 enforces partitions, which an SM sets only at ports whose link leads to an end
+ * port. Only the LIDs of this end port may enter by this link.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {

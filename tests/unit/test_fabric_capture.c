@@ -92,8 +92,8 @@ static struct capture *capture(enum capture_format format, uint64_t max)
 }
 
 /*
- * The sample packet of IBTA volume 1, 7.8.3 with its ICRC. The first 34 octets are the LRH, the
- * other headers and the payload
+ * The sample packet of IBTA volume 1, 7.8.3 with its ICRC and VCRC. The first 50 octets are the
+ * LRH, the other headers and the payload; two pad octets follow
  */
 static const uint8_t sample[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1,
@@ -103,8 +103,8 @@ static const uint8_t sample[] = {
 };
 
 /*
- * Read a 16-bit field in the byte order of the host, as pcap and pcapng have them. (The fields of
- * ERF are in network byte order.)
+ * Read a 16-bit field of a pcap or pcapng file. These formats have the byte order of the host. (The
+ * fields of ERF are in network byte order.)
  */
 static uint16_t host16(const uint8_t *p)
 {
@@ -199,7 +199,7 @@ static void test_pcapng_names_the_ports(void **state)
 	unsigned int idb = 0, epb = 0;
 
 	assert_int_equal(capture_add_link(c, rig_port(&r, "s/3")), 0);
-	assert_int_equal(capture_add_link(c, rig_port(&r, "h/1")), 0); /* the same link */
+	assert_int_equal(capture_add_link(c, rig_port(&r, "h/1")), 0); /* the same link again */
 	assert_int_equal(capture_add_link(c, rig_port(&r, "s/2")), 0);
 	assert_int_equal(capture_add_link(c, rig_port(&r, "s/7")), -ENOTCONN);
 	send_sample(2);
@@ -243,7 +243,9 @@ static void test_pcapng_names_the_ports(void **state)
 	capture_destroy(c);
 }
 
-/* Return the value of an option, and its length in *ret_len. NULL: the options up to @end do not have it */
+/*
+ * Return the value of an option, and its length in *ret_len. NULL: there is no such option before @end
+ */
 static const uint8_t *option(const uint8_t *p, const uint8_t *end, uint16_t code, size_t *ret_len)
 {
 	while (p + 4 <= end && host16(p)) {

@@ -541,7 +541,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_int_equal(fabric_send_queue(p).sent, 0);
 	/*
 	 * Packets that a fault holds back must not be counted as queued, because senders would wait
-	 * until they had left the queue.
+	 * until these packets had left the queue.
 	 */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;
@@ -644,8 +644,8 @@ static void test_add_refuses(void **state)
 }
 
 /*
- * The fabric is destroyed while a fault holds packets back. rig_fini() checks that they have been
- * freed.
+ * The fabric is destroyed while a fault holds packets back. rig_fini() checks that these packets
+ * have been freed.
  */
 static void test_destroy_while_holding(void **state)
 {

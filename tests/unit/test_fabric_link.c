@@ -39,7 +39,7 @@ static void test_names(void **state)
 	assert_string_equal(fabric_node_name(fabric_node_at(r.f, 1)), "s2");
 	assert_null(fabric_node_at(r.f, 6));
 	assert_ptr_equal(fabric_node_find(r.f, "host one"), fabric_node_find(r.f, "h1"));
-	assert_null(fabric_node_find(r.f, "host")); /* two nodes have that description */
+	assert_null(fabric_node_find(r.f, "host")); /* two nodes have the description "host" */
 	assert_null(fabric_node_find(r.f, "h9"));
 	assert_int_equal(fabric_port_find(r.f, "s1/3", &p), 0);
 	assert_string_equal(fabric_port_name(p, buf, sizeof(buf)), "s1/3");

@@ -100,7 +100,7 @@ static void test_I10_no_route_discards(void **state)
 
 	s->lft[LID(2)] = SMP_LFT_NONE;
 	send1(p);
-	s->lft[LID(2)] = 71; /* no such port */
+	s->lft[LID(2)] = 71; /* the switch has no port 71 */
 	send1(p);
 	s->lft[0x201] = 2; /* LID above LinearFDBTop */
 	p.dlid = 0x201;
@@ -687,12 +687,12 @@ static void test_port_0_has_no_other_qps(void **state)
 	p.dlid = 0x42;
 	send1(p);
 	p.dest_qp = 1;
-	/* the packet is for QP1, but is no MAD, because it has not 256 octets */
+	/* the packet is for QP1, but its payload does not have the 256 octets of a MAD */
 	p.qkey = IB_QP1_QKEY;
 	send1(p);
 	pma_get(mad, MAD_ATTR_CLASS_PORT_INFO);
 	p.mad = mad;
-	p.dlid = 0x43; /* its LFT entry leads to port 0, which has another LID */
+	p.dlid = 0x43; /* the LFT entry of LID 0x43 leads to port 0, which has LID 0x42 */
 	rig_sw(&r, "s")->sw->lft[0x43] = 0;
 	send1(p);
 	assert_int_equal(drops(FABRIC_DROP_PORT0), 3);

@@ -452,8 +452,8 @@ static void test_attributes_of_the_sm(void **state)
 }
 
 /*
- * Tables whose elements are not whole octets, or have two fields. Each element gets a different
- * value, so that the test notices a wrong position
+ * Tests tables whose elements are not whole octets, or have two fields. Each element gets a
+ * different value, so that the test notices a wrong position
  */
 static void test_tables_of_the_sm(void **state)
 {

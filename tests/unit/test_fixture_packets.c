@@ -484,7 +484,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* Messages that a device under test sends when its timers fire, not as answers */
+/* Tests messages that a device under test sends when its timers fire, not as answers */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

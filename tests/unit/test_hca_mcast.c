@@ -55,8 +55,8 @@ static void test_I9_each_attached_qp_gets_one_copy(void **state)
 
 /*
  * Two queue pairs are attached to a group. If one queue pair refuses a packet because of the
- * packet's keys, the other one must still get the packet. If both refuse it, the packet must be
- * dropped and counted once.
+ * packet's keys, the other one must still get the packet. If both queue pairs refuse the packet, it
+ * must be dropped and counted once.
  */
 static void test_I9_keys_are_checked_per_attached_qp(void **state)
 {

@@ -22,7 +22,7 @@ static struct pkt *train(struct rig *r, unsigned int n, unsigned int size)
 	return udp_train(r->pool, n, size, LAST);
 }
 
-/* Return the length of a packet without GRH from LRH to ICRC, in words of 4 octets */
+/* Return the length, from LRH to ICRC, of a packet without GRH, in words of 4 octets */
 static unsigned int words(unsigned int payload)
 {
 	return (28 + ENCAP + IP_UDP + payload + 3 + 4) / 4;

@@ -69,9 +69,9 @@ static struct helper_answer follow_ask(struct follow *t)
 }
 
 /*
- * Do what a daemon does when its namespace is gone: the answer to the first request says so and
- * brings no files. The second request, with .gen 0, asks for the files of the new namespace. A real
- * daemon closes the old files in between.
+ * Do what a daemon does when the namespace of a host is gone: the answer to the first request
+ * reports the loss and brings no files. The second request, with .gen 0, asks for the files of the
+ * new namespace. A real daemon closes the old files in between.
  */
 static struct helper_answer follow_ask_new(struct follow *t)
 {
@@ -238,8 +238,8 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 
 /*
  * When a namespace is replaced, the helper leaves the old namespace for all hosts that have opened
- * it. So the helper may do this only if each of these hosts has opened the namespace by a name that
- * can be followed.
+ * it. So the helper must leave the old namespace only if each of these hosts has opened the
+ * namespace by a name that can be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
@@ -346,8 +346,8 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	/*
-	 * when its descriptor is closed, the TAP is deleted, so the helper cannot move it back to
-	 * the helper's own namespace
+	 * closing its descriptor deletes the TAP, so the helper cannot move the TAP back to the
+	 * helper's own namespace
 	 */
 	tap_close(&t.tap);
 	replace(&t, &first);

@@ -6,8 +6,8 @@
 #include "check.h"
 
 /*
- * Answer with the namespace number @gen each question that @f asks, from @now on, until no further
- * question is due before @until. Returns the number of questions.
+ * From @now on, answer each question of @f with the namespace number @gen, until the next question
+ * is due at @until or later. Returns the number of questions.
  */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
@@ -157,8 +157,8 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 	}
 	assert_in_range(n, 10, 20);
 	/*
-	 * The namespace was present for a minute. When it is gone now, the next question must be as
-	 * soon as after the first loss.
+	 * The namespace was present for a minute. When the namespace is lost now, the next question
+	 * must come as soon as after the first loss.
 	 */
 	now += NS_SEC(60);
 	follow_event(&f);

@@ -146,7 +146,7 @@ static void test_helper_addresses(void **state)
 	assert_int_equal(netdev_link_up(t.h, t.ns, t.ifindex, true), 0);
 	/*
 	 * The only link-local address must be the one that is made from the GUID (RFC 4391 §8), so
-	 * the helper must have told the kernel to make none from the MAC.
+	 * the kernel must not have added one that is made from the MAC.
 	 */
 	assert_int_equal(kernel_addr_dump(&t.nl, t.ifindex, link_local, NULL), 0);
 	assert_int_equal(netdev_addr_add(t.h, t.ns, t.ifindex, &ll.ip, 64), 0);
@@ -275,7 +275,7 @@ static void test_helper_neighbours_of_a_mac_however_many(void **state)
 
 /*
  * The kernel has no IPv6 on a device whose MTU is below 1280. When the MTU is 1280 or more again,
- * the answer must be 1.
+ * the helper's answer to the change of the MTU must be 1.
  */
 static void test_helper_says_when_ipv6_begins_again(void **state)
 {

@@ -157,7 +157,7 @@ static void test_helper_named_ns_goes_with_the_helper(void **state)
 	assert_int_equal(a, b);
 	/*
 	 * A second helper opens the same namespace, which exists already. When this helper stops,
-	 * it must not remove the namespace, because it did not create it.
+	 * it must not remove the namespace, because the first helper created the namespace.
 	 */
 	assert_int_equal(netdev_ns_open(h2, name, &b, &again), 0);
 	assert_false(again.created);
