@@ -50,7 +50,7 @@ cpu_used() {
 # line at all, or if its exit status contradicts the lines.
 record() {
 	local name=$1 log=$2 status=$3 kept=$logs/$1.log p f s
-	# cmocka prints "not ok N # SKIP name"
+	# for a skipped test, cmocka prints "not ok N # SKIP name"
 	read -r p f s <<<"$(awk '/^(not )?ok / { if (/# *[Ss][Kk][Ii][Pp]/) s++; else if (/^not/) f++; else p++ } END { print p + 0, f + 0, s + 0 }' "$log")"
 	if [ "$status" != 0 ] && [ "$f" = 0 ] || [ $((p + f + s)) = 0 ]; then
 		echo "not ok - $name (exit status $status)" >>"$log"
@@ -103,8 +103,8 @@ one() { now one_log "$@"; }
 tap() { now tap_log "$@"; }
 
 # pool one_log|tap_log|unit_log NAME CMD...: run programs that other programs do not disturb, $pool_size at a time, and
-# record each of them when it has ended. pool_end waits for all. pooled has the names of those that run, and pool_lane the lanes to
-# which they belong.
+# record each of them when it has ended. pool_end waits for all. pooled has the names of the programs that run, and pool_lane the
+# lanes to which these programs belong.
 pooled=() pool_lane=() pool_started=0 pool_size=$jobs
 pool() {
 	local how=$1 name=$2 log=$work/pool.$pool_started
@@ -409,7 +409,7 @@ lane_start() { # LANE: start the first program of its queue
 	esac
 }
 
-# guests waits|long|rest|night: print the scripts with virtual machines that start in this phase, or at night only
+# guests waits|long|rest|night: print the scripts with virtual machines that start in this phase; night: those that only run at night
 guests() {
 	local t when
 	for t in tests/interop/linux/*.sh $(third_party all); do
@@ -422,7 +422,7 @@ guests() {
 	done
 }
 
-# third_party [WORD]: print the scripts with programs of others; with WORD, only scripts that has() finds it in
+# third_party [WORD]: print the scripts of tests/third-party; with WORD, only scripts for which has() finds WORD
 third_party() {
 	local t
 	for t in tests/third-party/*.sh; do

@@ -23,7 +23,7 @@ distribution() {
 	echo "$ID${VERSION_ID:+ $VERSION_ID}"
 }
 
-# unknown_distribution: print the name of this distribution
+# unknown_distribution: print that the packages of this distribution are not known, or that its name is missing
 unknown_distribution() {
 	local name
 	name=$(distribution)
@@ -109,7 +109,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 # These services are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
 # administered otherwise, or answer requests of other machines, so each is masked before it is installed. Maintainer scripts pass over a
-# masked unit. An init other than systemd has no masks, so a policy forbids to start the services while packages are installed, unless
+# masked unit. An init other than systemd has no masks, so a policy forbids starting the services while packages are installed, unless
 # this machine has a policy of its own.
 declare -A unit=([network-manager]=NetworkManager [frr]=frr [prometheus]=prometheus [kea-dhcp4-server]=kea-dhcp4-server [kea-dhcp6-server]=kea-dhcp6-server)
 for p in "${missing[@]}"; do

@@ -24,7 +24,7 @@
 
 struct sa_group {
 	bool used;
-	bool others; /* true: other ports are members, so the group exists by itself */
+	bool others; /* true: other ports are members, so the group exists without the client */
 	uint8_t have; /* JoinState of the client */
 	uint16_t refuse; /* status with which joins are refused; 0: joins are granted */
 	/*
@@ -153,9 +153,7 @@ static inline struct sa_group *sa_group_find(struct fake_sa *sa, const ib_gid *m
 	return NULL;
 }
 
-/*
- * Return the entry of sa->group for @mgid. It may be the entry of a group that does not exist yet.
- */
+/* Return the entry of sa->group for @mgid. The group of this entry perhaps does not exist yet. */
 static inline struct sa_group *sa_group_slot(struct fake_sa *sa, const ib_gid *mgid)
 {
 	struct sa_group *g = sa_group_find(sa, mgid);
@@ -493,7 +491,7 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 }
 
 /*
- * Do what a restart of the SM does: memberships and subscriptions are forgotten, and groups get new
+ * Act like a restart of the SM: memberships and subscriptions are forgotten, and groups get new
  * MLIDs.
  */
 static inline void sa_forget(struct fake_sa *sa)

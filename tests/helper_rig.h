@@ -2,9 +2,7 @@
 #ifndef TESTS_HELPER_RIG_H
 #define TESTS_HELPER_RIG_H
 
-/*
- * A helper process with a network namespace and a TAP in it, for tests of what the helper does for its client.
- */
+/* A helper process with a network namespace and a TAP in it, for tests of the requests that the helper serves. */
 
 #include <arpa/inet.h>
 

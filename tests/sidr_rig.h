@@ -32,7 +32,8 @@ struct sidr_rig {
 	 */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
-	uint16_t service_status, path_status; /* status of refusals; 0: the SA answers */
+	/* Status with which the SA refuses requests; 0: the SA answers */
+	uint16_t service_status, path_status;
 	/* The only P_Key for which the SA has a path; 0: the SA has a path for every P_Key. */
 	uint16_t path_pkey;
 	unsigned int service_asks, path_asks, registers, deletes;

@@ -15,7 +15,7 @@ for page in $(git ls-files '*.md'); do
 		case $link in *://* | '') continue ;; esac
 		[ -e "$dir/$link" ] || bad "$page" "links to $link, which is not there"
 	done
-	# A name is one like `src/eth/tx.c` or `tests/unit/x.c:test_y`; `eth/tx.c` is short for `src/eth/tx.c`. A name with
+	# A name looks like `src/eth/tx.c` or `tests/unit/x.c:test_y`; `eth/tx.c` is short for `src/eth/tx.c`. A name with
 	# a word in capitals is a pattern, and is not checked.
 	for file in $(grep -o '`[a-z_]*/[A-Za-z0-9_/.-]*\.\([ch]\|sh\|py\|md\)[:`]' "$page" | tr -d '`:'); do
 		[[ $file =~ [A-Z]{4} ]] || [ -e "$file" ] || [ -e "src/$file" ] || [ -e "$dir/$file" ] || bad "$page" "names $file, which is not there"

@@ -48,7 +48,7 @@ cmocka() {
 		Dir::State::Lists "$d/lists";
 		Dir::Cache "$d/cache";
 	END
-	# If one of several package lists cannot be fetched, the package may be in another list.
+	# If one of several package lists cannot be fetched, the package is perhaps in another list.
 	(cd "$d" && export APT_CONFIG=$d/apt.conf && { apt-get -q update; apt-get -q download libcmocka0 libcmocka-dev; }) || return 1
 	for p in "$d"/*.deb; do dpkg-deb -x "$p" "$d" || return 1; done
 }

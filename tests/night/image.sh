@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 mirror=${MIRROR:-http://deb.debian.org/debian}
 [ "$(id -u)" = 0 ] || { echo "ok - image.sh # SKIP it needs root"; exit 0; }
-# crun needs control groups of one version. If both versions are mounted, the container gets a tree of version 2
+# crun needs cgroups of a single version, 1 or 2. If both versions are mounted, the container gets a tree of version 2
 # without controllers.
 if [ -z "${IMAGE_SH_INSIDE:-}" ]; then
 	exec env IMAGE_SH_INSIDE=1 unshare --mount --propagation private bash -c '

@@ -70,8 +70,8 @@ load() {
 	while sleep 20; do cut -d' ' -f1 /proc/loadavg >>"$base/load"; done
 }
 
-# The kernel has one limit of neighbour entries for all namespaces, so raise it to the number that all these labs need at the
-# same time. Scripts restore the limits that they have found.
+# The kernel has one limit of neighbour entries for all namespaces, so raise it to the number that the labs of all runs
+# need at the same time. Each script restores the limits that it has found.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # packages.sh: install, use, upgrade, remove and purge the packages of `make deb` (build/deb). DKMS builds the kernel modules
-# for two kernels, and again after an upgrade. A virtual machine that has uipoib only from these packages runs a lab as a service, and is restarted. The
-# script runs as root in a Debian system that tests/night/debian.sh makes and removes afterwards:
+# for two kernels, and again after an upgrade. A virtual machine that has uipoib only from these packages runs a lab as a
+# service, before and after a restart of the virtual machine. The script runs as root in a Debian system that
+# tests/night/debian.sh makes and removes afterwards:
 #
 #	COMMANDS=deb bash tests/night/debian.sh bookworm
 set -u
@@ -82,7 +83,7 @@ for k in $kernels; do
 		check "$m.ko for $k" sh -c "/sbin/modinfo -k $k $m | grep -q '^vermagic: *$k '"
 	done
 done
-# For other kernels than the newest one, modules of a new version are built when the machine starts: by `dkms autoinstall`.
+# An upgrade builds the modules for the newest kernel. `dkms autoinstall` builds them for other kernels when the machine starts.
 next=$version+1
 check "uipoib-dkms is upgraded" install_ "$(newer_modules "$debs/uipoib-dkms_${version}_all.deb")"
 check "of the old modules nothing stays" equal "" "$(dkms status "uipoib/$version"; find /usr/src /var/lib/dkms -name "*$version" -path '*uipoib*')"

@@ -27,7 +27,7 @@ export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 watch_seconds=${HOSTILE_SECONDS:-20}
 watch_interval=0.05
 watch_times=5
-watch_rtt_floor=20 # in ms; a shorter round trip is good, even if it is longer than five times the others
+watch_rtt_floor=20 # in ms; a shorter round trip is good, even if it is longer than five times the round trips without an attack
 calm_pid=''
 
 watch_rss() { # print the memory of all processes of the lab in KiB

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# If an interface is not up, or a command is refused, uipoib says what to type. The script types this, and checks that it helps.
+# If an interface is not up, or a command is refused, uipoib advises what the user should type. The script types what uipoib
+# advises, and checks that it helps.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -11,12 +12,12 @@ need ping
 topo_ring 2 3 >"$work/lab.topo"
 members() { printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' "blue=0x0001$1;" >"$work/partitions.conf"; }
 advice() { u -j link show dev "$1" | jq -r '.link[0].advice'; }
-# advises IF REGEX: succeeds if the advice about the interface matches
+# advises IF REGEX: succeeds if the advice about the interface matches REGEX
 advises() {
 	advice "$1" | grep -Eq -- "$2" || { advice "$1"; return 1; }
 }
 first_up() { equal "" "$(advice "$1")" && equal UP "$(u -j link show dev "$1" | jq -r '.link[0].state')"; }
-# typed REGEX IF: run the part of the advice that matches
+# typed REGEX IF: run the part of the advice about the interface that matches REGEX
 typed() {
 	local command
 	command=$(advice "$2" | grep -oE -- "$1") || return 1
@@ -69,8 +70,9 @@ check "a cable is pulled at the far end" u fabric link set Hca2/1 down
 check "a trace to there says what helps" eventually 10 far_down
 lab_down
 
-# Interfaces that are up and do not reach each other: h2 is in another partition, h3 has another profile, h4 and h5 are limited members, and
-# h6 has another scope. h6 and h7 (a profile without 'ipoib' groups) first wait for their broadcast groups.
+# These interfaces are up and do not reach each other: h2 is in another partition, h3 has another profile, h4 and h5 are limited
+# members, and h6 has another scope. At first h6 and h7 wait for their broadcast groups; h7 has a profile without 'ipoib'
+# groups.
 topo_ring 7 3 >"$work/lab.topo"
 groups() { # [WORDS OF THE DEFAULT PARTITION [A GROUP]]
 	printf '%s\n' "Default=0x7fff, ipoib${1:-} : ${2:-} ALL=full, 0x100007=limited, 0x100009=limited;" 'blue=0x0001, ipoib : ALL=full;' >"$work/partitions.conf"
@@ -85,7 +87,7 @@ groups ", scope=2, scope=5" $'\nmgid=ff12::ffff:ffff\n'
 check "both are made" parts
 check "all interfaces come up by it" u wait --timeout 90
 lab_remember
-apart() { # REGEX A B [WORD...]: succeeds if a trace has no answer, and says what keeps A and B apart
+apart() { # REGEX A B [WORD...]: succeeds if a trace from A to B gets no answer, and gives a reason that matches REGEX
 	refuse 1 "$1" u trace "${@:2}"
 }
 check "two partitions" apart '^uib0@h1 is in partition 0xffff and uib0@h2 in 0x8001, .*Give both the same .pkey.' h1 h2

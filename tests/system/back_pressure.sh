@@ -67,9 +67,10 @@ while True:
     except OSError:
         time.sleep(0.001)
 PY
-# probe_under_flood: succeeds if at most two of 50 datagrams of other hosts get no answer, and the median of the round trips is at
-# most 100 ms. On a busy machine this bound is multiplied by the factor by which the run time of a program that only counts
-# exceeds its CPU time. More datagrams follow the 50, until the last of the 50 has had as much time as the bound.
+# probe_under_flood: succeeds if at most two of 50 datagrams of other hosts get no answer, and the median of the round trips is
+# at most 100 ms. On a busy machine the bound of 100 ms is multiplied by the factor by which the run time of a program that only
+# counts exceeds its CPU time. The sender sends more than 50 datagrams, so that even the 50th has as much time for its answer as
+# the bound allows.
 probe_under_flood() {
 	local flood slower after status=0
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

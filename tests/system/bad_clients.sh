@@ -93,7 +93,7 @@ def rnd():
 
 def overlong():
     refused(b"x" * 70000 + b"\n")
-    s = connect()  # a line without an end, which must not be kept for ever
+    s = connect()  # a line without an end, which the server must not keep for ever
     try:
         for _ in range(200):
             s.sendall(b"y" * 65536)

@@ -49,7 +49,7 @@ everywhere() { # WRONG DELIVERED REASON
 check "right packets are delivered" everywhere nothing 50 ""
 check "a wrong Q_Key: dropped and counted" everywhere qkey 0 qkey
 check "a wrong P_Key: dropped by the first switch and counted" everywhere pkey 0 pkey-in
-beside_others() { # a flood of wrong packets
+beside_others() { # send wrong packets during a flood of right packets, which must not be counted
 	local i pid status=0
 	bx h3 ping -q -f 10.4.0.2 >/dev/null
 	pid=$!
@@ -79,7 +79,7 @@ csum_errors() { # HOST: print the number of checksum errors that the host's kern
 		/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { sum += $2 }
 		END { print sum + 0 }'
 }
-drops() { # print the number of packets that HCAs and switches dropped for any reason, because a flipped bit may break any field
+drops() { # print the number of packets that HCAs and switches dropped for any reason, because a flipped bit can break any field
 	u -j stats show | jq '[.stats[] | select(.drop and (.layer == "hca" or .layer == "switch")) | .value] | add // 0'
 }
 fault() { u -j fabric fault show | jq "[.fault[] | .$1] | add"; }
@@ -108,7 +108,7 @@ probed() {
 wrong() { echo "$(csum_errors h1) $(csum_errors h2) $(csum_errors h3) $(csum_errors h4)"; }
 before=$(drops) seen=$(wrong) # kernels have counted the injected packets, which are not valid IP
 check "a cable that flips bits of 5 %: only the rest comes, and unchanged" flipping 239.7.7.7
-balance() { # read twice, because the kernels may send a packet between the two readings
+balance() { # succeeds if all hit packets were dropped; called again if the kernels sent a packet between the two readings
 	local hit dropped
 	hit=$(fault hit)
 	dropped=$(($(drops) - before))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bench/plot.py draws two recorded reports of the benchmark, of which one has bounds and the other has too few rounds for
-# them. The lengths in the picture are those of the numbers in the reports.
+# bench/plot.py draws two recorded reports of the benchmark: one with bounds, and one with too few rounds for bounds. The
+# lengths in the picture must agree with the numbers in the reports.
 . "$(dirname "$0")/lib.sh"
 need python3
 reports=(tests/system/plot/before.json tests/system/plot/after.json)

@@ -95,7 +95,7 @@ def tcp(octets):
     assert hashlib.sha256(back[32:]).digest() == digest, "the octets that came back differ"
 
 
-def exchange(send, want):  # sends again if no answer comes, because datagrams may be lost
+def exchange(send, want):  # sends again if no answer comes, because datagrams can be lost
     for attempt in range(20):
         s = datagram()
         s.settimeout(5)

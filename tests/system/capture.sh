@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# A capture shows the packets on the links. Every packet has the right lengths and (checked bit by bit by another
-# program) the right CRCs, even if the packets on the links have none.
+# A capture shows the packets on the links. Every packet has the right lengths and the right CRCs, even if the packets on the
+# links have no CRCs. Another program, pcap_check, computes the CRCs bit by bit.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /             lab.pcap: each packet once, from the start to the end
@@ -24,7 +24,7 @@ traffic() {
 		eventually 10 x h4 arping -q -c 1 -w 5 -I uib0 10.4.0.1 &&
 		x h1 "$mcast" send uib0 224.0.0.1 7300 20 data || return 1
 	bx h2 iperf3 -s -1 -p 5301 >"$work/server" 2>&1
-	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # the kernel may keep 4 MB that are never sent
+	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # the kernel can keep 4 MB that are never sent
 }
 
 # sent: print the number of packets that the ports' counters report as sent. The counters include packets of VL 15, as the

@@ -51,7 +51,7 @@ check "a port that is in use" refuse 3 'Address already in use' in_use "$UIPOIB"
 check "a --pcap-dir that cannot be made" refuse 3 'pcap-dir /proc/x: ' c --dut udp:127.0.0.1:1 --pcap-dir /proc/x
 check "a --pcap-dir that is a file" refuse 3 'Not a directory' c --dut udp:127.0.0.1:1 --pcap-dir "$PWD/README.md"
 check "a folder that is not there" refuse 3 'No such file' c --dut udp:127.0.0.1:1 --json /nonexistent/x
-listed() { # succeeds if --list has each clause of CONFORMANCE.md, with a case or with a reason why it has none
+listed() { # succeeds if --list has each clause of CONFORMANCE.md, with a case or with a reason why the clause has no case
 	local id p
 	for p in rfc4391 hld2002 v4mc01 v6ib00 encaparp00; do c --list --profile $p || return 1; done >"$work/list"
 	for id in $(grep -oE '^\| [A-Z][0-9]+' CONFORMANCE.md | tr -d '| '); do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# In examples/conform_hook.py, a step that lasts (join, dhcp, router) ends with its opposite (leave, no-dhcp, no-router).
-# The hook stores the pid of such a step in a file in /tmp, a note. If a killed hook has left its note, a later hook does
-# not end another process that has this pid now.
+# In examples/conform_hook.py, a step that lasts (join, dhcp, router) is ended by its opposite (leave, no-dhcp, no-router). For
+# each step that lasts, the hook stores the pid of the step's process in a file in /tmp, the note. A hook that is killed leaves
+# its note. A later hook must not end another process that has got the pid in this note.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 
@@ -31,7 +31,7 @@ joined() {
 check "the note of a join has its process and when this began" joined
 left() { hook leave 239.1.2.3 && wait $held_pid && not member && not is_note 239.1.2.3; }
 check "leave ends it and removes the note" left
-# A suite asks for the opposite of a step as soon as it sees what the step sends.
+# A suite asks for the opposite of a step as soon as the suite sees the packets of the step.
 noted_first() { # STEP [GROUP]: succeeds if the hook writes the note of the step before it sets an option of a socket
 	python3 - v0 "$@" <<-'PY'
 		import glob, os, runpy, socket, sys

@@ -336,7 +336,7 @@ def by_first_link(p):
 
 
 def part_stays(p, state):
-    """Keeps the second P_Key in the table when it has been there once."""
+    """Keeps the second P_Key in the table after it has been there once."""
     pkeys = sets_pkeys(p)
     if pkeys and PART in (pkeys[2:4], pkeys[4:6]):
         state.append(True)
@@ -501,8 +501,8 @@ def wrong_qkey(p):
     return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
 
 
-# Changes to packets that are sent to the DUT. Some of them make the DUT's next packets look as if the DUT broke a clause. Others
-# remove a packet whose loss the DUT must tolerate.
+# Changes to packets that are sent to the DUT. Some changes make the DUT's next packets look as if the DUT broke a clause. Other
+# changes remove a packet whose loss the DUT must tolerate.
 MUTANTS_IN = {
     "any-qkey": edit(wrong_qkey, fix_qkey),
     "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),

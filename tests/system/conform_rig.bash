@@ -63,7 +63,7 @@ results() { # N FILTER: print the cases of report N for which the jq filter is t
 not_passed() { # N: print each result of report N that is neither PASS nor NA, with its reason
 	jq -r '.conform[] | select(.result != "PASS" and .result != "NA") | "\(.case) \(.result): \(.why)"' "$work/report.$1"
 }
-documented() { # N TABLE COLUMN: compare the results of report N with doc/conform.md; with CONFORM_TABLES=make write them there
+documented() { # N TABLE COLUMN: compare the results of report N with doc/conform.md; with CONFORM_TABLES=make write the results into this page
 	python3 doc/conform-table.py "$2" "$3=$work/report.$1"
 }
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
@@ -123,7 +123,7 @@ mutant() {
 		>"$work/relay.$n" 2>&1 &
 	relay_pid[$n]=$!
 	eventually 10 grep -q ready "$work/relay.$n" || { cat "$work/relay.$n"; return 1; }
-	# The suite waits 13 s for the link, and on a busy machine the DUT may take longer to start.
+	# The suite waits 13 s for the link, and on a busy machine the DUT can take longer to start.
 	eventually 20 test -e "$work/serving.$n" || { cat "$work/dut.$n.log"; return 1; }
 	: >"$work/begun.$n"
 	# shellcheck disable=SC2046
@@ -154,8 +154,8 @@ mutants() {
 		next_mutant=$((next_mutant + 1))
 	done
 }
-# fewer_without NAME N: succeeds if fewer than N of the mutants that were started have no file NAME.NUMBER yet. It is called
-# ten times a second, so it starts no process
+# fewer_without NAME N: succeeds if fewer than N of the mutants that were started have no file NAME.NUMBER yet. This function is
+# called ten times a second, so it starts no process
 fewer_without() {
 	local found=("$work/$1".*)
 	[ -e "${found[0]}" ] || found=()

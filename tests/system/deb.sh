@@ -20,8 +20,8 @@ check "and the log of the build has all commands" grep -q '^gcc .*-ffile-prefix-
 check "every package of debian/control is there" equal "$(sed -n 's/^Package: //p' debian/control | sort)" "$(packages | grep -v -e '-dbgsym$' | sort)"
 check "lintian finds nothing" equal "" "$(lintian --allow-root --display-info --tag-display-limit 0 "$debs"/*.changes 2>&1)"
 
-# links_lead FOLDER: succeeds if each page, picture or example to which the pages in FOLDER link exists. The manual pages, the sources
-# and the tests are elsewhere, or in no package.
+# links_lead FOLDER: succeeds if each page, picture or example to which the pages in FOLDER link exists. Links to manual pages,
+# sources and tests are not checked, because the packages have these files in other folders or not at all.
 links_lead() {
 	local page link bad=0 seen=0
 	while read -r page; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * deny CALL CMD [ARG ...]: run CMD without one system call, which fails with ENOSYS, as under an
+ * deny CALL CMD [ARG ...]: run CMD, in which the system call CALL fails with ENOSYS, as under an
  * old kernel or in a sandbox that does not know the call.
  */
 #include <errno.h>

@@ -124,7 +124,7 @@ done | xargs)"
 h2_mac=$(mac uib0@h2)
 end_jobs
 check "the lab ends" lab_down
-# Messages of the interface with dhcp = raw have Ethernet's form on the link, and all others have InfiniBand's.
+# Messages of the interface with dhcp = raw have Ethernet's form on the link, and all other messages have InfiniBand's form.
 cat >"$work/wire.py" <<'EOF'
 import subprocess, sys, json
 pcap, raw_mac, h2_id = sys.argv[1:4]

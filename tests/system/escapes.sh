@@ -14,8 +14,8 @@
 . "$(dirname "$0")/lib.sh"
 [ -z "${HOSTILE_SECONDS:-}" ] || . tests/night/watch.sh
 need python3 ping jq
-# A topology file may not contain ESC and similar characters, but may contain C2 9B, which is ESC [ as one character.
-# The peer's description has all of them: ESC ] 0 ; ... BEL sets the title of a terminal, CR returns to the first
+# A topology file must not contain ESC and similar characters, but can contain C2 9B, which is ESC [ as one character.
+# The peer's description has all these characters: ESC ] 0 ; ... BEL sets the title of a terminal, CR returns to the first
 # column.
 evil=$'\xc2\x9b31m\xff\xfe'
 shown='\\xc2\\x9b31m\\xff\\xfe'
@@ -181,7 +181,7 @@ rows() { # succeeds if the JSON of all commands that show rows is valid and clea
 check "JSON of each is JSON, in ASCII" rows
 "$UIPOIB" monitor >"$work/monitor" &
 monitor=$!
-# The monitor may not be connected yet when the link changes for the first time.
+# The monitor is perhaps not connected yet when the link changes for the first time, so every attempt changes the link again.
 seen() {
 	u fabric link set Switch1/3 down && u fabric link set Switch1/3 up && grep -q "$shown" "$work/monitor"
 }

@@ -37,7 +37,7 @@ def status_of(code, argv):
 
 
 def answer(path, status):
-    """Opens the FIFO REPLY as soon as hook_step has opened it for reading; gives up after a minute, because hook_step may have been killed."""
+    """Opens the FIFO REPLY as soon as hook_step has opened it for reading; gives up after a minute, in case hook_step was killed."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:

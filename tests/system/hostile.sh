@@ -28,14 +28,14 @@ lab_up
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid, .lmc, .sm_lid]'; }
 tables() { for s in 1 2 3; do u -j fabric lft show Switch$s; done; }
 settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .oper_vls, .pkeys, .link, .speed]'; }
-# Print the M_Key of every node, which h1 reads with the key
+# Print the M_Key of every node, which h1 reads by requests with this M_Key.
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do
 		eventually 10 x h1 smpquery -K -y $key portinfo "$lid" | sed -n "s/^Mkey:\.*/$lid /p;s/^ProtectBits:\.*/$lid protect /p"
 	done
 }
-same() { diff "$work/$1" <("$1"); } # WHAT: succeeds if the output of the function WHAT has not changed
+same() { diff "$work/$1" <("$1"); } # WHAT: succeeds if the function WHAT still prints what is in the file $work/WHAT
 for what in lids tables settings mkeys; do $what >"$work/$what"; done
 check "every node has the M_Key" equal $((hosts + 3)) "$(grep -c " $key\$\| 0x0*${key#0x}\$" "$work/mkeys")"
 check "who does not know it is not shown it" equal 0 \
@@ -58,7 +58,7 @@ x h1 "$load" probe 1 "$gid" >"$work/quiet"
 requests() { u -j stats | jq '[.stats[] | select(.layer == "sa" and .counter == "requests") | .value] | add'; }
 asked() { test "$(requests)" -gt "$1"; }
 asked_before=$(requests)
-none_lost() { not grep -v ' lost 0 ' "$1"; } # FILE: show the probes in FILE of which some were lost or refused
+none_lost() { not grep -v ' lost 0 ' "$1"; } # FILE: succeeds if no line of FILE reports a lost or refused request; shows the lines that do
 
 check "a TCP flow" flow_start h1 h2 10.4.0.1 10.4.0.2
 pids=''

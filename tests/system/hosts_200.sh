@@ -3,8 +3,8 @@
 # check.sh: all alone
 #
 # 200 hosts on 20 switches come up, and each reaches every other host. This takes less than two minutes of CPU time, because each
-# of the 8 million frames of 39,800 ARP requests may take at most 15 us. On a busy machine hosts repeat requests, so the bound is
-# for the number of frames that came.
+# of the 8 million frames of 39,800 ARP requests may take at most 15 us. On a busy machine hosts repeat requests, so the
+# script computes the bound from the number of frames that came.
 #
 #	h1, h21, .. h181     h2, h22, .. h182           h20, h40, .. h200
 #	        |                    |                         |
@@ -38,7 +38,7 @@ check "each of them reaches all $((hosts - 1)) others" pairs $hosts 120
 cpu=$(($(lab_cpu_ns) / 1000000))
 echo "# $((hosts * (hosts - 1))) pairs after $((SECONDS - start)) s, $cpu ms of CPU"
 frames=$(u -j -d stats show | jq '[.stats[] | select(.counter == "rx_frames") | .value] | add')
-asked=$((hosts * (hosts - 1) * (hosts - 1))) # each host sends a request for each other host, which all others receive
+asked=$((hosts * (hosts - 1) * (hosts - 1))) # each host sends a request for each other host, and all other hosts receive this request
 echo "# $frames frames came, $asked if each host asked once for each other"
 check "the instance needed less than 15 us of CPU for each frame" test $((cpu * 1000)) -lt $((15 * (frames > asked ? frames : asked)))
 check "without a packet too many: no hop limit, no loop" equal 0 \

@@ -72,8 +72,8 @@ static void die(const char *what)
 
 /*
  * Stop the process at a moment when its program counter is just after a SYSCALL instruction, because inject() sets the
- * program counter back to execute this instruction again. In a process that sleeps, the program counter is there. A
- * process that runs may be elsewhere, so it is continued and stopped again.
+ * program counter back to execute this instruction again. In a process that sleeps, the program counter is at such a
+ * place. The program counter of a process that runs is perhaps elsewhere, so this process is continued and stopped again.
  */
 static void attach(pid_t pid, struct user_regs_struct *regs)
 {

@@ -51,7 +51,7 @@ tcp() { # FROM TO ADDRESS PORT
 	[ "$got" -gt 10000000 ]
 }
 
-udp() { # FROM TO ADDRESS PORT: send 800 datagrams or more; at most 1 % may be lost, without those that the receiver's socket had no room for
+udp() { # FROM TO ADDRESS PORT: send 800 datagrams or more; at most 1 % may be lost, not counting those for which the receiver's socket had no room
 	local late
 	late=$(late_datagrams "$2")
 	iperf "$@" -u -b 10M -l 1400 -k 800 || return 1

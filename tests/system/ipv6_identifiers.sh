@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# The key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made
-# of the LID (RFC 4391 section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1
-# is on another partition. The namespace of h2 has a name.
+# Tests the key ip6-iid, by which interfaces get stable opaque identifiers (RFC 7217, RFC 8064), or identifiers made of the LID
+# (RFC 4391 section 8). h1 and h2 have stable identifiers, h3 has identifiers made of its LID; uib1 of h1 is on another
+# partition. The namespace of h2 has a name.
 . "$(dirname "$0")/lib.sh"
 need ping ip python3
 inject=$TOOLS/inject
@@ -60,7 +60,7 @@ check "an identifier of the LID is the same for all prefixes" equal "$(iid "$(gl
 
 # --- an address that another host has already: RFC 7217 section 6
 x h2 ip -6 addr add "$one/64" dev uib0 nodad
-# The kernel of h1 waits a second for an answer. On a busy machine the answer may come later, and h1 then has the address, too;
+# The kernel of h1 waits a second for an answer. On a busy machine the answer can come later, and h1 then has the address, too;
 # so the interface is set down and up again.
 again() { x h1 ip link set uib0 down && x h1 ip link set uib0 up && eventually 10 one_linklocal h1 uib0; }
 resolved() { again && different "$(linklocal h1 uib0)" "$one"; }
@@ -79,7 +79,7 @@ ip netns add "$space"
 check "S1: made again, the interface has the same address" eventually 10 same
 check "and is reached" eventually 10 pings_all
 
-# --- the writer process, which writes the secret because the sealed helper may not
+# --- the writer process, which writes the secret because the sealed helper is not allowed to
 one_named() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 writer=$(one_named uipoib-writer)
 denied() { equal -1 "$("$inject" "$writer" "$@")"; }

@@ -25,8 +25,8 @@ check "a journal listens" eventually 30 test -S /run/systemd/journal/socket
 : >"$work/lab.log"
 stream=$(stat -c %d:%i "$work/lab.log")
 
-# logged [OPTION ...] FILTER: succeeds if the entries have one for which the filter of jq holds. Each field of an entry is a
-# list of its values
+# logged [OPTION ...] FILTER: succeeds if the jq filter is true for one of the entries. In an entry, each field is the list of
+# the field's values
 logged() { jq -se "${@:1:$#-1}" "any(.[]; ${*: -1})" "$entries" >/dev/null || { tail -5 "$entries"; return 1; }; }
 
 # started [ARG ...]: start the lab, with its log in lab.log

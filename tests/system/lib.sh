@@ -18,8 +18,8 @@
 #
 #	alone	No other script may run at the same time.
 #	long	The script takes most of a minute or more, so it is started before the others.
-#	waits	The script waits most of the time. If it has virtual machines, as many scripts run at a time as there are
-#		processors. If it has none, it is started first, and virtual machines may run at the same time.
+#	waits	The script waits most of the time. Of such scripts with virtual machines, as many run at a time as there are
+#		processors. Such a script without virtual machines is started first, and virtual machines may run at the same time.
 #	builds	The script does little but compile, so it gets only the CPU time that no other program needs.
 #	all	`make check-all` runs the script, and `make check` does not, because the script takes more than 12 s of CPU time.
 #	night	`make check-night` runs the script, which has virtual machines, and `make check-all` does not.
@@ -74,8 +74,8 @@ counted_drops() {
 }
 
 # kernel_counters: print the counters of the kernel in the first six hosts, in two lines for each: echoes and errors
-# of IP and ICMP, and packets and drops of each interface. They show the place of a loss for which uipoib has no
-# counter.
+# of IP and ICMP, and packets and drops of each interface. The counters show the place of a loss for which uipoib has
+# no counter.
 kernel_counters() {
 	local h
 	for h in $(timeout 10 "$UIPOIB" -j host show 2>/dev/null | jq -r '.host[:6][].host'); do
@@ -251,7 +251,7 @@ descendants() {
 identity() {
 	local stat fields
 	read -r stat <"/proc/$1/stat" || return
-	read -ra fields <<<"${stat##*) }" # the name of the program before this parenthesis may contain anything
+	read -ra fields <<<"${stat##*) }" # the name of the program before this parenthesis can contain anything
 	echo "${fields[19]}"
 } 2>/dev/null
 
@@ -312,7 +312,7 @@ all_spaces() {
 }
 
 # space_users NAME=COOKIE ...: print "NAME=COOKIE FILE" for each file by which one of these network namespaces is
-# still in use. The kernel may give the name net:[NUMBER] of a namespace that has ended to a new one, so the cookies are
+# still in use. The kernel can give the name net:[NUMBER] of a namespace that has ended to a new one, so the cookies are
 # compared, too.
 space_users() {
 	local name f mine=" $* "
@@ -418,8 +418,8 @@ all_pairs() {
 	done
 }
 
-# ping_to HOST ADDRESS [OPTION...]: HOST pings ADDRESS until there is an answer. A ping may be lost although there is no fault
-# (see "round trips that count" below), and on a busy machine an answer may come late
+# ping_to HOST ADDRESS [OPTION...]: HOST pings ADDRESS until there is an answer. A ping can be lost although there is no fault
+# (see "round trips that count" below), and on a busy machine an answer can come late
 ping_to() { eventually 20 x "$1" ping -n -q -c 1 -W 5 "${@:3}" "$2"; }
 
 # reaches4, reaches6 A B: hA pings hB of conf_hosts
@@ -429,7 +429,7 @@ reaches6() { ping_to "h$1" "fd04::$2"; }
 # pairs_done N: succeeds when each of N hosts has received answers from all other hosts
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
-# pairs N SECONDS: succeeds if each of the hosts h1 to hN of conf_hosts reaches all others. Each host begins with its
+# pairs N SECONDS: succeeds if each of the hosts h1 to hN of conf_hosts reaches all other hosts. Each host begins with its
 # neighbour, so that the hosts do not all ping the same host at the same time. SECONDS has the same meaning as for
 # eventually, but is multiplied on a busy machine, because there are N * (N - 1) pings.
 pairs() {
@@ -474,8 +474,8 @@ flow_stop() {
 
 # --- round trips that count
 
-# The kernel answers the pings of all namespaces by one socket for each CPU, whose memory another script may use up
-# for seconds (doc/platform/icmp-shared.c). So a ping may be lost although there is no fault, and probes that must not
+# The kernel answers the pings of all namespaces by one socket for each CPU, whose memory another script can use up
+# for seconds (doc/platform/icmp-shared.c). So a ping can be lost although there is no fault, and probes that must not
 # be lost are sent by UDP.
 declare -A probes=()
 
@@ -502,7 +502,7 @@ probe_end() {
 }
 
 # probe_lost_nothing NAME: end the probe. All its datagrams must have been answered, except for the last one or two,
-# whose answers may have been on their way
+# whose answers were perhaps still on their way
 probe_lost_nothing() {
 	probe_end "$1"
 	sed -n 's/^seq=\([0-9]*\) time=.*/\1/p' "$work/probe.$1" | sort -nu |
@@ -540,7 +540,7 @@ late_datagrams() {
 
 end_jobs() {
 	local p
-	for p in $(jobs -rp); do # only jobs that still run, because the pid of an ended child may belong to another program by now
+	for p in $(jobs -rp); do # only jobs that still run, because the pid of an ended child perhaps belongs to another program by now
 		[ "$p" = "$lab_pid" ] || { kill -KILL "$p" && wait "$p"; } 2>/dev/null
 	done
 }

@@ -113,7 +113,7 @@ check "with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
 
-# early SECONDS: start an instance, and send Ctrl-C (SIGINT) SECONDS later, when it may not be up yet
+# early SECONDS: start an instance, and send Ctrl-C (SIGINT) SECONDS later, when the instance is perhaps not up yet
 early() {
 	env --default-signal=INT "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!

@@ -18,7 +18,7 @@ for i in 2 3 4; do
 	check "h1 reaches h$i by IPv4" ping_to h1 10.4.0.$i
 	check "h1 reaches h$i by IPv6" ping_to h1 fd04::$i
 done
-check "fabric check finds nothing" eventually 10 u fabric check # hosts may still join groups
+check "fabric check finds nothing" eventually 10 u fabric check # perhaps hosts are still joining groups
 check "stop" lab_down
 
 topo_ring 400 40 >"$work/lab.topo"

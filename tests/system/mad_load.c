@@ -187,7 +187,7 @@ static void make_smp(struct umad *u)
 		noise(u->mad + 3, 40);
 }
 
-/* Make a Set of an attribute of subnet management, most often PortInfo, for a port that may not exist. */
+/* Make a Set of an attribute of subnet management, most often PortInfo, for a random port, which perhaps does not exist. */
 static void make_set(struct umad *u)
 {
 	static const uint16_t attrs[] = { 0x15, 0x15, 0x15, 0x14, 0x16, 0x17,

@@ -12,8 +12,8 @@ printf '[udp-link far]\nport = fabric:lab/Switch1/5\nlisten = 127.0.0.1:5001\n' 
 lab_up
 check "hosts reach each other" reaches4 1 2
 
-# Write a line "OBJECT MEMBER" for each member that the section names. Words in parentheses are members of a member, or remarks, so
-# they are left out, and so is what follows the first sentence.
+# Write a line "OBJECT MEMBER" for each member that the section names. Words in parentheses are members of a member, or remarks,
+# so they are left out. Everything after the first sentence is left out, too.
 python3 - man/uipoib.8 <<-'PY' >"$work/man"
 	import re, sys
 	section = re.search(r"^\.SH ROWS\n(.*?)^\.SH", open(sys.argv[1]).read(), re.M | re.S)[1]

@@ -7,8 +7,8 @@
  *	mcast send IF GROUP PORT N TEXT [US]
  *					send datagrams with the lines "TEXT 1" .. "TEXT N", one each US microseconds
  *					(default: 200), from a socket that did not join the group
- *	mcast sniff IF GROUP PORT	print the same lines as recv, for every such datagram that the interface receives,
- *					even if no socket has joined the group
+ *	mcast sniff IF GROUP PORT	print the same lines as recv, for every datagram to GROUP and PORT that the interface
+ *					receives, even if no socket has joined the group
  *
  * The payload of each datagram ends with '\n', so that each is printed on a line of its own even if the kernel merges several
  * datagrams.

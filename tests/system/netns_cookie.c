@@ -3,8 +3,8 @@
 /*
  *	netns_cookie FILE...	print the cookies of the network namespaces of these files
  *
- * A cookie (Linux 5.14) is a number that the kernel gives to one namespace only. The inode number of a namespace would not
- * do, because the kernel uses it again soon after the namespace has ended.
+ * A cookie (Linux 5.14) is a number that the kernel gives to one namespace only. The inode number of a namespace does not
+ * suffice, because the kernel uses this number again soon after the namespace has ended.
  */
 
 #include <fcntl.h>

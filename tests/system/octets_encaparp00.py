@@ -21,7 +21,7 @@ def hardware(p):
 
 def check_ibarp(p, raw, body):
     assert len(p.payload) == 92, p.payload.hex()                                                # P20
-    assert len(raw) == (68 if p.grh else 28) + 92 + 6                                           # P21, without its slip
+    assert len(raw) == (68 if p.grh else 28) + 92 + 6                                           # P21, corrected as in CONFORMANCE.md
     op, = unpack_from(">6xH", body)
     assert body[:6] == bytes.fromhex("002008002004") and op in (1, 2)                           # P23
     who = body[8:44] if op == 1 else body[48:84]                                                # P26, P27: not swapped

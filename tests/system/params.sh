@@ -30,8 +30,8 @@ check "ping" reaches4 1 2
 watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" and .layer == \"watchdog\" and .counter == \"$2\").value] | add // 0"; }
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
-# With sq-depth = 20, the TAP is not read while 20 or more packets wait. Packets that waited for a path or a group may come
-# in addition, but not all of 200 pings.
+# With sq-depth = 20, the TAP is not read while 20 or more packets are in the send queue. Packets that waited for a path or a
+# group may be in the queue in addition, but not all of 200 pings.
 full() {
 	local n
 	n=$(queued h1)

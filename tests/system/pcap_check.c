@@ -2,10 +2,10 @@
 
 /*
  * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
- * versions, ICRC and VCRC of every packet. It shares no code with the program that wrote the file;
+ * versions, ICRC and VCRC of every packet. pcap_check shares no code with the program that wrote the file;
  * both CRCs are computed bit by bit from their polynomials. Prints a summary:
  *
- *	pcap_check FILE		prints a line for each error; the exit status is 1 if there is one
+ *	pcap_check FILE		prints a line for each error; the exit status is 1 if there is an error
  *
  * The program also proves that it can fail. In every packet it flips one bit that the CRCs cover,
  * after which the CRCs must differ.

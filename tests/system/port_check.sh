@@ -63,7 +63,7 @@ patch() { x "$1" python3 tests/interop/smp_patch.py 0 0x15 1 "${@:2}"; } # Set(P
 # --- ports without a fault
 
 for p in h1 h2 h3 h4 Switch1 Switch2 Switch3; do
-	check "$p: nothing is found" eventually 10 healthy $p # an answer may be late on a busy machine
+	check "$p: nothing is found" eventually 10 healthy $p # an answer can be late on a busy machine
 done
 for a in 1 2 3 4; do
 	for b in 1 2 3 4; do

@@ -65,7 +65,8 @@ h1_fd=$(find "/proc/$daemon/fd" -lname 'net:*' 2>/dev/null | head -1)
 check "daemon of root: enters no namespace that it has open" denied "$daemon" "-1" setns "${h1_fd##*/}" 0x40000000
 
 check "the helper's system calls are filtered" equal 2 "$(status "$helper" Seccomp)"
-# CAP_NET_ADMIN (12), and CAP_SYS_ADMIN (21) because a named namespace may be made again; no CAP_SYS_PTRACE
+# The helper has CAP_NET_ADMIN (12), and CAP_SYS_ADMIN (21) because a named namespace may be made again. It has no
+# CAP_SYS_PTRACE.
 check "its capabilities are those that it still uses" equal 0000000000201000 "$(status "$helper" CapEff)"
 attack_helper() {
 	check "helper: $1" denied "$helper" "$2" "${@:3}"
@@ -103,7 +104,7 @@ sed -i '/^netns/d; /^capture/d' "$work/lab.conf"
 lab_up
 daemon=$(daemon_of "$lab_pid")
 helper=$(one uipoib-helper)
-# CAP_NET_ADMIN alone
+# The helper has CAP_NET_ADMIN alone.
 check "no namespace can come back: the helper may enter none" equal 0000000000001000 "$(status "$helper" CapEff)"
 attacks_helper
 attack_helper "no rtnetlink socket" -1 socket 16 3 0

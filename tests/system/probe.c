@@ -92,7 +92,7 @@ static void join(struct probe *p)
 		p->ifindex = index;
 }
 
-/* A datagram may be lost, for example because there is no route now. The program measures just these losses. */
+/* A datagram can be lost, for example because there is no route now. The program measures just these losses. */
 static void transmit(struct probe *p)
 {
 	struct msg m = { .run = p->first, .seq = ++p->seq };
@@ -106,7 +106,7 @@ static void transmit(struct probe *p)
 	sendto(p->sock4, &m, sizeof(m), 0, (struct sockaddr *)&p->group, sizeof(p->group));
 }
 
-/* Only datagrams of the other end count, because the group has other senders, too. */
+/* Tells whether a datagram came from the other end. The group has other senders, too. */
 static bool from_peer(const struct probe *p, const struct sockaddr_storage *from)
 {
 	if (from->ss_family == AF_INET)
@@ -192,7 +192,9 @@ int main(int argc, char **argv)
 	p.sock4 = bound(&any4, sizeof(any4));
 	p.sock6 = bound(&any6, sizeof(any6));
 	setsockopt(p.sock4, IPPROTO_IP, IP_MULTICAST_LOOP, &off, sizeof(off));
-	/* Sequence numbers begin at the present time in ms, so a probe that is restarted sends higher ones than before. */
+	/*
+	 * Sequence numbers begin at the present time in ms, so a probe that is restarted sends higher numbers than before.
+	 */
 	p.seq = p.first = (uint64_t)(ns(CLOCK_REALTIME) / NS_PER_MS);
 	run(&p);
 }

@@ -73,7 +73,7 @@ check "P9 P11: one that DHCP or somebody sets, too, and it bounds those of adver
 
 check "h1 is asked for its address" asks h2 10.4.0.1
 octets() { /usr/bin/python3 -B tests/system/octets_encaparp00.py "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
-check "P1-P4 P14 P16 P18 P20-P23 P26 P27: every packet of h1 is as the draft draws it" eventually 10 octets # the capture has them soon
+check "P1-P4 P14 P16 P18 P20-P23 P26 P27: every packet of h1 is as the draft draws it" eventually 10 octets # packets reach the capture a moment later
 
 shows() { [ "$(link h1 state)" = JOINING ] && link h1 reason | grep "$1"; }
 up() { equal UP "$(link "$1" state)"; }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # profile = linux, with the lab of examples/. In a capture, tests/interop/linux/differences.py finds the packets by which
-# Linux's own ib_ipoib differs from the RFC. It must find the same packets of a host with this profile. Hosts of this
-# profile and of rfc4391 are on one link.
+# Linux's own ib_ipoib differs from the RFC. In a capture of a host with this profile, differences.py must find the same
+# packets. Hosts of this profile and of rfc4391 are on one link.
 #
 #	h1 linux ---- Switch1 ==== Switch2 ---- h3 rfc4391
 #	h2 linux -----/                  \----- h4 rfc4391

@@ -70,10 +70,10 @@ reached() { x h2 ping -n -q -c 1 -W 2 "$(of_eui64 fd09:1:2:3::)"; }
 check "and is reached by it" eventually 10 reached
 
 octets() { /usr/bin/python3 -B tests/system/octets_v6ib00.py "$work/all.pcap" "$(link h1 lid)" "$(link h1 gid)"; }
-check "V1 V2 V10 V14 V17 V22: every packet of h1 is as the draft draws it" eventually 10 octets # the capture has them soon
+check "V1 V2 V10 V14 V17 V22: every packet of h1 is as the draft draws it" eventually 10 octets # packets reach the capture a moment later
 
-# The administrator removes the group from the partitions file, and the group ends with its last member. `link show` gives
-# this as the reason why the link is down. The link is up again when the group exists again.
+# The administrator removes the group ff12:3333::1 from the partitions file, and the group ends with its last member. `link
+# show` names the missing group as the reason why the link is down. The link is up again when the group exists again.
 set_all() { local h; for h in 1 2 3; do x h$h ip link set uib0 "$1" || return 1; done; }
 group_is_gone() { u -j fabric group show | jq -e '[.group[].mgid] | index("ff12:3333::1") == null'; }
 printf 'Default=0x7fff, ipoib : ALL=full;\n' >"$work/without.conf"

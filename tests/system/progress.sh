@@ -11,7 +11,7 @@ topo_ring 2 1 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 sed -i 's/^port = .*Hca2.*/&\npkey = 0x8123/' "$work/lab.conf" # an interface that does not come up
 
-# on_terminal FILE CMD...: run CMD on a terminal of 70 columns; FILE gets what it shows
+# on_terminal FILE CMD...: run CMD on a terminal of 70 columns; FILE gets the output of the terminal
 on_terminal() {
 	local file=$1 status
 	shift
@@ -26,7 +26,7 @@ on_terminal() {
 has() { # FILE TEXT
 	[[ "$(cat "$1")" == *"$2"* ]] || { cat -v "$1" | tail -5; return 1; }
 }
-# final FILE: print what is left on the terminal, with the erased lines removed
+# final FILE: print the text that is left on the terminal, without the erased lines
 final() { sed -z 's/[^\n]*\r\x1b\[K//g; s/\r//g' "$1"; }
 
 import() { "$UIPOIB" fabric import "$work/lab.topo" -o "$work/made.topo" --force; }

@@ -3,7 +3,7 @@
 # check.sh: all long
 #
 # The configuration is read again while the instance runs, by `reload` and by SIGHUP: interfaces are added, removed
-# and replaced, and the others lose no packet and keep their counters. A file with an error, or with a change that
+# and replaced, and all other interfaces lose no packet and keep their counters. A file with an error, or with a change that
 # cannot be made, changes nothing.
 . "$(dirname "$0")/lib.sh"
 need ping ip jq python3
@@ -11,7 +11,7 @@ topo_ring 6 3 >"$work/lab.topo"
 space=rl-$$
 echo 'Default=0x7fff, ipoib: ALL=full;' >"$work/parts.conf"
 
-# conf [N]: print the configuration of hosts 1 to N (3), to which the tests add sections
+# conf [N]: print the configuration of hosts 1 to N (default: 3), to which the tests add sections
 conf() { conf_hosts "${1:-3}" "partitions = parts.conf"; }
 # with NAME I [LINE...]: add the section of an interface
 with() { conf_iface "$@" >>"$work/lab.conf"; }
@@ -22,7 +22,8 @@ lab_start() {
 	lab_pid=$!
 	eventually 20 lab_answers
 }
-# state IF: print the state of an interface. has IF: succeeds if it is up. lacks IF: succeeds if it does not exist
+# state IF: print the state of an interface. has IF: succeeds if the interface is up. lacks IF: succeeds if the interface does
+# not exist
 state() { u -j link show dev "$1" 2>/dev/null | jq -r '.link[0].state'; }
 has() { equal UP "$(state "$1")"; }
 is_down() { equal DOWN "$(state "$1")"; }
@@ -91,7 +92,7 @@ check "the helpers of the new interfaces have ended" eventually 20 eval 'equal 1
 check "they have left the broadcast group" eventually 20 eval 'equal 3 "$(u -j fabric group show | jq "[.group[] | select(.broadcast) | .nmembers] | add")"'
 ip netns del "$space"
 
-# --- an interface of the start goes and comes
+# --- an interface of the first configuration is removed and added again
 conf 2 >"$work/lab.conf"
 check "an interface of the start is removed" says "removed uib0@h3; kept 2"
 conf >"$work/lab.conf"
@@ -164,7 +165,7 @@ done
 check "five times added and removed" equal 5 "$round"
 check "as before" eval 'equal "uib0@h1 uib0@h2 uib0@h3 uib0@h6 " "$(names)"'
 
-# --- the others
+# --- h1 and h2, which no reload has changed
 check "h1 and h2 lost no datagram in all that" probe_lost_nothing others
 check "their counters went on" [ "$(sent uib0@h1)" -gt "$first" ]
 lab_remember

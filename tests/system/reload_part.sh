@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The memory of the daemon is limited, so that a reload can add only some of the new interfaces. The next reload must begin with the
-# interfaces that the instance has then.
+# The memory of the daemon is limited, so that a reload can add only some of the new interfaces. The next reload must begin with
+# the interfaces that the instance has after the first reload.
 . "$(dirname "$0")/lib.sh"
 need ip jq prlimit
 topo_ring 6 3 >"$work/lab.topo"

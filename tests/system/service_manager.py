@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A service manager for one service. It sets $NOTIFY_SOCKET and $WATCHDOG_USEC for the service, and writes its messages to a file.
+"""A service manager for one service. It sets $NOTIFY_SOCKET and $WATCHDOG_USEC for the service, and writes the service's messages to a file.
 
     service_manager.py ADDRESS LOG WATCHDOG_MS CMD [ARG ...]
 

@@ -159,7 +159,7 @@ check "UDP between stations" flow s2 m2 10.4.0.32 -u -b 20M -n 2M
 check "each station has a QPN of its own on the wire" distinct_qpns
 check "link show tells of stations" eventually 10 sh -c "\"$UIPOIB\" -d link show dev uib0@h1 | grep -q 52:54:00:00:00:11"
 
-# s1 and s2 must send, because a station that is idle for 10 s would be replaced by the third one.
+# m1 and m2 must send, because the third station would replace a station that is idle for 10 s.
 busy=''
 for m in m1 m2; do
 	at $m ping -n -i 0.5 10.4.0.2 >"$work/busy.$m" &

@@ -14,7 +14,7 @@ lab_up
 check "hosts reach each other" eventually 15 no_tentative 2
 
 # traces STATUS PATTERN... -- WORD...: succeeds if `uipoib trace WORD...` ends with STATUS, and its output matches all
-# patterns, one after the other. The host waits 2 s for an answer, so on a busy machine a trace may have to be repeated
+# patterns, one after the other. The host waits 2 s for an answer, so on a busy machine a trace sometimes has to be repeated
 traces() {
 	local status=$1 want=()
 	shift

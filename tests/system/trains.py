@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Both ends of flows whose senders give the kernel super-frames.
 
-    trains.py tcp-recv ADDRESS PORT OCTETS              accepts one connection; fails unless OCTETS or more arrive unchanged, and prints their number
-    trains.py tcp-send TO PORT OCTETS [FILE]            sends OCTETS, then more at a lower rate until FILE exists, and prints their number
+    trains.py tcp-recv ADDRESS PORT OCTETS              accepts one connection; fails unless OCTETS or more arrive unchanged; prints the number of octets
+    trains.py tcp-send TO PORT OCTETS [FILE]            sends OCTETS, then more at a lower rate until FILE exists; prints the number of octets
     trains.py udp-recv ADDRESS PORT FRAMES COUNT SIZE   receives datagrams; fails unless all arrive, in order, each with its own length
     trains.py udp-send TO PORT FRAMES COUNT SIZE        sends FRAMES super-frames of COUNT datagrams of SIZE octets, the last one shorter
 

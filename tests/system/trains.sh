@@ -58,7 +58,8 @@ everything() {
 	done
 }
 
-# grown FILE PORT COUNTER: print by how much a counter of a port has grown since FILE was written
+# counters FILE: write the counters of all ports to FILE. grown PORT COUNTER: print by how much the counter has grown from
+# $work/before to $work/after
 counters() { u -j fabric port show >"$1"; }
 grown() {
 	jq -n --slurpfile a "$work/before" --slurpfile b "$work/after" --arg p "$1" --arg c "$2" \

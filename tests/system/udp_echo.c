@@ -3,7 +3,7 @@
  * Measures round trips. Unlike ping, this program does not depend on the traffic of other network namespaces
  * (doc/platform/icmp-shared.c).
  *
- *	udp_echo serve PORT			send each datagram back; prints "ready", and ends by a signal
+ *	udp_echo serve PORT			send each datagram back; prints "ready", and runs until a signal ends it
  *	udp_echo ask ADDRESS PORT COUNT MS	send COUNT datagrams, one each MS ms, until SIGINT
  *
  * ask prints "seq=N time=T ms" for each answer and at the end, at most 2 s after the last datagram, the summary of
@@ -98,10 +98,7 @@ struct asker {
 	int64_t least, most, sum;
 };
 
-/*
- * If send() fails, the datagram counts as lost. The error may have been reported by an ICMP message about an earlier
- * datagram.
- */
+/* If send() fails, the datagram counts as lost. The error can come from an ICMP message about an earlier datagram. */
 static void send_probe(struct asker *a)
 {
 	struct probe p = { .number = ++a->sent, .sent_at = now() };

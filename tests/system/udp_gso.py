@@ -28,7 +28,7 @@ GRH, IPOIB = 40, 28     # length of a GRH; offset of the encapsulation header in
 
 def datagrams(device, port):
     """Yields the UDP payloads that leave by DEVICE, until SIGTERM has come and all packets that were captured before it have been read."""
-    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))   # ETH_P_ALL, which sees what is sent
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))   # ETH_P_ALL, which includes packets that are sent
     s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
     s.bind((device, 3))
     # A handler that raised an exception could lose the packet that recvfrom() has just returned, so SIGTERM only wakes select().
@@ -91,7 +91,7 @@ def main(device, port, ip_port):
         at = IPOIB + (GRH if p[1] & 3 == 3 else 0)
         qp, psn = p[at - 3:at], int.from_bytes(p[at - 11:at - 8], "big")
         # The queue pair also sends packets to groups that have no members at this link. These packets are missing on
-        # the link, so PSNs may have gaps, but must not decrease. MADs (QP0 and QP1) all have PSN 0, and the SM may send some
+        # the link, so PSNs can have gaps, but must not decrease. MADs (QP0 and QP1) all have PSN 0, and the SM can send MADs
         # at any moment.
         if qp > b"\0\0\1":
             seen["not_behind"] += not 0 < (psn - psns.get(qp, psn - 1) & 0xFFFFFF) < 1 << 23

@@ -104,7 +104,7 @@ df() { # FROM TO: ping with DF, with the largest packet that fits, and with one 
 		refuse 1 '[Mm]essage too long' x "h$1" ping -n -c 1 -W 5 -M do -s 2017 "10.4.0.$2"
 }
 serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
-iperf() { # FROM TO ADDRESS OPTION...: iperf3; the number of received datagrams goes to $work/got
+iperf() { # FROM TO ADDRESS OPTION...: run iperf3, and write the number of received datagrams to $work/got
 	local from=$1 to=$2 addr=$3 server
 	shift 3
 	bx "$to" iperf3 -s -1 -p 5300 >"$work/iperf.server" 2>&1
@@ -219,7 +219,7 @@ capture() {
 	id=$(u -j capture show | jq '.capture[0].id')
 	u capture stop "$id" && grep '^20 packets transmitted, 20 received' "$work/pinged"
 }
-check "a capture of the link" eventually 20 capture # a ping may be lost without a fault
+check "a capture of the link" eventually 20 capture # a ping can be lost without a fault
 if command -v tshark >/dev/null; then
 	shown() { tshark -r "$work/link.pcapng" -T fields -E separator=' ' "$@" 2>/dev/null; }
 	check "tshark reads it: requests from there, answers from here" equal "udp:v4 8 20,Switch1/7 0 20" \
@@ -291,7 +291,7 @@ before=$(smps)
 [ "$(wc -c <"$work/smp.bin")" = 290 ] || { echo "not ok - the packet of doc/udp-link.md has 290 octets"; failed=1; }
 check "1000 datagrams from another port in a flow: counted, and nothing else" strays 127.0.0.1 stray_port
 check "1000 from another address: the same" strays 127.0.0.2 stray_address
-# strays() has sent 400 whole SMPs to the far end, which must not process them. Its counter of SMPs may grow by up to 100, because
+# strays() has sent 400 whole SMPs to the far end, which must not process them. The far end's counter of SMPs may grow by up to 100, because
 # the subnet manager's audit reads tables back during this time.
 check "the SMPs in them were not seen by an HCA" eval '[ $(($(smps) - before)) -lt 100 ]'
 

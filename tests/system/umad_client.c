@@ -382,7 +382,7 @@ static void t_vectors(void)
 
 /*
  * All copies of a descriptor refer to one open file, so an option that one process sets applies to
- * the other, too.
+ * the other process, too.
  */
 static void t_copies(void)
 {
@@ -497,7 +497,7 @@ static void on_alarm(int sig)
 
 static volatile bool kicked_enough;
 
-/* On a busy machine the thread may not have come to its system call after one pause, so it gets more than one signal. */
+/* On a busy machine the thread perhaps has not reached its system call after one pause, so it gets more than one signal. */
 static void *kick(void *thread)
 {
 	do {
@@ -724,8 +724,8 @@ static void on_term(int sig)
 }
 
 /*
- * Behaviour after the daemon has ended, which is that of the kernel after a device was removed: see
- * ib_umad_kill_port().
+ * Tests the behaviour after the daemon has ended. It must be the kernel's behaviour after a device
+ * was removed: see ib_umad_kill_port().
  */
 static void t_gone(void)
 {

@@ -105,8 +105,8 @@ static int random_words(unsigned int *s)
 }
 
 /*
- * Make an object. It replaces the table's entry for another object of its kind, which continues to exist. A PD
- * replaces all entries for PDs, so that most objects belong to one PD.
+ * Make an object. The new object replaces the table's entry for another object of the same kind; that object continues to
+ * exist. A new PD replaces all entries for PDs, so that most objects belong to one PD.
  */
 static int random_create(unsigned int *s, unsigned int kind)
 {

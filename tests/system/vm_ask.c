@@ -7,7 +7,8 @@
  * `uipoib vm`, REQUESTS the number of the open file from which the agent reads, and ANSWERS the file into which it writes. Status 125 means
  * that the virtual machine has ended, and 124 that it has not answered for SECONDS.
  *
- * A shell could do this, but it would start several processes for each look at ANSWERS. They took more CPU time than the virtual machine.
+ * A shell could do this, but it would start several processes for each look at ANSWERS. These processes
+ * took more CPU time than the virtual machine.
  */
 
 #include <errno.h>
@@ -80,7 +81,7 @@ static void base64_decode(const char *text)
 	}
 }
 
-/* Send the request with one call of write(), because other requests may be sent at the same time. */
+/* Send the request with one call of write(), because other requests can be sent at the same time. */
 static int request(int fd, const char *id, const char *script)
 {
 	char *line = NULL;
@@ -115,7 +116,7 @@ static int answer_in(char *line, const char *id)
 	return (int)status;
 }
 
-/* Read what the file has now. If the answer @id is in it, print it and return its status, else -1. */
+/* Read the present content of the file. If the answer @id is in it, print the answer and return its status, else -1. */
 static int look(struct answers *a, const char *id)
 {
 	for (;;) {

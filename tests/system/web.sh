@@ -15,7 +15,7 @@ port=8480
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 
-# If libmicrohttpd cannot be loaded, `uipoib web` names it, and all other commands work.
+# If libmicrohttpd cannot be loaded, `uipoib web` names this library, and all other commands work.
 lib=$(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\.12 .*=> //p' | head -1)
 [ -n "$lib" ] || { skip "web" "libmicrohttpd is not installed"; exit 0; }
 check "no other command is linked with libmicrohttpd" not grep -q microhttpd <<<"$(ldd "$UIPOIB")"
@@ -110,7 +110,7 @@ check "an unknown form is refused" refuse 2 "expected" u fabric show --png
 check "two forms are refused" refuse 2 "expected" u fabric show --svg --dot
 check "two fabrics are refused" refuse 2 "expected" u fabric show --svg lab lab
 
-# Requests that strangers may send
+# Requests that strangers can send
 python slow >"$work/slow" & slow=$!
 check "HEAD is answered" equal 200 "$(get /metrics -I -o /dev/null -w '%{http_code}')"
 check "POST is refused" raw 405 'POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\n\r\nabc'

@@ -6,8 +6,8 @@ web_client.py ADDR PORT raw TEXT            sends TEXT (escapes as in Python), p
 web_client.py ADDR PORT slow                sends a request without end, an octet at a time, and prints the seconds until it is disconnected
 web_client.py ADDR PORT unread N            makes N clients that send many requests and read no answer for eight seconds
 web_client.py ADDR PORT first SINCE         prints the type of the first event after SINCE
-web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again; the events after the snapshot in FILE must show both
-web_client.py ADDR PORT rates FILE UIPOIB   makes h1 send to h2; the events must have the rate
+web_client.py ADDR PORT cable FILE UIPOIB   pulls Hca1's cable and plugs it in again; the events after the snapshot in FILE must show both changes
+web_client.py ADDR PORT rates FILE UIPOIB   makes h1 send to h2; the events must show the rate of this traffic
 web_client.py ADDR PORT resume              reads some events, disconnects, and connects again
 web_client.py ADDR PORT readers N           makes N clients that read events; one more must be refused
 web_client.py ADDR PORT stuck UIPOIB        makes a client that does not read its events; it must be disconnected, and another client must read all events

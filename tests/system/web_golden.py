@@ -3,9 +3,10 @@
 
     web_golden.py URL		GOLDEN=make in the environment makes the pictures again
 
-A region is compared in blocks of 8 x 8 pixels, of a picture at half the size for most regions: a block differs if the mean of a colour differs by more than
-NEAR. So other edges of letters, as another version of the browser may draw them, make no difference. In a region, a share of MAY_DIFFER
-blocks may differ. Changes of the page that a reader would notice must be noticed in this way, too; the test makes some.
+Pictures of most regions have half the size of the region. Pictures are compared in blocks of 8 x 8 pixels: a block differs if the mean of
+a colour differs by more than NEAR. So it makes no difference if another version of the browser draws the edges of letters in another way.
+In a region, at most the share MAY_DIFFER of the blocks may differ. A change of the page that a reader would notice must exceed this share;
+the test makes some such changes.
 """
 import os
 import sys
@@ -28,7 +29,7 @@ for (const l of m.links) {
 	l.errors = l.B && l.A.name === "Switch1" && l.B.name === "Switch2" ? [3, 0] : [0, 0];
 }
 """
-# Replaces texts. An answer that was under way may still change them, so this script runs before each picture.
+# Replaces texts. An answer of the server that was under way can change the texts again, so this script runs before each picture.
 TEXTS = """
 document.querySelectorAll("#sms small").forEach((e) => { e.textContent = e.textContent.replace(/\\d+ sweeps/, "2 sweeps"); });
 document.getElementById("log").replaceChildren();
@@ -94,7 +95,7 @@ def error_mark(b):
 
 
 def label_covers(b, scheme):
-    """Checks that the label of the pulled cable is in the middle of the link, and hides the link: above its letters it has the colour of the map."""
+    """Checks that the label of the pulled cable is in the middle of the link, and hides the link: above its letters, the label has the colour of the map."""
     x, y, colour = b.js("""const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.bend(uipoib.model.links.find((l) => l.state !== "up"));
         return [r.left + x, r.top + Math.round(y - 9), getComputedStyle(document.documentElement).getPropertyValue('--surface').trim()];""")
     want = [int(colour[k:k + 2], 16) for k in (1, 3, 5)]

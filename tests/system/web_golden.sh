@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The page of `uipoib web` looks as the pictures in tests/system/page: its header, buttons, map, legend and panel, in light and
-# dark mode and at a width of 360 pixels. Fonts, sizes and the fabric are fixed. GOLDEN=make makes the pictures again; look at
-# them before you commit them. PICTURES=FOLDER keeps the regions that differ.
+# The page of `uipoib web` looks like the pictures in tests/system/page: its header, buttons, map, legend and panel, in light
+# and dark mode and at a width of 360 pixels. Fonts, sizes and the fabric are fixed. GOLDEN=make makes the pictures again; look
+# at the new pictures before you commit them. PICTURES=FOLDER keeps the regions that differ.
 #
 # check.sh: all
 . "$(dirname "$0")/lib.sh"

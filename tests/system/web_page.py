@@ -23,7 +23,7 @@ return [r.left + at(0), r.top + at(1)];"""
 PLACE = """const v = uipoib.view, r = v.map.getBoundingClientRect(), [x, y] = v.place(uipoib.model.nodes.find((k) => k.name === arguments[0]));
 return [r.left + x, r.top + y];"""
 LINK = """const m = uipoib.model; return m.links.findIndex((l) => [m.endName(l, false), m.endName(l, true)].includes(arguments[0]));"""
-# Returns every visible text whose contrast with its background is too low by WCAG 2.1, and the contrast
+# Returns every visible text whose contrast with its background is too low by WCAG 2.1, together with this contrast
 CONTRAST = """
 const parse = (c) => c.match(/[\\d.]+/g).map(Number);
 const light = (c) => { const f = (v) => (v /= 255, v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
@@ -92,7 +92,7 @@ def cable(b):
 
 
 def named(b):
-    """A user who speaks to the computer says what is seen, so the name of a button contains its text."""
+    """A user who controls the browser by voice says the text of a button, so the name of the button must contain this text."""
     buttons = b.js("return [...document.querySelectorAll('#zoom button')]")
     names = [b.call("GET", f"/element/{next(iter(e.values()))}/computedlabel") for e in buttons]
     check("the names of the buttons contain what is seen on them", names == ["+ closer", "\u2212 farther", "All"], names)
@@ -183,8 +183,8 @@ def times(b):
     ms["begin"], begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
         performance.getEntriesByType('resource').find((e) => e.name.endsWith('/api/snapshot')).responseEnd];""")
     ms["first"] = ms["begin"] - begun
-    # The browser draws later than the script requests it, so the last picture of a row is read through a separate
-    # canvas.
+    # The browser draws some time after the script has requested it. So the script reads the last picture of a row through a
+    # separate canvas, and thereby waits until all pictures of the row are drawn.
     for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
         ms[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
             const at = performance.now();

@@ -3,9 +3,9 @@
 # check.sh: all
 #
 # A machine without libibverbs, libibumad and libmicrohttpd builds and runs all of uipoib except for ports of RDMA devices and
-# `uipoib web`, which say what is missing. Without libpcap, `capture decode` says what is missing, too, but a build needs the header of
-# libpcap. Headers and libraries are removed from this script's view of the file system, so that the Makefile itself finds out what
-# there is.
+# `uipoib web`, which name the missing library. Without libpcap, `capture decode` names the missing library, too, but a build
+# needs the header of libpcap. Headers and libraries are removed from this script's view of the file system, so that the
+# Makefile itself finds out which of them exist.
 . "$(dirname "$0")/lib.sh"
 need make jq ping
 [ -n "${TEST_ISOLATED:-}" ] || { skip "without libraries" "it needs root"; exit 0; }

@@ -7,7 +7,7 @@
 # works-with: BIRD | Babel
 # packages: bird2
 #
-# BIRD on the guest's ib0 and on h1's TAP: each protocol carries a network of its own from each end to the other.
+# BIRD runs on the guest's ib0 and on h1's TAP. By each protocol, each end announces a network of its own to the other end.
 #
 #	h1 10.4.0.1 --- Switch1 --- a 10.4.9.1 (VM)
 . "$(dirname "$0")/lib.sh"

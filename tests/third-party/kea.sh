@@ -7,7 +7,7 @@
 # packages: kea-dhcp4-server kea-dhcp6-server isc-dhcp-client dnsmasq-base systemd
 # check.sh: all
 #
-# Kea's servers, on h1's TAP for systemd-networkd in the guest, and in the guest for Debian's dhclient on h2's TAP. By RFC 4390 the
+# Kea's servers run on h1's TAP for systemd-networkd in the guest, and in the guest for Debian's dhclient on h2's TAP. By RFC 4390 the
 # requests of ib0 have an empty chaddr and a client identifier. Kea's raw sockets read each frame as one of Ethernet, so a server on
 # ib0 hears no client; with UDP sockets it hears a relay agent, which is dnsmasq on h1.
 #

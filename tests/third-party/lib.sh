@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 #
 # Functions for the scripts of this folder, beyond those of tests/interop/linux/lib.sh. Each script tries a program on the kernel's
-# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and says what doc/works-with.md must say of the program.
-# Its first lines are read by root.sh, by tests/lint/works_with.sh and by this file:
+# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and checks that doc/works-with.md has its results.
+# The first lines of each script are read by root.sh, by tests/lint/works_with.sh and by this file:
 #
 #	# works-with: PROGRAM | WHAT	what is tried: a row of the page; repeatable
 #	# packages: PACKAGE...		Debian's; the version of the first is the program's version, unless the script sets $version
 #	# root: NAME			the root file system of root.sh, if its packages exclude those of other scripts
-#	# check.sh: all			it runs in check-all, too
+#	# check.sh: all			`make check-all` runs the script, too
 #
 #	. "$(dirname "$0")/lib.sh"
 #	linux_lab 2			hosts h1 10.4.0.1 fd04::1, h2 10.4.0.2 fd04::2
@@ -22,9 +22,9 @@
 #	vm_stop a
 #	finish
 #
-# If all packages are installed on this machine, the programs are this machine's (THIRD_PARTY=root: not even then). Otherwise they
-# are in the root file system that root.sh has made. Both the virtual machine and at() of a host have that root, with a file system
-# in memory over it, $work at its path, and an empty /run.
+# If all packages are installed on this machine, and THIRD_PARTY is not "root", the script uses the programs of this machine. Otherwise
+# it uses those of the root file system that root.sh has made. Both the virtual machine and at() of a host have that root, with a file
+# system in memory over it, $work at its path, and an empty /run.
 script=$(basename "$0")
 script_file=$(realpath "$0")
 . "$(dirname "${BASH_SOURCE[0]}")/../interop/linux/lib.sh"
@@ -54,7 +54,7 @@ find_root() {
 	exit 0
 }
 
-# upstream PACKAGE: print the version of the package without what Debian adds to it
+# upstream PACKAGE: print the version of the package without Debian's epoch, revision and suffixes such as +dfsg
 upstream() {
 	dpkg-query --admindir="$(admin_dir)" -W -f '${Version}' "$1" | sed -E 's/^[0-9]+://; s/-[^-]*$//; s/[+~](dfsg|ds|git|really).*//'
 }
@@ -62,7 +62,7 @@ upstream() {
 # is_known: succeeds if the programs are those of the Debian release whose versions the page has
 is_known() { (. "$root/etc/os-release" && [ "$ID $VERSION_ID" = "debian 12" ]); }
 
-# host_root: make $host_root, the root with a file system in memory over it, for programs in a host of the lab
+# host_root: make the folder $host_root, which shows $root with a file system in memory over it, for programs in a host of the lab
 host_root() {
 	local dir=/run/third-party
 	host_root=$dir/root
@@ -94,7 +94,7 @@ partition_lab() {
 	lab_up
 }
 
-# still WHAT CMD...: a check that a program fails in the way that the page describes
+# still WHAT CMD...: check that a program still fails in the way that the page describes
 still() {
 	check "$@" || echo "#   If the program no longer fails so, $page and $script must be changed."
 }

@@ -6,7 +6,8 @@
 # packages: network-manager dbus
 # check.sh: all
 #
-# NetworkManager has ib0, an interface in a partition that it makes and removes itself, and a bond with ib0 as its only port.
+# NetworkManager manages ib0, an interface in a partition, which NetworkManager makes and removes itself, and a bond with ib0 as its
+# only port.
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM: NetworkManager)
 . "$(dirname "$0")/lib.sh"

@@ -10,8 +10,8 @@
 #
 # Scripts of tests/interop/linux may have such lines, too. The roots of these scripts are made only if NAME names them.
 #
-# The roots are in build/third-party (KEEP=DIR: there), and are used again: packages that are missing are added. No service is
-# started while packages are installed. Debian's archive is MIRROR, and its updates of security are SECURITY, by default those from
+# The roots are in build/third-party, or in DIR with KEEP=DIR. A later run uses the roots again, and adds packages that are missing.
+# No service is started while packages are installed. Debian's archive is MIRROR, and its updates of security are SECURITY, by default those from
 # which apt of this machine gets its packages, or else http://deb.debian.org/debian and http://deb.debian.org/debian-security. The
 # exit status is 3 if this user or this machine cannot make such roots, and 4 if the archive does not answer.
 set -eu

@@ -18,7 +18,7 @@ partition_lab 2
 guest_start a
 vm_wait a
 
-# --- ifupdown, which configures ib0 for the rest
+# --- ifupdown, which configures ib0 for the rest of this script
 
 version=$(upstream ifupdown)
 cat >"$work/interfaces" <<'EOF'
@@ -54,8 +54,8 @@ check "h1 writes a file" at h1 nfs-cp "$work/file" nfs://10.4.9.1/srv/nfs/copy
 check "the files are the same" at a cmp /srv/nfs/file /srv/nfs/copy
 tried "a server of version 3 on ib0" works
 
-# With fsid=0 the folder is the root that a client of version 4 sees. The server waits 90 s at first for clients that had files open when
-# it was restarted, of which there is none.
+# With fsid=0 the folder is the root that a client of version 4 sees. After its start the server waits 90 s for clients that
+# had files open before a restart. There are no such clients, so the wait is ended.
 check "the server does not wait" g a 'echo Y >/proc/fs/nfsd/v4_end_grace && mkdir /srv/nfs/d && cp /srv/nfs/file /srv/nfs/d/'
 check "h1 sees the file by version 4" eventually 20 says '2000000 file' at h1 nfs-ls 'nfs://10.4.9.1/d?version=4'
 check "h1 copies it" at h1 nfs-cp 'nfs://10.4.9.1/d/file?version=4' "$work/file.4"

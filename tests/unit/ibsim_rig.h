@@ -16,7 +16,7 @@
 struct ibsim_rig {
 	struct node_rig n;
 	struct ibsim_srv *srv;
-	char place[2]; /* addresses that represent two network namespaces */
+	char place[2]; /* the address of each element stands for a network namespace */
 	bool is_open[IBSIM_CLIENTS_MAX];
 	int open_err, issm_err, send_err;
 	unsigned int issm_calls;
@@ -53,11 +53,13 @@ void ibsim_rig_send_pkt(struct ibsim_rig *r, unsigned int id, const struct ibsim
 /* Return the MAD that the port sent @i MADs before the last MAD (0: the last MAD). */
 const uint8_t *ibsim_rig_wire(const struct ibsim_rig *r, unsigned int i);
 /*
- * Let the answer to the MAD ibsim_rig_wire(r, @i) arrive. The data of the answer are those of the
+ * Let the answer to the MAD ibsim_rig_wire(r, @i) arrive. The answer has the same data as the
  * request.
  */
 void ibsim_rig_answer(struct ibsim_rig *r, unsigned int i);
-/* Return the last MAD that client @id received, decoded; fail if it received none */
+/*
+ * Return the last MAD that client @id received, decoded. The test fails if the client received none
+ */
 const struct ibsim_pkt *ibsim_rig_got(const struct ibsim_rig *r, unsigned int id);
 
 #endif

@@ -7,8 +7,8 @@
 #include "inst/inst.h"
 
 /*
- * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 16 buffers. Its .loop.now is the virtual
- * time. Return: 0, or -1 if memory or file descriptors ran out
+ * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 16 buffers. The instance's .loop.now is the
+ * virtual time. Return: 0, or -1 if memory or file descriptors ran out
  */
 static inline int inst_rig_init(struct inst *in)
 {
@@ -18,7 +18,7 @@ static inline int inst_rig_init(struct inst *in)
 	ifc_set_init(&in->ifcs, &in->loop.timers, NULL, NULL);
 	/*
 	 * inst_work() reads the real clock after its first round. The virtual time begins later
-	 * than any uptime, so that it never goes back.
+	 * than any uptime, so that no timer for a virtual time is due by the real clock.
 	 */
 	in->loop.now = NS_SEC(1000000000);
 	in->pool = pkt_pool_create(4096, 16);

@@ -13,8 +13,8 @@ static u8 sent[256];
 static char logged[256];
 
 /*
- * --- functions that the code of kmod calls; they stand for ib_core, the per-CPU counters, the
- * socket and the send path
+ * --- functions that the code of kmod calls; they replace ib_core, the per-CPU counters, the socket
+ * and the send path
  */
 
 bool ib_device_try_get(struct ib_device *dev)

@@ -41,13 +41,13 @@ struct rig {
 	uint8_t vl[16];
 	struct ib_mcmember_rec group[4]; /* the first is the broadcast group */
 	unsigned int ngroups;
-	bool member, peer_member; /* members of the broadcast group */
+	bool member, peer_member; /* whether port and peer are in the broadcast group */
 	uint16_t own_lid; /* LID of the port according to the SA */
 	bool peer_known; /* the SA knows the peer */
 	struct ib_path_rec path; /* the path to the peer */
 	/*
-	 * the P_Key, without bit 15, with which the path to the peer exists; 0: it exists with
-	 * every P_Key
+	 * the only P_Key, without bit 15, for which the SA has a path to the peer; 0: the SA has a
+	 * path for every P_Key
 	 */
 	uint16_t path_pkey;
 	struct rig_fault fault;
@@ -68,7 +68,10 @@ void rig_interface(struct rig *r);
 void rig_run(struct rig *r);
 /* rig_healthy() - Run the probe, and expect no finding */
 void rig_healthy(struct rig *r);
-/* rig_finds() - Run the probe, and expect exactly this finding, with @words in its text */
+/*
+ * rig_finds() - Run the probe, and expect exactly one finding, which is of @kind and has @words in
+ * its text
+ */
 void rig_finds(struct rig *r, enum probe_kind kind, const char *words);
 /* rig_finds_both() - Run the probe, and expect exactly the findings @a and @b */
 void rig_finds_both(struct rig *r, enum probe_kind a, enum probe_kind b);

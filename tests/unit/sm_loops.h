@@ -4,8 +4,8 @@
 
 /*
  * Finds credit loops in the LFTs of a subnet database (struct sm_db). A channel is a link in one
- * direction. Its number is 256 * (index of the switch that sends into it) + the port of that
- * switch.
+ * direction. The number of a channel is 256 * (index of the switch that sends into the channel) +
+ * the port of this switch.
  */
 
 #include <stdlib.h>

@@ -509,8 +509,8 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 			if (!abyss_answer(n, mad))
 				return;
 			/*
-			 * The request has returned as an answer on the same path, so its hop
-			 * pointer must be that of a returning SMP.
+			 * The abyss has turned the request into its answer, which returns on the
+			 * same path, so the hop pointer must be that of a returning SMP.
 			 */
 			p = p->peer;
 			n = p->node;

@@ -73,7 +73,7 @@ struct net {
 	ns_t latency; /* time that an SMP or its answer needs per hop */
 	struct prng rnd;
 	ns_t held; /* delay that an abyss adds to the MAD that is being routed */
-	/* share of SMPs that get lost on their whole way, in parts per million */
+	/* share of SMPs that are lost between sender and receiver, in parts per million */
 	uint32_t loss_ppm;
 	struct net_node **node;
 	unsigned int n;
@@ -129,8 +129,8 @@ void net_run(struct net *net, ns_t until);
 bool net_until_up(struct net *net, struct sm *sm, uint64_t gen);
 
 /*
- * Return the port whose LID packets to @p use: port 0 if @p is a port of a switch, @p itself if it
- * is a port of a CA.
+ * Return the port whose LID leads to @p: port 0 of the switch if @p is a port of a switch, and @p
+ * itself if @p is a port of a CA.
  */
 struct net_port *net_end(struct net_port *p);
 
@@ -151,8 +151,8 @@ int net_flood(const struct net_port *src, uint16_t mlid, void (*hit)(void *, str
 	      void *ctx);
 
 /*
- * Check by the LFTs that every end port that answers reaches every other such end port by each of
- * its LIDs.
+ * Check that, by the LFTs, every end port that answers SMPs reaches every other end port that
+ * answers SMPs, by each LID of the destination.
  */
 void net_assert_connected(struct net *net);
 

@@ -40,7 +40,8 @@ struct rig {
 
 void rig_init(struct rig *r, struct chk_fabric *real);
 /*
- * rig_read() - Read the fabric by a survey, and free the model from which the agents have answered
+ * rig_read() - Survey the fabric, and return the fabric that the survey has found. Frees the model
+ * by which the agents answer
  */
 struct chk_fabric *rig_read(struct rig *r);
 

@@ -146,7 +146,7 @@ static void test_ibsim_port_info_of_other_ports(void **state)
 	}
 }
 
-/* Malformed datagrams must get no answer, because their sender address may be forged. */
+/* Malformed datagrams must get no answer, because their sender address can be forged. */
 static void test_ibsim_ctl_garbage_is_counted(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -208,7 +208,8 @@ static void test_ibsim_connect_by_name(void **state)
 }
 
 /*
- * The server cannot open the socket on which a client receives. The client must not be registered.
+ * The server cannot open the socket by which it sends to the client, so it must not register the
+ * client.
  */
 static void test_ibsim_connect_without_a_way_back(void **state)
 {

@@ -449,7 +449,7 @@ static void test_ibsim_a_slow_client_gets_all_in_order(void **state)
 	for (unsigned int i = 1; i < 10; i++)
 		ibsim_rig_answer(r, 19 - i);
 	r->send_err = 0;
-	ibsim_rig_answer(r, 9); /* this MAD must not overtake those in the queue */
+	ibsim_rig_answer(r, 9); /* this MAD must not overtake the MADs in the queue */
 	for (unsigned int i = 11; i < 20; i++)
 		ibsim_rig_answer(r, 19 - i);
 	assert_int_equal(r->nout, 1);
@@ -545,7 +545,7 @@ static void test_ibsim_requests_of_the_dead_end(void **state)
 	ibsim_srv_writable(r->srv, a, r->n.now);
 	ibsim_rig_run(r, NS_SEC(2));
 	assert_int_equal(r->n.nsent, 1); /* the request was not repeated */
-	b = ibsim_rig_connect(r, 2); /* the new client gets the id of the one that died */
+	b = ibsim_rig_connect(r, 2); /* b gets the id of the client that died */
 	assert_int_equal(a, b);
 	ibsim_rig_answer(r, 0);
 	assert_int_equal(r->nout, 0);
@@ -574,9 +574,9 @@ static struct rmpp_hdr rmpp_sent(const struct ibsim_rig *r)
 }
 
 /*
- * An answer may arrive as an RMPP segment. The client must get it as one MAD with the length of the
- * whole message, because saquery computes the number of records from this length. The sender of the
- * answer must get the ACK for which it waits.
+ * An answer can arrive as an RMPP segment. The client must get the answer as one MAD with the
+ * length of the whole message, because saquery computes the number of records from this length. The
+ * sender of the answer must get the ACK for which it waits.
  */
 static void test_ibsim_a_whole_rmpp_message(void **state)
 {

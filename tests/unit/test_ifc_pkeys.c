@@ -210,7 +210,9 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	assert_int_equal(timers_next(&timers), NS_NEVER);
 	memset(table, 0, sizeof(table));
 	update(&k);
-	/* P_Keys that disappear are reported at once, without the limit on those that appear */
+	/*
+	 * Only P_Keys that appear are limited in rate. P_Keys that disappear are reported at once.
+	 */
 	assert_int_equal(nlog, TABLE);
 	ifc_pkeys_stop(&k);
 }

@@ -154,8 +154,8 @@ static void test_H34_rq_depth_is_the_ring_of_the_queue_pair(void **state)
 }
 
 /*
- * A QPN is a hash of the port's GUID, the P_Key, the name and the MAC. It must be the same in every
- * run, because other nodes keep it in their caches.
+ * A QPN is a hash of the port's GUID, the P_Key, the name and the MAC. The QPN must be the same in
+ * every run, because other nodes keep it in their caches.
  */
 static void test_qpn_is_the_same_every_time_and_its_own_for_each_mac(void **state)
 {

@@ -175,13 +175,16 @@ static void test_a_full_queue_that_moves_is_not_stalled(void **state)
 	assert_true(timers_next(&timers) == NS_NEVER);
 }
 
-/* The CA reports that a stall has ended. The TAP must be read again without a poll of the CA. */
+/*
+ * The CA reports that a stall of its send queue has ended. The TAP must be read again without a
+ * poll of the CA.
+ */
 static void test_a_report_of_room_lets_the_tap_go_on(void **state)
 {
 	queue = (struct ca_send_queue){ .waiting = 8, .stalled = true };
 	assert_true(ifc_watchdog_block(&iface, now));
 	ifc_watchdog_room(&iface);
-	assert_true(list_empty(&iface.tx_link)); /* the send queue is as full as before */
+	assert_true(list_empty(&iface.tx_link)); /* the send queue is still full */
 	queue = (struct ca_send_queue){ .waiting = 4, .sent = 4 };
 	ifc_watchdog_room(&iface);
 	assert_false(list_empty(&iface.tx_link));

@@ -27,9 +27,9 @@ struct rig {
 	struct by_pkey b;
 	struct by_pkey_tap tap;
 	struct netdev_helper helper;
-	int served; /* the helper's end */
+	int served; /* the helper's end of the socket pair */
 	int kernel; /* the kernel's end of the TAP */
-	struct helper_req req; /* the last request */
+	struct helper_req req; /* the last request to the helper */
 	struct pkt *taken[PKTS];
 };
 

@@ -24,8 +24,8 @@ struct rig {
 	struct inst_host host;
 	struct inst_iface iface;
 	struct netdev_helper helper;
-	int served; /* the helper's end */
-	struct helper_req req; /* the last request */
+	int served; /* the helper's end of the socket pair */
+	struct helper_req req; /* the last request to the helper */
 };
 
 static int setup(void **state)
@@ -66,8 +66,8 @@ static int teardown(void **state)
 }
 
 /*
- * Make the helper's queue of jobs full (@full true), so that it refuses jobs, or undo this (@full
- * false).
+ * If @full is true, fill the helper's queue of jobs, so that the helper refuses further jobs.
+ * Otherwise empty the queue again.
  */
 static void queue_full(struct rig *r, bool full)
 {
@@ -159,9 +159,9 @@ static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void 
 }
 
 /*
- * The helper searches the whole table of neighbours for each job, which for 150,000 entries would
- * keep it busy all the time. After a search, the next one must wait ten times as long as this
- * search took. Other settings must not wait.
+ * For each job the helper searches its whole table of neighbours. With 150,000 entries, searches
+ * without pauses would keep the helper busy all the time. So after each search, the next search
+ * must wait ten times as long as the last search took. Jobs for other settings must not wait.
  */
 static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 {
@@ -191,8 +191,9 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 }
 
 /*
- * The namespace exists again, so its addresses have to be set. They must be sent in their order,
- * each only when the helper has accepted the one before.
+ * The namespace exists again, so the addresses of the interface have to be set. The requests must
+ * be sent in the order of the addresses, each request only after the helper has accepted the
+ * request before it.
  */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
@@ -251,8 +252,8 @@ static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_l
 }
 
 /*
- * As in the test before, a link-local address has changed; but the queue is full when the old
- * address is to be deleted.
+ * A link-local address has changed, as in the test above, but here the helper's queue is full when
+ * the old address is to be deleted.
  */
 static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
 {

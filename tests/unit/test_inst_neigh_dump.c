@@ -34,7 +34,7 @@ struct rig {
 	struct inst in;
 	struct inst_host host[HOSTS];
 	int kernel[HOSTS]; /* the kernel's end of host[i].dump */
-	uint32_t seq[HOSTS]; /* number of the last request */
+	uint32_t seq[HOSTS]; /* sequence number of the last request */
 	int always; /* descriptor that is always readable; the loop watches it with .other */
 	struct loop_fd other;
 	unsigned int others; /* calls of .other */
@@ -208,7 +208,7 @@ static void test_neigh_dump_reads_one_piece_a_turn(void **state)
 	for (unsigned int k = 1; k <= 50; k++) {
 		turn(r);
 		assert_int_equal(o->entries, k);
-		assert_int_equal(r->others, k); /* other files are served in each iteration */
+		assert_int_equal(r->others, k); /* other descriptors are served in each round */
 	}
 	assert_int_equal(o->last, 50);
 	not_asked(r, 0);
@@ -327,10 +327,10 @@ static void test_neigh_dump_cancelled_is_read_to_its_end_for_nobody(void **state
 	turn(r);
 	assert_int_equal(o[0].entries, 1);
 	neigh_dump_cancel(&o[0].dump);
-	neigh_dump_cancel(&o[1].dump); /* this dump waits for its turn */
+	neigh_dump_cancel(&o[1].dump); /* this dump has not begun yet */
 	/*
-	 * overwrite two of the structs, as if their owners had freed them; they must not be used
-	 * any more
+	 * overwrite the structs of two dumps, as if their owners had freed them; the structs must
+	 * not be used any more
 	 */
 	memset(o, 0xa5, 2 * sizeof(*o));
 	turns(r, 2);

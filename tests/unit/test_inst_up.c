@@ -19,10 +19,10 @@
 #include "inst/port.h"
 
 /*
- * `uipoib wait` and `run -- CMD` wait until interfaces count as up. Tests when this is so for the
- * interfaces of a section that has an interface for each P_Key. The fabric is real: the P_Keys
- * 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper gets requests and never
- * answers, so the test sets the carrier. Time is virtual.
+ * `uipoib wait` and `run -- CMD` wait until interfaces count as up. These tests check when an
+ * interface counts as up if its section has an interface for each P_Key. The fabric is real: the
+ * P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper gets requests and
+ * never answers, so the test sets the carrier. Time is virtual.
  */
 
 #define DEVICES 3
@@ -33,7 +33,7 @@ struct rig {
 	struct by_pkey b;
 	struct by_pkey_tap tap[DEVICES];
 	struct netdev_helper helper;
-	int served; /* the helper's end */
+	int served; /* the helper's end of the socket pair */
 	ns_t now;
 };
 
@@ -144,7 +144,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Add the interface of a P_Key. It gets TAP number @k, or no TAP if @k is DEVICES */
+/* Add the interface of a P_Key. The interface gets TAP number @k, or no TAP if @k is DEVICES */
 static struct inst_iface *add(struct rig *r, uint16_t pkey, unsigned int k)
 {
 	struct conf_iface c = r->b.conf;
@@ -243,7 +243,7 @@ static void test_by_pkey_waits_for_a_device_that_is_about_to_be_free(void **stat
 	add_up(r);
 	i = add(r, 0x8014, DEVICES);
 	run_for(r, NS_SEC(1));
-	assert_true(by_pkey_up(&r->b, NULL)); /* all devices are in use */
+	assert_true(by_pkey_up(&r->b, NULL)); /* i gets no TAP, so nothing is waited for */
 	r->tap[2].state = BY_PKEY_TAP_RETURNS;
 	assert_true(waited_for(r, i));
 	r->tap[2].state = BY_PKEY_TAP_DRAINS;

@@ -2,8 +2,8 @@
 #include "ipoib_rig.h"
 
 /*
- * Clauses of RFC 4391 that other tests check only in passing. Each of these clauses has a test of
- * its own here.
+ * Tests clauses of RFC 4391 that other tests check only in passing. Each of these clauses has a
+ * test of its own here.
  */
 
 static struct ipoib_rig r;
@@ -150,7 +150,7 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 
 /*
  * The QP must get the Q_Key of the broadcast group, and a new Q_Key when that of the group changes
- * (clauses R43 and R52). That an HCA compares Q_Keys is tested in test_hca_addr.c.
+ * (clauses R43 and R52). test_hca_addr.c tests that an HCA compares Q_Keys.
  */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)
@@ -247,8 +247,8 @@ static void test_R51_multicast_from_a_peer_proves_no_path_to_it(void **state)
 	assert_non_null(v.src);
 	pkt_free(v.pkt);
 	/*
-	 * The LID of a received packet's sender must not be used: the SA must be asked for the
-	 * path, and only its answer is used.
+	 * The link must not use the LID from which a packet came as the LID of the sender. It must
+	 * ask the SA for the path to the sender, and use only the SA's answer.
 	 */
 	assert_int_equal(rig_tx_neigh(&r, v.src, 1), IPOIB_HELD);
 	rig_run(&r, NS_MSEC(1));
@@ -278,8 +278,8 @@ static void test_R53_pkey_is_the_configured_one_whatever_a_group_says(void **sta
 }
 
 /*
- * RFC 4755 uses reserved bits of the address for connected mode. They must be ignored in received
- * addresses, and sent as zeros.
+ * RFC 4755 uses reserved bits of the address for connected mode. These bits must be ignored in
+ * received addresses, and sent as zeros.
  */
 static void test_R74_reserved_bits_of_a_peers_address_change_nothing(void **state)
 {

@@ -113,13 +113,13 @@ static void test_R34_with_and_without_grh(void **state)
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
 	/*
-	 * The packet before had a GRH, which made the sender's LID known. So the sender must be
-	 * found by LID and QPN, although this packet has no GRH.
+	 * From the GRH of the packet before, the link has learnt the sender's LID. So the link must
+	 * find the sender by LID and QPN, although this packet has no GRH.
 	 */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
-	/* the same LID with another QPN is another neighbour, which is not known */
+	/* no neighbour with this LID and QPN is known */
 	v = rx_of(0x0800, 9, 0x78, 20);
 	rx(&v);
 	assert_null(v.src);
@@ -158,9 +158,9 @@ static void test_lid_that_moves_names_the_new_owner(void **state)
 	rx(&v);
 	assert_ptr_equal(v.src, rig_neigh(&r, 10, 0x77));
 	/*
-	 * A packet shows that the neighbour with GID 10 has moved to LID 11. After this, LID 9 and
-	 * QPN 0x77 must not lead to any neighbour, not even to the one with GID 9, which had them
-	 * first.
+	 * A packet shows that the neighbour with GID 10 has moved to LID 11. After this, the pair
+	 * of LID 9 and QPN 0x77 must lead to no neighbour, not even to the neighbour with GID 9, to
+	 * which the pair belonged at first.
 	 */
 	v = rx_of(0x0800, 11, 0x77, 20);
 	v.grh = grh_of(10, &own);
@@ -250,7 +250,10 @@ static void test_R37_packets_above_the_mtu_are_dropped(void **state)
 	v.pkt = rig_pkt(&r, 1, 2045);
 	assert_int_equal(rig_tx(&r, &v), IPOIB_DROP);
 	assert_int_equal(v.reason, IPOIB_DROP_TOO_BIG);
-	/* A super-frame gets one encapsulation header, because it is cut into segments later. */
+	/*
+	 * A super-frame gets one encapsulation header, because the super-frame is cut into segments
+	 * later.
+	 */
 	v.pkt = rig_pkt(&r, 1, 30000);
 	frame_info(v.pkt)->gso = FRAME_GSO_TCP4;
 	frame_info(v.pkt)->gso_size = 2004;

@@ -19,7 +19,9 @@ static void test_H11_interfaces_are_named_by_ca_port_and_pkey_in_hexadecimal(voi
 		{ "ib0_1_7fff", 0, 1, 0xffff },
 		{ "ib0_2_1", 0, 2, 0x8001 },
 		{ "ib3f_fe_7ffe", 63, 254, 0xfffe }, /* the largest numbers */
-		/* P_Key 0: the beginning that the names for all P_Keys of the port have */
+		/*
+		 * P_Key 0 gives the prefix that the names for all P_Keys of the port have in common
+		 */
 		{ "ib3f_fe_", 63, 254, 0 },
 	};
 	const struct ipoib_profile *p = ipoib_profile_find("hld2002");

@@ -7,7 +7,7 @@
 
 static void test_R38_R40_u_bit_is_set_whatever_the_guid_had(void **state)
 {
-	/* The u bit of this GUID is 0, so it must be set to 1. (If it is 1, it stays 1.) */
+	/* The u bit of this GUID is 0, so it must be set to 1. (A u bit of 1 must stay 1.) */
 	static const uint8_t want[8] = { 0x02, 0x02, 0xc9, 0x03, 0x00, 0x00, 0x12, 0x34 };
 	uint8_t iid[8];
 
@@ -54,8 +54,8 @@ static void test_S1_secret_of_an_interface(void **state)
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0xffff, "uib0@h1");
 	assert_memory_equal(got, want, 16);
 	/*
-	 * A P_Key with another membership bit is the same partition, so the identifier must be the
-	 * same.
+	 * The two P_Keys of a partition differ only in the membership bit. The identifier must be
+	 * the same for both.
 	 */
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0x7fff, "uib0@h1");
 	assert_memory_equal(got, want, 16);

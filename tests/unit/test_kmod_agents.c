@@ -9,8 +9,8 @@
  *
  *	SMInfo			src/node answers for this project's SMs, and ib_core for SMs
  *				that use umad
- *	writing a counter	kmod has no storage for counters that it never counts. They stay 0,
- *				whatever is written
+ *	writing a counter	kmod has no storage for counters that it never counts. Such
+ *				counters stay 0, whatever is written
  */
 
 #define PORT 1
@@ -64,7 +64,7 @@ static void both_pass(unsigned int ms)
 
 /*
  * Bring both links up. The link of kmod needs a time of silence and then a datagram of its peer.
- * src/node is told that its link is up.
+ * For src/node, the test reports that the link is up.
  */
 static void both_up(void)
 {
@@ -361,7 +361,7 @@ static void test_mkey_protects_and_its_lease_ends(void **state)
 		assert_true((both(&q) != NULL) == (protect < 2));
 		q.method = MAD_METHOD_SET;
 		assert_null(both(&q));
-		/* the link of kmod goes down without a datagram of its peer every 3 s */
+		/* the link of kmod goes down if no datagram of its peer arrives for 3 s */
 		both_pass(2100);
 		kmod_rig_hears(kmod);
 		q.method = MAD_METHOD_GET;
@@ -461,7 +461,10 @@ static struct request random_request(void)
 		q.data[1] = PORT;
 	if (is_pma && q.attr >= PMA_ATTR_PORT_COUNTERS)
 		memset(q.data + 4, 0,
-		       /* zeros, because the answer to a Set of counters shows them as zero */
+		       /*
+		        * zeros, because kmod does not store a value that is written to a counter
+		        * which it never counts
+		        */
 		       sizeof(q.data) - 4);
 	if (!is_pma && q.attr == SMP_ATTR_PORT_INFO)
 		random_port_info(&q);

@@ -9,8 +9,8 @@
 #include "util/list.h"
 
 /*
- * Tests pictures (SVG and DOT) that are made from rows of the control protocol, with names that
- * contain quotes and markup
+ * Tests the pictures (SVG and DOT) that src/layout makes from rows of the control protocol. Some
+ * names in the rows contain quotes and markup.
  */
 
 struct rig {

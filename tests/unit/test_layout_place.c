@@ -134,7 +134,7 @@ static void test_two_cas_back_to_back(void **state)
 	assert_int_equal(r->l.rows, 1);
 }
 
-/* All switches of the ring have a CA. They must be side by side on one level. */
+/* All switches of the ring have a CA. The switches must be side by side on one level. */
 static void test_ring_is_one_level(void **state)
 {
 	struct rig *r = *state;
@@ -304,8 +304,8 @@ static void test_random_fabrics_do_not_overlap(void **state)
 }
 
 /*
- * A fat tree of 10,000 CAs, at 278 leaves of 36 CAs, and 36 spines. A step with quadratic cost
- * would take minutes here.
+ * A fat tree of 10,000 CAs: 278 leaf switches with 36 CAs each, and 36 spine switches. A step with
+ * quadratic cost would take minutes here.
  */
 static void test_large_fat_tree(void **state)
 {

@@ -10,7 +10,7 @@
 #include "machine/user.h"
 #include "proto/proto.h"
 
-/* Looks users up in the files of a root file system that the tests make. */
+/* Tests the look-up of users in the files of a root file system. The tests make these files. */
 
 static char root[] = "/tmp/test_machine_user.XXXXXX";
 

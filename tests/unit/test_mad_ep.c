@@ -274,7 +274,7 @@ static void test_done_is_never_called_inside_request(void **state)
 	(void)state;
 	/*
 	 * A request to the port's own LID arrives at the same endpoint before ops->send returns.
-	 * The callbacks must be called later all the same.
+	 * Nevertheless no callback may be called inside mad_request().
 	 */
 	rig.direct = true;
 	req.to.lid = 1;
@@ -348,7 +348,7 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 }
 
 /*
- * Completion function that deletes its own agent, which is @suicidal. A new request inside the
+ * A completion function that deletes the agent of its request, suicidal. A new request inside the
  * function must be refused.
  */
 static struct mad_agent *suicidal;

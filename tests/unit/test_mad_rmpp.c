@@ -89,8 +89,8 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 }
 
 /*
- * Write the headers of a GetTableResp into @table. The only RMPP flag is Active, as an SA writes
- * the headers
+ * Write the headers of a GetTableResp into @table. As in the headers that an SA writes, Active is
+ * the only RMPP flag
  */
 static void table_headers(void)
 {
@@ -261,7 +261,7 @@ static void test_I20_request_waits_while_segments_come(void **state)
 	(void)state;
 	/*
 	 * The time-out of 5 ms limits the time without progress, and not the whole transfer. So
-	 * sixteen windows must arrive, although they take longer.
+	 * sixteen windows must arrive, although their transfer takes longer than 5 ms.
 	 */
 	ask(5, 0);
 	answer(1000 * SA_DATA_LEN);
@@ -617,7 +617,7 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
 	/*
-	 * After some seconds without a segment these receptions have ended, so a new one must be
+	 * After some seconds without a segment these receptions have ended, so a new reception must be
 	 * accepted.
 	 */
 	rig_run(&rig, NS_SEC(6));
@@ -643,7 +643,7 @@ static void test_I20_receptions_are_limited(void **state)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
 	/*
-	 * After some seconds without a segment these receptions have ended, so a new one must be
+	 * After some seconds without a segment these receptions have ended, so a new reception must be
 	 * accepted.
 	 */
 	rig_run(&rig, NS_SEC(6));
@@ -810,7 +810,7 @@ static void test_I20_request_of_many_segments(void **state)
 	assert_int_equal(heard.len, SA_DATA_OFF + 900);
 	assert_memory_equal(heard.msg + MAD_LEN, table + MAD_LEN, 900 - SA_DATA_LEN);
 	assert_int_equal(got.calls, 0);
-	/* The answer to a request that was sent by RMPP may be a single MAD. */
+	/* The answer to a request that was sent by RMPP can be a single MAD. */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_MULTI_RESP, mad_tid(heard.msg));
 	assert_int_equal(mad_reply(server, &heard.from, mad, MAD_LEN, rig.now), 0);
 	rig_run(&rig, NS_SEC(1));
@@ -852,7 +852,7 @@ static void test_without_rmpp_an_agent_gets_single_mads(void **state)
 
 /*
  * An agent with .user_rmpp handles RMPP itself, as with IB_USER_MAD_USER_RMPP in the kernel's
- * ib_umad. It must get every segment.
+ * ib_umad. The agent must get every segment.
  */
 static void test_user_rmpp_gets_every_segment(void **state)
 {

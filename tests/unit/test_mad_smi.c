@@ -219,8 +219,9 @@ static void test_I2_no_hops_is_local_both_ways(void **state)
 }
 
 /*
- * An SMP with a combined route, and back: from LID 5 to the switch with LID 7 by LID, then two
- * directed hops, then to LID 9 by LID.
+ * Make an SMP with a combined route, on its way to the destination or (@returning) back. The route
+ * leads from LID 5 to the switch with LID 7 by LID, then over two directed hops, then to LID 9 by
+ * LID.
  */
 static struct at combined(bool returning, uint8_t ptr)
 {

@@ -141,7 +141,8 @@ static void test_sources_follow_each_other_and_those_that_wait(void **state)
 	assert_int_equal(ndone, 13);
 	assert_int_equal(nidle, 1);
 	/*
-	 * SMP number 100 was added alone. It must be sent before those SMPs that come from sources.
+	 * SMPs 0 to 4 and SMP 100 were added by add(). These six SMPs must be sent before the SMPs
+	 * that the sources add.
 	 */
 	for (uint32_t i = 0; i < 13; i++)
 		assert_int_equal(be32_at(sent[i] + 20), i < 5 ? i : i == 5 ? 100 : i - 1);

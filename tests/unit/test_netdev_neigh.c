@@ -8,7 +8,7 @@
 #include "kernel_tables.h"
 #include "netdev_env.h"
 
-/* The messages of the kernel about the neighbours of one interface. */
+/* Tests the decoding of the kernel's messages about the neighbours of one interface. */
 
 static const uint8_t mac[6] = { 6, 1, 2, 3, 4, 5 };
 
@@ -104,8 +104,8 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	assert_int_equal(s.n, 1);
 	assert_memory_equal(s.v[0].ip.addr, c.addr, 4);
 	/*
-	 * The entry of one address is found without a dump of the table, and only at the link that
-	 * has it.
+	 * rtnl_neigh_get() finds the entry of one address without a dump of the table, and only at
+	 * the link to which the entry belongs.
 	 */
 	assert_int_equal(rtnl_neigh_get(&nl, t0, &b, &n), 0);
 	assert_memory_equal(n.ip.addr, b.addr, 16);

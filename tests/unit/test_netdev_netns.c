@@ -182,7 +182,7 @@ static void test_netns_names_come_and_go(void **state)
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);
 
-	/* A namespace that has the name of a removed one is a different namespace. */
+	/* A new namespace with the name of a removed namespace is a different namespace. */
 	assert_int_equal(netns_create_named(&s, &c), 0);
 	assert_int_equal(netns_check(&s, a), -ESTALE);
 	assert_int_equal(netns_remove_named(&s, a), -ESTALE);

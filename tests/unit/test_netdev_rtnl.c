@@ -428,8 +428,8 @@ static void test_rtnl_dump_that_the_kernel_gives_up_is_an_error(void **state)
 }
 
 /*
- * Another process of the namespace sends answers that look like those of the kernel. They must be
- * ignored.
+ * Another process of the namespace sends answers that look like those of the kernel. These answers
+ * must be ignored.
  */
 static void test_rtnl_answers_of_other_processes_are_ignored(void **state)
 {
@@ -464,7 +464,7 @@ static void on_mc(const struct rtnl_event *ev, void *arg)
 
 /*
  * The host's kernel has begun to forward IPv4 multicast from and to t0, but the event about this
- * was lost. It must be reported after the loss.
+ * change was lost. The change must be reported after the loss.
  */
 static void test_R70_rtnl_after_a_loss_multicast_forwarding_is_told(void **state)
 {

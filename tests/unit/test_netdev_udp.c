@@ -283,7 +283,7 @@ static void test_udp_empty_datagrams_are_seen(void **state)
 
 /*
  * Send @n datagrams of one octet each by one UDP_SEGMENT message. Returns false if the kernel
- * refuses so many.
+ * refuses so many datagrams in a message.
  */
 static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 {
@@ -298,7 +298,7 @@ static bool send_message(int fd, const struct ip_endpoint *to, unsigned int n)
 }
 
 /*
- * A foreign sender may put more datagrams into one message than uipoib does. Nothing may be written
+ * A foreign sender can put more datagrams into one message than uipoib does. Nothing may be written
  * beyond the end of udp_rx.v.
  */
 static void test_udp_messages_of_as_many_datagrams_as_the_kernel_takes(void **state)

@@ -7,8 +7,8 @@
 #include "netdev/udp_sock.h"
 
 /*
- * Tests, without a socket, which packets are put into one UDP message, which octets are the parts
- * of a message, and how a received message is cut into datagrams.
+ * Tests, without a socket, which packets are put into one UDP message, which octets the parts
+ * (iovecs) of a message contain, and how a received message is cut into datagrams.
  */
 
 #define N PKT_BATCH
@@ -45,7 +45,7 @@ static struct pkt *make(struct pkt_pool *pool, unsigned int k, uint32_t len, uns
 
 /*
  * A batch of @n packets of these lengths. The packet descriptors are overwritten before the
- * messages are checked, because a caller may reuse them at once.
+ * messages are checked, because a caller can reuse the descriptors at once.
  */
 struct rig {
 	struct pkt_pool *pool;
@@ -70,7 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks the octets of all messages, from the parts of the messages. */
+/* Check the octets of all messages, collected from the parts of each message. */
 static void check_octets(const uint32_t *len, unsigned int n)
 {
 	static uint8_t got[UDP_BATCH_OCTETS];

@@ -172,8 +172,8 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_int_equal(back.csum_offset, v.csum_offset);
 
 	/*
-	 * If TCP's flag CWR is set, it may be set only in the first segment. The virtio-net header
-	 * expresses this by the flag ECN.
+	 * Of the segments of a super-frame, only the first may have TCP's flag CWR. A super-frame
+	 * with CWR must therefore have the flag ECN in its virtio-net header.
 	 */
 	assert_false(back.ecn);
 	h[47] = 0x90;

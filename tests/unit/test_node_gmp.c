@@ -133,7 +133,7 @@ static void test_pma_port_counters(void **state)
 
 /*
  * Set every counter of the port to 2 to the power of @bits or more, and check that all counters of
- * PortCounters which have at most so many bits show their maximum.
+ * PortCounters with at most @bits bits show their maximum.
  */
 static void assert_full(unsigned int bits)
 {

@@ -2,8 +2,8 @@
 #include "unit/node_pair.h"
 
 /*
- * Performance management beyond PortCounters: errors by reason, words by SL, and samples (IBTA
- * 16.1).
+ * Tests performance management beyond PortCounters: errors by reason, words by SL, and samples
+ * (IBTA 16.1).
  */
 
 static uint8_t gmp[MAD_LEN];
@@ -192,7 +192,7 @@ static void test_samples_idle(void **state)
 	assert_int_equal(c.counter_masks_10_14, 0);
 }
 
-/* After SampleStart, the events of SampleInterval must be counted, and no others. */
+/* After SampleStart, the port must count the events of SampleInterval, and no other events. */
 static void test_samples_count_an_interval(void **state)
 {
 	struct node_counters *cnt = &sw.n.port[4].cnt;

@@ -199,7 +199,9 @@ static void set_mkey(struct node_rig *r, uint8_t protect, uint16_t lease)
 	assert_int_equal(node_rig_set_port_info(r, 1, 0, &pi), 0);
 }
 
-/* Send a Get of PortInfo. Returns true if it is answered; @ret_key gets the M_Key in the answer. */
+/*
+ * Send a Get of PortInfo. Returns true if the node answers; @ret_key gets the M_Key in the answer.
+ */
 static bool get_answered(struct node_rig *r, uint64_t *ret_key)
 {
 	unsigned int n = r->nsent;
@@ -281,7 +283,7 @@ static void test_I6_lease_expires_protection(void **state)
 	set_mkey(&ca, 2, 10);
 	ca.mkey = 0;
 	node_rig_run(&ca, NS_SEC(100));
-	/* The lease period starts with the first wrong M_Key, which this request has. */
+	/* This request has the first wrong M_Key, which starts the lease period. */
 	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(9));
 	assert_false(get_answered(&ca, &key));
@@ -438,7 +440,7 @@ static void test_guid_info(void **state)
 }
 
 /*
- * Requests must be refused if the block number in the attribute modifier does not exist, also if
+ * Requests must be refused if the block number in the attribute modifier does not exist, even if
  * block number times block size, computed with 32 bits, would wrap to the number of a valid entry.
  */
 static void test_block_numbers_do_not_wrap(void **state)

@@ -13,7 +13,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Report a wait of @d that ended with @frames frames, @answers of which were answers. */
+/* Report a wait of @d that ended with @frames frames, of which @answers were answers. */
 static void waited(ns_t d, unsigned int frames, unsigned int answers)
 {
 	for (unsigned int i = 0; i < frames; i++)
@@ -39,7 +39,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 
 /*
  * Busy polling begins after a number of short waits. Each of the waits in other[] must reset this
- * number to 0, before busy polling as well as during it.
+ * number to 0, both before and during busy polling.
  */
 static void test_other_waits_end_it(void **state)
 {

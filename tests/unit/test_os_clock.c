@@ -15,7 +15,10 @@ static void test_a_poll_whose_deadline_has_passed_does_not_wait(void **state)
 	assert_int_equal(clock_poll_ms(clock_now()), 0);
 }
 
-/* A poll that ended before the deadline would be repeated at once, many times in the last millisecond. */
+/*
+ * clock_poll_ms() must round up: a poll() that ended before the deadline would be repeated at once, many times in the
+ * last millisecond.
+ */
 static void test_a_poll_does_not_end_before_its_deadline(void **state)
 {
 	ns_t deadline;

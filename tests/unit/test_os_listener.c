@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A listening socket on a real event loop, in a process that has no free file descriptors. */
+/* Tests a listening socket on a real event loop, in a process that has no free file descriptors. */
 #include "check.h"
 
 #include <errno.h>

@@ -189,7 +189,7 @@ static void forbidden(void)
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 	MUST(setns(0, 0) < 0 && errno == EPERM);
 	MUST(ioctl(0, IBTAP_GET_INFO, NULL) < 0 &&
-	     errno != EPERM); /* the filter allows this command, but the file does not know it */
+	     errno != EPERM); /* the filter allows this command, but the file does not support it */
 	MUST(ioctl(0, IBTAP_ATTACH, NULL) < 0 && errno == EPERM);
 	MUST(ioctl(0, IBTAP_SET_PERSIST, NULL) < 0 && errno == EPERM);
 	MUST(ioctl(0, IBTAP_SET_OWNER, NULL) < 0 && errno == EPERM);

@@ -63,7 +63,10 @@ static const char *seen(void)
 	size_t len = 0;
 	ssize_t n;
 
-	/* What a process writes to a pseudo-terminal may reach the other end a moment later. */
+	/*
+	 * Octets that are written to a pseudo-terminal sometimes reach the other end a moment
+	 * later.
+	 */
 	while (len < sizeof(buf) - 1 && poll(&p, 1, 100) > 0) {
 		n = read(reader, buf + len, sizeof(buf) - 1 - len);
 		if (n <= 0)

@@ -22,9 +22,9 @@
 #include "util/list.h"
 
 /*
- * The functions of libuipoib-path. The test plays the instance: it listens at the control socket of
- * an instance called "lab", accepts the connection of each question, and answers when the test case
- * wants it to.
+ * Tests the functions of libuipoib-path. The test plays the instance: it listens at the control
+ * socket of an instance called "lab", accepts the connection of each question, and answers when the
+ * test case wants it to.
  */
 
 #define RECORD                                                             \
@@ -448,8 +448,8 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 }
 
 /*
- * A program dispatches at once, but repeats its query only every two seconds. It must get the
- * answer, and only once.
+ * A program dispatches at once, but repeats its query only every two seconds. The program must get
+ * the answer once, and not again.
  */
 static void test_an_answer_waits_for_who_asks_seldom(void **state)
 {
@@ -515,7 +515,7 @@ static int outcome(struct rig *r, const char *text)
 	close(fd);
 	err = ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK);
 	assert_memory_equal(&info, &before, sizeof(info));
-	/* Open a new handle, because the old one remembers this answer. */
+	/* Open a new handle, because the old handle remembers this answer. */
 	ipoib_path_close(r->path);
 	r->path = ipoib_path_open("lab", NULL);
 	assert_non_null(r->path);
@@ -539,8 +539,8 @@ static void test_H33_each_failure_has_its_error(void **state)
 		{ "EBUSY", EBUSY },
 		{ "ENOMEM", ENOMEM },
 		/*
-		 * EAGAIN must not reach the program, because it would repeat the query for ever. An
-		 * unknown name of an error counts as EIO.
+		 * EAGAIN must not reach the program, because the program would repeat the query for
+		 * ever. An unknown name of an error counts as EIO.
 		 */
 		{ "EAGAIN", EIO },
 		{ "ENOSUCHNAME", EIO },
@@ -599,8 +599,8 @@ static void test_a_failure_of_the_moment_is_not_remembered(void **state)
 }
 
 /*
- * An instance that has too many clients sends this answer before it closes the connection, perhaps
- * without having read the request.
+ * An instance that has too many clients sends the error "full" before it closes the connection,
+ * perhaps without having read the request.
  */
 static void test_an_instance_that_is_full_is_busy(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of file descriptors that the preload library treats as its own. A replacement of
- * fstat() returns the device and inode that a test sets.
+ * Tests the table of file descriptors that the preload library treats as its own. In this program,
+ * fstat() returns the device and inode that a test has set.
  */
 #include "check.h"
 

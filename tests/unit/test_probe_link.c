@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The broadcast group, the kernel's interface and a peer. Each test makes one fault, and the probe
- * must report this fault and no other.
+ * Tests findings about the broadcast group, the kernel's interface and a peer. Each test makes one
+ * fault, and the probe must report this fault and no other.
  */
 #include "probe_rig.h"
 
@@ -184,7 +184,7 @@ static void test_neighbour(void **state)
 	strcpy(r.cfg.address, "10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
-	/* An IPv6 address for which there is no neighbour entry may be a GID. */
+	/* An IPv6 address for which there is no neighbour entry can be a GID. */
 	rig_peer(&r);
 	rig_healthy(&r);
 	r.peer_known = false;

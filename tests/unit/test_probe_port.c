@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A port, its managers and its partition. Each test makes one fault, and the probe must report this
- * fault and no other.
+ * Tests findings about a port, its managers and its partition. Each test makes one fault, and the
+ * probe must report this fault and no other.
  */
 #include "probe_rig.h"
 
@@ -51,7 +51,8 @@ static void test_choice_of_the_partition(void **state)
 }
 
 /*
- * Port 0 of a switch has no link, and its NodeInfo names another port, so both must be no finding.
+ * Port 0 of a switch has no link, and the switch's NodeInfo names another port. Neither may be a
+ * finding.
  */
 static void test_port_0_of_a_switch(void **state)
 {
@@ -185,8 +186,8 @@ static void test_link(void **state)
 	rig_finds_both(&r, PROBE_SILENT_LINK, PROBE_SM_SILENT);
 	assert_int_equal(r.report.lost, 3);
 	/*
-	 * An SMA that checks M_Keys does not answer, but the SA on the same node does, so this is
-	 * no fault.
+	 * The SMA of the node behind the link does not answer, like an SMA that checks M_Keys. The
+	 * SA on this node answers, so the silence of the SMA is no fault.
 	 */
 	r.twist = silence_link;
 	rig_healthy(&r);
@@ -279,7 +280,7 @@ static void test_table_of_two_blocks(void **state)
 	r.own.pkey[63] = 0x8001;
 	rig_healthy(&r);
 	/*
-	 * The probe got only a part of the table. The P_Key may be in the other part, so its
+	 * The probe got only a part of the table. Perhaps the P_Key is in the other part, so its
 	 * absence must not be reported.
 	 */
 	r.twist = refuse_second_block;

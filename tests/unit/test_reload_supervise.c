@@ -17,8 +17,8 @@
 #include "reload/msg.h"
 
 /*
- * The supervisor's part of a reload. A thread plays the instance: it serves the requests one after the other, as each
- * test case says, and answers some of them only when the test case wants it to.
+ * Tests the supervisor's part of a reload. A thread plays the instance: it serves the requests one after the other, as each
+ * test case says, and answers some of the requests only when the test case wants it to.
  */
 
 #define DONE "{\"end\":{\"status\":0}}\n"
@@ -56,7 +56,7 @@ static void await_step(int fd)
 	(void)n;
 }
 
-/* Reads a request of a connection. Return: the descriptor that came with it; -1: there was none */
+/* Reads a request from @conn. Return: the descriptor that came with the request; -1: none came */
 static int request(struct rig *r, int conn, const char *cmd)
 {
 	char text[2048] = "", want[64];
@@ -83,7 +83,7 @@ static int request(struct rig *r, int conn, const char *cmd)
 	return fd;
 }
 
-/* Accepts a connection and reads its request. @ret_fd: the descriptor that came with it; may be NULL */
+/* Accepts a connection and reads its request. @ret_fd gets the descriptor that came with the request; @ret_fd may be NULL */
 static int accept_request(struct rig *r, const char *cmd, int *ret_fd)
 {
 	int conn = accept(r->listen, NULL, NULL), fd = request(r, conn, cmd);
@@ -106,7 +106,7 @@ static void answer(int conn, const char *text)
 	close(conn);
 }
 
-/* Takes all messages of a reload, and closes their socket. Return: true if RELOAD_END was the last */
+/* Takes all messages of a reload, and closes their socket. Return: true if the last message was RELOAD_END */
 static bool take_messages(struct rig *r, int sock)
 {
 	int fds[FDPASS_MAX];
@@ -133,7 +133,7 @@ static bool take_messages(struct rig *r, int sock)
 	return m.kind == RELOAD_END;
 }
 
-/* Serves the request "reload apply" until the instance has got all messages. Return: its connection */
+/* Serves the request "reload apply" until the instance has got all messages. Return: the connection of the request */
 static int take_reload(struct rig *r)
 {
 	int sock, conn = accept_request(r, "reload apply", &sock);
@@ -278,8 +278,8 @@ static void test_reload_a_late_answer_is_the_outcome_of_its_reload(void **state)
 	assert_int_equal(ifaces(r), 3);
 	assert_string_equal(r->said, "begins\n");
 	/*
-	 * A signal in the meantime makes the supervisor read the file again, and compare it with what the instance will
-	 * have.
+	 * A signal in the meantime makes the supervisor read the file again, and compare it with the configuration that the
+	 * instance will have after the reload.
 	 */
 	configure(r, 1);
 	reload_now(&r->reload);

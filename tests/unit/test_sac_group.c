@@ -205,7 +205,7 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 }
 
 /*
- * The SA may refuse two JoinState bits together and grant one of them alone: for example, a router
+ * The SA can refuse two JoinState bits together and grant one of them alone: for example, a router
  * may become NonMember of a group with another SL, but not FullMember. So the client must ask for
  * the bits one by one.
  */
@@ -292,7 +292,7 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 }
 
 /*
- * draft-kashyap-ipoib-ipv4-multicast-01 §6.2: try to join the group, and create it only if this
+ * draft-kashyap-ipoib-ipv4-multicast-01 §6.2: try to join the group, and create it only if the join
  * fails.
  */
 static void test_M19_join_first_creates_only_what_is_not_there(void **state)
@@ -383,8 +383,8 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	/*
-	 * The SA has carried out the client's first Delete, but its answer was lost. So the SA
-	 * refuses the repeated Delete, and this must not be logged.
+	 * The SA has carried out the client's first Delete, but the SA's answer was lost. So the SA
+	 * refuses the repeated Delete, and this refusal must not be logged.
 	 */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -403,7 +403,9 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(a.failed > 2);
 	assert_int_equal(warnings, 0);
-	/* The SA client must log a refused leave, because the user is not told about it. */
+	/*
+	 * The SA client must log a refused leave, because the user gets no report of the refusal.
+	 */
 	at_sa(&r, 2)->refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_int_equal(a.granted, 2);
@@ -516,7 +518,7 @@ static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, n
 
 /*
  * Without subscriptions, a NonMember does not learn that its group has ended and that another group
- * has the MGID now. So it must join again when Reports begin to come.
+ * has the MGID now. So the NonMember must join again when Reports begin to come.
  */
 static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
 {
@@ -533,7 +535,7 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	join(&r, &full, 2, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(non.granted, 1);
-	at_sa(&r, 1)->have = 0; /* group ended, and others created another one */
+	at_sa(&r, 1)->have = 0; /* the group ended, and others created a new one */
 	r.sa.inform_refuse = 0;
 	sac_rig_run(&r, NS_SEC(20));
 	assert_true(sac_subscribed(r.sac));
@@ -621,7 +623,7 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* the SA grants it; its answer is on the way */
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted by the SA, whose answer is on the way */
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
 	sac_group_leave(r.sac, &a.ref, r.now);
 	sac_reregister(r.sac, r.now); /* although the SA has forgotten nothing */
@@ -643,7 +645,7 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* the SA grants it; its answer is on the way */
+	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted by the SA, whose answer is on the way */
 	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
@@ -654,8 +656,8 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 }
 
 /*
- * The port was down for a moment, which is no reason for an SA to forget it. The user left the
- * group meanwhile, so the client must send a Delete when the port is up.
+ * The port was down for a moment, but the SA has not forgotten the port's memberships. The user
+ * left the group meanwhile, so the client must send a Delete when the port is up.
  */
 static void test_membership_that_ended_while_the_port_was_down_is_left(void **state)
 {
@@ -742,7 +744,9 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	sac_rig_fini(&r);
 }
 
-/* At its shutdown the client has little time, so it must not wait for the answer to a join. */
+/*
+ * At its shutdown the client has little time, so the client must not wait for the answer to a join.
+ */
 static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **state)
 {
 	struct user a = { 0 };

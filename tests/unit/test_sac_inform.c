@@ -206,7 +206,7 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 
 /*
  * When the SA restarts, the client must tell its users before it subscribes again. A router then
- * lists all groups, and must know that it may miss the creation of a group meanwhile (RFC 4391
+ * lists all groups, and must know that it can miss the creation of a group meanwhile (RFC 4391
  * section 11).
  */
 static struct sac *restarting;

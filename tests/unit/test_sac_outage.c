@@ -114,7 +114,8 @@ static void test_no_sa_there_is_no_refusal(void **state)
 
 /*
  * While there is no SA, the client repeats the join of each group only every few seconds. No notice
- * reports that the SA is back, but every group must be joined within some seconds of its return.
+ * reports that the SA is back, but the client must join every group within some seconds of the SA's
+ * return.
  */
 static void test_an_sa_that_is_back_without_a_word_is_found(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include "wire/mgid.h"
 
-/* Joins and leaves of a group while a Delete of the membership in this group is open. */
+/* Tests joins and leaves of a group while a Delete of the membership in this group is open. */
 
 struct user {
 	struct sac_group_ref ref;

@@ -87,8 +87,8 @@ static void test_no_path_in_the_partition_leads_to_the_default_P_Key(void **stat
 }
 
 /*
- * Check that failed attempts are followed by further ones after 1, 2, 4, 8, 16, 16 s, each up to a
- * quarter later.
+ * Check that failed attempts are followed by further attempts after 1, 2, 4, 8, 16, 16 s, each up
+ * to a quarter later.
  */
 static void assert_backoff(enum sidr_why why, const char *text)
 {
@@ -242,7 +242,7 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 static ib_gid
 	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
 
-/* All servers answer, but only the values that the last record's server gives are right. */
+/* All servers answer, but only the server of the last record gives the right values. */
 static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {
 	if (done < SIDR_RIG_SERVICES)
@@ -289,8 +289,8 @@ static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_othe
 }
 
 /*
- * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet. Such servers must not be
- * asked, because one port could register any number of them.
+ * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet. Servers with such a GID must
+ * not be asked, because one port could register any number of them.
  */
 static void test_servers_of_other_subnets_are_not_asked(void **state)
 {
@@ -337,7 +337,7 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 
 /*
  * The pause before the next server is 1 s. The pauses before the next rounds are 1, 2, 4, 8, 16 s.
- * Each is up to a quarter longer.
+ * Each pause is up to a quarter longer.
  */
 static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state)
 {
@@ -362,8 +362,8 @@ static void test_a_server_that_gave_right_values_before_is_asked_again_after_an_
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 	/*
-	 * The SA has no ServiceRecords for a moment. This must not count as a failure of the
-	 * server.
+	 * The SA has no ServiceRecords for a moment. The missing records must not count as a
+	 * failure of the server.
 	 */
 	r.service_status = SA_STATUS_NO_RECORDS;
 	sac_reregister(r.sac, r.net.now);

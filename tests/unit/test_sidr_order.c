@@ -84,8 +84,8 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * This server has answered, so the next round must begin with it, even if another server
-	 * was chosen before it was known that the answer is right.
+	 * This server has answered, so the next round must begin with this server, even if another
+	 * server was chosen before it was known that the answer is right.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);
@@ -99,7 +99,7 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 		assert_true(choose(0, 20, &last) != k);
 	}
 	assert_true(last);
-	/* This server is no longer offered. */
+	/* From now on this server is not offered. */
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	for (unsigned int i = 0; i < 20; i++) {
@@ -127,7 +127,10 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	assert_int_equal(choose(0, 1, &last), 0);
 	assert_true(last);
 	sidr_order_failed(&o);
-	/* Another server has registered. It is chosen next, as the last server of this round. */
+	/*
+	 * Another server has registered. This server is chosen next, as the last server of this
+	 * round.
+	 */
 	assert_int_equal(choose(0, 2, &last), 1);
 	assert_true(last);
 	sidr_order_failed(&o);

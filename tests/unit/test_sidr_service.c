@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* ServiceRecords of a port whose registrations the SA client renews (sac/service.c) */
+/* Tests the ServiceRecords of a port, whose registrations the SA client renews (sac/service.c). */
 
 #include "check.h"
 #include "sidr_rig.h"
@@ -122,7 +122,7 @@ static void test_a_service_that_ends_before_it_was_registered(void **state)
 	sac_service_withdraw(NULL, r.net.now);
 }
 
-/* Lose the next MADs of this method that are sent to the SA. */
+/* lose() drops the next @to_lose MADs to the SA that have the method @lost_method. */
 static uint8_t lost_method;
 static unsigned int to_lose;
 
@@ -163,7 +163,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_int_equal(r.delete_mask,
 			 SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY);
 	assert_int_equal(r.registers, 2);
-	/* The lease of the service must be renewed as before. */
+	/* The client must continue to renew the lease of the service. */
 	sidr_rig_run(&r, NS_SEC(SAC_SERVICE_LEASE));
 	assert_in_range(r.registers, 3, 4);
 	assert_int_equal(r.deletes, 1);
@@ -244,8 +244,8 @@ static void test_two_registrations_of_one_service_are_refused(void **state)
 }
 
 /*
- * The SA is silent for longer than the client repeats one request. The withdrawal must be tried
- * again.
+ * The SA is silent until the client has repeated its Delete as often as it repeats one request. The
+ * client must then send a new Delete.
  */
 static void test_a_withdrawal_is_repeated(void **state)
 {

@@ -97,8 +97,8 @@ static void join(struct net *net, struct sm *sm, struct sm_group *g, const struc
 }
 
 /*
- * A switch with more than 16 ports, so that its MFT has two positions, and with members at ports of
- * both positions. The test changes some entries.
+ * A switch has more than 16 ports, so its MFT has two positions. Members of a group are at ports of
+ * both positions. The test changes some entries of the MFT.
  */
 static void test_multicast_tables_that_somebody_changed_are_written_again(void **state)
 {
@@ -180,8 +180,8 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 }
 
 /*
- * A node does not answer. The audit must skip the rest of its tables, and read those of the next
- * node.
+ * A node does not answer. The audit must skip the rest of this node's tables, and read those of the
+ * next node.
  */
 static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 {
@@ -197,7 +197,10 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 		assert_true(net_join(s, silent));
 	next = net_ca(&net, 1);
 	net_join(s, next);
-	/* No light sweep runs in this time, because it would notice that the node is gone. */
+	/*
+	 * No light sweep runs in this time, because a light sweep would notice that the node is
+	 * gone.
+	 */
 	cfg.sweep_interval = 100 * ROUND;
 	sm = net_sm(s, &cfg);
 	assert_true(net_until_up(&net, sm, 1));
@@ -212,7 +215,7 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 
 /*
  * Another program changes tables all the time, and sweeps are requested all the time. The log must
- * get only few lines about it.
+ * get only few lines about the repairs and sweeps.
  */
 static void test_the_log_stays_readable(void **state)
 {

@@ -163,8 +163,8 @@ static void test_standby_takes_over_when_the_master_is_gone(void **state)
 }
 
 /*
- * A standby that was master before finds other LIDs on the ports than those that it remembers. It
- * must keep the LIDs of the ports, because they are newer.
+ * A standby that was master before finds other LIDs on the ports than those that it remembers. The
+ * standby must keep the LIDs that it finds, because they are newer.
  */
 static void test_I16_lids_that_another_master_gave_stay(void **state)
 {
@@ -231,8 +231,8 @@ static void test_two_masters_of_merged_subnets_agree(void **state)
 }
 
 /*
- * ask() sends one request from h1 to the SM of s1, as another SM would, and stores the status of
- * the answer here, or -1 if there is none.
+ * ask() sends one request from h1 to the SM of s1, as another SM would. .status gets the status of
+ * the answer, or -1 if there is none.
  */
 struct asked {
 	int status, calls;
@@ -287,8 +287,8 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 }
 
 /*
- * A standby SM on a host, which handles HANDOVER as OpenSM does: it answers, becomes master, and
- * never sends ACKNOWLEDGE.
+ * A standby SM on a host. The SM handles HANDOVER as OpenSM does: it answers HANDOVER, becomes
+ * master, and never sends ACKNOWLEDGE.
  */
 struct silent_sm {
 	struct mad_agent *agent;
@@ -355,8 +355,8 @@ static void test_handover_that_is_answered_but_not_acknowledged(void **state)
 
 /*
  * The other SM is the better one, but is still in the state DISCOVERING when this SM's sweep asks
- * it. No trap reports when it has become STANDBY, so this SM must ask again, and then send
- * HANDOVER.
+ * it. No trap reports that the other SM has become STANDBY, so this SM must ask again, and then
+ * send HANDOVER.
  */
 static void test_better_sm_that_is_discovering_gets_handover_when_it_stands_by(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fat-tree routing: balance, shift permutations (each host sends to the host k places further),
- * LMC, trees with gaps, and topologies that are no fat trees.
+ * Tests fat-tree routing: balance, shift permutations (each host sends to the host k places
+ * further), LMC, trees with gaps, and topologies that are no fat trees.
  */
 #include "sm_net.h"
 
@@ -397,7 +397,7 @@ static void test_broken_trees(void **state)
 			tree_end(&t);
 		}
 	}
-	assert_true(fat * 4 >= all * 3); /* most of them are still fat trees */
+	assert_true(fat * 4 >= all * 3); /* most of the damaged trees are still fat trees */
 }
 
 /*
@@ -428,8 +428,8 @@ static void test_one_cable_moves_its_own_destinations_only(void **state)
 }
 
 /*
- * A host with a manager is cabled to a switch above the leaf switches, and all hosts of one leaf
- * switch are down.
+ * A host with a subnet manager is cabled to a switch above the leaf switches, and all hosts of one
+ * leaf switch are down.
  */
 static void test_hosts_above_and_empty_leaves(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links that come up or go down while a sweep reads the subnet. */
+/* Tests links that come up or go down while a sweep reads the subnet. */
 #include "sm_net.h"
 
 #include "check.h"

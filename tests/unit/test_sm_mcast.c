@@ -640,8 +640,8 @@ static void test_I22_mlids_run_out(void **state)
 	triangle(&r.net);
 	rig_up(&r, r.net.node[0]);
 	/*
-	 * The switches have room for NET_MLIDS groups. The broadcast group is one of them, and this
-	 * loop makes the others.
+	 * The switches have room for NET_MLIDS groups. One of these groups is the broadcast group,
+	 * and this loop makes the other groups.
 	 */
 	for (unsigned int i = 1; i < NET_MLIDS; i++)
 		make_group(&r, i);
@@ -736,8 +736,8 @@ static void assert_no_storm(struct rig *r, unsigned int switches, const char *wh
 }
 
 /*
- * Links between switches go down and come up, so that trees change. At no moment, before or after the write of any table,
- * does a packet go in a loop. @whole: each sweep reads the whole subnet
+ * Links between switches go down and come up, so that trees change. No packet may go in a loop at any moment, neither before
+ * nor after the write of any table. @whole: each sweep reads the whole subnet
  */
 static void no_storm(uint64_t seed, bool whole)
 {

@@ -172,8 +172,8 @@ static void log_stays_short(struct rig *r, const char *word)
 	assert_hosts_connected(r);
 
 	/*
-	 * Sweep twice, because in the first sweep the peer may use up the number of lines that the
-	 * log allows.
+	 * Sweep twice, because in the first sweep the peer perhaps uses up the number of lines that
+	 * the log allows.
 	 */
 	r->net.node[2]->info.node_type = 9;
 	for (unsigned int i = 0; i < 2; i++) {

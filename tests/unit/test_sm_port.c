@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The Sets of PortInfo with which a sweep configures, arms and activates ports. */
+/* Tests the Sets of PortInfo with which a sweep configures, arms and activates ports. */
 
 #include <stdio.h>
 #include <string.h>
@@ -120,8 +120,8 @@ static void same_net(const struct net *a, const struct net *b, bool lids, uint64
 }
 
 /*
- * Check that a port in Initialize got two Sets of PortInfo: one configures and arms it, the other
- * activates it.
+ * Check that a port in Initialize got two Sets of PortInfo: one Set configures and arms the port,
+ * the other Set activates it.
  */
 static void two_sets(struct net_port *p, void *ctx)
 {
@@ -189,8 +189,8 @@ static void test_I5_arming_configures_when_answers_are_lost(void **state)
 }
 
 /*
- * A port refuses a Set, and its answer may contain the values of the request, not its real state.
- * So the SM must not take the port for Armed.
+ * A port refuses a Set. The port's answer can contain the values of the request instead of the
+ * port's real state, so the SM must not take the port for Armed.
  */
 static void test_I5_a_port_that_refuses_to_be_armed_stays_in_init(void **state)
 {

@@ -11,8 +11,8 @@
 #include "wire/mgid.h"
 
 /*
- * State that an SM must keep when answers are lost, and when the administrator changes partitions
- * faster than the SM sweeps.
+ * Tests the state that an SM must keep when answers are lost, and when the administrator changes
+ * partitions faster than the SM sweeps.
  */
 
 static struct sm_partitions *parse(const char *text)
@@ -64,8 +64,8 @@ static uint64_t generation(const struct sm *sm)
 static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
 	/*
-	 * The port was away. It stops answering again after @after SMPs of the sweep that finds it.
-	 * Its LID must not change.
+	 * The port was unreachable. In the sweep that finds the port again, the port stops
+	 * answering after @after SMPs. The LID of the port must not change.
 	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;
@@ -89,7 +89,7 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 			fail_msg("dead after %u SMPs: it has lost its memberships and is not told",
 				 after);
 
-		/* The port has acknowledged ClientReregister, so it must not get it again. */
+		/* The port has acknowledged ClientReregister, so the SM must not send it again. */
 		before = r.h->port[1].reregisters;
 		sm_kick(r.sm, "test", r.net.now);
 		net_run(&r.net, r.net.now + NS_SEC(3));
@@ -229,8 +229,8 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	assert_null(sm_group_find(r.sm, &mgid));
 	/*
-	 * Members of the groups that ended may not have subscribed to trap 67 (group deleted), so
-	 * they must get ClientReregister. Other ports must not.
+	 * Perhaps members of the groups that ended have not subscribed to trap 67 (group deleted),
+	 * so these members must get ClientReregister. Other ports must not get it.
 	 */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(r.h->port[1].reregisters, before + 1);

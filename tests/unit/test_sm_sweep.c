@@ -322,8 +322,8 @@ static void test_I16_configured_lids(void **state)
 }
 
 /*
- * IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop. An earlier SM may have
- * lowered this value, so the SM must raise it.
+ * IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop. Perhaps an earlier SM
+ * has lowered this value, so the SM must raise it.
  */
 static void test_mft_top_covers_the_table(void **state)
 {
@@ -367,8 +367,8 @@ static void test_I16_set_lid(void **state)
 	net_assert_connected(&net);
 
 	/*
-	 * The LID of an absent port stays reserved for it. The LID that the other port had before
-	 * its change is free again.
+	 * The LID of an absent port stays reserved for this port. The LID that the other port had
+	 * before its change is free again.
 	 */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
@@ -495,7 +495,7 @@ static void test_cut_link_is_routed_around(void **state)
 	assert_true(seen.traps >= 1);
 	/*
 	 * Clause I15: the SM represses each trap with the TID of this trap, because the switch
-	 * would repeat it otherwise.
+	 * would otherwise repeat the trap.
 	 */
 	assert_int_equal(net.represses, seen.traps);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A survey of a fabric whose agents answer must give an equal fabric. There are also tests of
- * faults that only a survey can find, and of bounds.
+ * A survey of a fabric in which all agents answer must return an equal fabric. Other tests are
+ * about faults that only a survey can find, and about bounds.
  */
 #include "survey_rig.h"
 
@@ -239,8 +239,8 @@ static void test_what_does_not_answer_is_named(void **state)
 }
 
 /*
- * `uipoib fabric check` surveys the fabric a second time to confirm findings. This survey must read
- * counters, too, because otherwise it could not confirm that a PMA is silent.
+ * `uipoib fabric check` surveys the fabric a second time to confirm findings. The second survey
+ * must read counters, too, because otherwise it could not confirm that a PMA is silent.
  */
 static void test_a_mute_performance_agent_is_confirmed(void **state)
 {
@@ -476,7 +476,7 @@ static void test_memory_is_bounded(void **state)
 }
 
 /*
- * A hostile device may pretend to be any number of switches, with tables of any length. The survey
+ * A hostile device can pretend to be any number of switches, with tables of any length. The survey
  * must end in a bounded time.
  */
 static void test_time_is_bounded(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An SA's answers about the members of groups, and answers that an SA should not send. */
+/* Tests an SA's answers about the members of groups, and answers that an SA should not send. */
 #include <errno.h>
 
 #include "check_rig.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Topology files: both dialects (ibsim's and ibnetdiscover's), every class of error with its line,
- * and GUIDs that are counted as in ibsim.
+ * Tests topology files: both dialects (ibsim's and ibnetdiscover's), every class of error with its
+ * line, and GUIDs that are assigned as in ibsim.
  */
 #include "check.h"
 

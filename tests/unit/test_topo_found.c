@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Topologies as tools print them for real clusters: all rates, routers, remarks of the tools, and
- * contradictions.
+ * Tests topologies as tools print them for real clusters: all rates, routers, remarks of the tools,
+ * and contradictions.
  */
 #include "check.h"
 
@@ -87,7 +87,7 @@ static void test_back_to_back(void **state)
 	topo_free(t);
 }
 
-/* Descriptions may contain any characters, because they can come from a node-name-map file. */
+/* Descriptions can contain any characters, because they can come from a node-name-map file. */
 static void test_descriptions_with_quotes_and_utf8(void **state)
 {
 	struct topo *t = topo_ok(

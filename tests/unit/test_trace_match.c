@@ -16,7 +16,8 @@ enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 /* --- packets */
 
 /*
- * Make a UD packet with this payload. Its first octets are in a packet descriptor without a buffer.
+ * Make a UD packet with this payload. All octets of the packet are in the packet descriptor, and it
+ * has no buffer.
  */
 static struct pkt packet(uint16_t slid, uint16_t dlid, uint32_t qpn, const uint8_t *payload,
 			 size_t len)
@@ -107,8 +108,8 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 }
 
 /*
- * Returns, of the letters "PTUARJ", those of the traces that show the packet. Each letter stands
- * for a value of enum trace_what, in this order.
+ * Returns a text with one character for each value of enum trace_what, in the order of the values:
+ * its letter of "PTUARJ" if this trace shows the packet, otherwise '.'.
  */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {

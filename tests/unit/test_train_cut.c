@@ -236,8 +236,8 @@ static struct flow random_flow(struct prng *r)
 }
 
 /*
- * Make a super-frame as it is read from a TAP: in one slice or in two slices. A small one may begin
- * in hdr[].
+ * Make a super-frame as it is read from a TAP: in one slice or in two slices. A small super-frame
+ * can begin in hdr[].
  */
 static struct pkt *make_super(struct pkt_pool *pool, struct prng *r, const struct flow *f)
 {
@@ -362,8 +362,8 @@ static void push_link(const struct flow *f, struct pkt *t)
 }
 
 /*
- * Check the packets of the train @t in the form in which they leave the process. The first one is
- * packet @k of the flow.
+ * Check the packets of the train @t in the form in which they leave the process. The first packet
+ * of @t is packet @k of the flow.
  */
 static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 {
@@ -392,8 +392,8 @@ static void check_out(const struct flow *f, const struct pkt *t, uint32_t k)
 }
 
 /*
- * Check all packets in the form in which they leave the process, then remove some from the front of
- * the train, and check the others. Returns the number of removed packets.
+ * Check all packets in the form in which they leave the process. Then remove some packets from the
+ * front of the train, and check the packets that are left. Returns the number of removed packets.
  */
 static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, uint32_t n)
 {
@@ -560,8 +560,8 @@ static void damage_one(struct pkt_pool *pool, struct prng *r)
 	unsigned int at_packet = (at - hlen) / t->seg;
 
 	/*
-	 * The VCRC covers the LRH, but the ICRC covers it only in packets without a GRH. So damage
-	 * the destination QP if only the ICRC is checked.
+	 * The VCRC covers the LRH, but the ICRC covers the LRH only in packets without a GRH. So
+	 * damage the destination QP if only the ICRC is checked.
 	 */
 	if (header && !vcrc)
 		at = 8 + 4 + 40 * ib_lrh_has_grh(pkt_hdr(t)) + 7; /* destination QP */

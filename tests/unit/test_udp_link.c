@@ -7,7 +7,7 @@
 #include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
-/* The state machine of a link over UDP, on virtual time (doc/udp-link.md). */
+/* Tests the state machine of a link over UDP, on virtual time (doc/udp-link.md). */
 
 #define T0 NS_SEC(1000)
 
@@ -127,7 +127,7 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 
 /*
  * If both ends have just started, the link omits the first silence, by which a peer would notice
- * that the link has dropped. It does not omit later silences.
+ * that the link has dropped. The link does not omit later silences.
  */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
 {
@@ -233,8 +233,8 @@ static void test_silent_and_deaf_for_4_s_after_a_time_out(void **state)
 	struct rig r;
 
 	/*
-	 * The peer may still receive this end's datagrams. This end is silent for 4 s, so that the
-	 * peer notices that the link has dropped.
+	 * Perhaps the peer still receives this end's datagrams. This end is silent for 4 s, so that
+	 * the peer notices that the link has dropped.
 	 */
 	start_up(&r);
 	until(&r, T0 + NS_SEC(7));

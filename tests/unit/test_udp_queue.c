@@ -137,7 +137,7 @@ static void return_after(unsigned int done)
 	add(0, 0x48, 3);
 	n = udp_queue_take(&q, v, PKT_BATCH);
 	assert_int_equal(n, 4);
-	add(IB_VL15, 0, 4); /* added while the others were sent */
+	add(IB_VL15, 0, 4); /* added while the other packets were sent */
 	udp_queue_return(&q, v, n, done);
 	assert_int_equal(udp_queue_len(&q), 8 - done);
 }

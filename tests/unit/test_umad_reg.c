@@ -2,8 +2,8 @@
 #include "umad_rig.h"
 
 /*
- * Connections and agents of the umad server. Sources: drivers/infiniband/core/user_mad.c and mad.c
- * of Linux 6.1.
+ * Tests connections and agents of the umad server. Sources: drivers/infiniband/core/user_mad.c and
+ * mad.c of Linux 6.1.
  */
 
 static struct umad_rig rig;
@@ -100,8 +100,8 @@ static void test_nonsense_ends_the_connection(void **state)
 }
 
 /*
- * Every message is cut at every length, and sent on every kind of connection. It must get an error
- * or an answer, and have no other effect.
+ * Every message is cut at every length, and sent on every kind of connection. Each must get an
+ * error or an answer, and have no other effect.
  */
 static void test_every_length_of_every_message(void **state)
 {

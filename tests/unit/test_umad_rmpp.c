@@ -2,8 +2,8 @@
 #include "umad_rig.h"
 
 /*
- * Whole RMPP messages in both directions, and limits for programs that do not read, or that send
- * too many requests.
+ * Tests whole RMPP messages in both directions, and limits for programs that do not read, or that
+ * send too many requests.
  */
 
 #define TID 0xdddddddd12345678ull
@@ -320,7 +320,9 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.queued, 4);
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
-	/* ready() was called once. It is called again only after the queue was empty. */
+	/*
+	 * ready() was called once. The server calls it again only after the queue has been empty.
+	 */
 	assert_int_equal(rig.ready, 1);
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_non_null(umad_rig_read(b, &got));

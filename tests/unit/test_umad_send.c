@@ -3,8 +3,8 @@
 #include "wire/pma.h"
 
 /*
- * write() and read() of single MADs on a umad device. Sources: drivers/infiniband/core/user_mad.c
- * and mad.c of Linux 6.1.
+ * Tests write() and read() of single MADs on a umad device. Sources:
+ * drivers/infiniband/core/user_mad.c and mad.c of Linux 6.1.
  */
 
 #define HDR_LEN 64 /* struct ib_user_mad_hdr */
@@ -321,8 +321,8 @@ static void test_smps_directed_and_lid_routed(void **state)
 }
 
 /*
- * An agent that has registered for SMInfo must get the request. Without such an agent the SMA
- * refuses it (14.4.1).
+ * An agent that has registered for SMInfo must get the request. If no agent has registered for
+ * SMInfo, the SMA refuses the request (14.4.1).
  */
 static void test_sminfo_goes_to_the_sm(void **state)
 {

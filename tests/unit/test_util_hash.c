@@ -9,8 +9,8 @@
 #include "util/prng.h"
 
 /*
- * The key is 00 01 .. 0f, the messages are the empty one, 00, 00 01, ...: the vectors of the
- * SipHash paper, appendix A.
+ * The test vectors of the SipHash paper, appendix A: the key is 00 01 .. 0f, and the messages are
+ * the empty message, 00, 00 01, and so on.
  */
 static void test_siphash_vectors(void **state)
 {
@@ -95,7 +95,7 @@ static void test_htab_random_against_an_array(void **state)
 		struct item *it = container_of(h, struct item, link);
 
 		assert_true(in[it - items]);
-		in[it - items] = false; /* each item is found once */
+		in[it - items] = false; /* no item is found twice */
 		n--;
 	}
 	assert_int_equal(n, 0);

@@ -47,8 +47,8 @@ static void test_a_promise_is_kept_and_never_far_away(void **state)
 		if (at == promised)
 			continue;
 		/*
-		 * The pacer names a later time only after the time that it named before has passed,
-		 * so no request is delayed twice.
+		 * The pacer must not return a later time before the time that it returned last has
+		 * passed, so that no request is delayed twice.
 		 */
 		assert_true(promised <= now);
 		kept = promised = at;

@@ -31,8 +31,8 @@ static void assert_pkt(const struct pkt *p, const uint8_t *want, uint32_t len)
 }
 
 /*
- * Make a packet from @len octets of @data. The first @h of them are in hdr[], the rest in one or
- * two slices.
+ * Make a packet from @len octets of @data. The first @h octets are in hdr[], the other octets in
+ * one or two slices.
  */
 static struct pkt *make(struct pkt_pool *pool, const uint8_t *data, uint32_t len, uint32_t h,
 			uint32_t first)
@@ -378,8 +378,8 @@ static void test_pkt_queue_is_first_in_first_out(void **state)
 }
 
 /*
- * A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use, so it is
- * copied to a small one.
+ * A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use, so the packet
+ * is copied to a small buffer.
  */
 static void test_shrink_frees_the_large_buffer(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Checksums that an adapter makes and verifies */
+/* Tests checksums that an adapter makes and verifies. */
 
 #include "verbs/verbs.h"
 
@@ -137,7 +137,10 @@ static void test_an_adapter_without_the_capability(void **state)
 	expect(true, FRAME_CSUM_UNKNOWN);
 }
 
-/* A packet without checksum is lost and counted, because nobody would make the checksum. */
+/*
+ * A packet with a partial checksum must be refused and counted, because nobody would complete the
+ * checksum.
+ */
 static void test_a_partial_checksum_never_leaves_such_an_adapter(void **state)
 {
 	struct ca_wc wc;
@@ -152,8 +155,8 @@ static void test_a_partial_checksum_never_leaves_such_an_adapter(void **state)
 
 /*
  * mlx5 has the checksum capability, but only for queue pairs of the kernel. On a queue pair of user
- * space, the adapter ignores the flag of a send that asks for checksums. An unknown driver may do
- * the same.
+ * space, the adapter ignores the flag of a send that asks for checksums. An unknown driver perhaps
+ * does the same.
  */
 static void test_the_capability_is_not_enough(void **state)
 {

@@ -225,8 +225,8 @@ static void test_a_queue_pair_in_the_error_state_is_restarted(void **state)
 }
 
 /*
- * A restart of a queue pair must not use a receive buffer twice, or lose one: all must be posted
- * again, and be usable.
+ * A restart of a queue pair must neither use a receive buffer twice nor lose one: after the
+ * restart, all buffers must be posted, and be usable.
  */
 static void test_restarts_keep_all_buffers(void **state)
 {
@@ -304,7 +304,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 	assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[4]), 0);
 }
 
-/* Handles that nobody uses are bounded, too. */
+/* The number of unused address handles is bounded, too. */
 static void test_idle_handles_are_bounded(void **state)
 {
 	struct ca_ah_attr attr = peer();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The conformance suite of ca.h over src/verbs. It runs over the imitation of libibverbs in
- * verbs_fake.h, which has two simulated HCAs. If the command line names two devices, it runs over
- * the libibverbs and the kernel of this machine instead (tests/interop/linux/verbs_suite.sh).
+ * Runs the conformance suite of ca.h over src/verbs. src/verbs runs over the imitation of
+ * libibverbs in verbs_fake.h, which has two simulated HCAs. If the command line names two devices,
+ * src/verbs runs over the libibverbs and the kernel of this machine instead
+ * (tests/interop/linux/verbs_suite.sh).
  */
 
 #include "verbs/verbs.h"
@@ -42,7 +43,7 @@ static struct {
 	char device[2][32];
 	/* the program that changes link and P_Keys, see main() */
 	const char *hook;
-	bool changed; /* true after such a change */
+	bool changed; /* true after the hook has changed something */
 	struct timers timers;
 	struct log_sink log;
 } real;

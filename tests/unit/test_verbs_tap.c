@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A capture of a port shows the packets of its queue pairs with headers, although libibverbs does not provide the
- * headers. They must be the headers that the simulated HCAs put on the wire, except the PSN, which only the adapter
- * knows.
+ * A capture of a port shows the packets of its queue pairs with headers, although libibverbs does not provide the headers.
+ * The captured headers must be those that the simulated HCAs put on the wire, except the PSN, which only the adapter knows.
  */
 
 #include "verbs/verbs.h"

@@ -158,7 +158,8 @@ static void test_modinfo_of_what_is_no_module(void **state)
 	f.sh[2].sh_size = sizeof(f); /* section length beyond the end of the file */
 	assert_null(modules_info(&f, sizeof(f), "depends"));
 	f = make_module();
-	f.sh[2].sh_size = sizeof(info) - 1; /* last string without NUL; others must be found */
+	/* The last string has no NUL. The other strings must be found. */
+	f.sh[2].sh_size = sizeof(info) - 1;
 	assert_string_equal(modules_info(&f, sizeof(f), "depends"), "9pnet,netfs");
 	assert_null(modules_info(&f, sizeof(f), "vermagic"));
 	f = make_module();
@@ -219,7 +220,7 @@ static void test_packed_kernel_of_an_image(void **state)
 	make_image(img);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);
 	assert_int_equal(at, 1280);
-	assert_int_equal(len, 508); /* without the size of 4 octets behind the payload */
+	assert_int_equal(len, 508); /* without the last 4 octets, which contain a size */
 	assert_int_equal(format, UNPACK_XZ);
 	memcpy(img + 1280, "\x1f\x8b\x08\0", 4);
 	assert_int_equal(unpack_find(img, sizeof(img), &at, &len, &format), 0);

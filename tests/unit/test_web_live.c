@@ -7,9 +7,9 @@
 #include "check.h"
 
 /*
- * The web server follows an instance by questions. The tests check when it asks, and what it does
- * with the answers. The test plays an instance with two switches, a cable between them, a CA at
- * each switch, and a link that leaves the fabric.
+ * The web server asks an instance questions to follow its state. The tests check when the server
+ * asks, and what it does with the answers. The test plays an instance with two switches, a cable
+ * between them, a CA at each switch, and a link that leaves the fabric.
  */
 
 #define UP 4
@@ -18,11 +18,11 @@ struct rig {
 	struct web_live l;
 	ns_t now;
 	ns_t each; /* time that an answer takes */
-	unsigned int asked[5]; /* number of questions about sections, fabrics, map, load, others */
+	unsigned int asked[5]; /* questions by kind: sections, fabrics, map, load, others */
 	json_t *links; /* rows of "link show" */
-	unsigned int state; /* of the cable between the switches */
-	long long data; /* sent by Hca1, units of four octets */
-	unsigned int extra; /* more switches without cables */
+	unsigned int state; /* state of the cable between the switches */
+	long long data; /* data sent by Hca1, in units of four octets */
+	unsigned int extra; /* number of further switches, without cables */
 	char text[65536];
 };
 
@@ -279,8 +279,8 @@ static void test_a_counter_that_was_cleared_makes_no_rate(void **state)
 }
 
 /*
- * A trap must make the client read the load soon, and not only at the next second. A flood of traps
- * must not make it read the load all the time.
+ * A trap must make the web server read the load soon, and not only at the next second. A flood of
+ * traps must not make the server read the load all the time.
  */
 static void test_an_event_brings_the_reading_forward(void **state)
 {
@@ -353,7 +353,10 @@ static void test_a_changed_map_resets_the_clients(void **state)
 	json_decref(s);
 }
 
-/* If an instance needs long for its answers, the questions must take only a part of its time. */
+/*
+ * If an instance needs long for its answers, the questions must take only a part of the instance's
+ * time.
+ */
 static void test_a_slow_instance_is_asked_less(void **state)
 {
 	struct rig *r = *state;

@@ -36,8 +36,8 @@ static const char *skip_name(const char *p)
 }
 
 /*
- * Skip a quoted value. It must have no control characters, and must have a backslash only before a
- * backslash or a quote.
+ * Skip a quoted value. The value must have no control characters, and must have a backslash only
+ * before a backslash or a quote.
  */
 static const char *skip_value(const char *p)
 {
@@ -246,8 +246,8 @@ static void test_ports_without_a_cable_or_with_a_cable_to_elsewhere(void **state
 }
 
 /*
- * Any node can set its NodeDescription, and a topology file can contain any name. Such a name must
- * not end its quotes.
+ * Any node can set its NodeDescription, and a topology file can contain any name. No name may end
+ * the quotes around it.
  */
 static void test_hostile_names_stay_inside_their_quotes(void **state)
 {
@@ -303,8 +303,8 @@ static void test_long_names_are_cut_and_not_overrun(void **state)
 }
 
 /*
- * The format allows each set of labels only once, but two fabrics may have objects of the same
- * name. So their drops must be added.
+ * The format allows each set of labels only once, but two fabrics can have objects of the same
+ * name. So the drops of these objects must be added.
  */
 static void test_drops_of_equal_names_are_added(void **state)
 {

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * The ring of events and its readers, without sockets. The tests call a reader as the HTTP library
- * does, with much or little room for the answer.
+ * Tests the ring of events and its readers, without sockets. The tests call a reader as the HTTP
+ * library does, with much or little room for the answer.
  */
 
 #define FIRST 1000
@@ -115,8 +115,8 @@ static void test_without_a_number_only_later_events_come(void **state)
 
 /*
  * A client gives the number of the last event that it has. If this number is too old, or comes from
- * another server, the client must be told to fetch a new snapshot, so that it never misses an event
- * without notice.
+ * another server, the client must be told to fetch a new snapshot, so that the client never misses
+ * an event without notice.
  */
 static void test_missed_events_are_told(void **state)
 {
@@ -194,8 +194,8 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 }
 
 /*
- * No event came for longer than a reader may take to read. The first event after this silence must
- * not make the reader count as slow.
+ * No event came for longer than the time that a reader has to read an event. The first event after
+ * this silence must not make the reader count as slow.
  */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)
 {

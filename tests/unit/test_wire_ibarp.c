@@ -243,8 +243,8 @@ static void test_P14_option_is_five_units(void **state)
 }
 
 /*
- * An option of length 5 may lack the second copy of GID[127-96]. Its last word is then padding,
- * with any content.
+ * An option of length 5 can lack the second copy of GID[127-96]. The last word of the option is
+ * then padding, with any content.
  */
 static void test_P14_option_without_the_second_copy(void **state)
 {

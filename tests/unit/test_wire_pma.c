@@ -122,7 +122,7 @@ static void test_details_layout(void **state)
 
 /*
  * The table lists only some of the 16 counters, one for each SL. All ones on the wire must set each
- * of them.
+ * of the 16 counters.
  */
 static void test_data_sl_layout(void **state)
 {

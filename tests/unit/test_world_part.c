@@ -6,8 +6,8 @@
 #include "world/sa.h"
 
 /*
- * The conformance suite uses a second partition of the DUT's port. Test its packets and groups, and
- * that its values differ from those of the first partition.
+ * The conformance suite uses a second partition of the DUT's port. These tests check the packets
+ * and groups of the second partition, and that its values differ from those of the first partition.
  */
 
 static struct world w;

@@ -6,8 +6,8 @@
 #include "world/wire.h"
 
 /*
- * The packet forms that the conformance suite expects. The expected octets were derived from the
- * documents by hand.
+ * Tests the packet forms that the conformance suite expects. The expected octets were derived from
+ * the documents by hand.
  */
 
 static const struct world_map link_local = { .pkey = 0xffff, .scope = 2 };

@@ -321,7 +321,8 @@ static int get_cq_event(struct ibv_comp_channel *h, struct ibv_cq **ret, void **
 	struct fake_channel *ch = container_of(h, struct fake_channel, ch);
 	uint64_t one;
 
-	assert_true(fcntl(h->fd, F_GETFL) & O_NONBLOCK); /* a call without an event would wait */
+	/* Otherwise a call without a pending event would block. */
+	assert_true(fcntl(h->fd, F_GETFL) & O_NONBLOCK);
 	while (read(h->fd, &one, sizeof(one)) == sizeof(one)) {
 		struct fake_cq *cq;
 

@@ -18,8 +18,8 @@
 
 struct fake {
 	/*
-	 * Each call that makes an object decrements this number. The call that makes it 0 fails
-	 * with ENOMEM. 0: no call fails
+	 * Each call that makes an object decrements this number. The call that decrements it to 0
+	 * fails with ENOMEM. 0 at the start: no call fails
 	 */
 	unsigned int fail_in;
 	unsigned int made; /* calls that made objects */

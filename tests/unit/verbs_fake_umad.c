@@ -10,9 +10,9 @@
 #include "util/be.h"
 
 /*
- * Imitates the kernel's handling of MADs on a umad device whose agents handle RMPP. It replaces the
- * upper half of a request's TID, refuses a request with the TID of an open request, and passes
- * responses on with the TID that was on the wire.
+ * Imitates the kernel's handling of MADs on a umad device whose agents handle RMPP. The imitation
+ * replaces the upper half of a request's TID, refuses a request with the TID of an open request,
+ * and passes responses on with the TID that was on the wire.
  */
 
 struct umad {
@@ -46,7 +46,7 @@ static void to_user(const struct fake_dev *d, const struct umad *u, size_t len)
 {
 	ssize_t n = d->umad < 0 ? 0 : send(d->umad, u, sizeof(u->h) + len, MSG_NOSIGNAL);
 
-	assert_true(n >= 0 || errno == EPIPE); /* the other end may be closed already */
+	assert_true(n >= 0 || errno == EPIPE); /* the other end is perhaps closed already */
 }
 
 static void answered(void *ctx, int status, const struct mad_addr *from, const void *mad,
