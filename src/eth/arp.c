@@ -14,9 +14,8 @@
  * is often zero or the broadcast address. An address without meaning is never a reason to refuse the message, and no
  * neighbour is made for it.
  *
- * The reserved octet of link-layer addresses in sent messages is 0 (§9.1.1). But a reply repeats this octet of the
- * requester's address, because RFC 826 swaps the addresses and Linux's arping checks that the address is repeated
- * unchanged.
+ * The reserved octet of link-layer addresses in sent messages is 0 (§9.1.1). But a reply repeats the reserved
+ * octet of the requester's address unchanged, because RFC 826 swaps the addresses, and Linux's arping checks this.
  */
 
 static bool is_rarp(const struct arp_pkt *a)
@@ -49,8 +48,8 @@ struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why)
 	if (arp_decode(&a, in, pkt_copy_out(p, 0, in, sizeof(in))) || a.hrd != e->shape->arp_hrd)
 		return NULL;
 	/*
-	 * The target's hardware address in a reply may be unset, because an ARP announcement may be
-	 * a reply without this address (RFC 5227 §3).
+	 * In a reply, the target's hardware address is allowed to be unset, because an ARP
+	 * announcement can be a reply without this address (RFC 5227 §3).
 	 */
 	target = a.op != ARP_OP_REQUEST && !eth_hw_is_unset(e, a.tha);
 	if (hw_to_link(e, a.sha, true, &flags) || hw_to_link(e, a.tha, target, &flags))

@@ -26,9 +26,9 @@ static void csum_is_whole(struct pkt *p)
 }
 
 /*
- * CAs that make checksums find the IP header behind the encapsulation of RFC 4391, but do not parse
- * IP options or extension headers. So the CA makes no checksum of a packet with IP options or
- * extension headers.
+ * A CA that makes checksums finds the IP header behind the encapsulation of RFC 4391, but parses
+ * neither IP options nor extension headers. So this function is false for packets with IP options
+ * or extension headers.
  */
 bool eth_csum_by_ca(struct pkt *p)
 {

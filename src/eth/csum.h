@@ -14,8 +14,9 @@
 int eth_csum_complete(struct pkt *p, unsigned int l3);
 
 /*
- * eth_csum_by_ca() - Tell whether a CA with ca.csum (ca/ca.h) can make the checksum of @p. @p is a
- * packet with FRAME_CSUM_PARTIAL or a train, and begins with the encapsulation
+ * eth_csum_by_ca() - Tell whether a CA that makes checksums (ca.csum of ca/ca.h) can make the
+ * checksum of @p. @p is a packet with FRAME_CSUM_PARTIAL or a train, and begins with the
+ * encapsulation
  */
 bool eth_csum_by_ca(struct pkt *p);
 

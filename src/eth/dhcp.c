@@ -16,11 +16,11 @@
  *
  * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware address. A server
  * cannot send a unicast reply without a hardware address, so the client asks for a broadcast (RFC 4390 §2). Hosts
- * behind the device use the message format of the device's type:
+ * behind the device use the message format for the device's hardware type:
  *
- *	client behind a TAP	Its MAC is removed from requests and put back into the replies, which
- *				are recognized by their xid.
- *	server behind a TAP	The token of the sender is put into requests as their MAC, so that
+ *	client behind a TAP	The client's MAC is removed from requests and put back into the
+ *				replies, which are recognized by their xid.
+ *	server behind a TAP	The sender's token is put into a request as the client's MAC, so that
  *				the server can reply to this MAC, and the broadcast flag is cleared if the
  *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
@@ -30,10 +30,10 @@
  * inserted for a server. A message that is already right passes unchanged.
  *
  * A client identifier that is missing or that is the hardware type and the hardware address is replaced by an
- * identifier of RFC 4361, and restored in the reply. The new identifier contains the MAC. On a device of type 32 it
- * contains the port's GUID, because the hardware address includes the queue pair number, which changes. Any other
- * identifier was chosen by the client and stays. Messages of relay agents (giaddr) are about another link and stay
- * unchanged.
+ * identifier of RFC 4361, and restored in the reply. Behind a TAP the new identifier contains the client's MAC. On
+ * a device of type 32 the new identifier contains the port's GUID, because the hardware address includes the queue
+ * pair number, which changes. Any other identifier was chosen by the client and stays. Messages of relay agents
+ * (giaddr) are about another link and stay unchanged.
  */
 
 #define MSG_MAX 4096
@@ -91,8 +91,8 @@ bool eth_is_dhcp(const struct eth_if *e, struct pkt *p, const uint8_t *ip)
 {
 	/*
 	 * A super-frame of the kernel is not rewritten. A train (packets of one flow in one
-	 * descriptor, train/train.h) from the link is examined, because every packet of the train
-	 * would be examined if it came alone.
+	 * descriptor, train/train.h) from the link is examined, as each packet of the train would
+	 * be if it came alone.
 	 */
 	if (ip[9] != PROTO_UDP || e->cfg.dhcp_raw || (frame_info(p)->gso && !pkt_is_train(p)))
 		return false;
@@ -134,8 +134,8 @@ static int msg_parse(struct msg *m, const struct pkt *p)
 		return -EPROTO;
 	m->options = dhcp_has_options(m->bootp, m->len);
 	/*
-	 * A message gets a right checksum when it is rewritten, so a message with a wrong checksum must not be
-	 * rewritten.
+	 * A rewritten message has a right checksum. To rewrite a message with a wrong checksum would hide its
+	 * damage, so refuse it.
 	 */
 	sum = inet_pseudo4(m->in + 12, m->in + 16, PROTO_UDP, (uint32_t)udp_len);
 	if (be16_at(udp + 6) && inet_fold(inet_sum(sum, udp, udp_len)))
@@ -225,8 +225,8 @@ static struct client *client_find(const struct eth_if *e, uint32_t xid)
 }
 
 /*
- * Finds the entry for the client that sent @h: its own entry, or else a free entry, or else the
- * entry whose last request is the oldest. Return: NULL if out of memory
+ * Finds an entry for the client that sent @h: the client's present entry, or else a free entry, or
+ * else the entry whose last request is the oldest. Return: NULL if out of memory
  */
 static struct client *client_get(struct eth_if *e, const struct dhcp_hdr *h, ns_t now)
 {
@@ -418,8 +418,8 @@ static int request_from_link(struct eth_if *e, struct msg *m, size_t room, struc
 		 */
 		return -ENOENT;
 	/*
-	 * Some clients set the broadcast flag in every message, but do not receive broadcasts once
-	 * they have an address.
+	 * Some clients set the broadcast flag in every message, even when they have an address and
+	 * no longer receive broadcasts.
 	 */
 	if (!is_unset(m->h.ciaddr))
 		m->h.flags &= (uint16_t)~DHCP_FLAG_BROADCAST;

@@ -5,7 +5,7 @@
 /*
  * Translation of DHCP messages between the Ethernet format and the format of RFC 4390. The
  * functions that rewrite a message do not free @p. They return a new packet, or @p itself if
- * nothing in @p must be rewritten, or NULL if the message is refused, with the reason in *why.
+ * nothing in @p must be rewritten, or NULL if the message is refused; *why is then the reason.
  */
 
 #include "eth/eth.h"

@@ -6,10 +6,11 @@
  * DOC: The shape in which the kernel sees the link
  *
  * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns
- * the frames of the device into packets of the link and back. In every shape, super-frames are cut and coalesced,
- * IGMP and MLD are read on their way out, so that groups are joined before the report leaves, and ARP, RARP and ND
- * are rewritten between the hardware addresses of the kernel and the addresses of the link's profile; the lengths and
- * checksums of these messages are adjusted. The differences between the shapes are in struct eth_shape_ops (shape.h).
+ * the frames of the device into packets of the link and back. In every shape, this layer cuts super-frames from the
+ * device, and coalesces packets from the link. It reads outgoing IGMP and MLD reports, and joins the groups before
+ * the reports leave. It replaces the hardware addresses of the kernel in ARP, RARP and ND by the addresses of the
+ * link's profile, and vice versa, and adjusts the lengths and checksums of these messages. The differences between
+ * the shapes are in struct eth_shape_ops (shape.h).
  *
  *	device -> eth_tx() -> ops->post()	packets to send, checksums complete; or trains (train/train.h)
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
@@ -18,9 +19,9 @@
  * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a 20-octet address: a
  * MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of a keyed hash of (QPN, GID, P_Key). The
  * key is fixed, so the token is the same in every daemon and after every restart. The interface's own MAC is 02 and
- * 40 bits of a hash of (port GUID, P_Key, QPN) with the same key. DHCP takes the form of RFC 4390 on the link. The
- * InfiniBand shape (option 1) is for a device of type 32: hardware addresses are link-layer addresses, and with RFC
- * 4391's profile ARP and ND are the same on both sides.
+ * 40 bits of a hash of (port GUID, P_Key, QPN) with the same key. DHCP messages have the format of RFC 4390 on the
+ * link. The InfiniBand shape (option 1) is for a device of type 32: hardware addresses are link-layer addresses,
+ * and with RFC 4391's profile ARP and ND messages have the same format on the device and on the link.
  *
  * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
  * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
@@ -46,7 +47,7 @@ enum eth_drop {
 	/* frame that is shorter than the link header, or than the headers of its ethertype */
 	ETH_DROP_SHORT,
 	ETH_DROP_TYPE, /* frame with an ethertype that IPoIB does not carry */
-	ETH_DROP_VLAN, /* VLAN tag in a frame; on InfiniBand a P_Key has the role of a VLAN */
+	ETH_DROP_VLAN, /* frame with a VLAN tag; on InfiniBand a P_Key has the role of a VLAN */
 	/* frame with an IEEE 802.3 length instead of an ethertype, such as a spanning tree frame */
 	ETH_DROP_BPDU,
 	ETH_DROP_LLDP,
@@ -54,7 +55,8 @@ enum eth_drop {
 	ETH_DROP_SOURCE,
 	/* the source MAC is the token of a peer, so the frame went in a loop or is forged */
 	ETH_DROP_SOURCE_TOKEN,
-	ETH_DROP_STATION_LIMIT, /* unknown source MAC, and there are as many stations as allowed */
+	/* the source MAC is unknown, and the number of stations has reached its limit */
+	ETH_DROP_STATION_LIMIT,
 	/* the source MAC has no queue pair, because the link is down or the CA refused to make one */
 	ETH_DROP_STATION_QP,
 	ETH_DROP_TOKEN, /* unicast frame to a MAC that is not the token of a known peer */
@@ -68,7 +70,7 @@ enum eth_drop {
 	 * bridge floods frames
 	 */
 	ETH_DROP_LOCAL,
-	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group with a unicast IP destination */
+	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group, although the IP destination is unicast */
 	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
 	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
 	ETH_DROP_TOO_BIG, /* super-frame whose datagrams exceed the link's IP MTU */
@@ -112,15 +114,15 @@ struct eth_ops {
 	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * No neighbour has this MAC as its token, or the neighbour is gone: delete the kernel's
-	 * neighbour entries that contain the MAC. Frames to unknown MACs cause this call at a
+	 * No neighbour has the token @mac, or the neighbour with this token is gone: delete the
+	 * kernel's neighbour entries that contain @mac. Frames to unknown MACs cause this call at a
 	 * limited rate only (ETH_UNKNOWN_RATE).
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * Make a UD queue pair with the attributes of the main queue pair; if possible, the same MAC gets the same
-	 * QPN each time. The owner passes the packets that the queue pair receives to eth_rx(). Return 0 or -errno.
-	 * If the function is NULL, the interface itself is the only station.
+	 * Make a UD queue pair for the station @mac, with the attributes of the main queue pair; if possible, a MAC
+	 * gets the same QPN each time. The owner passes the packets that the queue pair receives to eth_rx().
+	 * Return 0 or -errno. If the function is NULL, the interface itself is the only station.
 	 */
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
@@ -128,7 +130,7 @@ struct eth_ops {
 	/*
 	 * InfiniBand shape, instead of .neigh_gone: this layer no longer has the data (such as the Q_Key) that it
 	 * learnt from messages of the peer @a. Delete the kernel's neighbour entries with this address, so that the
-	 * kernel asks the peer again. If the function is NULL, the first packets to such a peer may be lost
+	 * kernel asks the peer again. If the function is NULL, the first packets to @a can get lost
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
@@ -146,8 +148,7 @@ enum eth_shape {
 struct eth_if_cfg {
 	enum eth_shape shape;
 	/*
-	 * the IPoIB link; borrowed, as are all pointers below, so their objects must outlive the
-	 * interface
+	 * the IPoIB link; the link and the objects of all pointers below must outlive the interface
 	 */
 	struct ipoib_link *link;
 	struct pkt_pool *pool;
@@ -177,8 +178,8 @@ void eth_if_destroy(struct eth_if *e);
  */
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
- * eth_token() - Compute the token that a peer gets, unless another peer has the same token already:
- * 06 + hash(QPN, GID, P_Key). Flags and bit 15 of @pkey are ignored
+ * eth_token() - Compute the token of a peer: 06 + hash(QPN, GID, P_Key). The flags in @a and bit 15
+ * of @pkey are ignored. The peer gets another token if this token already belongs to another peer
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
@@ -197,7 +198,8 @@ void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_
 void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
 
 /*
- * eth_set_room() - Set for how many packets the queues behind eth_ops.post() have room
+ * eth_set_room() - Set the number of packets for which the send queue behind eth_ops.post() has
+ * room
  *
  * No more than @packets packets of a super-frame are sent. The remaining packets of this
  * super-frame, and later super-frames, wait until eth_tx_more(). Packets that do not come from
@@ -222,16 +224,17 @@ unsigned int eth_tx_waiting(const struct eth_if *e);
 unsigned int eth_tx_cost(const struct eth_if *e, const struct pkt *p);
 
 /*
- * eth_rx() - Handle packets polled from a QP, with the inputs of ipoib_rx() filled in; takes ownership of the
- * packets
+ * eth_rx() - Handle packets polled from a QP; takes ownership of the packets. The caller has filled in the
+ * members of @v that ipoib_rx() reads
  * @st:	station to which the QP belongs; NULL for the main QP
  */
 void eth_rx(struct eth_if *e, struct eth_station *st, struct ipoib_rx *v, unsigned int n, ns_t now);
 
 /*
- * eth_stations_renumber() - Adopt the new numbers of the queue pairs of all stations, which were
- * made again
- * @qpn:	returns the number of a queue pair that eth_ops.station_open() had returned
+ * eth_stations_renumber() - Adopt the new numbers of the stations' queue pairs after all these
+ * queue pairs were made again
+ * @qpn:	function that returns the new number of a queue pair; its argument is *ret_qp of
+ *	eth_ops.station_open()
  */
 void eth_stations_renumber(struct eth_if *e, uint32_t (*qpn)(void *qp));
 
@@ -268,16 +271,16 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  *	eth_groups_sync_seen()	for each group of the list; a group that snooping missed is joined at once
  *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list are left
  *
- * A group that was only reported (by a station, or before it was in the list) is left when each reporter has left it or
- * has not reported it for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay joined, because every host
- * receives them and no host reports them.
+ * A group that was reported (by a station or by the kernel) but was in no list is left when each reporter has left
+ * the group or has not reported the group for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay
+ * joined, because every host receives them and no host reports them.
  */
 void eth_groups_sync_begin(struct eth_if *e);
 /* @addr: 4 or 16 octets */
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
 /*
- * @exact: the list was read in one piece. If it was read in several pieces, the reader may have missed a group, so a
- *	group is left only if it is missing in two lists in a row
+ * @exact: true: the list was read in one piece; false: the list was read in several pieces, and the reader may have
+ *	missed a group, so a group is left only if it is missing in two lists in a row
  */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 

@@ -7,8 +7,8 @@
 /* The Ethernet shape: frames of a TAP, with MACs that are tokens (token.h) or the MACs of stations (station.h). */
 
 /*
- * Source MAC of frames whose sender's address is not known, because the sender has sent no packet
- * with a GRH and no path leads to the sender's LID. No frame is ever sent to this MAC.
+ * Source MAC of frames from senders whose address is unknown: the sender has sent no packet with a
+ * GRH, and no path leads to the sender's LID. No frame is ever sent to this MAC.
  */
 static const uint8_t unknown_sender[6] = { 0x06 };
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };

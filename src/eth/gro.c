@@ -119,7 +119,7 @@ static bool mergeable(const struct eth_gro *g, const struct cand *c, const struc
 	return l4_csum_ok(c, p);
 }
 
-/* Tells whether IP addresses and ports are equal. */
+/* Tells whether @c has the IP addresses and ports of the flow @f. */
 static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 {
 	const uint8_t *a = pkt_hdr(f->frame.first), *b = c->h;
@@ -130,8 +130,8 @@ static bool same_flow(const struct eth_gro_flow *f, const struct cand *c)
 }
 
 /*
- * Tell whether the fields that all packets of a super-frame share, besides those of same_flow(), are equal: link
- * header; TOS, TTL and flags of IP; acknowledgement, window and options of TCP
+ * Tells whether these fields, which all packets of a super-frame share, are equal: the link header; TOS, TTL and
+ * flags of IP; acknowledgement, window and options of TCP. same_flow() compares the addresses and ports
  */
 static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 {

@@ -7,8 +7,8 @@
  *
  * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and datagrams of
  * equal size of a UDP flow, become one super-frame that is written to the TAP by one system call.
- * No packet waits for a later batch. Packets of a flow keep their order, because the super-frame is
- * written before a packet that cannot join it.
+ * No packet waits for a later batch. Packets of a flow keep their order: before a packet that
+ * cannot join its flow's super-frame, this super-frame is written.
  *
  * A packet is coalesced only if its checksum is known to be right: either this process computed the
  * checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial checksum, as
@@ -46,10 +46,10 @@ typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 struct eth_gro_flow {
 	struct eth_frame frame;
 	struct pkt *last;
-	uint32_t next_seq; /* TCP sequence number of the next packet of this flow that may join */
+	uint32_t next_seq; /* TCP sequence number that a packet must have to join the super-frame */
 	/*
 	 * .mss: octets of payload in the first packet; .hlen: octets of headers, the link header
-	 * included; .ip_id: IPv4 identification of the next packet that may join
+	 * included; .ip_id: IPv4 identification that a packet must have to join
 	 */
 	uint16_t mss, hlen, ip_id;
 	uint8_t l4; /* offset of the L4 header */

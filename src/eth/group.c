@@ -10,7 +10,7 @@
  * DOC: Groups of the kernel
  *
  * This layer learns from IGMP and MLD reports which groups the kernel and the stations behind the TAP want to
- * receive. For the kernel the result is also compared with the kernel's own lists from time to time, because the
+ * receive. The groups of the kernel are also compared with the kernel's own lists from time to time, because the
  * kernel sends no reports for 224.0.0.1 and ff02::1, and no reports at all if IGMP is turned off. The lists of
  * stations cannot be read, so stations are sent queries (query.c). This layer remembers which groups each station
  * reported, and leaves a group when the group has no member behind the TAP any more.
@@ -215,8 +215,8 @@ void eth_groups_leave(struct eth_if *e, ns_t now)
 /* --- the kernel's own lists */
 
 /*
- * Tell whether the group can appear on the link. IPv6 groups with scope 0 or 1 (ff00::, ff01::) and groups of an IP
- * version that the profile does not carry cannot.
+ * Tell whether the group can appear on the link. No link has IPv6 groups with scope 0 or 1 (ff00::, ff01::), or
+ * groups of an IP version that the profile does not carry.
  */
 static bool is_group(const struct eth_if *e, enum ipoib_proto proto, const uint8_t *a)
 {
@@ -246,9 +246,9 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 }
 
 /*
- * Compares a group with the list of the kernel that was just read. A group that was in the kernel's
- * list is left when the list no longer has the group. Other groups are left when their reports show
- * that they have no members.
+ * Compares a group with the kernel's list that was just read. A group that was in an earlier list
+ * is left when the list no longer has the group. Other groups are left when their reports show that
+ * they have no members.
  */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {
@@ -271,7 +271,8 @@ void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now)
 		return;
 	list_for_each_safe (g, tmp, &e->groups.all, link)
 		group_compare(e, g, exact, now);
-	eth_held_release(e, now); /* reports may have waited for a group that is left now */
+	/* a held report may have waited for a group that has just been left */
+	eth_held_release(e, now);
 }
 
 /* --- reports */
@@ -284,8 +285,8 @@ static void on_join(struct eth_if *e, uint32_t station, const struct eth_report 
 		return;
 	member_seen(e, g, station, now);
 	/*
-	 * A group without a recorded member would never be left. So the group is left at once if
-	 * there was no room to record the member.
+	 * A group without a recorded member would never be left. So leave the group at once if
+	 * there was no room to record its member.
 	 */
 	group_leave_empty(e, g, now);
 }

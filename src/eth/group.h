@@ -57,15 +57,15 @@ struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,
  * leaves a group
  */
 void eth_group_report(struct eth_if *e, uint32_t station, const struct eth_report *r, ns_t now);
-/* eth_groups_station_gone() - Remove a station that was closed from all groups */
+/* eth_groups_station_gone() - Remove the closed station @station from all groups */
 void eth_groups_station_gone(struct eth_if *e, uint32_t station, ns_t now);
 /*
- * eth_groups_of() - Return the number of groups that @station reported. For the interface itself
- * (0), groups in the kernel's list are not counted
+ * eth_groups_of() - Return the number of groups that @station reported. If @station is 0 (the
+ * interface itself), groups in the kernel's list are not counted
  */
 unsigned int eth_groups_of(const struct eth_if *e, uint32_t station);
 
-/* eth_groups_always() - Join the groups that every host receives, after the TAP came up */
+/* eth_groups_always() - Join the groups that every host receives; called after the TAP came up */
 void eth_groups_always(struct eth_if *e, ns_t now);
 /* eth_groups_leave() - Leave all groups, because the TAP went down */
 void eth_groups_leave(struct eth_if *e, ns_t now);

@@ -3,10 +3,10 @@
 #define ETH_HELD_H
 
 /*
- * Outgoing IGMP and MLD reports, which are held until the groups that they name are joined.
+ * Outgoing IGMP and MLD reports. A report is held until the groups in the report are joined.
  *
- * Reports leave in the order in which they came, because a leave must not overtake an earlier join. So a report that
- * waits also holds up the reports behind it, for at most ETH_HELD_TIME.
+ * Reports leave in the order in which they came, because a leave must not overtake an earlier join. So a held report
+ * also delays the later reports, for at most ETH_HELD_TIME.
  */
 
 #include "eth/eth.h"
@@ -40,7 +40,7 @@ void eth_held_release(struct eth_if *e, ns_t now);
  * report, of which the function takes ownership and which it sends later
  */
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
-/* eth_held_add() - Hold a report, and take ownership of it */
+/* eth_held_add() - Hold the report @p, and take ownership of @p */
 void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /*
  * eth_held_must() - Tell whether the report @p has to wait, because @p joins a group whose join the

@@ -14,10 +14,10 @@
  * octet is zero (RFC 4391 §9.1.1), as ipoib_lladdr_encode() writes it. The exception is the target
  * address of an ARP reply, see arp.c.
  *
- * A neighbour of the link is made when a frame is sent to its address. The neighbour may be removed while the kernel still
- * has the address, because the address stays valid. But messages of a peer may also contain the peer's Q_Key, which must
- * not be forgotten before the kernel asks the peer again. So this layer keeps a reference to such a neighbour (peer.h), and
- * the kernel's entry is deleted together with the neighbour.
+ * The link makes a neighbour when the kernel sends a frame to the neighbour's address. The link is allowed to remove
+ * the neighbour while the kernel still has the address, because the address stays valid. But messages of a peer may
+ * also contain the peer's Q_Key, which must not be forgotten before the kernel asks the peer again. So this layer
+ * keeps a reference to such a neighbour (peer.h), and the kernel's entry is deleted together with the neighbour.
  *
  * Neighbours that are looked up within one call are not freed before the call ends, because ipoib_neigh_get() marks them as
  * used.
@@ -104,9 +104,9 @@ static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 
 /*
  * Writes the link header. The source stays zero if the sender's address is not known yet, because the sender sent
- * no packet with a GRH and no path leads to the sender's LID. A source made of the QPN and a GID of zero would
- * look like an address, and several senders could have the same source. ib_ipoib gives its kernel zero as the
- * source of every packet.
+ * no packet with a GRH and no path leads to the sender's LID. A source made of the QPN and a zero GID would
+ * look like an address, and would be the same for senders with equal QPNs. ib_ipoib gives its kernel zero as
+ * the source of every packet.
  */
 static void ib_header(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		      const struct ipoib_rx *r)
@@ -148,7 +148,7 @@ static int ib_hw(struct eth_if *e, const struct ipoib_lladdr *a, uint8_t *ret,
 	return local || *ret_n ? 0 : -ENOBUFS;
 }
 
-/* --- the shape stores nothing of its own for a neighbour */
+/* --- the InfiniBand shape stores no data for a neighbour */
 
 static bool ib_peer_init(struct eth_if *e, struct eth_peer *p)
 {

@@ -9,18 +9,17 @@
 /*
  * Translation between the kernel's ARP and IBARP (draft-pelissier-ipoib-encaparp-00 §6). "Sender" and "target" have
  * different meanings in these protocols. In ARP the sender is the host that sends the message, so a reply swaps the
- * addresses (RFC 826). In IBARP the sender is the port that asks and the target is the port that is asked, also in
- * the reply, which repeats the sender of the request (§6.4).
+ * addresses (RFC 826). In IBARP the sender is the port that asks, and the target is the port that is asked. An
+ * IBARP reply repeats the sender and the target of the request (§6.4).
  *
  * Requests are always multicast (§6.1), so a request that the kernel sends to one neighbour, to see whether the
- * neighbour is still there, reaches all hosts. Replies are always unicast, so an announcement in the form of a reply,
- * which RFC 5227 §3 permits, becomes a request for the sender's own address, which is the other form of an
- * announcement.
+ * neighbour is still there, reaches all hosts. Replies are always unicast, so an announcement that is an ARP reply
+ * (RFC 5227 §3) becomes a request for the sender's own address, which is also an announcement.
  */
 
 /*
- * Fills in *ret for the port whose hardware address is @hw, with the values of this interface or
- * with the values that the peer has advertised.
+ * Fills in *ret for the port with the hardware address @hw: with the interface's values, or with
+ * the values that the peer has advertised.
  * Return: 0 or -ENOENT
  */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
@@ -41,8 +40,8 @@ static bool is_ours(const struct eth_if *e, const uint8_t *hw)
 }
 
 /*
- * Stores the values about the sender that a request contains. The reply repeats these values, even
- * if they are not used for packets to the sender.
+ * Stores the values that a request contains about its sender. The reply repeats these values, even
+ * if the link does not use them for packets to the sender.
  */
 static void note_asker(struct ipoib_neigh *n, const struct nd_port *port)
 {
@@ -82,7 +81,7 @@ static bool reply_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp
 
 /*
  * Translates a request of the kernel. The target's hardware address in a request can have any value
- * (§6.4); here it is zero.
+ * (§6.4); this function writes zero.
  */
 static bool request_to_link(struct eth_if *e, struct ipoib_tx *t, const struct arp_pkt *a,
 			    struct ibarp_pkt *ret)
@@ -126,8 +125,8 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 
 /*
  * Learns the address of @port: the sender of an IBARP request (§6.1), or the target of an IBARP
- * reply. @ret gets the hardware address that the ARP packet for the kernel names as its sender's.
- * *ret_n: the neighbour; NULL if the port is the interface's own
+ * reply. @ret gets the port's hardware address, which becomes the sender's address in the ARP
+ * packet for the kernel. *ret_n: the neighbour; NULL if the port is the interface's own
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)
@@ -170,8 +169,8 @@ static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 	e->shape->target(e, &ib->sender.lladdr, false, ret->tha, now);
 	why = learn(e, r, &ib->target, ret->sha, &n, now);
 	/*
-	 * Packets to the target will follow after a reply to this interface or to a station, so the
-	 * path to the target is resolved now.
+	 * After a reply to this interface or to a station, the kernel or the station will send
+	 * packets to the target, so the path to the target is resolved now.
 	 */
 	if (!why && n && eth_lladdr_is_local(e, &ib->sender.lladdr))
 		ipoib_neigh_probe(n, now);

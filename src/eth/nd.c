@@ -10,11 +10,11 @@
 #include "wire/nd.h"
 
 /*
- * Neighbour Discovery: options with a source or target link-layer address are rewritten between the kernel's format
- * and the format of the link's profile. The kernel's format has 8 octets with a MAC (Ethernet shape), or 24 octets
- * with two zero octets and an address of 20 octets (InfiniBand shape). The format of RFC 4391 §9.3 has the same 24
- * octets. Payload length and checksum are adjusted. A message with a wrong checksum is dropped, because its checksum
- * would be right after the rewriting.
+ * Neighbour Discovery: this file converts options with a source or target link-layer address between the kernel's
+ * format and the format of the link's profile. The kernel's format has 8 octets with a MAC (Ethernet shape), or 24
+ * octets with two zero octets and an address of 20 octets (InfiniBand shape). The format of RFC 4391 §9.3 has the
+ * same 24 octets. Payload length and checksum are adjusted. A message with a wrong checksum is dropped, because the
+ * adjusted checksum would be right and hide the damage.
  */
 
 #define ND_MAX 4096
@@ -135,8 +135,8 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 	int err = lladdr_decode(w->e, &port, o);
 
 	/*
-	 * Only the option of RFC 4391 has the flags of a link-layer address in the octet that was
-	 * decoded as flags.
+	 * Only in the option of RFC 4391, the octet that was decoded into port.lladdr.flags
+	 * contains the flags of a link-layer address.
 	 */
 	if (o->len != ND_OPT_LLADDR_IPOIB)
 		port.lladdr.flags = 0;

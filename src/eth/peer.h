@@ -3,8 +3,8 @@
 #define ETH_PEER_H
 
 /*
- * While the kernel may use the address of a neighbour, this layer stores the neighbour's token and
- * the other data that messages contained about the neighbour, such as its Q_Key.
+ * As long as the kernel can have the address of a neighbour, this layer stores the neighbour's
+ * token, and other data from messages about the neighbour, such as the neighbour's Q_Key.
  */
 
 #include "eth/eth.h"
@@ -34,8 +34,8 @@ struct eth_peer {
  */
 struct eth_peer *eth_peer_get(struct eth_if *e, struct ipoib_neigh *n);
 /*
- * eth_peer_said() - Store the values other than the address (Q_Key and others) that a message from @src (NULL:
- * unknown) contained about the neighbour
+ * eth_peer_said() - Store the values @port (such as the Q_Key) that a message from @src (NULL: unknown)
+ * contained about the neighbour @n
  *
  * Return: 0; -EKEYREJECTED as ipoib_neigh_said(); -ENOMEM
  */

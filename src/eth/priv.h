@@ -30,7 +30,7 @@ struct eth_if {
 	struct ipoib_lladdr own;
 	bool has_own; /* .mac and .own are valid */
 	bool up; /* the network device is up */
-	ns_t now; /* time of the last call */
+	ns_t now; /* present time that the caller passed to the last function call */
 	struct list peers; /* struct eth_peer.link */
 	struct eth_tokens tokens;
 	struct eth_stations stations;
@@ -49,8 +49,8 @@ static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Multiplicative hash, whose upper half depends on all bits of the MAC. Tokens are hash values already, but the
- * tables also contain other MACs.
+ * Returns the upper half of a multiplicative hash, which depends on all bits of the MAC. Tokens are hash values
+ * already, but the tables also contain MACs of stations.
  */
 static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 {
@@ -61,9 +61,9 @@ static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 void eth_drop(struct eth_if *e, enum eth_drop why, struct pkt *p);
 
 /*
- * --- arp.c, ibarp.c, nd.c: return a new packet whose addresses have the format of the side to
- * which the packet is sent (link or kernel). These functions return NULL if the message is refused,
- * with the reason in *why. @p is borrowed
+ * --- arp.c, ibarp.c, nd.c: these functions return a new packet whose addresses have the format of
+ * the receiver (link or kernel), and leave @p to the caller. They return NULL if the message is
+ * refused; *why is then the reason
  */
 
 struct pkt *eth_arp_to_link(struct eth_if *e, struct pkt *p, enum eth_drop *why);
@@ -83,8 +83,8 @@ struct pkt *eth_nd_from_link(struct eth_if *e, struct pkt *p, const struct ipoib
 /* --- tx.c */
 
 /*
- * eth_ip_dst() - Set in @t the destination of the IP packet that came in a frame to @dst. Return:
- * ETH_DROP_NONE, or the reason for which the packet is dropped
+ * eth_ip_dst() - Set the destination of the IP packet in @t, which came in a frame with the
+ * destination address @dst. Return: ETH_DROP_NONE, or the reason for which the packet is dropped
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now);
 

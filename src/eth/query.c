@@ -8,13 +8,13 @@
  * Queries to the stations behind the TAP. From the answers this layer learns the groups of the
  * stations even if no router on the link sends queries, and again after a restart of this process.
  *
- * These are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but sent to the MAC of one station. A
- * query is sent to all stations, by the broadcast MAC, only when a new station appears, because
- * other new stations may not have sent a frame yet. Unicast queries have three advantages. A
- * unicast query has no part in the election of a querier. A snooping bridge looks at multicast
- * MACs, so it does not treat the TAP as the port of a router. And no station suppresses its answer
- * because another station answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such
- * queries, or a link-local address that no host makes.
+ * The queries are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but are sent to the MAC of one
+ * station. Only when a new station appears, a query is sent to all stations by the broadcast MAC,
+ * because more new stations may be there that have not sent a frame yet. Unicast queries have three
+ * advantages. A unicast query has no part in the election of a querier. A snooping bridge looks at
+ * multicast MACs, so it does not treat the TAP as the port of a router. And no station suppresses
+ * its answer because another station answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends
+ * for such queries, or a link-local address that no host makes.
  */
 
 #define MAX_RESP 10 /* tenths of a second */

@@ -13,8 +13,8 @@ struct eth_report {
 };
 
 /*
- * eth_report_maybe() - Tell from the fixed IP header (20 or 40 octets) whether the packet is
- * possibly an IGMP or MLD report
+ * eth_report_maybe() - Tell whether a packet is possibly an IGMP or MLD report, from its fixed IP
+ * header @ip (20 or 40 octets)
  */
 bool eth_report_maybe(const uint8_t *ip);
 

@@ -56,9 +56,9 @@ static void deliver_one(struct eth_if *e, const struct eth_station *st, struct i
 }
 
 /*
- * Tell whether the train (packets of one flow, train/train.h) may be written to the TAP as one
- * frame. This is not allowed if the TAP does not accept frames of this kind, or if a packet of the
- * train has to be checked for DHCP.
+ * Tells whether the train r->pkt (packets of one flow, train/train.h) may be written to the TAP as
+ * one super-frame. The result is false if the TAP does not accept super-frames of this kind, or if
+ * the packets of the train have to be checked for DHCP.
  */
 static bool takes_whole(const struct eth_if *e, const struct ipoib_rx *r)
 {

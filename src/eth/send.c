@@ -48,7 +48,7 @@ static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to,
 		pkt_to_batch(e, p, to, now);
 }
 
-/* --- super-frames, of which no more packets are posted than the send queue has room for */
+/* --- super-frames: their packets are posted as far as the send queue has room */
 
 static struct eth_send *first_waiting(struct eth_out *o)
 {
@@ -115,8 +115,9 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 }
 
 /*
- * Takes as many packets from the train *@t as there is room for, or only one packet if trains are
- * not posted. *@t becomes NULL with the last packet. Return: NULL if there is no free descriptor
+ * Takes packets from the train *@t: as many as the send queue has room for, or only one packet if
+ * trains are not posted. *@t becomes NULL with the last packet. Return: NULL if there is no free
+ * descriptor
  */
 static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 {

@@ -15,13 +15,17 @@
 struct eth_out {
 	struct eth_send batch[PKT_BATCH]; /* packets gathered for the next call of eth_ops.post() */
 	unsigned int n;
-	/* number of packets that may still be made of super-frames, see eth_set_room() */
+	/* number of packets of super-frames that may still be posted, see eth_set_room() */
 	unsigned int room;
 	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
 	unsigned int head, nwaiting;
-	/* true if the first entry of .waiting was made a train, of which some packets still wait */
+	/*
+	 * true if the first entry of .waiting was turned into a train, and some packets of this
+	 * train still wait
+	 */
 	bool begun;
-	bool whole; /* true if the first super-frame is posted as a train, false if packet by packet */
+	/* true if the first entry of .waiting is posted as a train, false if packet by packet */
+	bool whole;
 	bool csum_by_ca; /* eth_ops.post() takes packets without checksum, see eth_set_csum() */
 };
 
@@ -32,8 +36,8 @@ void eth_out_fini(struct eth_if *e);
  * eth_out_ah_gone() - Post the super-frames that use an address handle, because the handle is about
  * to be destroyed
  *
- * The super-frames are posted even if the send queue has no room for them. If they were dropped, packets would be
- * lost whenever the SA client asks for a path again and the path's handle is replaced.
+ * The super-frames are posted even if the send queue has no room for them. Dropping the super-frames would lose
+ * packets each time that the SA's new answer about a path replaces the path's handle.
  */
 void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now);
 

@@ -20,7 +20,7 @@ struct eth_peer;
 #define ETH_ND_OPT_MAX \
 	ND_OPT_LLADDR_IPOIB /* octets of the longest option with a hardware address */
 
-/* The kind of receiver of a frame from the kernel, by its destination address */
+/* The kind of receiver of a frame from the kernel, by the frame's destination address */
 enum eth_to {
 	ETH_TO_ONE,
 	ETH_TO_GROUP,
@@ -39,7 +39,7 @@ struct eth_shape_ops {
 	uint8_t nd_pad; /* octets of zero before the address in Neighbour Discovery options */
 	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
 	/*
-	 * true if stations may be behind the device; the stations are sent queries for their groups
+	 * true if there can be stations behind the device, which then get queries for their groups
 	 */
 	bool stations;
 
@@ -47,13 +47,13 @@ struct eth_shape_ops {
 
 	enum eth_to (*to)(const struct eth_if *e, const uint8_t *hw);
 	/*
-	 * Tell whether a frame may have this source address, and store the sender in @p. Return: ETH_DROP_NONE, or
-	 * the reason for which the frame is dropped
+	 * Tell whether the frame @p may have the source address @hw, and store the sender in @p. Return:
+	 * ETH_DROP_NONE, or the reason for which the frame is dropped
 	 */
 	enum eth_drop (*from)(struct eth_if *e, const uint8_t *hw, struct pkt *p, ns_t now);
 	/*
-	 * Return the neighbour that has the unicast address @hw. NULL: no neighbour has it, and .no_neigh returns the
-	 * reason why a frame to @hw is dropped
+	 * Return the neighbour that has the unicast address @hw. NULL: no neighbour has the address, and .no_neigh()
+	 * returns the reason why a frame to @hw is dropped
 	 */
 	struct ipoib_neigh *(*neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
 	enum eth_drop (*no_neigh)(struct eth_if *e, const uint8_t *hw, ns_t now);
@@ -70,9 +70,9 @@ struct eth_shape_ops {
 	/* --- addresses in ARP and ND */
 
 	/*
-	 * Write the link-layer address of the port that the kernel knows as @hw. .flags become the flags that the
-	 * peer sent with its address, and 0 for an address of the interface or of a station. Return: 0; -ENOENT: no
-	 * port has the address @hw, and *ret is the value for messages in which this address has no meaning
+	 * Write the link-layer address of the port that the kernel knows as @hw. ret->flags become the flags that
+	 * the peer sent with its address, or 0 if @hw is an address of the interface or of a station. Return: 0;
+	 * -ENOENT: no port has the address @hw; *ret is then the value to send where the address has no meaning
 	 */
 	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
 	/*

@@ -37,8 +37,8 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 	if (e->shape->stations && !frame_info(p)->station && eth_groups_of(e, 0)) {
 		/*
 		 * A report with the interface's MAC may come from a bridge that has the same MAC.
-		 * So a query to this MAC is planned. station.c sends the query only if, by then, a
-		 * group that was reported with this MAC is not in the kernel's list.
+		 * So a query to this MAC is planned. When the query is due, station.c sends it only
+		 * if a group that was reported with this MAC is not in the kernel's list.
 		 */
 		if (e->stations.query_own_at <= now)
 			e->stations.query_own_at = now + ETH_QUERY_PERIOD;
@@ -48,7 +48,7 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now)
 		e->stats.igmp++;
 	else
 		e->stats.mld++;
-	/* reports may have waited for the join of a group that was left now */
+	/* a held report may have waited for the join of a group that has just been left */
 	eth_held_release(e, now);
 	if (!ipoib_link_is_up(e->cfg.link) || !eth_held_must(e, p))
 		return false; /* if the link is down, ipoib_tx() drops the report and counts it */

@@ -21,7 +21,8 @@
  *
  * There are at most cfg.stations stations. When all are in use, a new station replaces the station
  * that has been idle longest, provided that it has been idle for at least ETH_STATION_SPARE. So a
- * flood of invented MACs does not keep real stations out for the whole ageing time.
+ * flood of invented MACs does not keep real stations out for the whole ageing time
+ * (ETH_STATION_AGE).
  */
 
 static const uint8_t zero[6], broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -220,7 +221,10 @@ enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pk
 	return ETH_DROP_NONE;
 }
 
-/* --- ageing, and queries, whose answers keep the stations' group memberships alive */
+/*
+ * --- ageing of stations, and queries; the answers to queries keep the stations' group memberships
+ * alive
+ */
 
 static ns_t earlier(ns_t a, ns_t b)
 {

@@ -2,7 +2,7 @@
 #ifndef ETH_STATION_H
 #define ETH_STATION_H
 
-/* Ethernet shape. Stations are other MACs behind the TAP; each has its own queue pair. */
+/* Ethernet shape. A station is another MAC behind the TAP, and has its own queue pair. */
 
 #include "eth/eth.h"
 
@@ -10,7 +10,7 @@
 #define ETH_QUERY_PERIOD NS_SEC(125)
 /* time from the appearance of a station to the query that is sent to all stations */
 #define ETH_QUERY_SOON NS_SEC(1)
-/* idle time after which a station may be replaced by a new one */
+/* idle time after which a new station may replace a station */
 #define ETH_STATION_SPARE NS_SEC(10)
 
 /*

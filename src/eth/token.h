@@ -11,10 +11,10 @@
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which a frame was sent although the MAC is not the token of a peer. Each such MAC is
- * reported by eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs
- * a system call, so a stream of frames to one such MAC is reported once a second, and streams to
- * many such MACs ETH_UNKNOWN_RATE times a second in all.
+ * MACs to which frames were sent although no peer has such a token. Each of these MACs is reported
+ * by eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs a system
+ * call, so one MAC is reported at most once a second, and all MACs together at most
+ * ETH_UNKNOWN_RATE times a second.
  */
 struct eth_unknown {
 	struct {
@@ -48,7 +48,10 @@ const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
  */
 bool eth_token_init(struct eth_if *e, struct eth_peer *p);
 void eth_token_fini(struct eth_if *e, struct eth_peer *p);
-/* eth_token_gone() - Call eth_ops.neigh_gone(), because no peer has this peer's token any more */
+/*
+ * eth_token_gone() - Call eth_ops.neigh_gone() for the token of @p, because no peer has this token
+ * any more
+ */
 void eth_token_gone(struct eth_if *e, const struct eth_peer *p);
 /*
  * eth_token_unknown() - Call eth_ops.neigh_gone(), within the limits of struct eth_unknown, because

@@ -68,8 +68,8 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 
 	/*
 	 * rtnetlink does not show the MAC of a device of type 32. If the alias of the device was
-	 * changed, index and name identify the device, because only programs with /dev/ibtap make
-	 * links of this kind.
+	 * changed, index and name identify the device: only programs that can open /dev/ibtap make
+	 * links of the kind "ibtap".
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		return !strcmp(l->kind, "ibtap") &&
@@ -78,8 +78,9 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 }
 
 /*
- * Numbers the TAP and marks its link by an alias. If the kernel refuses the mark, the function does not fail,
- * because a TAP can then be recognized by its MAC, and a device of type 32 by its index and name.
+ * Gives the TAP a number, and sets the alias of its link to t->mark. The function ignores the kernel's
+ * refusal of the alias, because the helper can also recognize a TAP by its MAC, and a device of type 32 by
+ * its index and name.
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {
@@ -202,8 +203,8 @@ static void note_mac(struct srv_ns *ns, struct srv_tap *t)
 	if (!rtnl_link_get(&ns->nl, t->ifindex, NULL, &l))
 		memcpy(t->mac, l.mac, sizeof(t->mac));
 	/*
-	 * rtnl_link_get() may have replaced the kernel's text about the request, and the response
-	 * needs this text
+	 * rtnl_link_get() may have overwritten the kernel's text about the earlier request, and the
+	 * response needs this text
 	 */
 	memcpy(ns->nl.err, text, sizeof(text));
 }
@@ -296,7 +297,10 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
  * settings. When the MTU becomes large enough, the kernel begins again with its default settings, and makes an fe80:: address from
  * the MAC.
  */
-/* Tell whether @c makes the kernel begin IPv6 on the TAP again */
+/*
+ * Tells whether @c raises the MTU of a TAP without .stable so that the kernel begins IPv6 on the
+ * TAP again
+ */
 static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
 {
 	struct rtnl_link l;
@@ -307,8 +311,8 @@ static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct
 
 /*
  * Tell the kernel to make no fe80:: address, as srv_tap_set_up() does, and delete the fe80:: address that the kernel has made
- * from the MAC, because the MAC is only a token for the link-layer address. The main process adds the right address. Failures
- * are ignored, because they mean that the kernel has no IPv6 or has made no fe80:: address.
+ * from the MAC, because the MAC is only a token for the link-layer address. The main process adds the right address.
+ * A failure is ignored, because the kernel then has no IPv6, or has made no fe80:: address.
  */
 static void ipv6_begun(struct srv_ns *ns, const struct srv_tap *t)
 {

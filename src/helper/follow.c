@@ -14,9 +14,10 @@
  * A sealed helper cannot make a TAP, because its filter of system calls forbids open for writing, which /dev/net/tun
  * needs. So if the namespace of a host may be deleted and made again, the host's TAPs are made at the start in the
  * parking namespace, which only the helper uses, and are moved into the host's namespace. When the host's namespace
- * is deleted, the TAPs are moved to the parking namespace, and when it is made again, the TAPs are moved into the
- * new namespace. A TAP keeps only the namespace alive in which /dev/net/tun was opened. So these TAPs do not keep
- * the deleted namespace alive, and the daemon's descriptors of the TAPs stay valid.
+ * is deleted, the TAPs are moved to the parking namespace. When the host's namespace is made again, the TAPs are
+ * moved into the new namespace. A TAP keeps alive only the namespace in which /dev/net/tun was opened, which is
+ * the parking namespace. So the TAPs do not keep the deleted namespace alive, and the daemon's descriptors of
+ * the TAPs stay valid.
  */
 
 static int open_rtnl(void *arg)
@@ -57,8 +58,8 @@ int srv_park_leave(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 	int err = rtnl_link_get(&ns->nl, 0, t->name, &l);
 
 	/*
-	 * First check that no other link has the name, because the kernel would move the link before it notices
-	 * the conflict of names.
+	 * First check that no other link has the name, because the kernel notices a conflict of names only
+	 * after it has moved the link.
 	 */
 	if (!err)
 		return -EBUSY;
@@ -143,7 +144,10 @@ void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 		return;
 	if (srv_tap_is_spare(t))
 		*t->name = 0;
-	/* The administrator may have deleted the TAP or moved it away. */
+	/*
+	 * Move only a TAP that is still there: the administrator may have deleted the TAP or moved
+	 * it away.
+	 */
 	if (!srv_tap_present(ns, t)) {
 		park_name(&s->park, t->parked);
 		if (rtnl_link_move(&ns->nl, t->ifindex, s->park.fd, t->parked))
@@ -159,7 +163,10 @@ static void let_go(struct srv *s, struct srv_ns *ns)
 	rtnl_close(&ns->nl);
 	close(ns->fd);
 	ns->fd = -1;
-	/* If there is a later namespace with this name, another program made it, so the helper must not remove it. */
+	/*
+	 * Another program makes the next namespace with this name, so the helper must not remove
+	 * that namespace.
+	 */
 	ns->bound = false;
 	ns->created = false;
 	ns->gen++;
@@ -192,14 +199,14 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 		return srv_refuse(r, NETDEV_REFUSED_NETNS, err, "looking for the namespace");
 	if (err)
 		let_go(s, ns);
-	/* The file is no namespace until the namespace has been mounted on it. */
+	/* netns_open() fails while no namespace is mounted on the file. */
 	if (ns->fd < 0 && netns_open(&ns->spec, &ns->fd)) {
 		ns->fd = -1;
 		return 0;
 	}
 	/*
-	 * A daemon that has files of an older namespace closes them first, because it may not be
-	 * able to open the files of both namespaces at once.
+	 * If the daemon has files of an older namespace, answer 0, so that the daemon closes these
+	 * files first: its limit of open files may be too low for the files of both namespaces.
 	 */
 	if (req->gen && req->gen != ns->gen)
 		return 0;

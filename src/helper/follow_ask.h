@@ -3,16 +3,17 @@
 #define HELPER_FOLLOW_ASK_H
 
 /*
- * Decides when the helper process is asked whether the name of a host's namespace still names the
- * same namespace, and interprets the answers (netdev_post_ns_follow()). This file does no I/O and
- * reads no clock.
+ * The daemon asks the helper process whether the name of a host's namespace still names the same
+ * namespace (netdev_post_ns_follow()). This file decides when the daemon asks, and interprets the
+ * answers. This file does no I/O and reads no clock.
  *
  * The helper process is asked when a name was added or removed in the folder of the namespace's
  * name. It is also asked every ten seconds, because a namespace can be unmounted from its name, or
- * another mounted over it, without a change in the folder. While the namespace is gone, the helper
- * process is asked every second, because a namespace is mounted on its name some time after the
- * name was added. A question waits for the answer to the previous question. If a namespace is
- * deleted and made again repeatedly, the intervals between questions grow, up to ten seconds.
+ * another namespace can be mounted over the name, without a change in the folder. While the
+ * namespace is gone, the helper process is asked every second, because a namespace is mounted on
+ * its name some time after the name was added. A question waits for the answer to the previous
+ * question. If a namespace is deleted and made again repeatedly, the intervals between questions
+ * grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -33,8 +34,8 @@ struct follow {
 	bool asked; /* a question was sent to the helper process and is not answered yet */
 	bool event; /* a name was added to or removed from the folder since the last question */
 	/*
-	 * number of losses in a row, where the namespace existed for less than a minute before each
-	 * loss
+	 * number of losses in a row; a loss is counted from 1 again if the namespace existed for a
+	 * minute before the loss
 	 */
 	unsigned int losses;
 	ns_t came; /* time at which the namespace was opened */
@@ -59,9 +60,9 @@ ns_t follow_next(const struct follow *f);
  * follow_asked() - Record that a question is sent now
  *
  * When a namespace was replaced, the first answer is that the old namespace is gone, and the next answer has the
- * files of the new namespace. So the files of the old namespace are closed before the files of the new namespace
- * arrive, which is necessary when the process has as many open files as it may have.
- * Return: number of the namespace to ask about; 0 while none is present
+ * files of the new namespace. So the daemon closes the files of the old namespace before it receives the files
+ * of the new namespace. The order matters when the daemon has reached its limit of open files.
+ * Return: number of the namespace to ask about; 0 while no namespace is present
  */
 uint32_t follow_asked(struct follow *f);
 

@@ -22,7 +22,7 @@
 /*
  * The longest time that a call waits for its answer. Calls are made only while the instance starts or ends, and a
  * helper that dies closes its socket. The time is long, because the kernel configures interfaces and removes
- * namespaces under one lock, which other programs can hold for seconds.
+ * namespaces under one lock, and requests of other programs can hold this lock for seconds.
  */
 #define TIMEOUT_MS 60000
 
@@ -35,7 +35,7 @@ static int refuse(struct netdev_helper *h, int err, enum netdev_refusal refused,
 	return err;
 }
 
-/* Turn a response whose descriptors were lost into a refusal. */
+/* Turns a response whose descriptors could not be received into a refusal. */
 static void lose_files(struct helper_rsp *rsp, int err)
 {
 	rsp->err = err;
@@ -51,7 +51,7 @@ int helper_receive(struct netdev_helper *h, struct helper_rsp *rsp, int ret_fds[
 	unsigned int n, used = 0;
 
 	err = fdpass_recv(h->sock, rsp, sizeof(*rsp), fds, &n);
-	/* The response is complete except for its descriptors, so only its request has failed. */
+	/* The response was received without its descriptors, so only this request has failed. */
 	if (err == -EMFILE) {
 		lose_files(rsp, err);
 		n = 0;
@@ -108,9 +108,9 @@ static int exchange(struct netdev_helper *h, struct helper_req *req, int fd, str
 }
 
 /*
- * Waits until the helper has closed its copies of the descriptors that it has sent. Until then, closing the copies
- * of this process neither deletes a TAP nor frees a name. When the helper answers a further request, its copies are
- * closed.
+ * Waits until the helper has closed its copies of the descriptors that it sent. Before that, a TAP is not deleted
+ * and its name is not free, even if this process closes its own copies. The helper closes its copies before it
+ * answers the next request.
  */
 static int wait_let_go(struct netdev_helper *h)
 {

@@ -34,10 +34,11 @@
  *	netdev_post_tap_forget(h, ns, ifindex, NULL, NULL);
  *	netdev_helper_stop(h);				removes the named namespaces that it made
  *
- * Calls wait for their answer, so they are for the start and the end, when no loop runs. Each
- * returns 0 or -errno. netdev_helper_error() names the refused step in words, and netdev_helper_refused()
- * as an enum. -ETIMEDOUT and -EPIPE mean that the helper itself has failed;
- * netdev_helper_fd() then shows a hang-up. While the loop runs, changes are jobs.
+ * A call waits for its answer, so calls are for the start and the end of the daemon, when no event loop
+ * runs. Each call returns 0 or -errno. netdev_helper_error() returns the refused step as text, and
+ * netdev_helper_refused() returns the step as an enum. -ETIMEDOUT and -EPIPE mean that the helper itself
+ * has failed; netdev_helper_fd() then has EPOLLHUP. While the event loop runs, the daemon requests
+ * changes as jobs.
  */
 
 #include <net/if.h>
@@ -68,8 +69,8 @@ enum netdev_helper_flags {
 };
 
 /*
- * The step at which the last call was refused. From the step, the daemon knows what is missing in
- * the environment.
+ * The step at which the last call was refused. The step shows the daemon which permission or kernel
+ * module is missing.
  */
 enum netdev_refusal {
 	NETDEV_REFUSED_NONE,
@@ -93,8 +94,8 @@ enum netdev_refusal {
  * @flags:	enum netdev_helper_flags
  *
  * Call this function after daemon(3), in the process and thread that will live to the end. The function raises the
- * soft limit of open files to the hard limit, because each interface needs several files. The helper ends when every
- * copy of the caller's socket is closed, or the caller dies.
+ * caller's soft limit of open files to the hard limit, because each interface needs several files. The helper ends
+ * when every copy of the caller's socket is closed, or the caller dies.
  * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno
  */
 int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
@@ -130,20 +131,22 @@ int netdev_helper_start_end(uint32_t flags, const struct netdev_helper_end *end,
  * @user_fd:	user namespace of the instance's helper (netdev_ns_fds()), which the new helper enters; -1: the instance's
  *		helper has none
  *
- * The caller makes all namespaces and TAPs by calls, seals the helper, and hands it over to the main process by
- * netdev_helper_detach() and netdev_helper_attach(). Return: as netdev_helper_start()
+ * The caller makes all namespaces and TAPs by calls, and seals the new helper. Then the caller passes the
+ * helper to the main process by netdev_helper_detach() and netdev_helper_attach(). Return: as
+ * netdev_helper_start()
  */
 int netdev_helper_start_in(int user_fd, struct netdev_helper **ret);
 
 /*
  * netdev_helper_detach() - Free the handle of a helper, which keeps running. Return: the socket of
- * the helper, which the caller passes on and closes. The caller has to live as long as the helper,
- * and to wait for the process @ret_pid
+ * the helper, which the caller passes to another process and then closes. The caller has to live as
+ * long as the helper, and to wait for the end of the process @ret_pid
  */
 int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid);
 
 /*
- * netdev_helper_attach() - Make a handle for a helper that another process has detached. Takes @sock on success.
+ * netdev_helper_attach() - Make a handle for a helper that another process has detached. On success the handle
+ * owns @sock.
  * Return: 0 or -ENOMEM
  */
 int netdev_helper_attach(int sock, struct netdev_helper **ret);
@@ -154,8 +157,8 @@ int netdev_helper_attach(int sock, struct netdev_helper **ret);
  * From here on the helper makes no namespaces and no TAPs. The helper makes no device files except
  * those of netdev_post_rdma_nodes(). The helper opens a namespace, and passes its file to the
  * daemon, only if the namespace was deleted and somebody has made it again under its name
- * (netdev_post_ns_follow()). The helper passes sockets of AF_UNIX only, and only if it has passed
- * such a socket before. The helper changes only the TAPs that it made. The helper drops the
+ * (netdev_post_ns_follow()). The helper passes only AF_UNIX sockets, and only if such a socket was
+ * requested before the seal. The helper changes only the TAPs that it made. The helper drops the
  * privileges that it no longer needs, and filters its system calls.
  * Return: 0 or -errno
  */
@@ -208,8 +211,9 @@ struct netdev_ns_info {
  *		of its own
  * @ret_info:	may be NULL
  *
- * In a user namespace the helper cannot make a name in /run/netns. A name that does not exist
- * there is then known to this helper only (info->named is false, created is true).
+ * In a user namespace the helper cannot make a name in /run/netns. If @spec is a name that does not
+ * exist there, the helper makes a namespace without a file, which only this helper finds under the
+ * name (ret_info->named is false, .created is true).
  * Return: 0; -EINVAL: @spec is wrong; -ENOENT; -EPERM; -errno
  */
 int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
@@ -219,7 +223,7 @@ int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
 int netdev_ns_create(struct netdev_helper *h, uint32_t *ret_ns);
 
 /*
- * netdev_ns_adopt() - Get a handle for the namespace of the descriptor @fd, which the caller still has to close
+ * netdev_ns_adopt() - Get a handle for the namespace of the descriptor @fd. The caller still has to close @fd
  *
  * The helper does not follow such a namespace. Return: 0; -EINVAL: @fd is no network namespace; -errno
  */
@@ -284,7 +288,7 @@ struct netdev_tap_conf {
 	uint32_t txqlen; /* most frames that the kernel queues for the reader; 0 for 1000 */
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
 	/*
-	 * True to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the
+	 * true to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the
 	 * fe80:: address and for autoconfigured addresses
 	 */
 	bool stable;
@@ -304,9 +308,10 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 /**
  * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in the helper's own namespace until it is placed
  * @kind:	kind of the TAP
- * @prefix:	beginning of the names that the TAP may be given; the rest is a hexadecimal number of at most four
+ * @prefix:	beginning of the names that the TAP may get; a name ends with a hexadecimal number of at most four
  *		digits
- * @stable:	true if the interface may be placed with a secret (struct netdev_tap_conf.stable)
+ * @stable:	true if netdev_post_tap_place() may be called with a secret (struct
+ *		netdev_tap_conf.stable)
  * @ret_number:	number of the TAP for netdev_post_tap_place() and netdev_post_tap_park()
  *
  * Return: as netdev_tap_create()
@@ -314,7 +319,7 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 
-/* netdev_tap_named() - netdev_tap_spare() for a TAP that may only be given the name @name */
+/* netdev_tap_named() - Make a TAP like netdev_tap_spare(), but for the only name @name */
 int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *name,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 
@@ -327,8 +332,9 @@ int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const str
 /* ----- device files of RDMA devices */
 
 /**
- * netdev_rdma_add() - Name a port whose device files netdev_post_rdma_nodes() may make after the seal
- * @port:	as "mlx5_0/1"
+ * netdev_rdma_add() - Allow netdev_post_rdma_nodes() to make the device files of the port @port after
+ * the seal
+ * @port:	DEVICE/PORT, for example "mlx5_0/1"
  * @ret_folder:	folder of the device files, a mount that is attached nowhere (fsmount(2)); the same for all ports
  *
  * Return: 0; -EINVAL: the name cannot be a port's, or NETDEV_RDMA_MAX ports are named; -EPERM: the helper may not make
@@ -336,7 +342,10 @@ int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const str
  */
 int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder);
 
-/* ----- jobs: requests whose answer is reported by a callback, so that the loop does not wait for a busy kernel */
+/*
+ * ----- jobs: requests whose answers are reported by callbacks, so that the event loop does not
+ * wait for the kernel
+ */
 
 struct netdev_answer {
 	int err; /* 0 or -errno */
@@ -365,11 +374,11 @@ typedef void (*netdev_done)(void *ctx, const struct netdev_answer *a);
  * ended; -EINVAL
  */
 
-/* Does what netdev_ns_close() does, but gets no answer */
+/* Releases a handle as netdev_ns_close() does; the caller gets no answer */
 int netdev_post_ns_close(struct netdev_helper *h, uint32_t ns);
 /*
- * Has the helper stop managing a TAP that was closed, or that the administrator has moved to another namespace. The answer is -ENODEV if
- * the helper does not manage the TAP.
+ * Makes the helper forget a TAP that was closed, or that the administrator has moved to another namespace. The answer
+ * is -ENODEV if the helper does not manage the TAP.
  */
 int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
 			   void *ctx);
@@ -405,20 +414,22 @@ int netdev_post_neigh_del_all(struct netdev_helper *h, uint32_t ns, int ifindex,
 int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_done done, void *ctx);
 
 /**
- * netdev_post_ns_follow() - Find out whether the namespace that was opened by a specification still exists
- * @gen:	number of the namespace that the caller knows: 1 at first, or the value of the last answer that had
- *		files; 0 after an answer that this namespace is gone, to get the new one
+ * netdev_post_ns_follow() - Find out whether the file that names the namespace @ns still names this
+ * namespace
+ * @gen:	number of the namespace that the caller has open: 1 at first, later the value of the last answer
+ *		that had files; 0 after an answer that this namespace is gone, to get the new namespace
  *
  * If the file that names the namespace is gone or names another namespace, the helper leaves the old namespace: it
  * moves the TAPs to a namespace of its own and closes its descriptors of the old namespace. If the file names a new
  * namespace, now or at a later call, the helper opens the new namespace. The file is always the file of the
  * specification that the caller gave to netdev_ns_open().
  *
- * The answer's value is 0 if namespace @gen is gone, or while there is no new namespace. Until there is a new
- * namespace, other requests are refused with -ESTALE. Otherwise the value is the number of the namespace, never 0.
- * If @gen is 0, the answer has .fd and .files of the new namespace, and the TAPs wait for netdev_post_tap_return().
- * A caller with @gen 0 has closed the files of the old namespace, because it may not be able to open the files of
- * both namespaces. -EINVAL: the helper does not look for a new namespace, see netdev_ns_info.follows.
+ * The answer's value is 0 if the namespace with number @gen is gone, or if @gen is 0 and there is no new namespace
+ * yet. Until there is a new namespace, other requests are refused with -ESTALE. Otherwise the value is the number
+ * of the namespace, never 0. If @gen is 0, the answer has .fd and .files of the new namespace, and the TAPs wait
+ * for netdev_post_tap_return(). Before a call with @gen 0, the caller closes the files of the old namespace,
+ * because its limit of open files may be too low for the files of both namespaces. -EINVAL: the helper does not
+ * look for a new namespace, see netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);
@@ -429,8 +440,8 @@ int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, ne
  * @conf:	as for netdev_tap_create(), with the same name
  *
  * The descriptor of the TAP stays as it is. The answer's value is the new interface index. The interface is down and
- * has no addresses. -EBUSY: another device has the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone
- * again
+ * has no addresses. Errors: -EBUSY: another device has the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace
+ * is gone again
  */
 int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct netdev_tap_conf *conf,
 			   netdev_done done, void *ctx);
@@ -440,25 +451,26 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  * TAP
  *
  * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
- * value is the interface index. The interface is down and has no addresses. -EBUSY: another device has the name;
- * -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under another name;
- * -EPERM: netdev_tap_spare() did not allow the name, or the TAP was made without .stable
+ * value is the interface index. The interface is down and has no addresses. Errors: -EBUSY: another device has
+ * the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under
+ * another name; -EPERM: netdev_tap_spare() did not allow the name, or the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);
 /**
  * netdev_post_tap_park() - Undo netdev_post_tap_place(), so that the TAP leaves its namespace and may be placed again
  *
- * The descriptor of the TAP stays open, and frames that were sent before may still be read from it. -ENODEV: the TAP
- * was deleted, or moved to another namespace; in this case the helper has dropped the TAP, and the caller has to close its
- * descriptor
+ * The descriptor of the TAP stays open, and the caller can still read frames that the kernel sent before. -ENODEV:
+ * the TAP was deleted, or moved to another namespace; in this case the helper has dropped the TAP, and the caller has
+ * to close its descriptor
  */
 int netdev_post_tap_park(struct netdev_helper *h, uint32_t ns, uint32_t number, netdev_done done,
 			 void *ctx);
 
 /*
- * netdev_post_rdma_nodes() - Make the device files uverbsN and umadN of a port, in place of those that were made
- * before. The answer is -ENODEV while the port does not exist, and -EPERM for a port that was not named
+ * netdev_post_rdma_nodes() - Make the device files uverbsN and umadN of a port, and remove the port's older
+ * device files. The answer is -ENODEV while the port does not exist, and -EPERM for a port that
+ * netdev_rdma_add() did not name
  */
 int netdev_post_rdma_nodes(struct netdev_helper *h, const char *port, netdev_done done, void *ctx);
 

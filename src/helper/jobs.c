@@ -75,8 +75,8 @@ static struct helper_queue *queue_of(struct netdev_helper *h, uint32_t ns)
 }
 
 /*
- * Adds @q to the list of queues that may send their next job, if @q has a job and none of its jobs
- * waits for an answer. Otherwise removes @q from this list.
+ * Puts @q into the list netdev_helper.ready if @q has a job, and no job of @q waits for an answer.
+ * Otherwise removes @q from this list.
  */
 static void update_ready(struct netdev_helper *h, struct helper_queue *q)
 {
@@ -112,8 +112,8 @@ static int pump(struct netdev_helper *h)
 }
 
 /*
- * Find the queue whose first job a response answers, and mark this job as answered. NULL: the
- * response answers no job
+ * Finds the queue whose first job has the tag @seq of a response, and marks this job as answered.
+ * NULL: the response answers no job
  */
 static struct helper_queue *take_sent(struct netdev_helper *h, uint32_t seq)
 {

@@ -11,7 +11,7 @@
  * The kernel finds neighbours by IP address only, so the whole table is dumped and searched. One dump serves up
  * to NETDEV_HWS_MAX hardware addresses. Each call of step() reads one piece of the dump or deletes a few entries,
  * so requests for other namespaces wait for one piece at most. Entries are deleted after the dump has ended,
- * because a deletion shifts later entries, and the dump would then skip some entries.
+ * because a deletion during the dump shifts later entries, so that the dump skips some of them.
  */
 
 #define FOUND_MAX 1024 /* entries deleted after one dump; if there are more, another dump follows */

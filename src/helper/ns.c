@@ -58,8 +58,8 @@ static struct srv_ns *ns_alloc(struct srv *s)
 static void ns_free(struct srv *s, struct srv_ns *ns)
 {
 	/*
-	 * If the administrator has given the name to another namespace, the call returns -ESTALE,
-	 * and does not remove the name.
+	 * If the administrator has given the name to another namespace, netns_remove_named()
+	 * returns -ESTALE and does not remove the name.
 	 */
 	if (ns->bound)
 		netns_remove_named(&ns->spec, ns->fd);
@@ -144,8 +144,9 @@ static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct sr
 	if (ns) {
 		close(fd);
 		/*
-		 * A host that opened the namespace in another way still uses the namespace when the
-		 * file that .spec names is gone, so the helper does not leave this namespace.
+		 * If two hosts opened the namespace in different ways, one host still uses the
+		 * namespace when the file of the other host is gone. So the helper stays in this
+		 * namespace.
 		 */
 		if (!what->follow || strcmp(what->spec.path, ns->spec.path) != 0)
 			ns->follow = false;
@@ -254,8 +255,9 @@ int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *
 	int fd = s->given;
 
 	/*
-	 * A host that has a name never uses the namespace in which the helper was started, so the
-	 * descriptor of this namespace is refused, whatever process it comes from.
+	 * The namespace of a named host is never the namespace in which the helper was started. So
+	 * a descriptor of the helper's first namespace is refused, whatever process sent the
+	 * descriptor.
 	 */
 	if (fd < 0 || !is_netns(fd) || netns_same(fd, s->home))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,

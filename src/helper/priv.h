@@ -13,15 +13,15 @@
 #include "util/list.h"
 
 /*
- * Largest number of jobs that are sent and not answered. The limit is so small that the requests
- * and responses of these jobs fit in the socket's buffers, and neither side ever blocks.
+ * Largest number of jobs that are sent and not answered. The requests and responses of so few jobs
+ * fit in the socket's buffers, so neither side ever blocks.
  */
 #define HELPER_SENT_MAX 32
 
 /* Jobs of one namespace. At most one of them is sent at a time. */
 struct helper_queue {
 	struct list jobs; /* list of struct helper_job.link; the first job may be under way */
-	/* Link in netdev_helper.ready; not in this list while no job may be sent */
+	/* link in netdev_helper.ready; not in this list while no job of this queue may be sent */
 	struct list ready;
 	bool under_way; /* true while the first job is sent and not yet answered */
 };
@@ -29,8 +29,8 @@ struct helper_queue {
 struct netdev_helper {
 	int sock;
 	/*
-	 * the helper process, for which this process has to wait; -1 and 0: the helper is a child
-	 * of another process
+	 * the helper process, for whose end this process has to wait; .pidfd -1 and .pid 0: the
+	 * helper is a child of another process
 	 */
 	int pidfd;
 	pid_t pid;
@@ -55,8 +55,8 @@ void helper_jobs_fini(struct netdev_helper *h);
 int helper_receive(struct netdev_helper *h, struct helper_rsp *rsp, int ret_fds[HELPER_FDS_MAX]);
 
 /*
- * helper_job_done() - Pass a response to the job that it answers, if there is one; takes the
- * descriptors
+ * helper_job_done() - Pass a response to the job that it answers, if there is such a job; takes
+ * ownership of the descriptors @fds
  */
 void helper_job_done(struct netdev_helper *h, const struct helper_rsp *rsp,
 		     int fds[HELPER_FDS_MAX]);

@@ -5,8 +5,8 @@
 /*
  * Messages between the main process and its helper. Each request and each response has a fixed size and is one
  * SOCK_SEQPACKET message in host byte order; descriptors are sent together with a response. Both sides are the same
- * binary, so messages carry no version. Responses may come in another order than their requests, because
- * HELPER_NEIGH_DEL takes long. So the tag .seq identifies the request.
+ * binary, so messages carry no version. Responses can come in another order than their requests, because
+ * HELPER_NEIGH_DEL takes long. So a response repeats the tag .seq of its request.
  */
 
 #include <assert.h>
@@ -40,10 +40,13 @@ enum helper_op {
 	HELPER_ADDR_ADD,
 	HELPER_ADDR_DEL,
 	HELPER_NEIGH_USE, /* have the kernel resolve an address */
-	/* Answered after the whole table has been searched. Meanwhile, requests for other namespaces are served */
+	/*
+	 * Delete neighbours. The answer comes after the whole table has been searched; until then,
+	 * requests for other namespaces are served
+	 */
 	HELPER_NEIGH_DEL,
 	HELPER_RDMA_ADD, /* name a port of an RDMA device, and get the folder for its device files */
-	HELPER_RDMA_NODES, /* make the device files of a port of RDMA_ADD */
+	HELPER_RDMA_NODES, /* make the device files of a port that RDMA_ADD named */
 	/*
 	 * The last request of the start. Afterwards the helper makes only the device files of RDMA_NODES, and passes only
 	 * AF_UNIX sockets and the files of namespaces that were made again
@@ -73,7 +76,10 @@ struct helper_req {
 			 1]; /* NS_OPEN: zero-terminated; "" for the own namespace. RDMA_*: "mlx5_0/1" */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET */
-		/* NS_FOLLOW: number of the namespace that the caller knows; 0: it knows none */
+		/*
+		 * NS_FOLLOW: number of the namespace that the caller has open; 0: the caller has
+		 * none open
+		 */
 		uint32_t gen;
 		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE and TAP_NAMED use .ifname (beginning of the names, or the name) and .stable */
 		struct netdev_tap_conf tap;

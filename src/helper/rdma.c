@@ -17,16 +17,17 @@
 /*
  * Device files of the ports of RDMA devices that the configuration names
  *
- * A sealed main process opens a device again after its driver was loaded again. The main process sees no files except
- * those in a folder of its own, a tmpfs that the helper made before the seal. On request the helper makes the files
- * uverbsN and umadN of a port in this folder. Requests may come from an attacker who controls the main process, so the
- * helper makes files only of ports that were named before the seal, and takes the device numbers from sysfs.
+ * The sealed main process has to open a device again when the device's driver was loaded again. The only files that
+ * the main process sees are in a folder of its own, a tmpfs that the helper made before the seal. On request the
+ * helper makes the files uverbsN and umadN of a port in this folder. Requests may come from an attacker who controls
+ * the main process, so the helper makes files only of ports that were named before the seal, and takes the device
+ * numbers from sysfs.
  */
 
 #define DEVICES_MAX 1024 /* most devices of one kind that the kernel makes (its RDMA_MAX_PORTS) */
 /*
- * The mode permits all access, because only the main process, which has no other rights, sees the
- * folder.
+ * The mode permits access to all users, because only the main process sees the folder, and the main
+ * process has no privileges.
  */
 #define NODE_MODE (S_IFCHR | 0666)
 
@@ -97,7 +98,9 @@ int srv_rdma_add(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 
 /* --- making the files */
 
-/* Make the file of a device in sysfs, such as infiniband_mad/umad0. 0 or -errno */
+/*
+ * Makes the device file of a device that is in sysfs, for example infiniband_mad/umad0. 0 or -errno
+ */
 static int make_node(int folder, const char *class, const char *name)
 {
 	unsigned int major, minor;

@@ -5,7 +5,7 @@
 /*
  * A file that lists the named namespaces that a helper has made. Each line has the name of a
  * namespace, its device and its inode. If the helper is killed, netdev_helper_clean() removes the
- * namespaces by this list.
+ * namespaces in this list.
  */
 
 #include "helper/helper.h"

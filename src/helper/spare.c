@@ -12,15 +12,18 @@
  * these P_Keys are made at the start and wait in the parking namespace (follow.c). When a TAP is needed, it gets a
  * name and is moved into the namespace for which it was made. When it is not needed any more, it is moved back.
  *
- * Requests to a sealed helper may come from an attacker who controls the main process. So the requests that this file
- * serves apply to spare TAPs only, only to the namespace for which a TAP was made, and only to names with the prefix
- * that the configuration gave at the start.
+ * Requests to a sealed helper may come from an attacker who controls the main process. So a request that this file
+ * serves can only place or park a spare TAP, only in the namespace for which the TAP was made, and only under a
+ * name with the prefix that the configuration gave at the start.
  *
- * The interfaces that a reload adds have spare TAPs, too, which a helper of their own makes (src/reload), each for
- * one name. So the main process can first remove an interface and then give its name to the next one.
+ * The interfaces that a reload adds have spare TAPs, too. A second helper makes each of these TAPs for one name
+ * (src/reload). So the main process can first remove an interface and then give its name to the next one.
  */
 
-/* Finds TAPs that are not spare, too, so that a request for such a TAP is refused with the right reason. */
+/*
+ * Finds the TAP with this number, even a TAP that is not spare: a request for such a TAP is then
+ * refused with the right reason.
+ */
 static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 {
 	for (unsigned int i = 0; i < ns->ntaps; i++) {

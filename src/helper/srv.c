@@ -26,8 +26,8 @@
  * One thread serves one request after the other. Only the deletion of neighbours, which may have to search a
  * table of 100,000 entries, is done in pieces between requests. The helper ends when no process has the
  * other end of its socket open any more, or when its parent dies. Signals to the terminal's foreground group
- * or the service's control group do not end the helper, because the main process needs the helper while it
- * shuts down, and ends the helper itself.
+ * or the service's control group do not end the helper: the main process needs the helper while it shuts
+ * down, and then ends the helper.
  */
 
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what)
@@ -65,9 +65,9 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * Serves the last request of the start. Afterwards the helper makes neither TAPs nor namespaces. Then the helper opens
- * only sockets, and namespaces that were made again, and makes device files only of ports that were named before. So
- * the helper drops all privileges that these tasks do not need.
+ * Serves the last request of the start. Afterwards the helper makes neither TAPs nor namespaces. It opens only
+ * sockets, and namespaces that were made again, and makes device files only of ports that were named before the seal.
+ * So the helper drops all privileges that these tasks do not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -200,7 +200,7 @@ static void keep_only(int *sock, int *user_fd)
 	}
 	/*
 	 * First copy both descriptors to numbers above 4, because dup2() closes the descriptor that
-	 * has the number 3 or 4, which may be one of these descriptors.
+	 * has the number 3 or 4, and one of the two descriptors may have this number.
 	 */
 	s = fcntl(*sock, F_DUPFD, high);
 	u = *user_fd < 0 ? -1 : fcntl(*user_fd, F_DUPFD, high);
@@ -243,17 +243,17 @@ static bool may_administer(void)
 }
 
 /*
- * Enter the user namespace of another helper, and make a network namespace that belongs to it,
- * because from within the user namespace the process cannot return to the network namespace that it
- * has left.
+ * Enters the user namespace of another helper, and makes a network namespace that belongs to this
+ * user namespace. The process stays in the new network namespace when it is in no host's namespace,
+ * because within a user namespace it is not allowed to enter the machine's network namespace again.
  */
 static int enter_userns(int user_fd)
 {
 	uid_t owner;
 
 	/*
-	 * The descriptor comes from the daemon, which must not be able to lead root into the
-	 * namespace of another user.
+	 * The descriptor comes from the daemon. The check prevents that the daemon makes a helper
+	 * of root enter another user's namespace.
 	 */
 	if (ioctl(user_fd, NS_GET_OWNER_UID, &owner) || owner != geteuid())
 		return -EPERM;
@@ -298,8 +298,8 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 	p[0].fd = s.sock;
 	prctl(PR_SET_NAME, "uipoib-helper");
 	/*
-	 * watch_parent() comes second, because new credentials may clear the signal of the parent's
-	 * death.
+	 * watch_parent() must follow become(), which changes the credentials: the kernel then
+	 * clears the setting that signals the parent's death.
 	 */
 	start_err = become(&s, flags);
 	p[1] = (struct pollfd){ .fd = watch_parent(parent), .events = POLLIN };

@@ -25,7 +25,10 @@ struct srv_tap {
 	/* beginning of the names that a spare TAP may have; "" for all other TAPs */
 	char prefix[IFNAMSIZ];
 	bool named; /* true if .prefix is the only name that the spare TAP may have */
-	/* true if the kernel may get a secret for the TAP's interface identifiers: stable.c */
+	/*
+	 * true if the helper may give the kernel a secret for the TAP's interface identifiers, see
+	 * stable.c
+	 */
 	bool stable;
 	/* MAC that the helper set last, or that the kernel chose; zero for TAP_INFINIBAND */
 	uint8_t mac[6];
@@ -52,7 +55,8 @@ struct srv_park {
 struct srv_ns {
 	unsigned int refs;
 	int fd; /* descriptor of the namespace; -1 while no file names the namespace */
-	bool follow; /* true if .spec may name another namespace later: srv_ns_follow() */
+	/* true if srv_ns_follow() looks for a new namespace under .spec when this namespace is gone */
+	bool follow;
 	uint32_t gen; /* number of times that the namespace was gone, plus 1 */
 	bool created; /* true if the helper made the namespace */
 	bool bound; /* true if the helper put the namespace's name into /run/netns, and has to remove it */
@@ -85,7 +89,10 @@ struct srv_rdma {
 struct srv {
 	int sock;
 	int home; /* descriptor of the namespace in which the main process started */
-	/* user namespace that the helper made, or that it was told to enter; -1 if none */
+	/*
+	 * user namespace that the helper made or entered; -1: the helper is in no user namespace of
+	 * its own
+	 */
 	int user_fd;
 	int given; /* descriptor that came with the request that is served; -1: none */
 	/* File with the list of named namespaces, helper/record.h; NULL: there is no such file */
@@ -103,7 +110,8 @@ struct srv {
 	unsigned int numbers; /* number of TAPs made so far */
 	struct srv_park park;
 	struct srv_rdma rdma;
-	int writer; /* socket to the process of stable.c; -1 if there is none */
+	/* socket to the writer, the process that writes secrets (stable.c); -1: there is no writer */
+	int writer;
 	bool writer_owes; /* true while the writer has not answered the last request */
 };
 
@@ -133,10 +141,10 @@ void helper_srv_run(int sock, pid_t parent, uint32_t flags, const struct netdev_
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what);
 
 /*
- * srv_rtnl_result() - Call srv_refuse() if a request to rtnetlink failed, with the kernel's text if
- * there is one
+ * srv_rtnl_result() - Call srv_refuse() if a request to rtnetlink failed (@err below 0); the
+ * response gets the kernel's text if the kernel gave one
  *
- * If @err is 0 or more, nothing is stored.
+ * If @err is 0 or more, @r stays unchanged.
  */
 int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what,
 		    const struct rtnl *nl);
@@ -150,7 +158,8 @@ int srv_answer(struct srv *s, struct srv_reply *r);
  * srv_tap_enter() - Check that @ifindex is a TAP that this helper made in @ns and that still exists, and open the
  * namespace's netlink socket
  *
- * The index of a deleted TAP may belong to another link by now, which must not be changed.
+ * The check is needed because another link may have got the index of a deleted TAP, and the helper
+ * must not change this link.
  * Return: 0 or -errno, with the refusal stored
  */
 int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r);
@@ -197,9 +206,11 @@ bool srv_tap_conf_ok(const struct netdev_tap_conf *c);
 int srv_tap_open(const struct srv_tap *t, int ns_fd, const char *ifname, int *ret_fd,
 		 const char **ret_what);
 /*
- * srv_tap_number() - Number a TAP, and make t->mark the alias of its link, by which the helper recognizes the link later
+ * srv_tap_number() - Give the TAP @t a number, and set the alias of its link to t->mark, by which the helper
+ * recognizes the link later
  *
- * @nl and @ifindex are the namespace and the index of the link. If the kernel refuses the alias, t->mark is "".
+ * @nl is the netlink socket of the link's namespace, and @ifindex is the index of the link. If the kernel
+ * refuses the alias, t->mark is "".
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t);
 /* srv_tap_remember() - Add a TAP to the table of a namespace. 0 or -ENOMEM */
@@ -208,27 +219,31 @@ int srv_tap_remember(struct srv *s, struct srv_ns *ns, const struct srv_tap *t);
 void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /* srv_tap_refuse() - Refuse a request because a TAP cannot be made; @what is the step that failed, or NULL */
 int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
-/* srv_tap_set_up() - Apply the settings @c to the link of a TAP, which is now in @ns. 0 or -errno */
+/*
+ * srv_tap_set_up() - Apply the settings @c to the link of the TAP @t, after the TAP came into @ns.
+ * 0 or -errno
+ */
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
 /*
  * srv_tap_is() - Tell whether the link @l is the TAP @t: it has the kind of @t, and the MAC or the mark
  * of @t
  *
- * The MAC or the mark is enough, because an administrator may have changed the name, and either the MAC
- * or the mark. A device of type 32 is recognized by its mark, or by its index and name.
+ * The MAC or the mark is enough, and the name is not compared, because an administrator may have
+ * changed the name and one of the two. A device of type 32 is recognized by its mark, or by its index
+ * and name.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
- * srv_tap_present() - Check that the link with a TAP's index is that TAP, and not another link that got the
- * index later
+ * srv_tap_present() - Check that the link with the index of @t is the TAP @t, and not another link that got
+ * the index later
  * Return: 0; -ENODEV if the TAP was deleted or moved away; -errno
  */
 int srv_tap_present(struct srv_ns *ns, const struct srv_tap *t);
 
 /**
- * srv_park_make() - Make a TAP in the parking namespace and move it to @ns, which may be deleted and
- * made again (follow.c)
+ * srv_park_make() - Make a TAP in the parking namespace and move it to @ns, a namespace that the
+ * helper follows (follow.c)
  * @t:		.name is the name for the TAP; the function sets the other members
  * @ret_what:	step that failed; unchanged if the parking namespace cannot be made
  *
@@ -258,8 +273,9 @@ static inline bool srv_tap_is_spare(const struct srv_tap *t)
 	return *t->prefix;
 }
 /*
- * srv_tap_may_come() - Check that a TAP may be moved into its namespace with the settings @c. The TAP must be parked,
- * or already be in the namespace under the name in @c, and must have been made with .stable if @c has .stable.
+ * srv_tap_may_come() - Check that the TAP @t may be moved into its namespace with the settings @c. The TAP must be
+ * parked, or already be in the namespace under the name in @c, and must have been made with .stable if @c has
+ * .stable.
  * Return: 0; -errno, with the refusal in @r
  */
 int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);
@@ -272,8 +288,8 @@ int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 void srv_park_fini(struct srv_park *p);
 
 /*
- * srv_stable_prepare() - If a TAP may need a secret after the seal, fork the process that writes secrets for a sealed
- * helper. To be called immediately before the seal. 0 or -errno
+ * srv_stable_prepare() - Fork the process that writes secrets for a sealed helper, if a TAP can need a secret after
+ * the seal. Call this function immediately before the seal. 0 or -errno
  */
 int srv_stable_prepare(struct srv *s);
 /*

@@ -19,8 +19,8 @@
  * DOC: Secrets of stable interface identifiers
  *
  * The kernel makes stable opaque identifiers (RFC 7217) from a secret. The kernel takes the secret only from a file
- * under /proc/sys. When a TAP comes into another namespace, the kernel makes this file again, so the secret must be
- * written again.
+ * under /proc/sys. When a TAP is moved into another namespace, the kernel makes a new file without the secret, so
+ * the secret must be written again.
  *
  * A sealed helper may open no file for writing. So, before it is sealed, a helper that may have to write a secret
  * later makes a child process, the writer. The writer accepts a namespace, the name of an interface and a secret,
@@ -38,8 +38,8 @@ struct secret {
 };
 
 /*
- * Tells whether x->ifname can name an interface. "all" and "default" are refused, because they are not
- * interfaces, and a secret in their files would change other interfaces.
+ * Tells whether x->ifname can name an interface. "all" and "default" are refused: a secret in the
+ * files of these names would change other interfaces.
  */
 static bool name_ok(const struct secret *x)
 {
@@ -163,8 +163,8 @@ static int take_answer(struct srv *s, int wait_ms, int *ret_status)
 
 /*
  * Sends a request to the writer and waits for the answer. The wait is limited, because the requests of all hosts wait
- * meanwhile. If the writer has not answered in time, it gets no further request before its answer has come; the main
- * process repeats its own request later.
+ * meanwhile. If the writer has not answered in time, the helper sends no further request to the writer before this
+ * answer has come; the main process repeats its request later.
  */
 static int ask_writer(struct srv *s, int ns_fd, const struct secret *x)
 {

@@ -35,8 +35,8 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 }
 
 /*
- * Tells whether @a is a NEIGH_GONE whose neighbour was used again, released or removed since the
- * action was queued.
+ * Tells whether @a is a NEIGH_GONE action that the owner no longer needs: since @a was queued, the
+ * neighbour was used again, released or removed.
  */
 static bool act_obsolete(const struct ipoib_action *a)
 {

@@ -31,8 +31,8 @@ void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 /*
  * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different identifier for
  * each prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So
- * the secret for the kernel has to depend on the other inputs of RFC 7217: on the interface, on its link, and on
- * the secret of the administrator or of the machine.
+ * the secret that uipoib gives to the kernel has to depend on the other inputs of RFC 7217: on the interface, on
+ * the interface's link, and on the secret of the administrator or of the machine.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 

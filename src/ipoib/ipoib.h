@@ -5,15 +5,16 @@
 /*
  * DOC: IPoIB core
  *
- * A struct ipoib_link is one IP interface on (port, P_Key), without any I/O of its own. The owner of the link gives
- * the link the attributes of the port, packets and the time (timers), and carries out the actions that
+ * A struct ipoib_link is one IP interface on (port, P_Key), without any I/O of its own. The owner of the link
+ * passes the port's attributes, packets and the time (timers) to the link, and carries out the actions that
  * ipoib_next_action() returns. The link calls the SA client directly.
  *
- * Packets are passed by return value: ipoib_tx() and ipoib_rx() give every packet of a batch its verdict. Control
- * operations are passed by the action queue. The owner empties this queue (until -EAGAIN) after every call into the
- * link or into the SA client, after timers and received MADs were handled, and always before the owner passes newer
- * packets to ipoib_tx(), so that released packets (IPOIB_ACT_SEND) precede newer ones. The owner may answer an action
- * (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it empties the queue, or later.
+ * ipoib_tx() and ipoib_rx() return a verdict for every packet of a batch. The link requests control operations by its
+ * queue of actions. The owner empties this queue (until -EAGAIN) after every call into the link or into the SA
+ * client, and after timers and received MADs were handled. The owner also empties the queue before it passes
+ * newer packets to ipoib_tx(), so that packets that the link releases (IPOIB_ACT_SEND) precede the newer
+ * packets. The owner may answer an action (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it
+ * empties the queue, or later.
  *
  * The link frees a dropped packet, and counts the packet once, under the reason of the drop.
  *
@@ -26,7 +27,7 @@
  *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before the join, a SIDR
  *	server is asked for the group if the profile gets the group by SIDR
  *	UP		joined and attached, with an address handle; packets pass
- *	REJOINING	joined, but the SA lost its state and is asked again; packets pass
+ *	REJOINING	joined, but the SA lost its state, and the link joins again; packets pass
  */
 
 #include "ipoib/limits.h"
@@ -50,8 +51,8 @@ enum ipoib_drop {
 	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
 	/*
-	 * too many packets wait for the same answer, or are held by the link, or packet buffers are
-	 * scarce
+	 * too many packets wait for the same answer, or the link holds too many packets, or few
+	 * packet buffers are free
 	 */
 	IPOIB_DROP_HELD_FULL,
 	/*
@@ -80,8 +81,8 @@ const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
 	/*
-	 * These counters count descriptors as packets, so a super-frame counts as one packet (eth/ counts the
-	 * segments). Octets of the encapsulation are not counted.
+	 * A packet is a descriptor here, so a super-frame counts as one packet (eth/ counts the segments).
+	 * Octets of the encapsulation are not counted.
 	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
@@ -106,7 +107,8 @@ const char *ipoib_link_state_name(enum ipoib_link_state state);
 
 struct ipoib_link_cfg {
 	char name[IPOIB_NAME_LEN]; /* for traces */
-	struct sac *sac; /* SA client of the port; the link borrows .sac and all pointers below */
+	/* SA client of the port; the owner keeps .sac and all objects of the pointers below alive */
+	struct sac *sac;
 	/* CM agent of the port, which asks for the group if the profile gets the group by SIDR */
 	struct cm *cm;
 	/* ServiceID of the SIDR service, if the profile gets the broadcast group by SIDR */
@@ -120,14 +122,15 @@ struct ipoib_link_cfg {
 	uint16_t pkey;
 	/* scope of the broadcast group; 0: global if .subnet is set, otherwise the profile's scope */
 	uint8_t scope;
-	/* number of the IP subnet, in the MGIDs of profiles that have such numbers; 0: none */
+	/* number of the IP subnet, for profiles whose MGIDs contain this number; 0: none */
 	uint16_t subnet;
-	unsigned int max_ip_mtu; /* upper limit of the IP MTU; 0: as the broadcast group allows */
+	/* upper limit of the IP MTU; 0: only the broadcast group limits the IP MTU */
+	unsigned int max_ip_mtu;
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
 	/*
-	 * If neither a group nor the all-routers group exists, send packets for the group to the broadcast group,
-	 * instead of dropping them.
+	 * If neither a packet's group nor the all-routers group exists, send the packet to the broadcast group,
+	 * instead of dropping it.
 	 */
 	bool absent_to_broadcast;
 	struct sac_tries join_tries,
@@ -136,9 +139,10 @@ struct ipoib_link_cfg {
 		 * query; zero: the default of the SA client
 		 */
 		path_tries;
-	bool router; /* true for a multicast router's link, as set by ipoib_link_set_router() */
+	/* true: the link belongs to a multicast router from the start, see ipoib_link_set_router() */
+	bool router;
 	/*
-	 * Create the broadcast group if the SA has none (RFC 4391 §5), unless the profile has
+	 * Create the broadcast group if it does not exist (RFC 4391 §5), unless the profile has
 	 * .joins_only. If the link does not create the group, the administrator has to create it.
 	 */
 	bool create_broadcast;
@@ -173,7 +177,8 @@ void ipoib_link_destroy(struct ipoib_link *l);
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
 
 /*
- * ipoib_link_set_router() - Make the link a multicast router's, or an ordinary link again (RFC 4391 §11)
+ * ipoib_link_set_router() - Turn the link into a multicast router's link, or into an ordinary link again
+ * (RFC 4391 §11)
  *
  * A router's link receives all IP groups of the link, as NonMember, and the two all-routers groups as FullMember.
  * Return: 0; -EOPNOTSUPP: the profile ignores Reports; -ENOBUFS: no room for the all-routers groups
@@ -190,7 +195,10 @@ struct ipoib_port {
 	int pkey_index; /* index of the P_Key in the port's table; negative: not in the table */
 };
 
-/* ipoib_link_port_update() - Set the port's attributes. Update the SA client (sac_port_update()) first. */
+/*
+ * ipoib_link_port_update() - Set the port's attributes. The caller has to call sac_port_update()
+ * first.
+ */
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now);
 
 /*
@@ -218,7 +226,10 @@ struct ipoib_link_info {
 	bool router; /* the link is a multicast router's */
 	/* true if the last answer of the SA said that the broadcast group does not exist */
 	bool no_group;
-	/* the link is a member of the broadcast group; .group, .group_mtu and .ip_mtu are valid */
+	/*
+	 * true if the link is a member of the broadcast group; .group, .group_mtu and .ip_mtu are
+	 * then valid
+	 */
 	bool joined;
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
 	/* record of the broadcast group that the SA returned for the join */
@@ -233,7 +244,10 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
  */
 const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l); /* never changes */
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l);
-/* MGID of the broadcast group, valid until the next call into the link; zero before it is known */
+/*
+ * MGID of the broadcast group; zero before the MGID is known. The pointer is valid until the next
+ * call into the link
+ */
 const ib_gid *ipoib_link_broadcast(const struct ipoib_link *l);
 bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
 
@@ -265,7 +279,7 @@ enum ipoib_action_type {
 	IPOIB_ACT_AH_DESTROY, /* destroy the address handle .ah */
 	IPOIB_ACT_ATTACH, /* attach the QP to the group .mcast */
 	IPOIB_ACT_DETACH, /* detach the QP from the group .mcast */
-	/* set the interface's carrier to .carrier; ipoib_link_info() has the reason */
+	/* set the interface's carrier to .carrier; ipoib_link_info() returns the reason */
 	IPOIB_ACT_CARRIER,
 	IPOIB_ACT_MTU, /* set the MTU of the interface to .ip_mtu */
 	/* the neighbour .neigh is idle: drop all references to it (ipoib_neigh_put()) */
@@ -273,8 +287,8 @@ enum ipoib_action_type {
 	/* .mcast_ready: the SA has granted or refused the join that ipoib_mcast_add() requested */
 	IPOIB_ACT_MCAST_READY,
 	/*
-	 * post .send.pkt, a packet that was held back, with its encapsulation; the owner takes the
-	 * packet, and segments it if it is a super-frame (gso)
+	 * post .send.pkt, a packet that was held back and now has its encapsulation; the owner
+	 * takes over the packet, and segments it if it is a super-frame (gso)
 	 */
 	IPOIB_ACT_SEND,
 };
@@ -331,9 +345,9 @@ int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret);
 void ipoib_qp_ready(struct ipoib_link *l, uint32_t qpn, int err, ns_t now);
 
 /*
- * ipoib_link_set_qpn() - Report that the owner of the link made the queue pair again, with another
- * number, after the device had failed. The link starts again from the beginning with the next
- * ipoib_link_port_update()
+ * ipoib_link_set_qpn() - Report that the owner of the link made a new queue pair with number @qpn
+ * after the device had failed. The next ipoib_link_port_update() starts the link again from the
+ * beginning
  */
 void ipoib_link_set_qpn(struct ipoib_link *l, uint32_t qpn, ns_t now);
 
@@ -366,8 +380,9 @@ struct ipoib_neigh_rev {
  * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
  * may write the members whose comment says "member of the user of the link". The members below the empty line are
  * private to the link. A pointer to a neighbour is valid until the next call into the link, unless
- * ipoib_neigh_hold() took a reference. An idle neighbour is removed. If the neighbour has references, it is
- * removed after NEIGH_GONE, when the last reference is dropped.
+ * ipoib_neigh_hold() took a reference. The link removes an idle neighbour. For an idle neighbour with
+ * references, the link first queues NEIGH_GONE, and removes the neighbour when the last reference is
+ * dropped.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
@@ -381,8 +396,8 @@ struct ipoib_neigh {
 	bool has_token;
 
 	/*
-	 * true if the neighbour advertised a Q_Key, which .qkey then contains; false: packets to
-	 * the neighbour have the Q_Key of the link
+	 * true if the neighbour advertised the Q_Key .qkey; false: packets to the neighbour have
+	 * the Q_Key of the link
 	 */
 	bool has_qkey;
 	uint32_t qkey;
@@ -419,10 +434,9 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
  * ipoib_neigh_said() - Store the Q_Key and the EUI-64 that a message from @src (NULL: unknown)
  * contains about the neighbour @n
  *
- * Once the path to the neighbour is known, the neighbour's own packets are recognized, and messages of other ports
- * about the neighbour have no effect. Return: 0; -EKEYREJECTED: the link cannot send packets with this Q_Key. If
- * bit 31 of the Q_Key is set, a packet gets the Q_Key of the queue pair that sends it (IBTA 10.2.5), which is the
- * Q_Key of the link
+ * Once the path to the neighbour is known, messages about the neighbour from other ports have no effect. Return:
+ * 0; -EKEYREJECTED: the link cannot send packets with this Q_Key. For a Q_Key with bit 31 set, the HCA puts the
+ * Q_Key of the sending queue pair into the packet (IBTA 10.2.5). This Q_Key is the link's
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
@@ -435,8 +449,8 @@ void ipoib_neigh_hold(struct ipoib_neigh *n);
 void ipoib_neigh_put(struct ipoib_neigh *n);
 
 /*
- * ipoib_neigh_probe() - Ask the SA for the path before the first packet is sent, because an ARP
- * reply or NA about the neighbour was received
+ * ipoib_neigh_probe() - Ask the SA for the path to a neighbour before the first packet is sent.
+ * Call this function when an ARP reply or NA about the neighbour was received
  */
 void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
@@ -532,7 +546,10 @@ void ipoib_mcast_each(const struct ipoib_link *l,
 
 enum ipoib_verdict {
 	IPOIB_SEND, /* tx: the packet has its encapsulation; the owner posts the packet with ah, dest_qpn, qkey */
-	/* tx: the link holds the packet back until the SA or the owner of the link answers */
+	/*
+	 * tx: the link holds the packet back until the SA answers, or until the owner answers
+	 * AH_CREATE
+	 */
 	IPOIB_HELD,
 	IPOIB_DELIVER, /* rx: the encapsulation was removed; the owner takes the packet */
 	IPOIB_DROP, /* the link has freed the packet and counted it in ipoib_stats.drops */
@@ -583,7 +600,10 @@ struct ipoib_rx {
 	struct ipoib_neigh *src; /* neighbour that sent the packet; NULL: unknown */
 };
 
-/* ipoib_rx() - Check packets, remove the encapsulation, find the sender. @n at most PKT_BATCH. */
+/*
+ * ipoib_rx() - Check @n packets, remove the encapsulation, find the sender. @n is at most
+ * PKT_BATCH.
+ */
 void ipoib_rx(struct ipoib_link *l, struct ipoib_rx *v, unsigned int n, ns_t now);
 
 #endif

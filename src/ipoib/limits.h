@@ -7,7 +7,7 @@
 #include "util/ns.h"
 
 /* Sizes, per link */
-#define IPOIB_MAX_NEIGH 8192 /* neighbours (GID, QPN) */
+#define IPOIB_MAX_NEIGH 8192 /* number of neighbours (GID, QPN) */
 #define IPOIB_MAX_PATHS 8192 /* ports (GID) that have neighbours */
 #define IPOIB_MAX_GROUPS 1024 /* groups joined or sent to */
 #define IPOIB_MAX_ATTACHED 3 /* largest number of MLIDs with which a QP is attached to one group */
@@ -15,7 +15,7 @@
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */
 #define IPOIB_HELD_GROUP 64 /* packets held for one group */
 #define IPOIB_HELD_LINK 2048 /* packets held by one link */
-/* octets of the packets held by one link; each buffer counts in full */
+/* octets of the packets held by one link; a packet counts with the full size of its buffers */
 #define IPOIB_HELD_OCTETS (2u << 20)
 #define IPOIB_REASON_LEN 256 /* size of the text that tells why a link is not UP */
 #define IPOIB_PATH_LINES \

@@ -179,8 +179,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	bool renumbered = l->port.lid && port->lid != l->port.lid;
 
 	/*
-	 * A new GID makes a new link-layer address, and the SA's memberships contain the old GID,
-	 * so the link starts again from the beginning.
+	 * The port's GID has changed, and with it the link-layer address. The memberships in the SA
+	 * contain the old GID, so the link starts again from the beginning.
 	 */
 	if (moved && l->state >= IPOIB_LINK_JOINING) {
 		l->port.state = IB_PORT_DOWN;

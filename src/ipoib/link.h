@@ -11,8 +11,8 @@
 
 /*
  * An address handle, and the request for the handle that replaces it. The old handle stays in use
- * until the new handle is ready. When a handle arrives for a request that is not the newest, the
- * handle is destroyed at once.
+ * until the new handle is ready. When the owner answers a request that is not the newest, the link
+ * destroys the handle in the answer at once.
  */
 struct ipoib_ah {
 	void *ah; /* handle in use; NULL: none */
@@ -79,16 +79,16 @@ struct ipoib_mcast {
 	struct sac_group_query query;
 	struct ipoib_ah ah;
 	/*
-	 * handle for packets to a group that cannot be joined; the packets are sent to .mgid by the
-	 * MLID of a lender (mcast_lent.c)
+	 * handle for packets to a group that cannot be joined; these packets have the MGID .mgid
+	 * and the MLID of a lender (mcast_lent.c)
 	 */
 	struct ipoib_ah lent;
 	/* after the CA has refused .lent: time before which the CA is not asked again */
 	ns_t lent_until;
 	struct pkt_queue held;
 	/*
-	 * list of groups that do not exist, and whose packets wait for the join of this group: if this group is
-	 * joined, it gets the packets; if the join is refused, the packets are dropped
+	 * groups that do not exist, and whose packets wait until this group is joined. If this group is joined,
+	 * the packets are sent to it; if the join is refused, the packets are dropped
 	 */
 	struct list waiting;
 	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */
@@ -117,7 +117,9 @@ struct ipoib_link {
 	uint16_t pkey; /* P_Key with bit 15 set */
 	struct ipoib_map map; /* values from which the MGIDs of the link's groups are computed */
 	ib_gid mgid; /* MGID of the broadcast group */
-	/* The source of the SL of unicast packets: the configuration, or else the profile */
+	/*
+	 * Source of the SL of unicast packets; the configuration or the profile selects the source
+	 */
 	enum ipoib_sl_from sl_from;
 
 	/* State; only set_state() in link.c writes .state and .since. */
@@ -143,14 +145,15 @@ struct ipoib_link {
 	 * true if the reason for which the broadcast group cannot be joined at present was logged
 	 */
 	bool refusal_said;
-	bool qp_stale; /* QP_MODIFY failed, and the next sweep (IPOIB_SWEEP) queues it again */
+	/* true if QP_MODIFY failed; the next sweep (IPOIB_SWEEP) queues QP_MODIFY again */
+	bool qp_stale;
 	uint32_t qpn;
 	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
 	/* record of the broadcast group that the SA returned for the join */
 	struct ib_mcmember_rec group_rec;
 
-	/* For links that get their group by SIDR (link_group.c) */
+	/* For links that get the broadcast group by SIDR (link_group.c) */
 	struct sidr_ask sidr;
 	struct sidr_group sidr_group; /* last answer of SIDR */
 	enum sidr_why sidr_why; /* result of the last question to SIDR */
@@ -170,8 +173,8 @@ struct ipoib_link {
 	 */
 	bool group_doubted;
 	/*
-	 * .granted_rec is the record of a join that was granted after the last restart of the SA
-	 * client
+	 * true if .granted_rec is valid: the record of a join that was granted after the last
+	 * restart of the SA client
 	 */
 	bool granted;
 	struct ib_mcmember_rec granted_rec;
@@ -180,8 +183,8 @@ struct ipoib_link {
 	/* number of joins of the broadcast group that failed in a row, for the back-off */
 	unsigned int retries;
 	/*
-	 * timer that repeats a failed QP_CREATE, a join that did not start, or a join of a
-	 * broadcast group that did not fit
+	 * timer that repeats a failed QP_CREATE, a join that did not start, or a join whose granted
+	 * record did not fit
 	 */
 	struct timer retry;
 	struct timer sweep;
@@ -213,8 +216,8 @@ struct ipoib_link {
 	/* number of requests for the list of all groups that failed in a row, for the back-off */
 	unsigned int router_failures;
 	/*
-	 * the subscription to trap 66 was complete before the list of all groups was requested, so
-	 * no group was missed
+	 * true if the subscription to trap 66 was complete before the list of all groups was
+	 * requested, so that no group is missing
 	 */
 	bool router_sure;
 	bool router_full_logged; /* true if the log already says that there are more groups than fit in the table */
@@ -230,7 +233,10 @@ struct ipoib_link {
 /* link.c */
 /* ipoib_link_advance() - Enter the state that the link's conditions require (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
-/* ipoib_link_reason() - Begin a new text with the reason why the link is not UP */
+/*
+ * ipoib_link_reason() - Return an empty text that writes to .reason, the reason why the link is not
+ * UP
+ */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
 /*
@@ -244,18 +250,20 @@ void ipoib_link_group_forget(struct ipoib_link *l); /* stops SIDR when the link 
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* forgets SIDR's values, because the SA client restarted */
 /*
- * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because the group cannot be
- * used. If the group can be joined before the back-off ends, ipoib_link_group_good() cancels the
+ * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because SIDR's group cannot
+ * be used. If the group is joined before the back-off ends, ipoib_link_group_good() cancels the
  * question
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
-/* ipoib_link_group_wrong() - Report that SIDR's values differ from those of the group */
+/*
+ * ipoib_link_group_wrong() - Report that SIDR's values differ from the values of the group's record
+ */
 void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now);
 /* ipoib_link_group_good() - Report that the broadcast group was joined and that its record fits */
 void ipoib_link_group_good(struct ipoib_link *l);
 /*
  * ipoib_link_group_renew() - Ask SIDR for new values at once, because the SA's answer to a new join contradicts
- * SIDR's values. Such an answer is normal after the group was deleted and created again. .granted_rec is later
+ * SIDR's values. The SA's answer is normal if the group was deleted and created again. .granted_rec is later
  * compared with the new values. Return: false, and SIDR is not asked, if no earlier join has agreed with SIDR's last
  * answer
  */
@@ -272,23 +280,24 @@ bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *
  */
 bool ipoib_link_group_differs(const struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 			      struct text *t);
-/* ipoib_link_group_values() - Put the values that SIDR gave into a granted record */
+/* ipoib_link_group_values() - Overwrite values of the granted record @rec with SIDR's values */
 void ipoib_link_group_values(const struct ipoib_link *l, struct ib_mcmember_rec *rec);
 
 /* link_join.c */
 void ipoib_link_granted(struct ipoib_link *l, ns_t now); /* adopts or refuses l->granted_rec */
 void ipoib_link_leave(struct ipoib_link *l, ns_t now); /* leaves all groups, and clears .up */
 void ipoib_link_join(struct ipoib_link *l, ns_t now); /* joins the broadcast group */
-void ipoib_link_unjoin(struct ipoib_link *l,
-		       /* leaves all groups, and forgets SIDR's answers */
-		       ns_t now);
+/* ipoib_link_unjoin() - Leave all groups, and forget SIDR's answers */
+void ipoib_link_unjoin(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_check_mtu() - Leave the broadcast group if the group no longer suits the port's MTU or
- * P_Key
+ * ipoib_link_check_mtu() - Leave the broadcast group if the group's record no longer fits the
+ * port's MTU or P_Key
  */
 void ipoib_link_check_mtu(struct ipoib_link *l, ns_t now);
 void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now);
-/* ipoib_link_sync_qp() - Bring the QP's P_Key index and Q_Key in line with the link's */
+/*
+ * ipoib_link_sync_qp() - Queue QP_MODIFY if the QP's P_Key index or Q_Key differs from the link's
+ */
 void ipoib_link_sync_qp(struct ipoib_link *l);
 
 #endif

@@ -5,7 +5,7 @@
 #include "text/print.h"
 
 /*
- * Determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always known. With
+ * This file determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always known. With
  * IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after
  * each restart of the SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer
  * to a new join is stored for the comparison with SIDR's new values.

@@ -145,7 +145,10 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 		m->proto = proto;
 		memcpy(m->group, group, proto == IPOIB_IPV4 ? 4 : 16);
 	}
-	/* IPv6 groups that differ only in their scope share one MGID, and the widest of the scopes is used. */
+	/*
+	 * IPv6 groups that differ only in their scope share one MGID, so .beyond_link is set if one
+	 * of these scopes is wide.
+	 */
 	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
 	return 0;
@@ -216,8 +219,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 		ipoib_mcast_granted(m, &rec, now);
 	}
 	/*
-	 * If a group with receivers has no reference (.full), the granted record did not fit or the
-	 * SA client had no room. Join this group again.
+	 * A group with receivers has no reference (.full) if the granted record did not fit, or if
+	 * the SA client had no room. Join this group again.
 	 */
 	if (m->receivers && !m->broadcast && l->up && !m->full.group && now >= m->until)
 		ipoib_mcast_join_full(m, now);
@@ -267,8 +270,7 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 }
 
 /*
- * Takes the entry out of the table, and puts it back under @mgid. This needs no memory, so it
- * cannot fail.
+ * Moves the table entry of @m to @mgid. Needs no memory, so cannot fail.
  */
 static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 {
@@ -278,8 +280,8 @@ static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 }
 
 /*
- * Gives the group @m the MGID to which it is mapped now. A group that is now mapped to the MGID of
- * the broadcast group shares the table entry of the broadcast group.
+ * Gives the group @m the MGID to which the link now maps the group. A group that is now mapped to
+ * the MGID of the broadcast group shares the table entry of the broadcast group.
  */
 static void remap(struct ipoib_mcast *m)
 {

@@ -71,7 +71,7 @@ struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
 /*
  * ipoib_mcasts_renew() - Join again every group that the link may create, because the parameters of
- * the broadcast group, which are also those of the other groups, have changed
+ * the broadcast group have changed, and the other groups have the same parameters
  */
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
@@ -121,7 +121,8 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m);
  */
 struct ipoib_mcast *ipoib_mcast_all_systems(const struct ipoib_link *l, enum ipoib_proto proto);
 /*
- * ipoib_mcast_lent_route() - Do the work of ipoib_mcast_route() for a group that cannot be joined
+ * ipoib_mcast_lent_route() - Do the work of ipoib_mcast_route() for a packet to the group @m that
+ * cannot be joined
  */
 enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 					  enum ipoib_drop *ret_why, ns_t now);

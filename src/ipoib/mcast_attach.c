@@ -4,10 +4,10 @@
 #include "ipoib/action.h"
 
 /*
- * Attaching the QP to groups. To receive a group, the QP is attached to the group's MGID with the group's own MLID.
- * Where senders may use the MLID of another group (mcast_lent.c), the QP is also attached with the MLIDs of all
- * lenders, even if the group was joined, because an HCA may compare both the MGID and the DLID of a packet with the
- * attachment.
+ * This file attaches the QP to groups. To receive a group, the QP is attached to the group's MGID with the group's
+ * own MLID. If the profile allows senders to use the MLID of another group (mcast_lent.c), the QP is also attached
+ * with the MLIDs of all lenders, even if the group was joined. The reason: an HCA is allowed to compare both the
+ * MGID and the DLID of a packet with the attachment.
  */
 
 struct mlids {
@@ -24,7 +24,7 @@ static bool has(const uint16_t *v, unsigned int n, uint16_t mlid)
 }
 
 /*
- * Adds @mlid unless it is in the list already, because an SA may give several groups the same MLID.
+ * Adds @mlid unless the list contains it: an SA is allowed to give several groups the same MLID.
  */
 static void want(struct mlids *w, uint16_t mlid)
 {

@@ -104,8 +104,8 @@ void ipoib_mcast_set_absent(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * Continues to send with an earlier membership of another kind, because the SA has refused the kind
- * of membership that was requested.
+ * Continues to send with an earlier membership, because the SA has refused the kind of membership
+ * that was requested last.
  */
 static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 {
@@ -115,9 +115,9 @@ static void go_on_as_member(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * Handles a join of @r that was refused or not answered. If another join has made the link a member
- * of the group, the link continues to send packets. While @r has a group (r->group), the SA client
- * repeats the join. Otherwise the link repeats the join, at the time that this function stores.
+ * Handles a join of @r that was refused or not answered. If the link has another membership of the
+ * group, the link continues to send packets. While r->group is set, the SA client repeats the join.
+ * Otherwise the link repeats the join, at the time that this function stores.
  */
 static void join_missed(struct ipoib_mcast *m, const struct sac_group_ref *r, ns_t now)
 {
@@ -198,7 +198,7 @@ static void full_done(struct sac_group_ref *r, int status, const struct ib_mcmem
 	if (!status && !differs) {
 		m->full_ok = true;
 		ipoib_mcast_granted(m, rec, now);
-		/* a FullMember may send, so the send-only membership is not needed */
+		/* a FullMember is allowed to send, so the send-only membership is not needed */
 		ipoib_mcast_leave_sender(m, now);
 		say_ready(m, 0);
 		return;
@@ -241,8 +241,8 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * Tells whether the send-only join was made to find out whether the group exists. If so, a refusal of the join means
- * that the group does not exist
+ * Tells whether the send-only join was also the question whether the group exists. If it was, a refusal of the join
+ * means that the group does not exist
  */
 static bool so_asked(const struct ipoib_mcast *m)
 {
@@ -325,8 +325,7 @@ static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmemb
 		return;
 	if (differs)
 		mcast_log(m, "join of a router, other than the broadcast group's", differs);
-	else if (status !=
-		 SA_STATUS_REQ_INVALID) /* this status means that the group has been deleted */
+	else if (status != SA_STATUS_REQ_INVALID) /* that status: the group was deleted */
 		join_failed(m, "join of a router", status);
 	ipoib_mcast_leave_non(m, now);
 }
@@ -425,8 +424,8 @@ void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 	if (m->state != IPOIB_MCAST_ABSENT && m->state != IPOIB_MCAST_FAILED)
 		return;
 	/*
-	 * RFC 4391 §10: packets to this group, which were sent to the all-routers group, are now
-	 * sent to the group itself.
+	 * RFC 4391 §10: until now packets to this group were sent to the all-routers group; from
+	 * now on they are sent to this group.
 	 */
 	ipoib_mcast_set_state(m, IPOIB_MCAST_IDLE, 0);
 	ipoib_mcast_release_held(m, now);

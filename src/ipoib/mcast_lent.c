@@ -3,12 +3,12 @@
 #include "ipoib/mcast.h"
 
 /*
- * Sending to a group that cannot be joined, by draft-kashyap-ipoib-ipv4-multicast-01 §6.3: to the MGID of the group,
- * but by the LID of the all-systems group (224.0.0.1), or of the broadcast group if the all-systems group cannot be
- * joined either. These two groups, called lenders in the code, contain all hosts, and receivers of a group recognize
- * the group's MGID (mcast_attach.c). Such a packet has the SL, rate and the like of the lender, because the packet
- * takes the lender's multicast tree. For IPv6, which the draft does not mention, the all-nodes group (ff02::1) is
- * used in place of all-systems.
+ * This file sends to a group that cannot be joined (draft-kashyap-ipoib-ipv4-multicast-01 §6.3). The packet has the
+ * MGID of the group, but the LID of the all-systems group (224.0.0.1), or of the broadcast group if the all-systems
+ * group cannot be joined either. These two groups, called lenders in the code, contain all hosts, and receivers of a
+ * group recognize the group's MGID (mcast_attach.c). Such a packet has the SL, rate and the like of the lender,
+ * because the packet takes the lender's multicast tree. For IPv6, which the draft does not mention, the all-nodes
+ * group (ff02::1) is used in place of all-systems.
  */
 
 static const uint8_t all_systems[][16] = {

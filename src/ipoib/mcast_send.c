@@ -13,7 +13,7 @@
  *	all-routers group.
  *	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
  *
- * A profile may have another order for a group that cannot be joined (mcast_lent.c).
+ * Profiles with IPOIB_ABSENT_LENT send differently to a group that cannot be joined (mcast_lent.c).
  *
  * The SA's answer is used until trap 66 or 67 about the group arrives, or a time limit expires.
  */
@@ -64,7 +64,7 @@ void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now)
 		mcast_ask(m, now);
 }
 
-/* Steps 3 and 4 of the list above. */
+/* Steps 3 and 4 of the list at the top of this file. */
 static enum ipoib_verdict absent_route(struct ipoib_mcast *m, void **ret_ah,
 				       enum ipoib_drop *ret_why, ns_t now)
 {
@@ -115,8 +115,7 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum 
 		return IPOIB_DROP;
 	default:
 		/*
-		 * Keep the route over the lender's LID (mcast_lent.c) until the SA has answered
-		 * again.
+		 * Send with the lender's LID (mcast_lent.c) until the SA has answered again.
 		 */
 		if (m->lent.ah)
 			return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);

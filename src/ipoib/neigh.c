@@ -112,7 +112,10 @@ static void neigh_free(struct ipoib_neigh *n)
 	ipoib_slots_put(&l->neigh_slots, n->slot);
 }
 
-/* Frees an idle neighbour, or asks the users that have references to the neighbour to drop them. */
+/*
+ * Frees an idle neighbour. If users have references to the neighbour, asks these users to drop the
+ * references.
+ */
 static void neigh_retire(struct ipoib_neigh *n)
 {
 	if (!n->refs) {
@@ -216,9 +219,8 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 
 /*
  * Deletes the stored Q_Keys of the neighbours that advertised @qkey, the link's old Q_Key, because these neighbours
- * change to the new Q_Key, too, and will advertise it. All stored Q_Keys with bit 31 equal the link's old Q_Key, see
- * ipoib_neigh_said(). A Q_Key without bit 31 that differs from the link's belongs to the neighbour, and is not
- * deleted.
+ * also change to the link's new Q_Key and will advertise the new Q_Key. All stored Q_Keys with bit 31 equal the
+ * link's old Q_Key, see ipoib_neigh_said(). A stored Q_Key without bit 31 that differs from @qkey stays valid.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

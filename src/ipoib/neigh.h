@@ -16,8 +16,8 @@ void ipoib_path_put(struct ipoib_path *p); /* frees the path @p if no neighbour 
  */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
 /*
- * ipoib_path_verify() - Ask the SA again if the path is STALE; packets are sent with the old path
- * meanwhile
+ * ipoib_path_verify() - Ask the SA again if the path is STALE; until the SA answers, packets are
+ * sent with the old path
  */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
 /* ipoib_path_stale() - Let the next packet query the SA again, because the path may have changed */
@@ -32,10 +32,10 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
  * destination.
  */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
-/* all paths enter the state NONE, and the packets that wait for the paths are dropped */
+/* sets all paths to the state NONE, and drops the packets that wait for the paths */
 void ipoib_paths_reset(struct ipoib_link *l);
 void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
-/* ipoib_path_why() - Reason for which a FAILED path drops packets */
+/* ipoib_path_why() - Return the reason for which packets to the FAILED path @p are dropped */
 enum ipoib_drop ipoib_path_why(const struct ipoib_path *p);
 
 static inline bool ipoib_path_usable(const struct ipoib_path *p)
@@ -47,9 +47,11 @@ static inline bool ipoib_path_usable(const struct ipoib_path *p)
 int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
-void ipoib_neighs_forget_qkey(struct ipoib_link *l,
-			      /* called when @qkey is no longer the Q_Key of the link */
-			      uint32_t qkey);
+/*
+ * ipoib_neighs_forget_qkey() - Delete stored Q_Keys of neighbours, because @qkey is no longer the
+ * Q_Key of the link
+ */
+void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey);
 /* called when the path is usable: sends the packets that were held back */
 void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*

@@ -122,8 +122,8 @@ static void path_ready(struct ipoib_path *p, ns_t now)
 	path_set_state(p, IPOIB_PATH_READY, path_until(p, now));
 	list_for_each (n, &p->neighs, path_node) {
 		/*
-		 * If a GRH is needed, the LID is that of a router, so it does not identify the
-		 * neighbour.
+		 * If the path needs a GRH, its DLID is the LID of a router, and does not identify
+		 * the neighbour.
 		 */
 		if (!p->ah.attr.has_grh)
 			ipoib_neigh_learn(n, 0, p->rec.dlid);
@@ -144,8 +144,8 @@ static uint8_t path_sl(const struct ipoib_link *l, const struct ib_path_rec *r)
 }
 
 /*
- * Makes the address vector of the path. It has a GRH only if a router needs the GRH (IBTA 13.5.4),
- * because the HopLimit is above 1 or the destination is in another subnet.
+ * Makes the address vector of the path. The vector has a GRH only if the packets pass a router
+ * (IBTA 13.5.4): the HopLimit is above 1, or the destination is in another subnet.
  */
 static void path_attr(const struct ipoib_path *p, struct ipoib_ah_attr *ret)
 {
@@ -311,7 +311,7 @@ void ipoib_path_stale(struct ipoib_path *p)
 	case IPOIB_PATH_FAILED:
 		p->until = 0;
 		break;
-	default: /* the SA has not answered the open query yet, so its answer will be up to date */
+	default: /* NONE, QUERY, AH_WAIT: no path record is in use yet */
 		break;
 	}
 }

@@ -194,8 +194,8 @@ static bool is_ip_or_ibarp(uint16_t ethertype)
 }
 
 /*
- * §3.2 of the draft: paths have an MTU of 2048 or 4096. The IP MTU is 2048; on a link with an MTU
- * of 2048 the IP MTU is smaller by the encapsulation.
+ * §3.2 of the draft: paths have an MTU of 2048 or 4096. The IP MTU is 2048 on a link with an MTU of
+ * 4096, and 2048 less the encapsulation on a link with an MTU of 2048.
  */
 static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 {

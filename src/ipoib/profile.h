@@ -5,8 +5,8 @@
 /*
  * DOC: Link profiles
  *
- * A profile is a row of independent choices in matters where the documents on IPoIB disagree. Code
- * reads the choice that it needs, and never asks which profile a link has.
+ * A profile is a set of independent choices, one for each matter on which the documents on IPoIB
+ * disagree. Code reads the choice that it needs, and never asks which profile a link has.
  */
 
 #include "util/ns.h"
@@ -25,9 +25,9 @@ enum ipoib_absent {
 	IPOIB_ABSENT_ROUTERS,
 	IPOIB_ABSENT_DROP, /* drop */
 	/*
-	 * Send to the group's own MGID, but by the LID of the all-systems group, or, if this fails, by the LID of the
-	 * broadcast group. Receivers of a group listen to its MGID on these LIDs, too. This applies to every group
-	 * that cannot be joined, whatever the reason is.
+	 * Send to the group's own MGID, but by the LID of the all-systems group. If the all-systems group cannot be
+	 * joined, use the LID of the broadcast group. Receivers of a group listen to the group's MGID on these LIDs,
+	 * too. Every group that cannot be joined is treated in this way, whatever the reason is.
 	 */
 	IPOIB_ABSENT_LENT,
 };
@@ -42,7 +42,10 @@ enum ipoib_sl_from {
 
 /* The source of the broadcast group of the link, and of the values with which packets to this group are sent. */
 enum ipoib_group_from {
-	/* the MGID comes from .mgid_broadcast, the values from the record of the join */
+	/*
+	 * the MGID comes from .mgid_broadcast, and the values come from the record that the SA
+	 * returns for the join
+	 */
 	IPOIB_GROUP_MAP,
 	IPOIB_GROUP_SIDR, /* the MGID and the values come from SIDR, see sidr/sidr.h */
 };
@@ -140,14 +143,14 @@ struct ipoib_profile {
 	 */
 	bool join_first;
 	enum ipoib_sl_from sl_from; /* PATH or GROUP */
-	/* Never create the broadcast group, even if struct ipoib_link_cfg requests it. */
+	/* Never create the broadcast group, even if ipoib_link_cfg.create_broadcast is set. */
 	bool joins_only;
 	/*
 	 * If set, a port has an interface for each P_Key. The network device of an interface exists from the first
 	 * join of the broadcast group on. This function makes the name of the device from the CA's number on the
 	 * host, the port's number and the P_Key. With P_Key 0, which no interface has, the function writes the
-	 * common beginning of the names of all P_Keys. NULL: there is one interface, whose name and P_Key are
-	 * configured.
+	 * prefix that the names for all P_Keys of the port share. NULL: there is one interface, whose name and
+	 * P_Key are configured.
 	 */
 	void (*ifname)(char ret[IPOIB_IFNAME_LEN], unsigned int ca, unsigned int port,
 		       uint16_t pkey);

@@ -3,9 +3,9 @@
 #include "text/print.h"
 
 /*
- * A multicast router must receive every group of a link. An Ethernet interface would be set promiscuous. An IPoIB
- * interface takes three steps (RFC 4391 §11): list the groups of the link (A), join each group as NonMember, which
- * does not keep the group alive (B), and follow the creation of groups (C).
+ * A multicast router must receive every group of a link. On Ethernet the router's interface is promiscuous. An
+ * IPoIB interface takes three steps (RFC 4391 §11): list the groups of the link (A), join each group as NonMember,
+ * a membership that does not keep the group alive (B), and learn of new groups from traps 66 (C).
  *
  * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise the router would miss
  * a group that is created between the list and the subscription. So if the list was requested too early, it is

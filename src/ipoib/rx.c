@@ -36,8 +36,9 @@ static bool own_qp(const struct ipoib_link *l, uint32_t qpn)
 }
 
 /*
- * Tells whether @v is a multicast packet of this interface, which the HCA also delivers to the QP
- * that sent it. The source LID can be any LID of the port (LMC), so path bits are not compared.
+ * Tells whether @v is a multicast packet that this interface sent itself. The HCA delivers a
+ * multicast packet also to the QP that sent it. The source LID can be any LID of the port (LMC), so
+ * path bits are not compared.
  */
 static bool is_own_echo(const struct ipoib_link *l, const struct ipoib_rx *v,
 			const struct rx_grh *grh)
@@ -63,8 +64,8 @@ static struct ipoib_neigh *rx_source(struct ipoib_link *l, const struct ipoib_rx
 	}
 	n = ipoib_neigh_get(l, &a, now);
 	/*
-	 * The SLID of a packet from another subnet is that of a router, so it does not identify the
-	 * sender.
+	 * The SLID of a packet from another subnet is the LID of a router, so the SLID does not
+	 * identify the sender.
 	 */
 	if (n && ib_gid_prefix(&a.gid) == ib_gid_prefix(&l->port.gid))
 		ipoib_neigh_learn(n, 1, v->slid);

@@ -4,9 +4,9 @@
 
     abyss.py LISTEN PEER [PORTS]
 
-Each directed-route SMP, whatever its route, is answered as by a switch with PORTS ports (default: 254). All ports are up, and
-each answer to Get(NodeInfo) has a new GUID. LISTEN and PEER are ADDRESS:PORT. SIGTERM ends the program, which then prints the
-number of switches for which it has answered.
+The program answers each directed-route SMP, whatever its route, as a switch with PORTS ports (default: 254) would. All
+ports are up, and each answer to Get(NodeInfo) has a new GUID. LISTEN and PEER are ADDRESS:PORT. SIGTERM ends the
+program, which then prints the number of switches for which it has answered.
 """
 import collections
 import select
@@ -45,7 +45,7 @@ def port_info():
 
 
 def answer(mad):
-    """Turn the SMP @mad into its answer, in place. Return False if there is no answer."""
+    """Change the SMP @mad into its answer. Return False if @mad gets no answer."""
     if mad[1] != 0x81 or mad[3] not in (1, 2) or mad[4] & 0x80:
         return False
     data = {0x10: lambda: b"abyss", 0x11: node_info, 0x15: port_info,

@@ -5,9 +5,9 @@
     agents.py HERE THERE
 
 HERE and THERE are the ends of the link as ADDRESS:PORT. This program is at HERE, and the HCA at THERE. The HCA has one
-port, which no other program manages. The program prints a TAP line for each case. The same cases run against an interface
-of uipoib whose port is udp: (tests/interop/agents.sh) and against uib.ko (tests/interop/linux/kmod.sh), so that both
-answer alike. At the end the port is Disabled.
+port, which no other program manages. The program prints a TAP line for each case. The same cases run against a uipoib
+interface with `port = udp:...` (tests/interop/agents.sh) and against uib.ko (tests/interop/linux/kmod.sh), so that both
+give the same answers. At the end the port is Disabled.
 """
 import os
 import socket
@@ -32,7 +32,7 @@ ABSENCE = 1         # seconds to wait for an answer that must not come
 
 
 class Link:
-    """This end of the link: sends keepalives and MADs, and collects answers and traps. It has no SMA."""
+    """This program's end of the link, without an SMA: sends keepalives and MADs, and collects answers and traps."""
 
     def __init__(self, here, there):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -41,7 +41,7 @@ class Link:
         self.answers, self.traps, self.tid = {}, [], 0x1000
 
     def turn(self, seconds):
-        """Send a keepalive if it is time for one, and handle a datagram that arrives within so many seconds."""
+        """Send a keepalive if the last one was sent 0.5 s ago, and handle a datagram if it arrives within SECONDS."""
         if time.monotonic() - self.spoken >= 0.5:
             self.spoken = time.monotonic()
             self.sock.sendto(b"", self.there)
@@ -261,7 +261,7 @@ def case_modifiers(hca):
         for modifier in modifiers:
             for method in (GET, SET):
                 equal(hca.status(method, attribute, modifier), BAD_VALUE, f"method {method} of {attribute:#x}, {modifier:#x}")
-    for modifier in (0, 1, 0x80000001):         # bit 31: the SM knows extended speeds
+    for modifier in (0, 1, 0x80000001):         # bit 31: the SM supports extended speeds
         equal(hca.status(GET, PORT_INFO, modifier), 0, f"Get(PortInfo), {modifier:#x}")
 
 

@@ -16,8 +16,8 @@ compare=tests/interop/diags/compare.py
 used=$work/used
 : >"$used"
 
-# Print a topology in which the ports support only the width and speed of their links. The SM enables all that a port supports,
-# and ibsim would change links that are up if higher speeds were enabled.
+# Print a topology in which the ports support only the width and speed of their links. The SM enables every width and
+# speed that a port supports, and ibsim would change links that are up if higher speeds were enabled.
 net_topo() {
 	case $1 in
 	fat-tree) topo_fat_tree 4 | awk '
@@ -76,8 +76,8 @@ ask_both() {
 	ask_late "$1"
 }
 
-# ask_late NODE: repeat the commands that timed out on one of the fabrics only. The tools wait for a second or less, which may be too
-# short on a busy machine. If a time-out is one of the listed differences, the command is not repeated.
+# ask_late NODE: repeat the commands that timed out on only one of the two fabrics. The tools wait for a second or less,
+# which may be too short on a busy machine. A command is not repeated if its time-out is one of the listed differences.
 ask_late() {
 	local try file c
 	for try in 1 2 3 4 5; do
@@ -123,8 +123,8 @@ done
 [ -z "${NETS:-}" ] || finish
 check "what is listed occurs, and has a reason" python3 $compare used "$used" "$(dpkg-query -Wf '${Version}' ibsim-utils)" doc/ibsim-differences.md
 
-# --- behaviour that ibsim does not have. The lab has two hosts. OpenSM runs on Hca1. The tools run through libumad2sim.so,
-# and works() runs some of them through libuipoib-umad.so
+# --- behaviour that ibsim does not have. The lab has two hosts. OpenSM runs on Hca1. The tools run through
+# libumad2sim.so, and works() also runs some tools through libuipoib-umad.so
 #
 #	h1, Hca1 --- 1 Switch1 3,5 === 3,5 Switch2 1 --- Hca2, h2
 
@@ -168,8 +168,8 @@ check "h1 pings h2 with 1000 octets" eventually 15 ping_1000 1
 
 # words LID PORT: print PortXmitData and PortRcvData of PortCountersExtended
 words() { t perfquery -x "$1" "$2" | sed -nE 's/^Port(Xmit|Rcv)Data:\.*//p' | paste -sd' '; }
-# The queries of these counters always come in the same order, so the queries contribute the same number of words with and
-# without pings.
+# all_words: print the counters of all ports. The queries always come in the same order, so the queries add the same
+# number of words to the counters with and without pings.
 all_words() {
 	local p
 	for p in "$ca1 1" "$sw1 1" "$sw1 3" "$sw1 5" "$sw2 3" "$sw2 5" "$sw2 1" "$ca2 1"; do
@@ -194,8 +194,8 @@ two_ways() {
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }
-# A membership report, or a query that is sent again because the machine is busy, changes the counters, so callers repeat this
-# measurement if it fails.
+# count_pings: measure the counters without and with pings. A membership report, or a query that is repeated on a busy
+# machine, also changes the counters, so callers repeat this measurement if it fails.
 count_pings() {
 	keep_neigh h1 10.4.0.2 permanent && keep_neigh h2 10.4.0.1 permanent || return 1
 	all_words >"$work/w1"
@@ -218,8 +218,8 @@ corrupted() {
 }
 check "bit flips on a cable are symbol errors and receive errors" eventually 10 corrupted
 check "ibqueryerrors finds them" not t ibqueryerrors --ca -s LinkDownedCounter
-# cleared: succeeds if the counters stay 0 after they were cleared. The fault also damages the hosts' own traffic, such as
-# neighbour discovery, which would be counted again, so the fault is removed first.
+# cleared: succeeds if the counters stay 0 after they were cleared. The fault is removed first, because it also damages
+# the hosts' own traffic, such as neighbour discovery, and would increase the counters again.
 cleared() {
 	u fabric fault clear && not t ibqueryerrors --ca -k && t ibqueryerrors --ca
 }
@@ -227,8 +227,8 @@ check "ibqueryerrors -k clears them" cleared
 check "ibping is answered by a switch" eventually 5 t ibping -c 2 "$sw2"
 check "a combined route reaches the far switch" eventually 1 t smpquery -c nodeinfo "$sw1" 0,3
 
-# works: succeeds if the command works through libuipoib-umad.so, too. A command is repeated, because its time-outs of a second or
-# two may be too short on a busy machine.
+# works: succeeds if each command on standard input works through libuipoib-umad.so, too. A failed command is repeated,
+# because its time-outs of a second or two may be too short on a busy machine.
 works() {
 	local c bad=0
 	while read -r c; do

@@ -123,8 +123,8 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: run the check and print its notes. Succeeds if the check's exit status is 0, and if the check has read the
-# tables and found no fault
+# healthy CMD...: run CMD, which is a check of the fabric, and print the check's notes. Succeeds if the check's exit
+# status is 0, and if the check has read the tables and found no fault
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -133,7 +133,8 @@ healthy() {
 	[ $status = 0 ] && jq -e '.check | .faults == 0 and .tables' "$work/report" >/dev/null
 }
 
-# healthy_ports: succeeds if `uipoib check` finds no fault at the ports of hosts and on the way to the next host
+# healthy_ports: succeeds if `uipoib check` on each host finds no fault at the host's port and on the way to the
+# next host
 healthy_ports() {
 	local i gid
 	for ((i = 1; i <= hosts; i++)); do
@@ -147,7 +148,7 @@ no_note() { jq -e --arg k "$1" '.check.findings | all(.kind != $k)' "$work/repor
 
 whole() { equal "$(grep -Ec '^(Switch|Hca) ' "$work/lab.topo")" "$(jq '.check | .switches + .cas' "$work/report")"; }
 
-# by_files: run the check on files with the output of the tools
+# by_files: run the check on files that contain the output of ibnetdiscover and dump_fts
 by_files() {
 	x h2 ibnetdiscover >"$work/net" && x h2 dump_fts >"$work/lfts" && x h2 dump_fts -M >"$work/mfts" || return 1
 	healthy u -j fabric check "$work/net" --tables "$work/lfts" --tables "$work/mfts"
@@ -159,7 +160,8 @@ by_dumps() {
 
 for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	check "$name: the fabric comes up" bring_up "$name" || { osm_stop; lab_down; continue; }
-	# The hosts join groups while the first checks run, and OpenSM answers a join before the switches have the new tree.
+	# The check is repeated: hosts still join groups, and OpenSM answers a join before the switches have the new
+	# tree.
 	check "$name: no fault" eventually 20 healthy u -j fabric check --seconds 1
 	check "$name: all nodes were read" whole
 	case $name in *updn* | *ftree* | *dor) check "$name: not even a note about credit loops" no_note credit-loop-unless-lanes ;; esac
@@ -180,7 +182,8 @@ patch() { x h1 python3 tests/interop/smp_patch.py "$@"; }
 switch1=0,1 switch2=0,1,3 hca2=0,1,3,1
 lid_of() { u -j fabric port show "$1/1" | jq '.port[0].lid'; }
 
-# finds KIND REGEX [OPTION...]: succeeds if the check ends with 1 and has a fault of this kind that matches
+# finds KIND REGEX [OPTION...]: succeeds if the check ends with status 1 and reports a fault of KIND whose
+# text matches REGEX
 finds() {
 	local kind=$1 regex=$2 status
 	shift 2
@@ -189,9 +192,10 @@ finds() {
 	jq -r '.check.findings[] | "\(.severity) \(.kind) \(.where): \(.what)"' "$work/report"
 	[ $status = 1 ] && jq -e --arg k "$kind" --arg r "$regex" '.check.findings | any(.kind == $k and .severity == "fault" and ("\(.where): \(.what)" | test($r)))' "$work/report" >/dev/null
 }
-# fresh: restore the fabric to its state under OpenSM
+# fresh: let OpenSM program the fabric again, and end OpenSM
 fresh() { managed && osm_stop; }
-# A new OpenSM has no trees before the hosts have joined their groups again.
+# joined: succeeds if all interfaces are UP, so that they have joined their groups; before that, a
+# new OpenSM has no multicast trees.
 joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }
 managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0
@@ -233,8 +237,8 @@ check "and falls into parts" finds mft-split "MLID 0xc000, but none of those" --
 check "OpenSM repairs that, and goes on" managed
 knows_members() { u -j fabric check --at h1 --seconds 0 | jq -e .check.members; }
 check "the members of groups are known" eventually 20 knows_members
-# misses: clear a block of Switch2's MFT, and succeed if the check reports the member behind it. If a host joins a group at this
-# moment, OpenSM writes the MFT again, so callers repeat this function.
+# misses: clear a block of Switch2's MFT, and succeed if the check reports that the member Hca2/1 is not reached. If a
+# host joins a group at this moment, OpenSM writes the MFT again, so callers repeat this function.
 misses() {
 	patch $switch2 0x1b 0 $(seq -f '%.0f=0' 0 63) && finds mft-misses-member "^Hca2/1: is a member" --seconds 0
 }

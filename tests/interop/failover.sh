@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# The subnet manager changes during a TCP flow. OpenSM is killed and started again, a standby OpenSM takes over and later
-# hands over to the first one, and OpenSM and the embedded SM replace each other. The flow continues, and every group is
-# joined again. The script prints how long the changes took.
+# The subnet manager changes during a TCP flow. OpenSM is killed and started again, a standby OpenSM takes over and
+# later hands over to the first OpenSM, and OpenSM and the embedded SM replace each other. The flow continues, and every
+# group is joined again. The script prints how long the changes took.
 #
 #	Hca1: OpenSM A     h3 ==> h4: TCP
 #	Hca2: OpenSM B
@@ -18,8 +18,8 @@ exec 3>&1
 mcast=$TOOLS/mcast
 topo_ring 6 3 >"$work/lab.topo"
 
-# A standby asks the master each second and takes over after three polls without an answer; the defaults are 10 s
-# and 4 polls.
+# A standby OpenSM with this file polls the master each second and takes over after three polls without an
+# answer; the defaults are 10 s and 4 polls.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3

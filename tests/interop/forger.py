@@ -5,8 +5,8 @@
     forger.py VICTIM_LID VICTIM_GID OPTIONS...      (the options of udp_peer.py)
 
 As soon as the HCA has joined the broadcast group, the program sends three times SubnAdmDelete(MCMemberRecord) of this group
-for the port GID of the victim, with the victim's LID as source. Then it sends one such request with its own LID and GID,
-whose effect shows that its packets reach the SA.
+for the port GID of the victim, with the victim's LID as source. Then it sends one such request with its own LID and
+GID, and the effect of this request shows that the program's packets reach the SA.
 """
 import ipaddress
 import socket

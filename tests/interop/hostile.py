@@ -70,8 +70,9 @@ KINDS = {
 
 
 def bind(sock, here):
-    """Bind the socket. Try for 90 s, because another process may have the port until it ends, and these packets have to follow that process's
-    last packets at once. "waiting" on standard error means that this process waits for the port."""
+    """Bind the socket. Try for 90 s, because another process may use the port until it ends; the packets of this
+    program have to follow the last packets of that process at once. "waiting" on standard error means that this process
+    waits for the port."""
     for attempt in range(9000):
         try:
             return sock.bind(here)

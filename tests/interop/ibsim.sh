@@ -24,7 +24,8 @@ port_guid() { sed -n 's/^PortGuid:\.*//p'; }
 own_port() { "$@" smpquery -D nodeinfo 0 2>/dev/null | port_guid; }
 stat_of() { u -j stats | jq "[.stats[] | select(.layer == \"ibsim\" and .counter == \"$1\" and (.object | test(\"${2:-lab}\"))) | .value] | add // 0"; }
 at_least() { [ "$(stat_of "$1")" -ge "$2" ] || { u stats | grep ibsim; return 1; }; }
-# OpenSM answers a join before it has set the tables of the switches for the new member, so the first ARP requests may be lost.
+# h1_reaches_all: succeeds if h1 reaches all hosts. OpenSM answers a join before it has set the tables of the switches
+# for the new member, so the first ARP requests may be lost, and callers repeat this function.
 h1_reaches_all() {
 	local i
 	for i in 2 3 4; do ping_to h1 "10.4.0.$i" || return 1; done

@@ -21,7 +21,7 @@ def address(what):
 
 
 class Client:
-    """A client with two sockets whose names contain a number, which in the library is the process's pid."""
+    """A client with two sockets whose names contain a number; libumad2sim uses the pid of the process as the number."""
 
     def __init__(self, number):
         self.number, self.id = number, None
@@ -54,7 +54,8 @@ class Client:
 
 
 def flood(c, until):
-    """Send random MADs as fast as the server accepts them, a thousand at least. Return the numbers of MADs that were sent and refused."""
+    """Send at least 1000 random MADs as fast as the server accepts them. Return the number of MADs that were sent and
+    the number that were refused."""
     c.mads.setblocking(False)
     sent = full = 0
     while time.monotonic() < until or sent <= 1000:
@@ -83,7 +84,7 @@ def ask_without_reading(c, n):
 
 def main():
     me = Client(os.getpid())
-    for n in list(range(0, 100)) + [1000, 60000]:  # these get no answer
+    for n in list(range(0, 100)) + [1000, 60000]:  # messages of these lengths get no answer
         me.ctl.send(rng.randbytes(n))
     assert me.ask(GET_NODE)[0] == ERROR, "not connected"
     for number in (0, 1, 7, 255, 256, 1 << 31, 0xFFFFFFFF):  # one of these is OpenSM's id, which only OpenSM may use
@@ -106,7 +107,7 @@ def main():
     sent, full = flood(me, time.monotonic() + SECONDS)
     ask_without_reading(me, QUEUE_MAX + 1)  # this fills the queue, even if the flood was slow
     for c in crowd:
-        c.close()  # without the message that ends a client
+        c.close()  # without sending the message by which a client ends
     again = Client(os.getpid() + 1000000)
     deadline = time.monotonic() + 60
     while not again.connect(b"Hca4"):

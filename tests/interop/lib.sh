@@ -56,7 +56,7 @@ topo_torus() {
 	}'
 }
 
-# topo_hcas TOPO: print "NAME PORT" for the first connected port of each HCA
+# topo_hcas TOPO: print "NAME PORT" for the first connected port of each HCA in the file TOPO
 topo_hcas() {
 	sed 's/#.*//' "$1" | awk -F'"' '/^(Hca|Ca)[ \t]/ { hca = $2; next } /^(Switch|Rt)[ \t]/ { hca = "" }
 		/^\[/ && hca != "" { match($0, /[0-9]+/); print hca, substr($0, RSTART, RLENGTH); hca = "" }'
@@ -91,7 +91,8 @@ ibsim_start() {
 	eventually 10 grep -q '^sim>' "$work/ibsim.log"
 }
 
-# ibsim_cmd WORD...: give ibsim a command, and wait until ibsim has performed it and prompts for the next one
+# ibsim_cmd WORD...: give ibsim a command, and wait until ibsim has performed the command and prompts for the
+# next command
 ibsim_cmd() {
 	local before
 	before=$(ibsim_prompts)
@@ -109,8 +110,9 @@ ibsim_stop() {
 } 2>/dev/null
 
 # on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so. The library makes a folder sys-PID with some
-# hundred files in the working folder, and removes it at the end. So the working folder is in /run, which is in memory. On ext4 the
-# files took half of the CPU time of these tests, because ext4 searches for an inode that was not deleted in the last seconds.
+# hundred files in the working folder, and removes it at the end. So the working folder is in /run, which is in memory.
+# With a working folder on ext4, these files took half of the CPU time of these tests, because ext4 searches for an
+# inode that was not deleted in the last seconds.
 sim_cwd=$work/cwd
 [ -z "${TEST_ISOLATED:-}" ] || sim_cwd=/run/umad2sim
 on_sim() {
@@ -133,9 +135,9 @@ asked() {
 	return $status
 }
 
-# sim_env ibsim|lab NODE: set the array sim_env to the words that must precede a command so that it runs on this node.
-# With the array a command in the background is its own process, and $! is its pid; with on_sim $! would be the pid of
-# a shell.
+# sim_env ibsim|lab NODE: set the array sim_env to the words that must precede a command so that the command runs on
+# this node. If a script starts a command in the background by the array, $! is the pid of the command; with on_sim,
+# $! would be the pid of a shell.
 sim_env() {
 	local name=$inst
 	[ "$1" = lab ] || name=$inst-ibsim
@@ -166,9 +168,9 @@ osm_start() {
 osm_up() { grep -Eq 'SUBNET UP|Entering STANDBY' "$osm_dir/log"; }
 osm_wait_up() { eventually "${1:-20}" osm_up; }
 
-# osm_stop [SIGNAL]: end OpenSM. Its log up to this moment is stored as log.up, because only these lines are checked. At
-# exit libumad2sim.so joins a thread that may wait for a lock that the exiting thread holds, so OpenSM is killed if it has
-# not ended after a while.
+# osm_stop [SIGNAL]: end OpenSM. Its log up to this moment is stored as log.up, because only these lines are checked.
+# OpenSM is killed if it has not ended after a while: at exit libumad2sim.so may deadlock, because it joins a thread
+# that waits for a lock of the exiting thread.
 osm_stop() {
 	[ -n "$osm_pid" ] || return 0
 	cp "$osm_dir/log" "$osm_dir/log.up"
@@ -178,9 +180,9 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# settled N: succeeds when the N hosts of conf_hosts are full members of their five groups (broadcast, all hosts of IPv4 and of IPv6,
-# and one for each of two IPv6 addresses), each has its subscriptions to four traps, and the switches forward to all members. After
-# that the records of the SA do not change any more.
+# settled N: succeeds when each of the N hosts of conf_hosts is a full member of its five groups (broadcast, all hosts
+# of IPv4 and of IPv6, and a group for each of two IPv6 addresses) and has subscribed to four traps, and when the
+# switches forward to all members. From then on the records of the SA do not change.
 settled() {
 	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
 		u fabric check --at h2 --seconds 0
@@ -226,7 +228,7 @@ far_remember() {
 	done
 }
 
-# far_down: end the second instance as Ctrl-C would, and return its exit status
+# far_down: end the second instance by SIGINT, and return its exit status
 far_down() {
 	local status
 	kill -INT "$far_pid" && wait "$far_pid"
@@ -263,7 +265,8 @@ near_and_far() {
 
 # --- an unreliable cable between the two instances: tests/interop/relay.py
 
-# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends; ports as in near_and_far
+# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends of a UDP link; NEAR to
+# FAR_PEER are UDP ports, as in near_and_far
 relay_start() {
 	rm -f "$work/relay.in"
 	mkfifo "$work/relay.in"
@@ -281,8 +284,8 @@ relay_stats() {
 	echo stats >&7
 	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
 }
-# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because on a busy machine
-# the program did not read them for a long time
+# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because the receiving
+# program on a busy machine did not read datagrams for a long time
 overruns() {
 	local port n=0
 	for port; do
@@ -303,8 +306,8 @@ udp_flow() {
 	b$to $integrity udp-recv "$4" 7777 ${7:+"$7"} >"$file"
 	pid=$!
 	eventually 10 grep -q ready "$file" || { echo "the receiver does not start"; return 1; }
-	# The SM and the switches handle a join some time after the socket has joined, so wait until a first datagram
-	# arrives.
+	# The SM and the switches handle a join only after the socket's join has returned, so wait until a first
+	# datagram arrives.
 	eventually 10 udp_probe "$from" "$3" "${7:-$4}" "$file" || { echo "nothing arrives"; return 1; }
 	$from $integrity udp-send "$3" 7777 "${7:-$4}" "$5" 1400 || return 1
 	kill -TERM $pid

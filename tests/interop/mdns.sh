@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# By mDNS, avahi on one host finds the service and the name of another host, over IPv4 and over IPv6.
+# avahi on one host finds the service and the name of another host by mDNS, over IPv4 and over IPv6.
 #
 #	h1: dbus-daemon, avahi-daemon "h1.local", avahi-publish     h2, h3: dbus-daemon, avahi-daemon
 #	 |                                                           |   |

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Debian's OpenSM, unmodified, brings up the fabric of uipoib as it brings up the fabric of ibsim. For each net and routing
-# engine OpenSM writes the same forwarding tables, logs no errors that it does not log on ibsim, and then all hosts can
-# ping each other.
+# Debian's OpenSM, unmodified, brings up the fabric of uipoib as it brings up the fabric of ibsim. For each net and
+# routing engine, OpenSM writes the same forwarding tables on both fabrics, and logs no error on the fabric of uipoib
+# that it does not log on ibsim. Then all hosts of the fabric of uipoib can ping each other.
 #
 # On both fabrics OpenSM runs on the first HCA, through Debian's libumad2sim.so. The engines run one after the other on the
 # same running fabric.
@@ -47,7 +47,7 @@ cut_on_lab() {
 	done
 }
 
-# keep ENGINE: store the files that OpenSM wrote in this run on ibsim
+# keep ENGINE: store the files that OpenSM wrote in the last run on ibsim, for the comparison
 keep() {
 	mkdir -p "$work/ibsim.$1"
 	cp "$osm_dir/opensm.fdbs" "$osm_dir/log.up" "$work/ibsim.$1/"

@@ -38,7 +38,8 @@ same_complaints() {
 	diff <(complaints "opensm.$1" | grep -vE "$known") <(complaints "embedded.$1" | grep -vE "$known")
 }
 
-# -f s takes as long as its leases of 10 s, so it runs at the same time as -f a, on another host
+# The flow -f s takes as long as its leases of 10 s, so it runs at the same time as the flow -f a,
+# on another host
 services() { osmtest_run 3 "$manager.s" -f s >"$work/$manager.s.result" 2>&1 & services_pid=$!; }
 services_passed() { wait "$services_pid"; local status=$?; cat "$work/$manager.s.result"; return $status; }
 

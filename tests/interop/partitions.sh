@@ -35,7 +35,8 @@ config() { # LINE...
 
 link() { u -j link show -d dev "$1" | jq -r ".link[0].$2"; }
 
-# parameters IF@HOST WANT: succeeds if these are the MTU of the interface and of its group, rate, SL, Q_Key, MGID and P_Key
+# parameters IF@HOST WANT: succeeds if WANT lists the MTU of the interface, and the MTU, rate, SL, Q_Key, MGID and P_Key
+# of its group
 parameters() {
 	equal "$2" "$(u -j -d link show dev "$1" | jq -r '.link[0] | [.mtu, .group.mtu, .group.rate_mbps, .group.sl,
 		.group.qkey, .group.mgid, .group.pkey] | join(" ")')"
@@ -86,7 +87,8 @@ start_embedded() {
 }
 
 for manager in opensm embedded; do
-	# OpenSM's default Q_Key is not controlled (bit 31 is 0), and the embedded SM's is controlled
+	# OpenSM's default Q_Key is not controlled (bit 31 is 0), and the embedded SM's default Q_Key
+	# is controlled
 	case $manager in opensm) qkey=0x00000b1b ;; *) qkey=0x80000b1b ;; esac
 	partitions other >"$work/partitions.conf"
 	check "$manager: starts" start_$manager

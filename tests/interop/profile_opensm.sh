@@ -3,10 +3,10 @@
 #
 # check.sh: all
 #
-# Link profiles under OpenSM, all on one partition. h1 and h2 have v6ib00, whose own group an administrator has to
-# create; OpenSM creates the group because of a line mgid= in its partitions.conf. h4 and h5 have encaparp00, which gets
-# its group by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, is a SIDR server. In the second lab h1 and h2
-# have v4mc01, and in the third lab hld2002.
+# Link profiles under OpenSM, all on one partition. h1 and h2 have the profile v6ib00, whose own group an administrator
+# has to create; OpenSM creates the group because of an entry mgid= in its partitions.conf. h4 and h5 have encaparp00,
+# which gets its group by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, is the SIDR server. In the second
+# lab h1 and h2 have v4mc01, and in the third lab they have hld2002.
 #
 #	    h1   h4         h2   h5           h3
 #	     |   |           |   |            |

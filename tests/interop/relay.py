@@ -7,7 +7,8 @@
 Datagrams from END_A to HERE_A are forwarded from HERE_B to END_B, and the other way round. Datagrams from other senders
 are ignored. COMMANDS is a FIFO. The relay ends at the end of the FIFO, which has these lines:
 
-    set KIND RATE ...       set the rate of a fault in both directions; "a." or "b." before KIND: only for datagrams from that end
+    set KIND RATE ...       set the rate of a fault in both directions; with "a." or "b." before KIND, only for datagrams from
+                            END_A or END_B
     stats                   print as JSON the number of faults of each kind in both directions, and how often an end was not
                             heard for two seconds although it sends each second ("late"), because it or the relay got no CPU time
 
@@ -40,7 +41,7 @@ class Direction:
     def __init__(self, rng, source, end, out, to):
         self.rng, self.source, self.end, self.out, self.to = rng, source, end, out, to
         self.rates, self.done = dict.fromkeys(KINDS, 0.0), collections.Counter()
-        self.held = collections.deque()         # (deadline, number of datagrams that it still waits for, data)
+        self.held = collections.deque()         # (deadline, number of later datagrams that must still pass first, data)
         self.heard = None
 
     def chance(self, kind):
@@ -52,7 +53,7 @@ class Direction:
     def emit(self, data):
         try:
             self.out.sendto(data, self.to)
-        except OSError:                         # a datagram may be lost
+        except OSError:                         # treated as the loss of this datagram
             self.done["refused"] += 1
 
     def forward(self, data):

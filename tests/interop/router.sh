@@ -5,10 +5,10 @@
 #
 # A router with smcrouted forwards multicast between two IPoIB links. Under the embedded SM and under OpenSM, groups
 # with receivers on the sender's link are tested. Under the embedded SM, groups without receivers on this link are
-# tested, too. The interfaces of the router notice by themselves when smcrouted starts and ends, or have `router = yes`.
-# With `router = no` no group is forwarded. smcrouted gets routes, and joins no group itself. At the end the same is
-# tested with `profile = encaparp00` and with `profile = v4mc01`. With v4mc01 smcrouted has to join a group that has no
-# receiver on the sender's link, because no other host listens to the MGID of such a group.
+# tested, too. The interfaces of the router detect by themselves that smcrouted starts and ends, or have `router = yes`.
+# With `router = no` no group is forwarded. smcrouted has configured routes, and joins no group itself. At the end
+# groups are also tested with `profile = encaparp00` and with `profile = v4mc01`. With v4mc01 smcrouted has to join a
+# group that has no receiver on the sender's link, because no other host listens to the MGID of such a group.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
 #	   h1 sends, h4 receives ---- h2 router ---- h3 receives
@@ -51,8 +51,8 @@ start_embedded() {
 	lab_start
 }
 
-# routes: let h2 forward packets, and give h3 a route back, because without this route the kernel of h3 may refuse the source
-# address
+# routes: let h2 forward packets, and give h3 a route to the sender's link. Without this route the kernel of h3 may
+# refuse packets from the sender's address
 routes() {
 	x h2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' &&
 		x h3 ip route add 10.4.0.0/16 via 10.5.0.2 && x h3 ip -6 route add fd04::/64 via fd05::2 &&
@@ -88,10 +88,10 @@ heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
 sent_and_heard() { # LABEL GROUP TEXT
 	x h1 /usr/bin/python3 -c "$send" "$2" "$3" 1 && within 2 heard "$1" "$3"
 }
-reaches() { eventually 30 sent_and_heard "$@"; } # repeats, because a group that was made just now may not be forwarded yet
+reaches() { eventually 30 sent_and_heard "$@"; } # repeats, because the router may not forward a new group yet
 
-# not_forwarded LABEL GROUP: send ten datagrams, and then pings. Succeeds if none of the datagrams has arrived when the
-# pings have been answered
+# not_forwarded LABEL GROUP: send ten datagrams to GROUP, and then pings. Succeeds if none of the datagrams has arrived
+# when the pings have been answered
 not_forwarded() {
 	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && eventually 20 x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
@@ -150,7 +150,7 @@ check "opensm: they are routers by the configuration" routers_are true
 both_links opensm
 end
 
-# --- encaparp00: its groups are those of RFC 4391
+# --- encaparp00, whose groups have the MGIDs of RFC 4391
 
 profile=encaparp00
 begin embedded auto

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Servers answer with the groups of partitions by Service ID Resolution (draft-pelissier-ipoib-encaparp-00, 6.2). The
-# server is the node of the embedded SM, or, under OpenSM, a host. Debian's saquery and smpquery see the ServiceRecord and
-# the capability bit.
+# A server answers questions about the groups of partitions by Service ID Resolution (SIDR;
+# draft-pelissier-ipoib-encaparp-00, 6.2). The server is the node of the embedded SM or, under OpenSM, a host. Debian's
+# saquery and smpquery see the ServiceRecord and the capability bit.
 #
 #	h1: server	h2: saquery, smpquery	h3: OpenSM
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ topo_ring 3 3 >"$work/lab.topo"
 cap() { u -j fabric port show | jq -r --arg p "$1" '.port[] | select(.port == $p) | .cap_mask'; }
 has_cm() { (($(cap "$1") & 0x10000)); } # IsCommunicationManagementSupported, bit 16
 no_cm() { ! has_cm "$1"; }
-smp_has_cm() { x h2 smpquery portinfo "$1" 1 | grep -q IsCommunicatonManagementSup; } # with the tool's spelling
+smp_has_cm() { x h2 smpquery portinfo "$1" 1 | grep -q IsCommunicatonManagementSup; } # the misspelled name is smpquery's
 records_are() { # N
 	x h2 saquery -t 60000 ServiceRecord >"$work/records" 2>&1 || { cat "$work/records"; return 1; }
 	equal "$1" "$(grep -c "ServiceID\..*0x0200004942415250" "$work/records")"

@@ -4,8 +4,9 @@
 
     uipoib exec HOST python3 smp_patch.py ROUTE ATTRIBUTE MODIFIER OFFSET=VALUE...
 
-ROUTE is a directed route such as 0,1,3. The attribute is read by a Get, and written by a Set with these octets changed. The MADs go through
-the first umad device that the program sees, or through that of the device in the variable IBDEV.
+ROUTE is a directed route such as 0,1,3. The program reads the attribute by a Get, and writes it by a Set with the
+octets at the OFFSETs changed. The MADs pass through the umad device of the device that the variable IBDEV names
+(default: the first umad device that the program sees).
 """
 import ctypes
 import glob
@@ -25,7 +26,7 @@ def ioctl(fd, request, arg):
 
 
 def umad_of(device):
-    """The umad device of a device that the kernel has, such as uib1."""
+    """Returns the umad device of a device of the kernel, such as uib1."""
     for folder in glob.glob("/sys/class/infiniband_mad/umad*"):
         with open(folder + "/ibdev") as f:
             if f.read().strip() == device:

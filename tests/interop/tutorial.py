@@ -8,8 +8,8 @@
 #						from the text
 #	tutorial.py --self-test			test the comparison of output and text
 #
-# A lesson has console blocks. In these a line that begins with "$ " is a command, and the lines after it are its
-# output:
+# A lesson has console blocks. In a console block a line that begins with "$ " is a command, and the lines after
+# this line are the command's output:
 #
 #	```console			The reader's terminal: one shell for the whole lesson. All of the output is compared.
 #	```console again		The same terminal. The commands only show a state, which takes some time, so they are
@@ -37,7 +37,8 @@ ANY_WORD, ANY_LINES = "…", "..."
 # --- the text
 
 class Step:
-    """A command and its text, which is lines[first:last]; if command is None, the text is more output of another terminal."""
+    """A command and the text of its output, which is lines[first:last]. If command is None, the text is further output
+    of another terminal."""
 
     def __init__(self, command, words, first):
         self.command = command
@@ -71,7 +72,8 @@ def steps_of(lines):
 
 
 def pattern(text):
-    """Returns the expression that the output must match. In the output, each line has single blanks and ends with a newline."""
+    """Returns the regular expression that the output must match, after joined() has reduced the blanks in each line to
+    single blanks."""
     out = ""
     for line in text:
         if line.strip() == ANY_LINES:
@@ -94,13 +96,14 @@ def same(text, output):
 
 
 def begins(text, output):
-    """Returns the number of lines at the begin of the output that match the text, or None."""
+    """Returns the number of lines at the beginning of the output that match the text; None if the beginning does not
+    match."""
     m = pattern(text).match(joined(output))
     return m and m.group().count("\n")
 
 
 def changed(text):
-    """Yields texts that differ from this one in one digit."""
+    """Yields copies of the text in which one digit is changed."""
     for i, line in enumerate(text):
         for m in re.finditer(r"[0-9]", line):
             other = str((int(m.group()) + 1) % 10)
@@ -152,7 +155,8 @@ class Terminal:
         until(self.waits)
 
     def waits(self):
-        """Whether the command has begun its work, which is so when it has ended or sleeps. A reader always types more slowly than that."""
+        """Tells whether the command has started up, that is, has ended or sleeps. A reader never types the next command
+        before this moment."""
         if self.child.poll() is not None:
             return True
         try:

@@ -34,7 +34,8 @@ sweep_of() { u -j fabric sm show | jq -e ".sm[0].last_sweep | $1" >/dev/null; }
 check "h1 and h2 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
 # Hardware switches answer at once, so the program gets a higher priority, by which it answers at once on a busy machine,
 # too. A switch that does not answer within the time-outs of the SM is left out, and a sweep that leaves out the first
-# switch finds no other. If raising the priority is not permitted, nice runs the program without it.
+# switch finds no other. If raising the priority is not permitted, nice runs the program with its
+# normal priority.
 abyss_start() {
 	background nice -n -15 python3 -B tests/interop/abyss.py "127.0.0.1:$there" "127.0.0.1:$here" >"$work/abyss.out" 2>"$work/abyss.err"
 	abyss=$!

@@ -31,10 +31,10 @@ keys="dlid=$lid slid=$from_lid qpn=$qpn qkey=$qkey pkey=0xffff ip_from=10.4.0.1 
 udp() { counted "$1" udp "$2"; } # u|uf REGEX
 of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
-# undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All of the traffic and no other packets
-# must arrive, and the links must stay up. There are three attempts, because a link also goes down when one of its ends
-# gets no CPU time for 3 s on a busy machine. Sets $seen to the sum of the counters that match before CMD, $seen_bad to
-# the number of wrong datagrams before CMD, and $relayed to the counts of the relay.
+# undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All packets of the traffic must arrive, and
+# no other packets, and the links must stay up. There are up to three attempts, because a link also goes down when one
+# of its ends gets no CPU time for 3 s on a busy machine. Sets $seen to the sum of the counters that match before CMD,
+# $seen_bad to the number of wrong datagrams before CMD, and $relayed to the counts of the relay.
 undisturbed() {
 	local try
 	for try in 1 2 3; do
@@ -61,8 +61,8 @@ undisturbed_once() {
 	return $status
 }
 sent() { jq -r ".$1" "$work/hostile.out"; }
-# counted_all REGEX KIND: succeeds if, since $seen was set, the far end has counted as many datagrams as were sent, apart from those
-# that its kernel dropped
+# counted_all REGEX KIND: succeeds if the far end's counters that match REGEX have grown, since $seen was set, by the
+# number of datagrams of KIND that hostile.py sent, less the datagrams that the far end's kernel dropped
 counted_all() {
 	local counted overrun
 	counted=$(($(udp uf "$1") - seen)) overrun=$(($(overruns "$far") - seen_overruns))
@@ -108,8 +108,9 @@ receiver() {
 	receiver_pid=$!
 	eventually 10 grep -q ready "$work/control"
 }
-# hostile.py waits until the relay has ended and its port is free, because the link goes down 3 s after that. On a busy machine
-# hostile.py may be too late, so there are three attempts, each with a new relay.
+# control: hostile.py waits until the relay has ended and the relay's port is free, and sends at once, because the link
+# goes down 3 s later. On a busy machine hostile.py may be too late, so there are up to three attempts, each with a new
+# relay.
 control() {
 	local try
 	for try in 1 2 3; do

@@ -17,7 +17,8 @@ conf_external "$PWD/examples/udp-link.topo" "" "[udp-link peer]" "port = fabric:
 lab_start
 port_is() { equal "$1" "$(u -j fabric port show Switch1/7 | jq -r '.port[0].state')"; }
 # The peer gets a higher priority, by which it answers at once on a busy machine, too, because OpenSM logs an error for a request that is
-# not answered within 800 ms. If raising the priority is not permitted, nice runs the program without it.
+# not answered within 800 ms. If raising the priority is not permitted, nice runs the program with its
+# normal priority.
 background nice -n -15 "$peer" --listen "127.0.0.1:$there" --peer "127.0.0.1:$here" --guid 0xace0000000c099 \
 	--address 10.4.0.99/16 >"$work/peer.log"
 check "without an SM the link comes up, and the port stays Init" eventually 15 port_is Init

@@ -129,7 +129,7 @@ check "a link without peer takes who speaks first" eventually 20 unknown "$first
 check "and another after it, when the link has dropped" eventually 20 unknown "$second" --ping 10.4.0.1 --count 2
 check "a peer without peer takes who speaks first" ping_to h1 10.4.0.97
 
-# --- a peer that forges the source LID of a host: the switch drops its packets
+# --- a peer forges the source LID of a host: the switch drops the peer's packets
 
 members() { u -j fabric group show | jq -r '.group[] | select(.broadcast) | .members[].port_gid'; }
 read -r h1_lid h1_gid < <(u -j -d link show | jq -r '.link[] | select(.host == "h1") | "\(.lid) \(.gid)"')

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that these programs see, on
-# hosts and on switches, programs that are killed, or that send floods or invalid messages, tables of many segments, and
-# OpenSM as the only manager, on a CA that belongs to no host.
+# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that these programs see
+# on hosts and on switches; programs that are killed, or that send floods or invalid messages; answers of many segments;
+# and OpenSM as the only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
 #	         \         /
@@ -137,7 +137,7 @@ check "nothing of the flood stays" eventually 5 nobody_is_left
 check "packets of others were not lost meanwhile" probe_lost_nothing others
 check "end" lab_down
 
-# --- tables of many segments, which are passed in a memfd
+# --- answers of many segments, which the daemon passes in a memfd
 
 topo_ring 800 20 >"$work/lab.topo"
 conf_hosts 0 'sm-port = Switch1/0' >"$work/lab.conf"

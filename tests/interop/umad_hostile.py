@@ -140,7 +140,8 @@ def descriptors():
 
 
 def crowd():
-    """Open more connections than are allowed. Some are refused; when they are closed, new ones are accepted."""
+    """Open more connections than are allowed, so that the daemon refuses some. After the connections are closed, it
+    accepts new connections."""
     socks, refused = [], 0
     for _ in range(400):
         s = connect()
@@ -163,7 +164,7 @@ def crowd():
 
 
 def flood():
-    """Send requests until SIGTERM and read no answers, to a LID that exists and to one that does not."""
+    """Send requests to a LID that exists and to a LID that does not exist, until SIGTERM, and read no answers."""
     stop = []
     signal.signal(signal.SIGTERM, lambda *a: stop.append(1))
     socks = [opened() for _ in range(4)]

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A test server that takes the place of the daemon in the protocol of src/umad/proto.h, and executes commands that it gets
-# in MADs. The server is for tests of libuipoib-umad.so without a daemon, and can send messages that the daemon never
-# sends.
+# in MADs. Tests of libuipoib-umad.so without a daemon use the server, which can also send messages that the daemon
+# never sends.
 #
 #   umad_server.py SOCKET [SEED]
 #
-# With SEED, all messages of the server after the first one are random, but so close to valid messages that the library
-# examines them.
+# With SEED, all messages of the server after its first message are random, but so similar to valid messages that the
+# library examines their contents.
 #
 # The octets of a MAD from 40 on are a command: "echo", "header", "timeout", "long N", "burst N", "garbage", "shut" (which
 # closes the connection), "die", "drop". The answer has the same first 24 octets as the MAD. The server prints "ready" when
@@ -87,7 +87,7 @@ class Conn:
         free = [i for i in range(32) if i not in self.agents]
         if not free:
             reply.send(result(errno.ENOMEM))
-        elif mclass == 0x66:  # refused, because this registration is made only to be read back by the command "header"
+        elif mclass == 0x66:  # a program makes this registration only to read it back by the command "header", so refuse it
             reply.send(result(errno.EINVAL))
         else:
             self.agents.add(free[0])

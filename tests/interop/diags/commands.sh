@@ -135,7 +135,7 @@ diags_commands() {
 	diags_routes $cas
 }
 
-# diags_routes FROM TO...: print the commands about routes between these LIDs
+# diags_routes FROM TO...: print the commands about routes from LID FROM to each LID TO
 diags_routes() {
 	local from=$1 to
 	shift

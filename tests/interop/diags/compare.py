@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Compare what the tools printed on ibsim with what they printed on our fabric.
+Compare the output of the tools on ibsim with their output on the fabric of uipoib.
 
     compare.py diff IBSIM-DIR LAB-DIR USED-FILE     compare the outputs of one net, and add the differences that occurred to USED-FILE
-    compare.py names IBSIM-DIR LAB-DIR              print the names of the outputs that have differences which are not listed
+    compare.py names IBSIM-DIR LAB-DIR              print the names of the outputs with differences that DIFFERENCES does not list
     compare.py used USED-FILE VERSION DOC...        check that each difference has occurred with this VERSION of ibsim, and has a heading in DOC
 
 An output is a file whose first line is "$ COMMAND". The outputs of both fabrics must be equal except for DIFFERENCES. A
 difference names the commands that it concerns, and patterns of both outputs that are replaced before the outputs are compared.
-The patterns have the values of both sides where these are known, so that a wrong value is not taken for a listed difference.
-doc/ibsim-differences.md gives the reasons, under the same names.
+The patterns contain the values on both fabrics where these values are known, so that a wrong value is not taken for a
+listed difference. doc/ibsim-differences.md gives the reasons, under the same names.
 """
 import difflib
 import pathlib

@@ -43,7 +43,8 @@ IP_PROTOCOLS = (0, 1, 2, 6, 17, 43, 44, 51, 58, 59, 60, 103, 132, 255)
 
 
 def read_corpus(path):
-    """Returns the octets from LRH to pad of each different packet of the capture, in an order that does not depend on time."""
+    """Returns each different packet of the capture once, from LRH to pad, sorted so that the order does not depend on
+    time."""
     data, at, packets = open(path, "rb").read(), 24, set()
     while at + 16 <= len(data):
         length, = unpack_from("<8xI", data, at)
@@ -53,13 +54,13 @@ def read_corpus(path):
 
 
 def icrc(packet):
-    """Returns the ICRC of a packet, which may be shorter than the headers that its LNH announces."""
+    """Returns the ICRC of a packet. The packet may be shorter than the headers that its LNH announces."""
     whole = len(packet) >= (53 if packet[1] & 3 == 3 else 13)
     return zlib.crc32(masked(packet) if whole else packet).to_bytes(4, "little")
 
 
 class Frame:
-    """A packet whose parts may be wrong: LRH, GRH or nothing, BTH and DETH, payload."""
+    """A packet whose parts may be wrong: LRH, optional GRH, BTH and DETH, payload."""
 
     def __init__(self, raw):
         n = 48 if raw[1] & 3 == 3 else 8
@@ -76,7 +77,8 @@ class Frame:
         return "gmp" if self.qpn == 1 else "ipoib"
 
     def seal(self, lie):
-        """Returns the octets of the packet with right lengths, pad and CRCs, except that the length which @lie names is wrong."""
+        """Returns the octets of the packet with right lengths, pad and CRCs, except for one wrong length, which @lie
+        names."""
         payload = bytes(self.payload[:4096])
         pad = -len(payload) % 4
         self.bth[1] = self.bth[1] & 0xCF | (pad ^ (lie == "pad")) << 4
@@ -160,7 +162,7 @@ class Attacker:
             mad[1] = 1
             pack_into(">H", f.lrh, 2, t["lid"])
 
-    # --- packets to mutate: those of the capture, and kinds that no capture has
+    # --- packets to mutate: packets of the capture, and packets of kinds that no capture contains
 
     def smp(self):
         f = Frame(self.one(self.corpus["smp"]))
@@ -318,8 +320,8 @@ class Attacker:
     def tame(self, f):
         """
         Undo changes from which the fabric would not recover, because no M_Key protects the nodes and the SM reads some attributes
-        only once. Tables of switches are read and not written, P_Key tables keep the default P_Key, and no port is set Disabled
-        or gets other widths and speeds, or an M_Key. A port is set Down now and then.
+        only once. Tables of switches are read and not written, and P_Key tables keep the default P_Key. No port is set
+        Disabled, or gets other widths and speeds or an M_Key. A port is set Down now and then.
         """
         mad = f.payload
         if f.qpn or len(mad) < 128 or mad[3] != SET:

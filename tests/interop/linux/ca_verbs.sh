@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# With `port = verbs:uib0/1`, an interface of a uipoib in a VM is on the port that uib.ko serves, through Debian's
-# libibverbs, while the kernel's own ib_ipoib uses the port, too.
+# With `port = verbs:uib0/1`, an interface of a uipoib in a VM uses the port of uib.ko through Debian's
+# libibverbs. At the same time the kernel's own ib_ipoib uses this port.
 #
 #	h1 10.4.0.1, 10.5.0.1 --- Switch1 --- a (VM: ib0 10.4.9.1 of the kernel; v1: uib0 10.4.9.11 of uipoib, later in a bridge with stations)
 #	                   |
@@ -57,9 +57,10 @@ check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no
 # --- interfaces
 
 before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
-# ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if this was at
-# least N times. The number may be larger, because on a busy machine a VM may send nothing for so long that its port goes
-# Down. The log is read on this machine, because a command in the VM would take longer
+# ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if the
+# interface came up, or went down, at least N times. The number can be larger, because the port of a VM on a busy
+# machine goes Down if the VM sends nothing for a while. The log is read on this machine, because a command in the VM
+# would take longer
 ups() { grep -c 'uib0@v1: up$' "$work/v.log"; }
 downs() { grep -c 'uib0@v1: down: the port is Down' "$work/v.log"; }
 came() { [ "$(ups)" -ge "$1" ]; }
@@ -102,8 +103,8 @@ check "its system calls are filtered" status_of '^Seccomp:.2'
 no_drops() { [ "$(va -j -d stats show | jq '[.stats[] | select(.layer == "verbs" and .drop) | .value] | add')" = 0 ]; }
 check "nothing was dropped at the port" no_drops
 
-# --- a capture of the port, compared with a capture of its link: the headers, which the port makes of work requests and
-# completions, must be those on the link
+# --- a capture of the port, compared with a capture of its link. The port's capture makes the headers from work
+# requests and completions; they must equal the headers on the link
 
 capture_id() { "$@" -j capture show | jq -e '.capture[0].id'; }
 traffic() {

@@ -18,7 +18,8 @@ sleep 1200 >"$work/steps" &
 		uname -r
 		while read -r number step; do { sh hook_step /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
 vm=$!
-# Wait for the boot before the suite starts, because the suite expects the first datagram of its DUT within 13 s.
+# Wait until the VM has booted before the suite starts, because the suite expects the first datagram of its DUT
+# within 13 s.
 eventually 300 grep -q . "$work/vm.log"
 STEPS=$work/steps LOG=$work/vm.log suite 1 --hook 'step() { echo $$ $* >$STEPS; until grep -q "^done $$\$" $LOG; do sleep 0.1; done; }; step'
 equal 1 $? || tail "$work/out.1" "$work/vm.log"

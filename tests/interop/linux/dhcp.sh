@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# DHCP and router advertisements between Linux's own ib0 and uipoib hosts. The server is on one side and the client on the
-# other, and then the other way round.
+# DHCP and router advertisements between Linux's own ib0 and uipoib hosts. First the server is on a uipoib host and the
+# client is on ib0, and then the server is on ib0.
 #
 #	h1	h2			a: ib0
 #	 |	 |			    |
@@ -248,7 +248,8 @@ g a ip addr add fd06::1/64 dev ib0 nodad
 check "h2 reaches ib0 by it" ping_from h2 fd06::1
 end_at a "$radvd"
 
-# dnsmasq writes its 20-octet address where two zero octets should stand before it (doc/fidelity.md).
+# dnsmasq omits the two zero octets that should precede the 20-octet address in its option
+# (doc/fidelity.md).
 g a ip addr add fd07::1/64 dev ib0 nodad
 check "dnsmasq on ib0, with DHCPv6 and advertisements" dnsmasq_starts "$work/dhcpd-v6.log" a --interface=ib0 --enable-ra \
 	--dhcp-leasefile="$work/v6.leases" --dhcp-range=fd07::100,fd07::1ff,64,2m

@@ -4,8 +4,8 @@
     dhcp_wire.py CAPTURE LID      LID is that of the Linux port
 
 The program prints the number of messages of each kind, and the messages that violate RFC 4390 (clauses D1, D2 and D3 of
-CONFORMANCE.md) or are answered wrongly. The exit status is 1 if there are such messages, or if a kind is missing. In partition
-0x8001 our interfaces have dhcp = raw, so messages have Ethernet's form.
+CONFORMANCE.md) or are answered wrongly. The exit status is 1 if there are such messages, or if a kind is missing. In
+partition 0x8001 uipoib's interfaces have dhcp = raw, so messages have the format of Ethernet.
 """
 import subprocess
 import sys
@@ -70,7 +70,8 @@ def read(path, linux):
 
 
 def unicast_renewals(messages, server):
-    """Returns two numbers: ACKs of SERVER to a renewal that were sent to the client's own address, and those that were sent elsewhere."""
+    """Returns two numbers: how many ACKs SERVER sent to the client's own address in answer to a renewal, and how many
+    to another address."""
     renewals, right, wrong = {}, 0, 0
     for m in messages:
         if m.raw:
@@ -90,8 +91,8 @@ def main():
     for m in messages:
         counts[m.key()] = counts.get(m.key(), 0) + 1
         bad += [(m.key(), f) for f in m.faults()]
-    # systemd-networkd 252 requests a broadcast in each message, even with a ciaddr, and its RELEASE has 16 octets of
-    # the address.
+    # systemd-networkd 252 requests a broadcast in each message, even with a ciaddr, and its RELEASE contains 16
+    # octets of the link-layer address.
     linux = [(k, f) for k, f in bad if (k in ('linux RENEW', 'linux REBIND', 'linux RELEASE') and f.startswith('D3'))
              or (k == 'linux RELEASE' and f.startswith('D1: htype 32, hlen 0'))]
     bad = [b for b in bad if b not in linux]

@@ -6,7 +6,8 @@
     differences.py count CAPTURE LID WHAT       print the number of packets from LID that show WHAT
     differences.py peer HERE PEER FLAGS         be an HCA at a UDP link, 10.4.6.6, whose link-layer address begins with FLAGS
 
-CAPTURE is a file of `uipoib capture start`. WHAT is a name below. Names that end in - are about packets that must not be sent.
+CAPTURE is a file of `uipoib capture start`. WHAT is a name in KINDS below. A name that ends in - is about
+packets that must not be sent.
 """
 import ipaddress
 import socket
@@ -28,7 +29,8 @@ def ethertype(p):
 
 
 def sa(p, method, attribute):
-    """Returns the record of the packet if it is such a request to the SA, otherwise None."""
+    """Returns the record in the packet if the packet is a request to the SA with this method and attribute, otherwise
+    None."""
     mad = p.payload
     ok = p.dest_qp == 1 and mad[1] == SA and mad[3] == method and unpack_from(">H", mad, 16)[0] == attribute
     return mad[56:] if ok else None
@@ -55,7 +57,8 @@ def nd_flags(p):
 
 
 def send_only_creates(p):
-    """A join to send: SendOnlyFullMember, with all that creates the group (Q_Key, TClass, FlowLabel, SL)."""
+    """A join as SendOnlyFullMember that contains all values needed to create the group (Q_Key, TClass, FlowLabel,
+    SL)."""
     got = join(p)
     return got and got[1] == SEND_ONLY_FULL and got[2] & 0x30C4 == 0x30C4
 
@@ -79,7 +82,7 @@ def foreign_type(p):
 
 
 def all_routers(p):
-    """An IPv4 packet whose MGID is not the one of its destination address"""
+    """An IPv4 packet whose MGID is not the MGID of its destination address"""
     return ethertype(p) == 0x0800 and p.grh and p.payload[20] >> 4 == 14 and \
         p.grh.dgid[12:] != bytes([p.payload[20] & 15]) + p.payload[21:24] and p.grh.dgid[2:4] == b"\x40\x1b"
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Differences between Linux's ib_ipoib and RFC 4391. This script provokes each difference in the list of doc/fidelity.md
-# ("Linux's driver and the RFC") and finds it in a capture, which proves the list for the kernel that the VM boots.
+# ("Linux's driver and the RFC") and finds it in a capture, and so proves the list for the kernel that the VM
+# boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6
@@ -31,7 +32,7 @@ shown() {
 	$differences find "$work/all.pcap" "$2" "$3" >"$work/packet" || { echo "no such packet"; return 1; }
 	[ -z "${SHOW-}" ] || sed "s/^/# $1 /" "$work/packet" >&3
 }
-# never ID LID WHAT: succeeds if LID has sent no packet that shows WHAT
+# never ID LID WHAT: succeeds if LID has sent packets, but no packet that shows WHAT
 never() {
 	sent "$2" anything >/dev/null || { echo "the capture has nothing of LID $2"; return 1; }
 	equal 0 "$($differences count "$work/all.pcap" "$2" "$3")"

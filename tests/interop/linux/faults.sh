@@ -3,7 +3,8 @@
 #
 # Traffic flows both ways between Linux and uipoib hosts while subnet managers restart, hand over and move, and LIDs and
 # P_Keys change. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time that
-# doc/fidelity.md states, and the SA that then runs has all memberships. The script prints the times.
+# doc/fidelity.md states, and the SA that runs after the fault has all memberships. The script prints
+# the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	          |

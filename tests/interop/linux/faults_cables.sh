@@ -26,7 +26,7 @@ check "it is plugged" fault "VM's link plugged" 46m 14 active u fabric link set 
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
 # The cable loses every packet, and no port reports this. A loss of less than 3 s must not take the link down. On a busy
-# machine the 2 s of this case may become longer, so the case is tried again.
+# machine the loss of 2 s in this case may last longer, so the case is tried again.
 before=$(ups)
 cut_for() { cable loss 1; sleep "$1"; cable loss 0; }
 cut_shortly() {
@@ -45,8 +45,8 @@ check "10 s of silence take the link down" fault "10 s of silence on the VM's li
 
 # --- the instance
 
-# parts_end: succeeds when all processes of the instance have ended after one of them was killed, so that its
-# sockets are free.
+# parts_end PID...: succeeds when all processes of the instance have ended after the test has killed one of
+# them. The instance's sockets are then free.
 parts_end() {
 	local p
 	for p in "$@"; do

@@ -48,8 +48,9 @@ another() { far_lladdr | grep -qi 12:34:56; }
 check "a host is restarted with another QPN" fault -p 7791 "host restarted, QPN changed" 46m 14 another far_again
 
 # A host restarts with another link-layer address, and does not announce this address. Linux sends to the old address
-# until the probes of its neighbour entry have failed. By default the probing begins after up to 45 s. In this test
-# the probing begins after at most 1.5 s, and takes 1 s of delay and 3 unicast probes of 1 s.
+# until the probes of its neighbour entry have failed. By default the kernel trusts an entry for up to 45 s before
+# it probes the neighbour. In this test the kernel trusts an entry for at most 1.5 s; after this time there are
+# a delay of 1 s and 3 unicast probes of 1 s each.
 silent_again() {
 	kill "$far_probe"
 	far_conf "qpn = 0x123457"

@@ -31,8 +31,8 @@ wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .li
 g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-# ping_both COUNT [ANY]: send COUNT pings from each end to the other by IPv4 and IPv6. Succeeds if none is lost, or with ANY
-# if at least one of COUNT is answered
+# ping_both COUNT [ANY]: send COUNT pings from each end to the other end by IPv4 and IPv6. Succeeds if no ping is lost,
+# or with ANY if at least one of COUNT pings is answered
 ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
@@ -75,9 +75,9 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram may be missing because a fault lost it,
-# because ib_ipoib had posted no receive for it (which uib.ko counts), or because ib_ipoib holds back only three packets
-# while it joins a group
+# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram is allowed to be missing for three
+# reasons: a fault lost the datagram, ib_ipoib had posted no receive for it (which uib.ko counts), or ib_ipoib, which
+# holds back only three packets while it joins a group, dropped it
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }
@@ -286,7 +286,8 @@ attack() {
 }
 # After a forged unicast ARP or ND answer, a kernel has an entry that is REACHABLE and wrong. Linux uses the entry for 15
 # to 45 s, and then probes it for 8 s. With these default times, pings after the attack waited for up to 42 s. With the
-# times below, the kernel probes the entry after some seconds, so the test measures the fabric and uipoib's end.
+# times below, the kernel probes the entry after some seconds, so the test measures the fabric and uipoib's end, and
+# not the kernel's default times.
 doubtful() { # CMD... IF: run sysctl by CMD
 	local v
 	for v in 4 6; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/ibtap.sh in a VM, which tests ibtap.ko alone, under Debian's kernel. FUZZ_SECONDS (4) is the time for which
-# the script writes damaged frames.
+# Runs guest/ibtap.sh in a VM with Debian's kernel. guest/ibtap.sh tests ibtap.ko alone. FUZZ_SECONDS (4) is the time
+# for which it writes damaged frames.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 arping ethtool dumpcap
 unset UIPOIB_NAME

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. This interface is on one link with the
-# kernel's own ib_ipoib in another VM, and with hosts whose interfaces are TAPs.
+# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. This interface is on the same link as
+# the kernel's own ib_ipoib in another VM and hosts whose interfaces are TAPs.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	        |   |
@@ -65,7 +65,7 @@ check "its arping is answered by k" says "Received 1 response" g a arping -f -c 
 check "h1's arping is answered by a" says "Received 1 response" x h1 arping -f -c 20 -I uib0 "${ip4[a]}"
 check "a finds k's address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 "${ip4[k]}"
 
-# --- on the wire: the packets that the kernel of a has written, unchanged
+# --- on the wire: the packets that the kernel of a has written are unchanged
 
 wire() { # FILTER FIELD...: prints fields of the packets from a
 	tshark -r "$work/wire.pcapng" -Y "infiniband.lrh.slid == $lid_a && $1" -T fields "${@:2}" 2>/dev/null
@@ -145,10 +145,10 @@ declare -A keepalived
 vip_at() { says "$vip/" g "$1" ip -4 -o addr show dev ib0; }
 vip_mac() { x h1 ip neigh show $vip dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}'; }
 mac_of() { u -j neigh show dev uib0@h1 | jq -r --arg ip "${ip4[$1]}" '.neigh[] | select(.ip | index($ip)).token'; }
-# follows PLACE: succeeds if h1 has the MAC of PLACE for the virtual address, and reaches the address. h1 must have
-# this MAC before h1 sends any packet.
+# follows PLACE: succeeds if h1 has the MAC of PLACE for the virtual address, and reaches the address. The MAC is
+# checked first, because h1 must learn it from the gratuitous ARP and not from an answer to its own packets.
 follows() { equal "$(mac_of "$1")" "$(vip_mac)" && x h1 ping -n -q -c 1 -W 1 $vip; }
-# Without this setting h1 would probe its neighbour, and learn the MAC from the answer.
+# With the default of this setting, h1 would probe its neighbour, and learn the MAC from the answer.
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000
 reach h1 "${ip4[a]}" >/dev/null && reach h1 "${ip4[k]}" >/dev/null
 keepalived_starts k 100

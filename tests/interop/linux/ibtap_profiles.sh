@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Runs guest/ibtap_profiles.sh in a VM, which tests `netdev = ibtap` with each link profile, and compares the throughput
-# of ibtap with that of a TAP. MEGABYTES (10) is the amount of data of each measurement of throughput.
+# Runs guest/ibtap_profiles.sh in a VM. That script tests `netdev = ibtap` with each link profile, and compares the
+# throughput of ibtap with that of a TAP. MEGABYTES (10) is the amount of data of each measurement of throughput.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 iperf3
 unset UIPOIB_NAME

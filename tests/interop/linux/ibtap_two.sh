@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Two VMs on one fabric run a uipoib each, whose interface is a device of type 32. With profiles in which neighbours
-# advertise their Q_Keys, uipoib deletes the kernel's entry of a neighbour when it removes the neighbour from its own
-# table. PROFILES are the profiles (default: rfc4391 encaparp00 v6ib00).
+# Each of two VMs on one fabric runs a uipoib whose interface is a device of type 32. With profiles in which
+# neighbours advertise their Q_Keys, uipoib deletes the kernel's entry of a neighbour when uipoib removes the
+# neighbour from its own table. PROFILES are the profiles (default: rfc4391 encaparp00 v6ib00).
 #
 #	h1 --- Switch1 --- Switch2
 #	        |   |
@@ -14,7 +14,8 @@
 need iperf3
 linux_topo 1 >"$work/lab.topo"
 conf_hosts 1 'partitions = partitions.conf' 'sidr-server = yes' >"$work/lab.conf"
-# The administrator makes the groups of the profiles whose links have a group without a P_Key.
+# In some profiles the MGID of a link's group contains no P_Key. The administrator makes these
+# groups.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b
@@ -51,16 +52,16 @@ reach_all() {
 
 # --- a neighbour is forgotten
 
-# spray: a sends a frame to each of 12000 queue pairs of b's port, which do not exist. uipoib makes a neighbour for
-# each, and has room for 8192. Every 5 s uipoib checks its neighbours, and replaces only neighbours that were idle between
-# two checks. So the frames are sent in two parts. The device gets a queue without fq_codel, which would drop frames of a
-# sender that a slow machine delays. (uipoib also removes a neighbour that was idle for 600 s, which
-# tests/sim/test_all_shape.c tests.)
+# spray: a sends a frame to each of 12000 queue pair numbers of b's port; no such queue pairs exist. uipoib in a makes a
+# neighbour for each number, and has room for 8192 neighbours. Every 5 s uipoib checks its neighbours, and replaces only
+# neighbours that were idle between two checks. So the frames are sent in two parts. The device gets a queue without
+# fq_codel, which would drop frames of a sender that a slow machine delays. (uipoib also removes a neighbour that was
+# idle for 600 s, which tests/sim/test_all_shape.c tests.)
 spray() {
 	g a tc qdisc replace dev ib0 root pfifo limit 1000 && spray_from 0 8000 && idle && spray_from 8000 4000
 }
 spray_from() { g a python3 -IS "$PWD/tests/interop/linux/guest/ibtap_spray.py" ib0 "$(lladdr b)" "$1" "$2"; } # FIRST NUMBER
-idle() { sleep 12; } # waits until the kernels no longer probe their neighbours, and uipoib has checked its neighbours twice
+idle() { sleep 12; } # waits until the kernels have stopped probing their neighbours, and uipoib has checked its neighbours twice
 gone() { equal "" "$(g a ip neigh show "$1" dev ib0)"; }
 forgotten() { # IP...: succeeds if a's kernel has no entry for these addresses of b any more
 	local ip
@@ -76,8 +77,8 @@ kept() { # IP...: succeeds if a's kernel has entries for all these addresses of 
 	eventually 30 evicted || return 1
 	for ip; do knows a b "$ip" || return 1; done
 }
-# steady CMD IP...: run CMD IP... while no link goes down. A link goes down if a VM on a busy machine sends nothing for
-# 3 s, and a kernel then deletes entries. In this case CMD is tried again.
+# steady CMD IP...: run CMD IP..., and run it again if a link went down meanwhile. A link goes down if a VM on a busy
+# machine sends nothing for 3 s, and then the kernel deletes neighbour entries.
 ups() { u -j fabric udp show | jq '[.udp[].ups] | add'; }
 steady() {
 	local try before status ip

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Runs guest/kmod.sh in a VM, which tests uib.ko under Debian's kernel. FUZZ_SECONDS (4) is the duration of the fuzzing.
+# Runs guest/kmod.sh in a VM with Debian's kernel. guest/kmod.sh tests uib.ko. FUZZ_SECONDS (4) is the duration of the
+# fuzzing.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64
 unset UIPOIB_NAME

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions for the tests with a stock Linux kernel, in addition to those of tests/interop/lib.sh. They make a lab whose switches
-# have free ports, and VMs at these ports, and run commands in a VM while the script continues.
+# Functions for the tests with a stock Linux kernel, in addition to those of tests/interop/lib.sh. The functions make a
+# lab whose switches have free ports, start VMs at these ports, and run commands in a VM while the script continues.
 #
 #	. "$(dirname "$0")/lib.sh"
 #	linux_lab 2					h1 10.4.0.1, h2 10.4.0.2
@@ -59,7 +59,8 @@ vm_start() {
 	vm_pid[$name]=$!
 }
 
-# vm_wait NAME...: waits until these VMs have booted and ib0 is up. If a VM does not, the script ends
+# vm_wait NAME...: waits until these VMs have booted and their ib0 is up. The script ends if a VM
+# fails to boot
 vm_wait() {
 	local name p
 	for name; do
@@ -76,9 +77,9 @@ vm_wait() {
 
 # vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0 becomes an
 # interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints the key `port` of
-# this interface, for other sections. The VM needs `--share "$work"`. Interface and link of uipoib are in one network
-# namespace, so the Ethernet interface that leads to the fabric is moved to the VM's first namespace, with its neighbour
-# entry, because nobody answers ARP.
+# this interface, for other sections. The VM needs `--share "$work"`. uipoib opens the interface and the UDP link in one
+# network namespace, so vm_ibtap moves the Ethernet interface that leads to the fabric to the VM's first namespace. Its
+# neighbour entry is made again there, because nobody answers ARP.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
 	local name=$1 cable=/run/uipoib-vm/cable
@@ -147,7 +148,8 @@ start_at() {
 	fi
 }
 
-# end_at PLACE PID [SIGNAL]: ends a process at a place, and waits until it has ended
+# end_at PLACE PID [SIGNAL]: sends SIGNAL (default: TERM) to a process at a place, and waits until
+# the process has ended
 end_at() {
 	if is_vm "$1"; then
 		g "$1" "kill -${3:-TERM} $2; while kill -0 $2; do sleep 0.05; done"
@@ -171,9 +173,9 @@ says() {
 	grep -Eq -- "$1" <<<"$out" || { echo "expected: $1"; echo "got: $out"; return 1; }
 }
 
-# right_tcp FROM TO, right_udp FROM TO: send 2 MB by TCP, or 200 datagrams of the link's MTU, to the address ip4[TO], where
-# they must arrive undamaged. The receiver compares the data, because checksums may miss damage. Datagrams may be lost,
-# because the processor is slow.
+# right_tcp FROM TO, right_udp FROM TO: send 2 MB by TCP, or 200 datagrams of the link's MTU, to the address ip4[TO].
+# The data that arrives must be undamaged; the receiver compares it, because checksums may miss damage. A loss of
+# datagrams is no failure, because the processor is slow.
 right_tcp() {
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
 	eventually $vm_patience grep -q ready "$work/flow.$2" && at "$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" 2000000

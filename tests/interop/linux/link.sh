@@ -40,8 +40,8 @@ check "saquery -p: our path to it" eventually 20 says "dlid\.*$(g a cat /sys/cla
 
 # --- `uipoib check` in the guest, at the port of the kernel's ib0
 
-# checked STATUS KIND WORD...: succeeds if the check ends with STATUS, and has no finding if KIND is none, or otherwise the
-# finding KIND
+# checked STATUS KIND WORD...: succeeds if the check ends with STATUS and reports the finding KIND. If KIND is "none",
+# the check must report no finding
 checked() {
 	local want=$1 kind=$2 status
 	shift 2
@@ -67,8 +67,8 @@ g a ip link set ib0 mtu 2044
 
 # --- `uipoib fabric check --live` in the guest, through the umad device of its stock kernel
 
-# surveyed STATUS KIND REGEX [OPTION...]: succeeds if the check ends with STATUS, has read two switches and three CAs with their tables, and has no finding if KIND
-# is none, or otherwise a fault of this KIND that matches REGEX
+# surveyed STATUS KIND REGEX [OPTION...]: succeeds if the check ends with STATUS, has read two switches and three CAs
+# with their tables, and reports a fault of KIND that matches REGEX. If KIND is "none", the check must report no finding
 surveyed() {
 	local want=$1 kind=$2 regex=$3 status
 	shift 3
@@ -83,9 +83,9 @@ check "nor with the partitions of the subnet manager" eventually 20 surveyed 0 n
 echo 'Blue=0x8003 : "Hca2"=full;' | cat "$work/partitions.conf" - >"$work/blue.conf"
 check "a P_Key that a port should have is named" eventually 20 surveyed 1 pkey-missing '^Hca2/1: should be a full member of partition Blue' --partitions "$work/blue.conf"
 lid2=$(u -j fabric port show Hca2/1 | jq '.port[0].lid')
-# hole: take h2's LID out of the table of Switch1, from the guest by an SMP, and succeed if the check names this LID. The
-# subnet manager, which reads the tables back from time to time, may put the entry back before the check reads it, so callers
-# repeat this function
+# hole: remove h2's LID from the forwarding table of Switch1 by an SMP from the guest, and succeed if the check reports
+# this LID. The subnet manager verifies the tables from time to time, and may restore the entry before the check reads
+# the table, so callers repeat this function
 hole() { g a "IBDEV=uib0 python3 -B $PWD/tests/interop/smp_patch.py 0,1 0x19 $((lid2 / 64)) $((lid2 % 64))=255" && surveyed 1 lft-hole "^Switch1: has no route to 1 LID: $lid2 \(Hca2/1\)"; }
 check "a hole in the table of a switch is named" eventually 20 hole
 check "the subnet manager fills it, and nothing is found any more" eventually 80 surveyed 0 none ''
@@ -150,7 +150,8 @@ all_nodes() { # FROM PLACE...
 check "Linux pings ff02::1: each of ours answers" eventually 20 all_nodes a h1 h2
 check "ours pings ff02::1: Linux and ours answer" eventually 20 all_nodes h1 a h2
 
-# --- a partition is a child interface of ib0, and a separate interface on a uipoib host
+# --- a second partition: in the VM it is a child interface of ib0, and on a uipoib host it is a
+# separate interface
 
 g a ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
 g a 'ip link set ib0.8001 up; ip addr add 10.5.0.9/16 dev ib0.8001; ip addr add fd05::9/64 dev ib0.8001 nodad'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Multicast between Linux's ib0 and interfaces of uipoib. Each interface has each role: sender, member, sender that
-# is no member, first to join, first to leave. Members get each datagram exactly once, and no other interface gets
-# any.
+# is no member, first to join, first to leave. Members get each datagram exactly once, and interfaces that are no
+# members get no datagram.
 #
 #	h1, h3 --- Switch1 --- Switch2 --- h2, h4
 #	              |
@@ -14,8 +14,8 @@ mcast=$TOOLS/mcast
 linux_lab 4
 vm_start a --address 10.4.9.1/16 --address fd04::901/64 --port Switch1/3 --share "$work"
 vm_wait a
-# If Linux only sends to a group, it leaves the group when the group's neighbour entry has been idle for 2 * gc_interval
-# (gc_interval is 30 s by default).
+# An ib0 that only sends to a group leaves the group when the group's neighbour entry has been idle for 2 * gc_interval
+# (by default 2 * 30 s).
 g a sysctl -qw net.ipv4.neigh.default.gc_interval=1
 # Make room for a burst of datagrams, because an emulated processor reads them late.
 g a sysctl -qw net.core.rmem_max=16777216 net.core.rmem_default=16777216
@@ -27,8 +27,8 @@ port_of() { if is_vm "$1"; then echo "$linux_port"; else echo "Hca${1#h}/1"; fi;
 member() { sa_members "$2" | grep -qxF "$(port_of "$1"):$3"; }
 no_member() { not member "$1" "$2" full; }
 
-# only_sends PLACE MGID: succeeds if PLACE is in the SA's list with the JoinState of a sender, which is SendOnlyFullMember
-# (it keeps the group in existence) for Linux, and SendOnlyNonMember for interfaces of uipoib
+# only_sends PLACE MGID: succeeds if PLACE is in the SA's list with the JoinState of a sender. Linux joins as
+# SendOnlyFullMember, which keeps the group in existence, and uipoib joins as SendOnlyNonMember
 only_sends() {
 	if is_vm "$1"; then member "$1" "$2" send-full; else member "$1" "$2" send; fi
 }

@@ -23,8 +23,8 @@ declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::901 [h1
 
 # --- all nodes have the same link-layer address for a node
 
-# The link-layer address of each node, as the node itself reports it. Linux has RFC 4755's flags in the reserved octet, which
-# is 0 in the tables of other nodes.
+# The link-layer address of each node, as the node itself reports it. In Linux's own address the reserved octet contains
+# RFC 4755's flags; in the tables of other nodes this octet is 0.
 declare -A link_address
 link_address[a]=00:$(g a cut -d: -f2- /sys/class/net/ib0/address)
 for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[0].lladdr'); done
@@ -49,8 +49,8 @@ check "both sides have the same 20 octets of everybody" eventually 10 same_addre
 
 # --- probes
 
-# probe PLACE ADDRESS: make the kernel of PLACE send unicast probes to a neighbour, which must answer. The kernel deletes an entry
-# whose probes have no answer for 3 s, so the probing is repeated on a busy machine.
+# probe PLACE ADDRESS: make the kernel of PLACE send unicast probes to a neighbour, which must answer. The kernel
+# deletes an entry if no answer comes within 3 s, which happens on a busy machine, so the probing is repeated.
 probe() { eventually 20 probe_once "$@"; }
 probe_once() { # PLACE ADDRESS
 	reach "$@" >/dev/null && at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && within 10 says REACHABLE at "$1" ip neigh show "$2"
@@ -75,7 +75,8 @@ check "our arping is answered by Linux" says "Received 1 response" x h1 arping -
 check "Linux finds our address in use" refuse 1 "Received 1 response" g a arping -D -c 2 -w 10 -I ib0 ${ip4[h2]}
 check "ours finds Linux's in use" refuse 1 "Received 1 response" x h1 arping -D -c 2 -w 10 -I uib0 ${ip4[a]}
 
-# --- neighbours that a node has removed from its table, and addresses that move with and without an announcement
+# --- a node removes neighbours from its table and finds them again; addresses move with and without an
+# announcement
 
 for p in a h1 h2; do
 	at $p sysctl -qw "net.ipv4.neigh.$(iface $p).base_reachable_time_ms=500" "net.ipv6.neigh.$(iface $p).base_reachable_time_ms=500" \
@@ -111,7 +112,8 @@ announce() { # PLACE ADDRESS/LENGTH: announces the address twice, because a neig
 }
 settled() { # OBSERVER FROM TO ADDRESS/LENGTH KIND
 	found $1 $4 && points_to $1 $2 $4 || return 1
-	# Make the entry stale, so that no probe removes it before the announcement, which changes existing entries only.
+	# Make the entry stale, so that the kernel does not probe and remove it before the announcement: an announcement
+	# changes existing entries only.
 	[ $5 = silent ] || at $1 ip neigh change ${4%/*} dev "$(iface $1)" nud stale
 }
 moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]

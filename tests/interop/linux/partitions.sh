@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Partitions between Linux's ib0 and interfaces of uipoib. Tested are the MTU of a group with packets of 4096 octets,
-# child interfaces on other partitions, between which no packet passes, and limited members, which reach full members
-# only.
+# Partitions between Linux's ib0 and interfaces of uipoib. Tested are a group whose MTU is 4096 octets, child
+# interfaces (no packet passes from one partition to another), and limited members, which reach full members only.
 #
 #	P_Key		MTU	a, ib0 and children	uipoib hosts
 #	0xffff		4096	full 10.4.9.1		h1 .. h4 full 10.4.0.N

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `uipoib vm` with several HCAs. The example examples/vm/rails.sh makes a bond of two HCAs, and has a third HCA at another
-# fabric. Then cables are pulled.
+# `uipoib vm` with several HCAs. The example examples/vm/rails.sh makes a bond of two HCAs, and has a third HCA on
+# another fabric. Then this script pulls cables.
 #
 #	h1 10.4.0.1 --- A: Switch1 --- Switch2 --- ib1 \
 #	                      \------------------- ib0 - bond0 10.4.0.100
@@ -51,7 +51,7 @@ check "a ping over the bond runs" eventually 20 g a 'grep -q "bytes from" /tmp/p
 u fabric link set Switch1/2 down fabric A
 check "a cable is pulled: the bond changes to ib1" eventually 20 active ib1
 check "the kernel's log says that the link is down, and why" eventually 20 g a 'dmesg | grep "uib0: link down: nothing came from the peer for 3 s"'
-# heard N: wait until N more pings are answered
+# heard N: wait until the running ping has got N more answers
 heard() {
 	local n=$(($(g a 'grep -c "bytes from" /tmp/ping') + $1))
 	eventually 30 g a "[ \$(grep -c 'bytes from' /tmp/ping) -ge $n ]"

@@ -3,9 +3,9 @@
 """Judges the log of tests/system/probe.c.
 
     probe_judge.py LOG KINDS SINCE
-        Prints "BACK SILENCE KIND=BACK ..." in seconds. BACK is the time from SINCE to the end of the last silence of more
-        than 1 s, for all KINDS (such as 46m) together and for each KIND. SILENCE is the longest silence. The exit status is
-        1 unless traffic of all KINDS has flowed for a second without a silence.
+        Prints "BACK SILENCE KIND=BACK ..." in seconds. BACK is the time from SINCE to the end of the last silence of
+        more than 1 s: the first BACK for all KINDS (such as 46m) together, the others for one KIND each. SILENCE is the
+        longest silence. The exit status is 1 unless traffic of all KINDS has flowed for a second without a silence.
 """
 import sys
 import time

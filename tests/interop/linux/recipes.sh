@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# The recipes of examples/vm are typed as they stand. Each recipe starts its own VM. usage.sh and ports.sh type test.sh and
-# rails.sh.
+# Runs the recipes of examples/vm unchanged. Each recipe starts its own VM. The recipe test.sh is tested by usage.sh,
+# and rails.sh by ports.sh.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 ibstat diff NetworkManager networkctl podman
 unset UIPOIB_NAME
@@ -35,7 +35,7 @@ recipe examples/vm/golden.sh
 check "golden.sh ends well" equal 0 $?
 check "each output is that of its file" equal "ok: ip-link ok: ip-address ok: ibstat" "$(xargs <"$work/out")"
 
-# The recipe must notice an output that differs from its file.
+# The recipe golden.sh must fail if the output in the VM differs from the file golden/ibstat.txt.
 cp -r examples/vm "$work/other"
 sed -i 's/Active/Down/' "$work/other/golden/ibstat.txt"
 recipe "$work/other/golden.sh"

@@ -136,7 +136,7 @@ check "Linux joins" member a-4 a 239.4.4.6 7003
 check "a station's multicast reaches it" eventually 15 reached a-4 s2 239.4.4.6 7003
 check "each datagram once" each_once a-4 s2 239.4.4.6 7003
 
-# --- DHCP through the bridge, from Linux and to it
+# --- DHCP through the bridge, first with the server on Linux's side, then with the client there
 
 lease_of() { awk '/^BOUND/ { print $2; exit }' "$work/$1.events"; }
 dhcp_from_linux() {
@@ -179,7 +179,7 @@ kill "$dhcpd"
 g a 'ip addr replace 10.4.9.1/16 dev ib0; ip addr replace fd04::901/64 dev ib0 nodad'
 check "Linux reaches it as before" eventually 10 pings a 12
 
-# --- a station moves: the same machine starts behind h2 and announces itself
+# --- a station moves: s2 ends behind h1, starts behind h2 with the same MAC, and announces itself
 
 check "s2 ends" kill_station s2 h1
 check "s2 starts again behind h2" veth_station s2b h2 12 "$(mac 12)"

@@ -25,7 +25,8 @@ conf_hosts 2 >"$work/lab/lab.conf"
 mark=$work/lab/mark
 echo "of the host" >"$mark"
 
-# Prints "ok - NAME" or "not ok - NAME" for each check, which this script counts as a check of its own.
+# The program "inside" prints "ok - NAME" or "not ok - NAME" for each of its checks. This script counts
+# each such line as a check of its own.
 cat >"$work/lab/inside" <<-END
 	check() {
 		what=\$1; shift

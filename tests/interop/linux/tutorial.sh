@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Types the commands of lesson 8 of doc/tutorial as a reader would, with a kernel's ib0 (see tests/interop/tutorial.py). The
-# script runs the example in examples/vm, too.
+# Types the commands of lesson 8 of doc/tutorial, which uses a kernel's ib0, as a reader would (see
+# tests/interop/tutorial.py). The lesson also runs the example in examples/vm.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 smpquery python3
 unset UIPOIB_NAME

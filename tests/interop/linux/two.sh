@@ -15,7 +15,8 @@ declare -A ip=([a]=10.4.9.1 [b]=10.4.9.2) global=([a]=fd04::901 [b]=fd04::902) c
 declare -A port=([a]=Switch1/1 [b]=Switch2/1) other=([a]=b [b]=a) lid linklocal
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
-# All nodes are full members of both partitions. The partition Lab has packets of 4096 octets.
+# All nodes are full members of both partitions. The broadcast group of the partition Lab has the
+# MTU 4096.
 cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
@@ -51,14 +52,14 @@ ping_to() { g "$1" ping -q -n -c 3 -i 0.2 -W 10 "${ip[$2]}"; }
 ping6_to() {
 	g "$1" ping -q -n -c 1 -W 10 "${global[$2]}" && g "$1" ping -q -n -c 1 -W 10 "${linklocal[$2]}%ib0"
 }
-full_size() { # FROM ADDRESS MTU: succeeds if a packet of MTU octets passes, and a packet of one octet more is refused. Newer pings do not print the MTU
+full_size() { # FROM ADDRESS MTU: succeeds if a packet of MTU octets passes, and a packet of one octet more is refused. (Newer pings print no MTU)
 	g "$1" ping -q -n -c 1 -W 10 -M do -s $(($3 - 28)) "$2" &&
 		refuse 1 "[Mm]essage too long" g "$1" ping -n -c 1 -W 10 -M do -s $(($3 - 27)) "$2"
 }
 full_size_to() { full_size "$1" "${ip[$2]}" 2044; }
 fragments_to() { g "$1" ping -q -n -c 2 -i 0.2 -W 10 -s 8000 "${ip[$2]}"; }
 broadcast_to() {
-	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # because answers of the sender itself would be counted, too
+	g "$1" 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts' # so that the sender does not answer its own ping
 	g "$2" 'echo 0 >/proc/sys/net/ipv4/icmp_echo_ignore_broadcasts'
 	g "$1" ping -n -b -c 2 -i 0.5 -W 10 10.4.255.255 | grep "bytes from ${ip[$2]}"
 }

@@ -20,8 +20,8 @@ check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
 
 # --- two VMs at a time, each with a fabric of its own
 
-# One VM is started by a user who is not root, in a folder that cannot be read; of the other VM's output only the
-# beginning is read.
+# A user who is not root starts one VM, in a folder that cannot be read. The reader of the other VM's output
+# reads only its beginning.
 mkdir "$work/dark"
 chmod 711 "$work"
 cp -r "$UIPOIB" "$(dirname "$UIPOIB")/uipoib-vm-init" "$(dirname "$UIPOIB")/kmod" "$work/dark/"
@@ -52,8 +52,8 @@ check "a command of ${#long} octets" grep -qx "long ${#long}" "$work/small"
 # Feature bit 29 is VIRTIO_F_EVENT_IDX (virtio 1.2, section 6). With this feature, one lost announcement would stop a queue
 # (src/vm/qemu.c).
 check "the queues of cable, channel and root continue after a lost announcement" grep -qx "event_idx 0 0 0" "$work/small"
-# ib_core replaces the GIDs of the HCA while the SM configures the port. If ib_ipoib were loaded at that moment, it could
-# find no GID, and it does not try again (src/vm/guest.c).
+# ib_core replaces the GIDs of the HCA while the SM configures the port. If ib_ipoib were loaded at that moment, it
+# might find no GID, and ib_ipoib does not try again (src/vm/guest.c).
 check "ib_ipoib is loaded before the HCA exists" grep -qx "newest first uib ib_ipoib" "$work/small"
 wait
 if [ $users_may = yes ]; then
@@ -100,7 +100,8 @@ exec 8>&-
 
 # --- the example
 
-# The test itself runs in the virtual machine of tutorial.sh.
+# examples/vm/test.sh runs in a real VM in tutorial.sh; here only the command line that it makes is
+# checked.
 check "examples/vm: the test starts a VM with its lab" equal "vm -c lab.conf --address 10.4.0.100/16 -- sh ./test.sh" \
 	"$(UIPOIB=echo sh examples/vm/test.sh)"
 finish

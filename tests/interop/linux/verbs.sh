@@ -21,14 +21,14 @@ programs_run '44.0-2 4.5+0.17-1' # rdma-core and perftest of Debian 12
 pyverbs_run
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- a driver cannot refuse `echo connected` into the file `mode` of ib0. Afterwards certain packets between two Linux ends
-# are lost
+# --- the HCA's driver cannot refuse `echo connected` into the file `mode` of ib0. After this command certain packets
+# between two Linux ends are lost
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
 a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }
 b_to_a() { g b ping -n -q -c 2 -i 0.3 -W 2 10.4.9.1; }
 heard() { g "$1" "nstat -asz $2 | awk 'END { print \$2 }'"; }
-# arrives WHO COUNTER CMD...: run CMD and ignore its status. Succeeds if this counter of WHO's kernel has grown by 2 or more
+# arrives WHO COUNTER CMD...: run CMD and ignore its status. Succeeds if COUNTER of WHO's kernel has grown by 2 or more
 arrives() {
 	local before
 	before=$(heard "$1" "$2")

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# The kernel's ib0 and an interface of uipoib are on the same port, so the subnet administrator (SA) sees them as one member
-# of a group. When ib0 leaves groups that uipoib uses, too, the SA ends the memberships of the port, and uipoib, which joins
-# its groups again every 60 s, receives multicasts and broadcasts again. ca_verbs.sh has the reverse: uipoib leaves and ends,
-# and the kernel goes on.
+# The kernel's ib0 and an interface of uipoib are on the same port, so the subnet administrator (SA) sees them as one
+# member of a group. When ib0 leaves groups that uipoib also uses, the SA ends the memberships of the port. uipoib joins
+# its groups again every 60 s, and then receives multicasts and broadcasts again. ca_verbs.sh has the reverse: uipoib
+# leaves and ends, and the kernel goes on.
 #
 #	h1 --- Switch1 --- Switch2 --- h2 (a member of the group, too)
 #	          |
@@ -68,10 +68,10 @@ asked() { x h1 ip neigh flush dev uib0 && x h1 ping -n -c 1 -W 2 "$1"; } # h1 as
 for p in kernel v1 h2; do check "what h1 sends to the group arrives at $p" eventually 20 hears $p; done
 for a in 10.4.9.1 10.4.9.11; do check "h1 finds $a by a broadcast" eventually 20 asked $a; done
 
-# --- the kernel leaves. While the kernel leaves, uipoib is stopped, so that uipoib cannot join again before the script asks
+# --- the kernel leaves the groups. Meanwhile uipoib is stopped, so that uipoib cannot join again before the script asks
 # the SA
 
-# kernel_leaves CMD MGID...: stop uipoib, and run CMD, by which the kernel leaves these groups; then uipoib goes on
+# kernel_leaves CMD MGID...: stop uipoib, run CMD, by which the kernel leaves these groups, and let uipoib continue
 kernel_leaves() {
 	local cmd=$1 status
 	shift

@@ -62,7 +62,7 @@ linklocal() { at "$1" sh -c "ip -6 -o addr show dev uib0 scope link -tentative |
 learn() { ip6[$1]=$(linklocal "$1"); [ -n "${ip6[$1]}" ]; }
 for p in $places; do eventually 20 learn "$p" >"$work/learn" || echo "not ok - $p has a link-local address"; learn "$p"; done
 others() { local p; for p in $places; do [ "$p" = "$1" ] || echo "$p"; done; }
-# ping_each PLACE OPTION... -- ADDRESS...: one ping to each, all by one command, because each command in a VM takes time
+# ping_each PLACE ADDRESS...: send one ping to each address, all by one command, because each command in a VM takes time
 ping_each() { at "$1" sh -c 'for a; do ping -n -q -c 1 -W 5 "$a" || exit; done' sh "${@:2}"; }
 ping_others() { # PLACE: IPv4
 	local to=() p
@@ -95,7 +95,7 @@ hear_all() { # TEXT N PLACE...: succeeds if these places have heard N datagrams 
 	local p
 	for p in "${@:3}"; do equal "$2" "$(heard "$p" "$1")" || return 1; done
 }
-# Each call has a group of its own, because a member of the last call's group may still be about to leave it.
+# Each call uses a new group, because a member of the previous call's group may not have left that group yet.
 mcast_calls=0
 mcast_from() { # SENDER MEMBERS OTHERS
 	local sender=$1 members=$2 not_members=$3 p pids='' group
@@ -135,8 +135,8 @@ while True:
 END
 start_at v "$work/forged" python3 -u "$work/forged.py"
 eventually 60 grep -q ready "$work/forged"
-# drops WHAT: print the number of packets that were dropped for this reason, by the HCA of the VM or by a switch, which
-# checks P_Keys, too
+# drops WHAT: print the number of packets that the HCA of the VM or a switch has dropped for this reason. Switches are
+# included, because they check P_Keys, too
 drops() {
 	{ g v cat /sys/kernel/debug/uib/uib0/stats && u -j stats show | jq -r '.stats[] | select(.layer == "switch") | "\(.counter) \(.value)"'; } |
 		awk -v hca="drop_$1" -v sw="drop_$1_in" '$1 == hca || $1 == sw { n += $2 } END { print n + 0 }'
@@ -181,7 +181,7 @@ cut_under() { # FROM TO
 	flow=$started
 	sent >"$work/sent"
 	start_at "$1" "$work/flow.$1" $integrity tcp-send "${ip4[$1]}" 7777 "${ip4[$2]}" "$3"
-	flowing() { read -r port words <<<"$(busiest)" && [ "$words" -gt 100000 ]; } # 400 kB between two looks
+	flowing() { read -r port words <<<"$(busiest)" && [ "$words" -gt 100000 ]; } # 400 kB since the last call of busiest()
 	until flowing; do runs "$2" "$flow" || { echo "the flow ended before a link was cut: $port $words"; cat "$work/flow.$2"; return 1; }; done
 	u fabric link set "$port" down || return 1
 	echo "# $1 to $2: $port is cut, after $words words" >&3
@@ -209,11 +209,11 @@ check "trace: a ping of h1 to v, and its answer" eventually 20 trace_shows
 has_mtu() { # VM MTU
 	equal "$2" "$(at_u "$1" -j link show | jq '.link[0].mtu')" && equal "$2" "$(g "$1" cat /sys/class/net/uib0/mtu)"
 }
-# log_time VM START: the seconds from START to the last line of the log of this VM's uipoib
+# log_time VM START: print the seconds from START to the last line of the log of this VM's uipoib
 log_time() { awk -v a="$2" -v b="$(stat -c %.Y "$work/$1.log")" 'BEGIN { printf "%.2f", b - a }'; }
-# follows MTU CODE: succeeds if, after the file has the code, both interfaces have joined the new group within J = 4 s
-# (doc/fidelity.md) and the $machine seconds of faults_lib.sh, according to the time of the last line of their logs, because
-# the commands of this check take longer
+# follows MTU CODE: write the MTU code CODE into the file of partitions. Succeeds if both interfaces have joined the new
+# group within J = 4 s (doc/fidelity.md) plus the $machine seconds of faults_lib.sh. The time is that of the last line
+# of their logs, because the commands of this check take longer
 follows() {
 	local most=$((4 + machine * $(stretch))) start n took
 	parts "$2"

@@ -4,9 +4,10 @@
 
     verbs_forger.py LID QPN IPV4 COUNT OPTIONS...      (the options of udp_peer.py)
 
-As soon as it has joined, it sends COUNT datagrams with a wrong Q_Key, COUNT with a wrong P_Key and COUNT with a wrong ICRC. Then it
-sends right ones, five a second, until SIGTERM. A receiver that gets a right one would have got the forged ones before, had they passed.
-Each is an IPv4 datagram of UDP to port 9000, and its text is qkey, pkey, icrc or right.
+As soon as the HCA has joined the broadcast group, the program sends COUNT datagrams with a wrong Q_Key, COUNT with a
+wrong P_Key and COUNT with a wrong ICRC. Then it sends right datagrams, five a second, until SIGTERM. When a right
+datagram arrives, all forged datagrams that pass have arrived before. Each datagram is sent by IPv4 and UDP to port
+9000, and its text is qkey, pkey, icrc or right.
 """
 import ipaddress
 import signal
@@ -42,7 +43,7 @@ class Forger(Hca):
                                          qkey ^ (0x5555 if what == "qkey" else 0), self.qpn, self.datagram(what.encode())), next(self.psn)))
         if what == "icrc":
             packet[-6] ^= 1
-            packet[-2:] = vcrc(packet[:-2])     # no switch may notice it
+            packet[-2:] = vcrc(packet[:-2])     # a right VCRC, so that no switch drops the packet
         self.link.send(bytes(packet), 1)
 
     def forge(self, number=0):

@@ -47,7 +47,8 @@ check "the SA of OpenSM knows twelve memberships, six of each interface" eventua
 # kept_up: succeeds if traffic of uib0 flows, and uib0 was never down, except when the VM got no CPU time for so long that its port went Down
 kept_up() { not grep -E 'uib0@: down: ' <(grep -v 'the port is Down' "$work/v.log") && eventually 10 flows 7790 46m; }
 
-# --- LIDs. OpenSM is killed, so the port keeps its former LID until the new OpenSM, which reads other LIDs from its file, has read the fabric
+# --- LIDs. OpenSM is killed, and a new OpenSM reads other LIDs from its file. The port keeps its former LID until the
+# new OpenSM has read the fabric
 
 # again SED...: kill OpenSM, and change the file of LIDs for the next OpenSM. The fault begins when the next OpenSM starts
 again() { osm_stop KILL && sed "$@" "$osm_dir/guid2lid" >"$work/guid2lid"; }
@@ -70,7 +71,7 @@ check "the interface has not gone down" kept_up
 # --- P_Keys. OpenSM reads its file of partitions again when it gets SIGHUP
 
 load() { cp "$work/$1.parts" "$work/lab.parts" && kill -HUP "$osm_pid"; }
-# state IF: the state of an interface in the VM, and the reason if it is not up
+# state IF: print the state of an interface in the VM, and the reason if the interface is not up
 state() { g a "$UIPOIB" -n v -j link show dev "$1@" | jq -r '.link[0] | "\(.state) \(.reason)"'; }
 down() { [[ $(state uib1) =~ ^[^U].*P_Key ]]; }
 most=$((4 + machine * $(stretch)))

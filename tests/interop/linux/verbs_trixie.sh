@@ -8,8 +8,8 @@
 # The programs of Debian 13, whose rdma-core is of 2025, run on /dev/infiniband/uverbs0 of uib.ko in two VMs that boot this machine's
 # kernel (verbs/programs.sh), and so do the tests of pyverbs (verbs/pyverbs.sh). The programs are in a root file system that tests/third-party/root.sh makes and uses again.
 
-# The root file system is made here, because after lib.sh the script is in a network namespace that does not lead to Debian's
-# archive.
+# Make the root file system before lib.sh is sourced: lib.sh moves the script into a network namespace from which
+# Debian's archive cannot be reached.
 if [ -z "${TEST_ISOLATED:-}" ]; then
 	bash "$(dirname "$0")/../../third-party/root.sh" trixie
 	case $? in

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests error messages of `uipoib vm`, the input and output of the command, and that nothing remains afterwards. A VM takes about
-# 10 s to boot on an emulated processor, so each VM serves many checks.
+# Tests the error messages of `uipoib vm`, the input and output of the command in the VM, and that nothing remains after
+# `uipoib vm`. A VM takes about 10 s to boot on an emulated processor, so each VM serves many checks.
 #
 #	h1 10.4.0.1 --- 1 Switch1 --- ib0 10.4.0.100	 (its own fabric)
 . "$(dirname "$0")/../../system/lib.sh"
@@ -151,8 +151,8 @@ seq 50000
 exit 42
 END
 cat >"$work/disturb" <<'END'
-# These commands change all interfaces, and would break the HCA's link over UDP if the Ethernet interface of this link were
-# visible
+# These commands change all interfaces that they see. They would break the HCA's link over UDP if they saw the Ethernet
+# interface of this link
 fail() { echo "# the cable: $*" >&3; exit 1; }
 has_link() { # succeeds if five more keepalives arrive, which takes longer than the link's time-out of 3 s
 	local n=$(($(rx) + 5)) tries=0
@@ -256,7 +256,8 @@ qemus() { # PID...: the QEMU processes among the descendants of these processes
 	done
 }
 udp_ups() { equal "$1" "$(u -j fabric udp show | jq '[.udp[] | select(.state == "up")] | length')"; }
-# These two VMs run until they are killed below. The time-outs end the VMs if this script ends without killing them.
+# The following two VMs run until they are killed below. The time-outs end the VMs if this script ends without
+# killing them.
 timeout 900 "$UIPOIB" vm --address 10.4.9.1/16 --port Switch2/4 --timeout 890 -- \
 	sh -c 'echo up; sleep 1000' >"$work/one" 2>"$work/one.err" </dev/null &
 one=$!
@@ -291,7 +292,8 @@ check "a time-out has status 4" refuse 4 "after [0-9]+ s: the VM " vm --timeout 
 on_terminal() { TERM=xterm timeout $patience script -qec "$UIPOIB vm --timeout 2 -- true" /dev/null </dev/null; }
 check "a terminal shows the progress of the boot" refuse 4 $'\r\e\\[Kvm, [0-9]+ s: the VM ' on_terminal
 check "and it is gone when the message comes" grep -q $'\r\e\\[Kuipoib: vm: after [0-9]* s: the VM ' "$work/refuse.out"
-# Any client may ask the instance to attach a link. A wrong request gets an error and has no other effect.
+# Any client is allowed to ask the instance to attach a link. A wrong request gets an error and has no
+# other effect.
 cat >"$work/attach.py" <<'END'
 import array, json, socket, sys
 
@@ -342,8 +344,8 @@ attach_py() { equal "10 Switch1/4" "$(python3 "$work/attach.py" "$(lab_socket)")
 check "wrong requests for a link are refused, right ones get all free ports" attach_py
 check "which are free again" eventually 5 no_link
 
-# --- privileges: with a fabric of its own, `uipoib vm` is the supervisor of an instance. Root starts one VM, and a user without
-# privileges another one.
+# --- privileges: when `uipoib vm` makes a fabric of its own, it is the supervisor of an instance. Root starts one VM,
+# and a user without privileges starts another VM.
 
 unset UIPOIB_NAME
 status() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }

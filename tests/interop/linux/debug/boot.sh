@@ -9,8 +9,9 @@
 #	boot.cpio	the initramfs		console		the output of the kernel and of CMD
 #	out, err	the output of CMD	status		the exit status of CMD; missing if CMD has not ended
 #
-# IMAGE is a kernel that boots so without modules. NETDEV is the value of QEMU's option -netdev without the id. The default
-# is "user", with which the guest has the address 10.0.2.15 and reaches this machine's loopback as 10.0.2.2.
+# IMAGE is a kernel that can boot in this way without modules. NETDEV is the value of QEMU's option -netdev without the
+# id. The default is "user", with which the guest has the address 10.0.2.15 and reaches this machine's loopback as
+# 10.0.2.2.
 set -eu
 
 release= image= netdev=user mem=512 limit=120

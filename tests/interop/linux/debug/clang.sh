@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The kernel modules compile with clang without a warning (W=1). The modules are compiled against Debian's kernel sources,
-# which are configured for clang with kernel.config, because Debian's own headers are configured for gcc, and clang refuses
-# their options. The modules are not linked with a kernel; tests/kernels.sh does this. `make check-night` runs this script.
+# The kernel modules compile with clang without a warning (W=1). The modules are compiled against Debian's kernel
+# sources, which this script configures for clang with kernel.config. Debian's kernel headers are configured for gcc,
+# and clang refuses some of gcc's options. The modules are not linked with a kernel; tests/kernels.sh does this. `make
+# check-night` runs this script.
 #
 #	clang.sh [FOLDER]		FOLDER has the sources (default: build/kernel-debug)
 set -u
@@ -22,7 +23,8 @@ prepare() {
 		make -s -C "$tree" "O=$obj" CC=clang -j"${JOBS:-$(nproc)}" modules_prepare
 }
 
-# Without a kernel no symbol has an address, so modpost may report missing symbols, but no other faults.
+# The modules are compiled without a kernel to link with, so modpost may report missing symbols, but no
+# other faults.
 modules() {
 	rm -rf "$out"
 	make -s -C kmod "KDIR=$obj" "BUILD=$out" CC=clang W=1 KBUILD_MODPOST_WARN=1 || return

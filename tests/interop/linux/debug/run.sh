@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs guest/kmod.sh, guest/verbs_programs.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak
-# (kernel.config). The first run builds the kernel from Debian's sources, which takes 6 minutes, and so does the first run after a change of
-# kernel.config. `make check-night` runs this script.
+# (kernel.config). The first run, and the first run after a change of kernel.config, build the kernel from Debian's
+# sources, which takes 6 minutes. `make check-night` runs this script.
 #
 #	run.sh [FOLDER]		FOLDER has the kernel (default: build/kernel-debug)
 #
@@ -61,7 +61,8 @@ make -s build/unit/test_netdev_ibtap build/unit/test_verbs_suite
 cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/{test_netdev_ibtap,test_verbs_suite} "$work/vm/"
 parts=${PARTS:-kmod programs verbs ibtap}
 part() { [[ " $parts " == *" $1 "* ]]; }
-# The commands that make the device of the parts kmod and verbs, with an address from which h1 is reached
+# The commands that make the device for the parts kmod and verbs, and give ib0 an address in the IP
+# subnet of h1
 insert="insmod /run/work/uib.ko 'add=\"uib0 listen=0.0.0.0:6001 peer=10.0.2.2:5001\"'
 ip link set ib0 up
 ip address add 10.4.0.100/16 dev ib0
@@ -84,7 +85,7 @@ bash $PWD/tests/interop/linux/guest/verbs.sh /run/work/uib.ko ${RANDOM_SECONDS:-
 GUEST
 	! part ibtap || echo "bash $PWD/tests/interop/linux/guest/ibtap.sh /run/work/ibtap.ko /run/work/test_netdev_ibtap ${FUZZ_SECONDS:-60} '${ONLY:-}' || status=1"
 	cat <<GUEST
-# An object that was freed a moment ago by RCU may look like a leak in one scan.
+# Scan twice, because one scan may take an object for a leak that RCU has just freed.
 for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 6; done
 cat /sys/kernel/debug/kmemleak >/run/work/leaks
 dmesg >/run/work/dmesg
@@ -96,7 +97,7 @@ limit=$((6000 + 2 * ${FUZZ_SECONDS:-60}))
 ! part verbs || limit=$((limit + 2 * ${RANDOM_SECONDS:-600} + 20 * ${KILLS:-200}))
 "$here/boot.sh" -i "$image" -m 1500 -t $limit "$work/vm" bash /run/work/guest || true
 cat "$work/vm/out" "$work/vm/err"
-set +e # because check() is for scripts that continue after a failure
+set +e # because a failed check() must not end this script
 check "the guest ended well" equal 0 "$(cat "$work/vm/status")"
 check "kmemleak found nothing" equal "" "$(cat "$work/vm/leaks")"
 check "KASAN and lockdep found nothing" equal "" \

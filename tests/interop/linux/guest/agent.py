@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -IS
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Runs commands in a VM for tests/interop/linux/lib.sh. It reads lines "ID SCRIPT", with a script for bash in base64, and
-writes "ID STATUS OUTPUT .", with the output in base64, when the script has ended. The full stop shows the reader that the line
-has arrived completely. Any number of scripts may run at a time. The line "end" ends the program. The end of its input cannot
-do this, because another VM of the test may have inherited the pipe.
+Runs commands in a VM for tests/interop/linux/lib.sh. The program reads lines "ID SCRIPT", where SCRIPT is a bash script
+in base64. When a script has ended, the program writes "ID STATUS OUTPUT .", with the output in base64. The full stop
+shows the reader that the line has arrived completely. Any number of scripts may run at a time. The line "end" ends the
+program. Closing its input would not end it, because another VM of the test may have inherited the pipe.
 
 Starting a process takes a tenth of a second on an emulated processor. So a script that consists only of a program and its
 arguments is started without a shell.
@@ -44,7 +44,7 @@ def run(name, script):
     with tempfile.TemporaryFile(dir="/dev/shm") as out:
         try:
             status = status_of(words_of(script) or ["bash", "-c", script], out)
-        except OSError:  # a word of the shell, such as exec, or a missing program, which the shell reports
+        except OSError:  # the first word is a word of the shell, such as exec, or a missing program, which the shell reports
             status = status_of(["bash", "-c", script], out)
         out.seek(0)
         text = base64.b64encode(out.read()).decode()

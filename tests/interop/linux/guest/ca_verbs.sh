@@ -53,8 +53,8 @@ esac
 
 two_devices
 echo $opensm >/tmp/opensm.pid
-# The link goes down when the VM gets no CPU time for 3 s, and then no packets arrive. So there are three attempts,
-# each with ports that are Active.
+# When the VM gets no CPU time for 3 s, the link goes down and packets are lost. So the script makes up to three
+# attempts, and waits before each attempt until the ports are Active.
 attempt() { await ready && "$1" uib1 uib2 "bash $0"; }
 status=0
 attempt "$1" >/tmp/suite 2>&1 || attempt "$1" >/tmp/suite 2>&1 || attempt "$1" >/tmp/suite 2>&1 || status=$?

@@ -4,10 +4,11 @@
 
     drops.py NAME LISTEN FAR
 
-The program makes the device NAME, whose link is at LISTEN (ADDRESS:PORT). The peer of the link, and the device's SM and SA, is
-this program at FAR. It brings the port up step by step, sends wrong packets, and makes uib_test.ko send packets that must be
-discarded. It prints a TAP line for each reason of a drop: only the counter of this reason must have grown, by the right number.
-Then it tests asynchronous events, traps, and samples of the PMA.
+The program makes the device NAME, whose link is at LISTEN (ADDRESS:PORT). This program, at FAR, is the peer of the
+link, and the SM and SA of the device. The program brings the port up step by step, sends wrong packets, and makes
+uib_test.ko send packets that must be discarded. It prints a TAP line for each reason to discard a packet: only the
+counter of this reason must have grown, by the right number. Then it tests asynchronous events, traps, and samples of
+the PMA.
 """
 import socket
 import subprocess
@@ -167,7 +168,8 @@ def expect_events(far, name, want, do, what=None):
 # --- the steps
 
 def make(far, name, listen):
-    """Add the device. It is silent for 2 s; if the machine was too slow to send a datagram in that time, add it again."""
+    """Add the device, which is silent for 2 s. If the machine was too slow to send a datagram within these 2 s, add the
+    device again."""
     host, _, port = listen.rpartition(":")
     far.peer = (host, int(port))
     for _ in range(5):
@@ -199,7 +201,7 @@ def first_keepalive(far):
 
 
 def check_down(far, name):
-    """Test the port while the device has received nothing, so that it is Down."""
+    """Test the port while it is Down, because the device has received nothing yet."""
     good = tell(first_keepalive(far), "it speaks after its silence")
     before = read(name)
     write(f"{DEBUG}/uib_test/{name}/run", "tx_state")
@@ -224,7 +226,7 @@ def check_active(far, name):
     good = expect_events(far, name, ["port active"], lambda: far.send(encode(ipoib(far, dest_qp=0x30))),
                          "port active, by a packet in Armed")
     good &= tell(eventually(far, 5, lambda: far.state == 4), "the port is Active", far.state)
-    # Write P_Keys and SLtoVL before ib_ipoib may join.
+    # Write P_Keys and SLtoVL before the SA answers the join of ib_ipoib.
     far.smp(2, 0x16, 0, pack(">H", PKEY))
     far.smp(2, 0x17, 0, bytes((0x01, 0x23, 0x45, 0x6F)))
     far.hold = False
@@ -232,7 +234,7 @@ def check_active(far, name):
 
 
 def check_mkey(far, name):
-    far.hold, far.asked = True, time.monotonic() + 3600     # meanwhile send no Gets without the key
+    far.hold, far.asked = True, time.monotonic() + 3600     # send no Gets without the key during this check
     settle(far, 0.5)
     far.set_port(0, mkey=7, protect=2, reregister=False)
     settle(far, 0.5)

@@ -12,8 +12,8 @@ judge="python3 -B tests/interop/linux/probe_judge.py"
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
 
-# probe_vm PORT IF HOST4 HOST6: starts the VM's end of a probe. probe_host PORT IF VM4 VM6 CMD...: starts the host's end, by CMD
-# (such as "bx h1"), which runs a program in the host in the background
+# probe_vm PORT IF HOST4 HOST6: starts the VM's end of a probe. probe_host PORT IF VM4 VM6 CMD...: starts the host's
+# end; CMD (such as "bx h1") runs a program in the host in the background
 probe_vm() {
 	gb a "/tmp/probe.$1" "rm -f /tmp/log.$1; exec $probe $1 $2 /tmp/log.$1 $3 $4" >/dev/null
 	g a "until grep -qs start /tmp/log.$1; do sleep 0.1; done"
@@ -28,9 +28,9 @@ flows() { $judge "$work/probe.$1" "$2" "$(date -d "-1.5 seconds" +%s.%N)"; }
 carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
-# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: run CMD, which causes the fault. Then EFFECT must succeed, and traffic of
-# KINDS must be back within STATED + $machine seconds. On a busy machine $machine is multiplied by the factor by which all
-# programs are slower (stretch in lib.sh). The time that the programs which check for EFFECT take is not counted.
+# fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: run CMD, which causes the fault. Then EFFECT must succeed, and
+# traffic of KINDS must be back within STATED + $machine seconds. The time of the programs that check for EFFECT is not
+# counted. On a busy machine $machine is multiplied by the factor by which all programs are slower (stretch in lib.sh).
 fault() {
 	local port=7790
 	[ "$1" != -p ] || { port=$2; shift 2; }
@@ -49,7 +49,8 @@ fault() {
 	awk -v got="$back" -v most=$most 'BEGIN { exit !(got <= most) }'
 }
 
-# --- a lab in which UDP links lead to the VM and to a host of another instance, so that each part can be restarted alone.
+# --- a lab in which UDP links lead to the VM and to a host of another instance, so that a test can restart the fabric,
+# the VM or the host alone.
 #
 #	h2 --- Switch2 --- Switch1 --- UDP --- relay --- UDP --- VM: ib0
 #	          |
@@ -101,8 +102,8 @@ restartable_lab() {
 	check "with the far host, too" eventually 60 flows 7791 46m
 }
 
-# memberships: print the groups of which the port with the GID $vm_gid is a full member in the records of the SA. knows_all:
-# succeeds if these include all groups in the file "wanted"
+# memberships: print the groups of which the port with the GID $vm_gid is a full member in the records of the SA.
+# knows_all: succeeds if the port is a full member of all groups in the file "wanted"
 memberships() {
 	x h2 saquery --smkey 1 MCMR | python3 -c '
 import ipaddress, re, sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs at both ends, in a host and in a VM. It sends and receives a TCP stream, UDP datagrams without checksum, and UDP
-# datagrams without checksum to a group, all at the same time. The receivers check the contents
+# Runs at both ends, in a host and in a VM. The script sends and receives a TCP stream, UDP datagrams without checksum,
+# and UDP datagrams without checksum to a group, all at the same time. The receivers check the contents
 # (tests/system/integrity.c; TOOLS is its folder).
 #
 #	flows.sh DIR recv ADDRESS GROUP				start the receivers, and wait until all are ready

@@ -229,7 +229,7 @@ class Far:
     def run(self, seconds, rate):
         end, due = time.monotonic() + seconds, time.monotonic()
         kinds = (self.random_smp, self.random_gmp, self.random_ipoib, self.random_ipoib, self.flipped, self.odd_length)
-        patience = due + 60         # a slow machine gets more time, until enough of each kind was sent
+        patience = due + 60         # a slow machine gets more time, until enough packets of each kind were sent
         while (now := time.monotonic()) < end or (now < patience and not self.enough(kinds)):
             while self.receive():
                 pass

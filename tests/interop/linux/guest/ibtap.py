@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ibtap for Python: the interface of kmod/ibtap.h, and frames in the form in which they are read and written."""
+"""/dev/ibtap for Python: the interface of kmod/ibtap.h, and frames in the format of read() and write() on
+/dev/ibtap."""
 import fcntl
 import os
 import select
@@ -32,7 +33,7 @@ assert INFO.size == 96
 
 
 class Tap:
-    """An open descriptor, attached to the device NAME unless this is None."""
+    """An open descriptor of /dev/ibtap, attached to the device NAME unless NAME is None."""
 
     all = set()
 
@@ -132,7 +133,8 @@ def frame(source, dest, proto, payload, head=bytes(VNET)):
 
 
 class Wire(threading.Thread):
-    """Writes the frames that are read from each of two descriptors to the other one, until stop(). Stores headers of frames in .seen."""
+    """Copies each frame that is read from one of two descriptors to the other descriptor, until stop(). Stores headers
+    of frames in .seen."""
 
     def __init__(self, a, b):
         super().__init__(daemon=True)

@@ -91,7 +91,7 @@ def device(name, address=A, up=True, flags=0, ip=None, offloads=0, **kw):
 
 
 def ipv6(on):
-    """Whether new devices of this namespace have IPv6"""
+    """Sets whether new devices of this namespace have IPv6"""
     run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=%d" % (not on))
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs `uipoib conform` in a VM, with a uipoib host whose interface is a device of type 32, and prints TAP. Two profiles
-# are judged at the same time, each in its own namespaces, because a run waits most of the time. With six profiles at a
-# time, hooks did not end within their 60 s on an emulated processor that got little CPU time.
+# are judged at the same time, each in its own namespaces, because a run waits most of the time. Six profiles at a time
+# were too many: on an emulated processor that got little CPU time, hooks did not end within their 60 s.
 #
 #	ibtap_conform.sh REPORTS IBTAP.KO PROFILE...		REPORTS/PROFILE.json are the reports
 reports=$1 module=$2
@@ -21,9 +21,9 @@ set -- "$reports" "$module" "$@"
 . tests/system/conform_rig.bash
 dut_netdev=ibtap dut_seconds=1200 # on an emulated processor
 hook_server 1 "$3"
-# systemd-networkd is the only DHCP client that knows devices of type 32. It differs from RFC 4390 (doc/fidelity.md),
-# and uipoib corrects the differences. If networkd is too slow to release its lease before networkd ends, the result
-# of D1/release is NA.
+# systemd-networkd is the only DHCP client that supports devices of type 32. Its messages differ from RFC 4390
+# (doc/fidelity.md), and uipoib corrects the messages. If networkd is too slow to release its lease before networkd
+# ends, the result of D1/release is NA.
 check "$3: what applies passes" passes 1 "$3"
 tail -1 "$work/out.1" | sed 's/^/# /'
 cp "$work/report.1" "$1/$3.json"

@@ -4,8 +4,9 @@
     ibtap_device.py IBTAP.KO [SECONDS [REGEX]]
 
 Tested are devices, the output of tools about them, descriptors, groups, wrong frames, and traffic between two devices in namespaces
-a and b, whose frames this program forwards. SECONDS (10) is the time for which it writes frames that were damaged at random, and the
-number of times that devices are removed under load. Only checks that REGEX matches are run.
+a and b, whose frames this program forwards. SECONDS (10) is the time for which the program writes randomly damaged
+frames, and also the number of times that devices are removed under load. With REGEX, only the checks whose description
+matches REGEX are run.
 
     namespace a: ta 10.7.0.1 fd07::1 --- Wire --- tb 10.7.0.2 fd07::2: namespace b
 """
@@ -157,7 +158,7 @@ def offloads():
 # --- persistent devices, owners, queues
 
 def as_user(uid, gid, name, flags=0):
-    """Returns the errno of an attach by this user, 0 if it succeeds."""
+    """Lets the user UID with the group GID attach to the device NAME. Returns 0 or the errno."""
     pid = os.fork()
     if not pid:
         try:
@@ -328,9 +329,9 @@ def receive(s):
     return data.raw[:n], a._replace(proto=socket.ntohs(a.proto), addr=a.addr[:a.halen])
 
 
-# AF_PACKET: a frame has its 44 octets in both directions; DGRAM sockets accept destination addresses of 20 octets. As
-# with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures for such an
-# address have room for only 8 octets.
+# AF_PACKET: a frame has its header of 44 octets in both directions; DGRAM sockets accept destination addresses of 20
+# octets. As with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures
+# for such an address have room for only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))
@@ -374,7 +375,8 @@ def packet_sockets():
 
 
 def packet_ring():
-    """Tests the ring of a capturing program (TPACKET_V2), in which the frame follows the room for an address of 8 octets."""
+    """Tests the ring of a capturing program (TPACKET_V2). The ring has room for an address of only 8 octets before each
+    frame."""
     t = device("t0", ip="10.6.0.1/24")
     sol, version, rx_ring, size, block = 263, 10, 5, 2048, 16384
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as s:
@@ -599,7 +601,8 @@ def removed_under_load():
         run("ip", "link", "delete", "t0")
         for th in threads:
             th.join(PATIENCE)
-        # Some writers get EIO, because the device goes down just before it is removed; these writers stop.
+        # The kernel sets the device down just before it removes the device; a writer that writes at this
+        # moment gets EIO and stops.
         assert len(ended) == 8 and set(ended) <= {errno.EBUSY, errno.EIO}, ended
         ping.kill()
         ping.wait()

@@ -11,7 +11,8 @@ modprobe tun || exit 1
 [ -e /dev/ibtap ] || insmod "$1" || exit 1
 . "$(dirname "$0")/../../../system/lib.sh"
 topo_ring 4 2 >"$work/lab.topo"
-# The administrator makes the groups of the profiles whose links have a group without a P_Key.
+# In some profiles the MGID of a link's group contains no P_Key. The administrator makes these
+# groups.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b
@@ -98,15 +99,16 @@ rates() {
 	done
 }
 median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
-# near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a round
-# follow each other, so other programs usually slow both down. Because other programs may slow down only one transfer, up to
-# three times as many rounds are made.
+# near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a
+# round follow each other, so other programs usually slow both down. Sometimes they slow down only one transfer, so the
+# test makes up to three times as many rounds.
 near() {
 	paste "$work/ibtap" "$work/tap" | awk '{ print $1 / $2 }' >"$work/ratio"
 	echo "ibtap $(median "$work/ibtap"), tap $(median "$work/tap") bit/s; ratios: $(sort -n "$work/ratio" | tr '\n' ' ')"
 	awk -v r="$(median "$work/ratio")" 'BEGIN { exit !(r > 0.5) }'
 }
-# While the address of a host is tentative, its kernel would send from ::1, and the other kernel would drop that.
+# Wait until no address is tentative: a host with a tentative address sends from ::1, and the receiving kernel
+# drops such packets.
 check "each host reaches each other one" everybody fd04::
 check "TCP between two ibtap hosts and between two TAP hosts" rates
 near_in_time() { near || { rates && near; } || { rates && near; }; }

@@ -22,7 +22,8 @@ from ibtap_headers import RIGHT, wrong
 # --- memory whose first access waits
 
 class Absent:
-    """A page whose first reader or writer waits until close(): userfaultfd(2), as FUSE would do it for any user."""
+    """A page whose first reader or writer waits until close(). The class uses userfaultfd(2); any user can do the same
+    by FUSE."""
 
     API, REGISTER = 0xC018AA3F, 0xC020AA00      # ioctls of linux/userfaultfd.h for x86
 
@@ -42,7 +43,7 @@ class Absent:
 
 
 def absent_argument():
-    """Tests that an ioctl which waits for the memory of its argument does not keep other programs from changing interfaces."""
+    """Tests that other programs can change interfaces while an ioctl waits for the memory of its argument."""
     for cmd in ibtap.ATTACH, ibtap.SET_ADDR, ibtap.SET_CARRIER, ibtap.GET_GROUPS, ibtap.GET_INFO:
         t = Tap() if cmd == ibtap.ATTACH else device("t0")
         absent, result = Absent(), []
@@ -68,7 +69,7 @@ EXPECTED = {errno.EBUSY, errno.EINVAL, errno.EIO, errno.EAGAIN, errno.EADDRNOTAV
 
 
 def use(t, rng, frames):
-    """Uses a descriptor in random ways, until the device is gone or a number of steps is over."""
+    """Uses the descriptor T in random ways, for a number of steps or until the device is gone."""
     steps = (lambda: t.write(rng.choice(frames)), lambda: drain(t), t.info, t.groups, t.events,
              lambda: t.set(ibtap.SET_BROADCAST, ibtap.broadcast(0x9001, rng.choice((2, 5)))),
              lambda: t.set(ibtap.SET_ADDR, rng.choice((A, B))), lambda: t.set(ibtap.SET_OFFLOADS, rng.choice((0, 1, 31, 2))),
@@ -79,7 +80,8 @@ def use(t, rng, frames):
 
 
 def user(seed, stop):
-    """The process of a user, which runs until the end of the pipe. Its exit status is 0 if all errors were expected and it attached at least once."""
+    """The process of a user, which runs until the pipe STOP is closed. The exit status is 0 if all errors were expected
+    and the process attached at least once."""
     rng, lives = random.Random(seed), 0
     frames = [frame(B, A, p, d, vnet(**h)) for p, d, h in RIGHT.values()] + [frame(B, A, p, d, vnet(**h)) for _, p, d, h in wrong()]
     while not select.select([stop], [], [], 0)[0]:

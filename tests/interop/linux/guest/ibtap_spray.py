@@ -3,8 +3,8 @@
 
     ibtap_spray.py DEV LLADDR FIRST NUMBER
 
-LLADDR is the link-layer address of the port. The numbers of the queue pairs are the NUMBER numbers from 0x100000 + FIRST on. The frames are IPv6
-packets without a payload.
+LLADDR is the link-layer address of the port. The program uses NUMBER consecutive queue pair numbers, beginning with
+0x100000 + FIRST. The frames are IPv6 packets without a payload.
 """
 import socket
 import sys

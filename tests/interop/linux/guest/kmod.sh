@@ -153,7 +153,8 @@ fuzz() {
 check "fuzzed for $seconds s, all answers right" fuzz
 check "removed after that" remove uib1
 
-# --- network namespaces: the socket is in the namespace in which the device was added, and the device ends with this namespace
+# --- network namespaces: the UDP socket of a device is in the namespace in which the device was added, and the device
+# is removed with this namespace
 
 ib_net() { # DEVICE: its network interface in this namespace
 	local n

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs NetworkManager in a VM whose init is not systemd. The script does not return, because the shell becomes
-# NetworkManager, which waits for udevd to report that an interface is ready. This VM has no udevd. With /sys read-only, as
-# in a container, NetworkManager does not wait.
+# NetworkManager. NetworkManager waits for udevd to report that an interface is ready, and this VM has no udevd. With
+# /sys read-only, as in a container, NetworkManager does not wait.
 #
 #	networkmanager.sh FOLDER	FOLDER has the connections (*.nmconnection)
 set -eu

@@ -5,11 +5,13 @@ Runs tests of rdma-core's pyverbs on a device, and prints one line for each test
 
 	run_pyverbs.py FOLDER DEVICE MODULE...	FOLDER has rdma-core's folder `tests`
 
-The tests of a UD QP draw its attributes at random, and are skipped if the library does not support these attributes. So each test has a
-fixed seed, and a test of a UD QP that is skipped runs again with the next seed, up to eight times.
+The tests of a UD QP choose the attributes of the QP at random, and are skipped if the library does not support these
+attributes. So each test has a fixed seed, and a test of a UD QP that is skipped runs again with the next seed, up to
+eight times.
 
-Objects of a test that refer to each other in a cycle are left to the kernel, which removes them when this process ends. Python's
-collector of such objects may close a device before its CQs, and pyverbs 56 with Python 3.13 then crashes in libibverbs.
+Objects of a test that refer to each other in a cycle are left to the kernel, which removes them when this process ends.
+Python's cyclic garbage collector is not used, because it may close a device before its CQs, and pyverbs 56 with Python
+3.13 then crashes in libibverbs.
 """
 import gc
 import importlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# For scripts that run in a VM. Two devices of uib.ko, uib1 and uib2, with a cable between them replace the devices that the VM has. OpenSM manages
-# them.
+# For scripts that run in a VM. Two devices of uib.ko, uib1 and uib2, with a cable between them replace the devices that
+# the VM has. OpenSM manages this fabric.
 #
 #	two_devices		make the devices, and start OpenSM, whose pid is then $opensm
 #	two_devices_ready	succeeds if both ports are Active and have their P_Keys

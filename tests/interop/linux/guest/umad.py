@@ -4,9 +4,9 @@
 
     umad.py DEVICE ATTRIBUTE MODIFIER [PORT...]
 
-The route leaves DEVICE by the first PORT; without a PORT the program asks DEVICE itself. It prints the 64 octets of the attribute in
-hexadecimal. The exit status is 1 if there is no answer. The program works with ports that are Down, which infiniband-diags 56
-does not use.
+The route leaves DEVICE by the first PORT; without a PORT the program asks DEVICE itself. The program prints the 64
+octets of the attribute in hexadecimal. The exit status is 1 if no answer comes. Unlike infiniband-diags 56, the program
+also works with ports that are Down.
 """
 import fcntl
 import glob

@@ -9,9 +9,9 @@ module=$1 seconds=${2:-10} kills=${3:-20}
 TEST_ISOLATED=1 # a device belongs to the namespace of the VM
 . "$(dirname "$0")/../../../system/lib.sh"
 
-# In a VM, CPU time that the machine gives to other programs counts as the VM's own, so stretch() cannot measure how slow a
-# VM is. On a busy machine a VM has taken 80 s to see that a program has opened a file, and its link goes down again
-# whenever the VM gets no CPU time for 3 s. Success ends each wait at once.
+# A VM cannot measure how much CPU time the machine gives to other programs, so stretch() does not work in a VM. On a
+# busy machine a VM once took 80 s to see that a program had opened a file, and its link goes down whenever the VM gets
+# no CPU time for 3 s. So the limit of each wait is long; a wait ends at once on success.
 patience=600
 
 left() { bash tests/interop/linux/guest/verbs_left.sh; }
@@ -40,7 +40,7 @@ check "nothing is left of random commands" eventually 10 nothing_left
 has_device() { [[ $(readlink /proc/$1/fd/*) == *uverbs* ]]; }
 # kill_one I: kills a program at a random moment: while it starts, while it uses one object of each kind, or while it
 # executes random commands. In the last two cases the program has the device open. The random commands must not end by
-# themselves before the kill, so they may take very long: on a busy machine the steps before the kill have taken 200 s.
+# themselves before the kill, so there are very many: on a busy machine the steps before the kill have taken 200 s.
 kill_one() {
 	local pid what=verbs_hold began=$SECONDS
 	[ $(($1 % 3)) != 2 ] || what="verbs_random 1000000 $1"

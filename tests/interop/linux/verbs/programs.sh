@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Debian's programs for verbs, unmodified, on /dev/infiniband/uverbs0 of uib.ko in two VMs, for the scripts that run the
-# programs of a release of Debian. These scripts source this file after tests/interop/linux/lib.sh.
+# Functions that run Debian's unmodified programs for verbs on /dev/infiniband/uverbs0 of uib.ko in two VMs. Each script
+# that uses them runs the programs of one release of Debian. These scripts source this file after
+# tests/interop/linux/lib.sh.
 #
 #	root=DIR			the root file system in which the programs are; empty: this machine's
 #	programs_start			a lab, and VMs whose ib0 has 10.4.9.1 (a) and 10.4.9.2 (b)
@@ -20,8 +21,8 @@ programs_start() {
 }
 
 # pair NAME SERVER CLIENT: run SERVER in a. Run CLIENT in b again and again until it succeeds, because it fails before
-# SERVER listens. Their output is in $work/NAME.a and .b. There are three attempts, because a program waits for ever for a
-# lost datagram, and datagrams are lost when a busy machine gives a VM no CPU time.
+# SERVER listens. Their output is in $work/NAME.a and .b. There are up to three attempts, because a program waits for
+# ever for a lost datagram, and datagrams are lost when a busy machine gives a VM no CPU time.
 pair() { pair_once "$@" || pair_once "$@" || pair_once "$@"; }
 pair_once() {
 	local name=$1 pid
@@ -34,8 +35,8 @@ pair_once() {
 }
 both_say() { says "$2" cat "$work/$1.a" && says "$2" cat "$work/$1.b"; }
 
-# unmodified PACKAGE PROGRAM...: the programs belong to the package, no file of the package was changed, and its version
-# is one of $tried
+# unmodified PACKAGE PROGRAM...: succeeds if the programs belong to the package, no file of the package was changed, and
+# the package's version is one of $tried
 unmodified() {
 	local version p file
 	version=$(dpkg-query --root="${root:-/}" -W -f '${Version}' "$1") || return 1

@@ -18,8 +18,8 @@ pyverbs_pass='test_alloc_pd test_cq_events_ud test_create_ah test_create_cq test
 	test_phys_port_cnt_ex test_query_data_in_order test_query_gid test_query_gid_ex test_query_gid_table test_query_gid_table_bad_flow
 	test_query_pkey test_query_port_bad_flow test_query_ud_qp'
 
-# When the VM has got no CPU time for 3 s, the link goes down for a moment. Some tests are then skipped, or wait for ever for a lost
-# datagram. So there are three attempts, each with a port that is Active.
+# When the VM has got no CPU time for 3 s, the link goes down for a moment. Some tests are then skipped, or wait for
+# ever for a lost datagram. So there are up to three attempts, and each waits first until the port is Active.
 port_of_b_active() { g b grep -q ACTIVE /sys/class/infiniband/uib0/ports/1/state; }
 pyverbs_ended() { g b cat /tmp/pyverbs >"$work/pyverbs" && grep -q '^status' "$work/pyverbs"; }
 pyverbs_once() {
