@@ -18,7 +18,7 @@
  * switch to switch, lead out of the fabric by any external port at which no partitions are enforced. An SLID that
  * leads to a CA or switch of this fabric is never accepted.
  *
- * Transits. Each link that a packet crosses costs a part of its hop budget, but the budget is not on the wire, so a
+ * Transits. Each link that a packet crosses costs a part of its hop budget. But the budget is not on the wire, so a
  * packet that comes in gets a new budget, and packets in a loop over external links would circulate for ever.
  * Therefore the six reserved bits of BTH octet 4 count how many times a packet that came in by an external end has
  * left by an external end. The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and the

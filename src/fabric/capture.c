@@ -180,7 +180,8 @@ static int add_tap(struct capture *c, struct fabric_port *p)
 }
 
 /*
- * Record at the external ends of links, too, because packets from outside the fabric enter there.
+ * Record at the external ends of links, too, because packets from outside enter the fabric at these
+ * ends.
  */
 static int add_ext_ports(struct capture *c)
 {

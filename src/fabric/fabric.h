@@ -27,7 +27,7 @@
 #include "util/pkt.h"
 #include "util/timer.h"
 
-#define FABRIC_RETRAIN NS_MSEC(10) /* duration of training, after a link was dropped or enabled */
+#define FABRIC_RETRAIN NS_MSEC(10) /* duration of training, after which a link is up */
 #define FABRIC_NAME_MAX (TOPO_NAME_MAX + 5) /* room for a name such as "Switch1/254" */
 
 struct fabric;
@@ -219,7 +219,7 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
  */
 void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 
-/* --- external ends: ends of links that are not nodes of this fabric, but a UDP link or a test */
+/* --- external ends: ends of links that belong not to a node of this fabric, but to a UDP link or a test */
 
 struct fabric_ext_ops {
 	/*
@@ -267,8 +267,9 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 
 /*
  * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes the packets with
- * fabric_pkt_from_buf(), because head must be at the LRH, and the tail must be as crc_pkt_seal() makes it. If the
- * caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check it again.
+ * fabric_pkt_from_buf(), because the packet's head must be at the LRH, and the tail must be as crc_pkt_seal()
+ * makes it. If the caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check
+ * it again.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 

@@ -149,7 +149,7 @@ void fabric_port_purge(struct fabric_port *p);
  * all stops are undone.
  */
 void fabric_port_stall(struct fabric_port *p, bool on);
-/* Remove a port that is about to be freed from the ready list. */
+/* Remove a port from the ready list, because the port is about to be freed. */
 void fabric_unready(struct fabric *f, struct fabric_port *p);
 
 /* --- link.c */
@@ -199,9 +199,9 @@ static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
 /* Tell whether the SLID in @lrh can be genuine in a packet that came in at @in, a switch port with an external end */
 bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
 /*
- * Add 1 to the number of times that the packet has left by an external end, which is counted in the
- * packet (fabric/border.c). Return: false if the count is at its limit, or the packet has no BTH to
- * hold the count
+ * Add 1 to the count, which the packet itself carries (fabric/border.c), of how many times the
+ * packet has left by an external end. Return: false if the count is at its limit, or the packet has
+ * no BTH to hold the count
  */
 bool fabric_border_transit(struct pkt *p);
 

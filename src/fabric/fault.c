@@ -10,8 +10,8 @@
 #include "crc/crc.h"
 
 /*
- * Largest number of packets that a fault holds back. A delay on a busy link is a buffer, and
- * buffers are bounded. Packets that do not fit are lost, as in a router.
+ * Largest number of packets that a fault holds back. A delay on a busy link needs a buffer, and
+ * buffers are bounded. Packets beyond this number are lost, as in a router whose buffer is full.
  */
 #define MAX_HELD 16384
 

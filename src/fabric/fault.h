@@ -15,7 +15,7 @@
  *				an HCA or switch that stops sending in the middle of a packet; PktLen
  *				is then wrong, so the next hop drops the packet
  *	duplicate 1%		send packets twice
- *	reorder 5% 2ms		hold packets back for this time, so that others overtake them
+ *	reorder 5% 2ms		hold packets back for the given time, so that others overtake them
  *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
  *	cut			drop all packets, while the link stays up
  *	stall			send only packets on VL15, which need no credits; data packets wait in the queue of the

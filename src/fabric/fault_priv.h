@@ -20,8 +20,8 @@ struct fault_kind_info {
 	bool has_delay; /* the fault has a time, fault_spec.delay, and may hold packets back */
 	bool has_jitter; /* the fault may have a second time, fault_spec.jitter */
 	/*
-	 * no class of packets (all, data, mad) may follow, because the kind itself says which
-	 * packets it affects
+	 * no class of packets (all, data, mad) may follow in the text form, because the kind itself
+	 * defines which packets it affects
 	 */
 	bool has_no_class;
 };

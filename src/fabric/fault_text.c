@@ -170,7 +170,7 @@ int fault_parse(struct fault_spec *ret, const char *text, char *err, size_t err_
 	return 0;
 }
 
-/* Write a time in the largest unit that divides it. */
+/* Write a time in the largest unit of which it is a multiple. */
 static void add_time(struct text *text, ns_t t)
 {
 	size_t i = 0;

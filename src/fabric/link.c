@@ -11,7 +11,7 @@
  *	DOWN		an end is Disabled or in Sleep, an external end has no carrier, or the rates
  *			of the ends do not match; left when the reason is gone
  *	TRAINING	both ends take part; UP follows after FABRIC_RETRAIN
- *	UP		left for the reasons of DISABLED and DOWN, or when a node retrains the link
+ *	UP		left when the link is disabled, for a reason of DOWN, or when a node retrains the link
  */
 
 static const char *const state_names[] = {
@@ -46,8 +46,8 @@ static struct node_rate rate_of(const struct fabric_port *p)
 }
 
 /*
- * Tell whether there is a width and a speed that both ends enable, without which a link does not
- * train.
+ * Tell whether both ends enable a common width and a common speed, which a link needs for its
+ * training.
  */
 static bool rates_agree(const struct fabric_link *l)
 {
@@ -110,8 +110,8 @@ static void tell_want(struct fabric_port *end, bool on, ns_t now)
 }
 
 /*
- * Tell external ends whether this side of the link is ready. The owner of such an end may then
- * clear the carrier, or set it later.
+ * Tell external ends whether this side of the link is ready. The owner of an external end may then
+ * clear the end's carrier, or set it later.
  */
 static void tell_ext(struct fabric_link *l, bool on, ns_t now)
 {

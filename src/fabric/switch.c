@@ -76,9 +76,9 @@ static uint16_t pkey_of(const struct hop *h)
 }
 
 /*
- * Check the P_Key at the ingress port, on 15 bits only. OpenSM writes the limited P_Key of a limited member to the
- * table of its switch port, and packets that the member sends have the same limited P_Key. At the egress port the
- * rule of end ports applies: two limited P_Keys do not match (IBTA 10.9.3).
+ * Check the low 15 bits of the P_Key at the ingress port. OpenSM writes the limited P_Key of a limited member to
+ * the table of the member's switch port, and packets that the member sends have the same limited P_Key. At the
+ * egress port the rule of end ports applies: two limited P_Keys do not match (IBTA 10.9.3).
  */
 static bool pkey_ok_in(const struct hop *h)
 {
@@ -304,7 +304,7 @@ static void forward_ucast(const struct hop *h, struct pkt *p)
 	const struct node_switch *s = h->sw->node->sw;
 	unsigned int out;
 
-	/* The permissive LID addresses the node at this end of the link, for SMPs only (14.2.2). */
+	/* The permissive LID addresses the node that receives the packet, but only for SMPs (14.2.2). */
 	if (h->dlid == IB_LID_PERMISSIVE && h->is_smp)
 		return to_port0(h, p);
 	/* Port 0 can send to itself even before an SM has written the LFT. */

@@ -21,8 +21,8 @@ static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pk
 }
 
 /*
- * Check a packet for port 0. Packets for QP0 use VL15 and have no GRH, and VL15 is for QP0
- * only.
+ * Check a packet for port 0. Packets for QP0 must use VL15 and must not have a GRH, and VL15 is for
+ * QP0 only.
  */
 static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h, ns_t now)
 {
@@ -201,7 +201,7 @@ static bool is_own(const uint8_t *mad)
 	return mad[SMP_OFF_HOP_PTR] == (response ? mad[SMP_OFF_HOP_CNT] : 1);
 }
 
-/* Pass an SMP that port 0 sends on a directed route through the devices of port 0, so that captures there show it. */
+/* Pass an SMP that port 0 sends on a directed route through the devices of port 0, so that captures at port 0 show the SMP. */
 static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
 {
 	struct pkt_queue q = { 0 };

@@ -82,9 +82,9 @@ static void tap_lost(struct by_pkey_tap *t, const char *text)
 }
 
 /*
- * Reads and drops the frames of a parked TAP. The host sent them before the TAP was moved out, so they must not be
- * sent on another partition. The TAP is free only when a read has found no frame. No more frames can arrive, because
- * no program can send through a parked TAP.
+ * Reads and drops the frames of a parked TAP. The host sent these frames before the TAP was moved out of it, so they
+ * must not be sent on another partition. The TAP is free only when a read has found no frame. No more frames can
+ * arrive, because no program can send through a parked TAP.
  */
 static void drain(struct by_pkey_tap *t)
 {

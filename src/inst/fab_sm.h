@@ -6,8 +6,8 @@
  * DOC: This instance's own subnet managers on a fabric
  *
  * Subnet managers that run in this process: the embedded manager, and managers that a client starts
- * in addition to the embedded or an external manager. Each has its own end port. The managers learn
- * of each other only by SMInfo, as managers in separate programs do.
+ * in addition to the embedded or an external manager. Each manager has its own end port. The
+ * managers learn of each other only by SMInfo, as managers in separate programs do.
  */
 
 #include "inst/fab.h"
@@ -28,7 +28,7 @@ struct inst_sm {
 
 /*
  * fab_sm() - Return the manager that is master among the managers of this instance on the fabric,
- * or the first one if none is master; NULL if there is none
+ * or the first manager of .sms if none is master; NULL if .sms is empty
  */
 struct inst_sm *fab_sm(const struct inst_fabric *f);
 /* fab_sm_at() - Return this instance's manager on a port; NULL if there is none */
@@ -39,7 +39,8 @@ struct inst_sm *fab_sm_at(const struct inst_fabric *f, const struct fabric_port 
  * @at:		port 0 of a switch or a port of a CA
  * @priority:	0 .. 15
  *
- * Return: 0; -EINVAL: @at has no management endpoint; -EBUSY: @at has a manager; -ENOMEM or another -errno. On failure nothing has changed and @err has the message
+ * Return: 0; -EINVAL: @at has no management endpoint; -EBUSY: @at has a manager; -ENOMEM or another -errno. On failure
+ * nothing has changed, and @err has the message
  */
 int fab_sm_start(struct inst_fabric *f, struct fabric_port *at, uint8_t priority, ns_t now,
 		 char err[INST_ERR_MAX]);

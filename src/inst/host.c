@@ -21,8 +21,8 @@ struct event_ctx {
 
 /*
  * Warns if the administrator has set an MTU that is larger than the link's, because the kernel then
- * makes packets that the link must drop. While a request of the daemon for another MTU is under
- * way, the event can still contain the former MTU.
+ * makes packets that the link must drop. Writes no warning while a request of the daemon for
+ * another MTU is under way, because the event can still contain the former MTU.
  */
 static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
 {

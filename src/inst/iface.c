@@ -101,8 +101,8 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 
 /*
  * Sets the carrier. When the link of a .by_pkey interface is up for the first time, its network
- * device appears in the host: intel-ipoib-linux-hld-2002, section 2.6, registers the device when
- * the broadcast group has been joined.
+ * device appears in the host. The driver of intel-ipoib-linux-hld-2002, section 2.6, also registers
+ * its device when the broadcast group has been joined.
  */
 static void set_carrier(void *ctx, bool up)
 {

@@ -117,7 +117,8 @@ int iface_place(struct inst *in, const struct conf_iface *c, struct inst_port **
  */
 int iface_add_pkey(struct by_pkey *b, const struct conf_iface *c, struct inst_iface **ret);
 /*
- * iface_use_tap() - Assign the TAP @t to an interface of iface_add_pkey(), and let its link join the broadcast group
+ * iface_use_tap() - Assign the TAP @t to an interface that iface_add_pkey() made, and let the interface's link join
+ * the broadcast group
  */
 void iface_use_tap(struct inst_iface *i, struct by_pkey_tap *t);
 
@@ -140,7 +141,7 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
  * iface_ns_lost() - Handle the loss of the namespace, after the helper process has moved the TAP
- * out of it. iface_net_came() is called when the namespace exists again
+ * out of the namespace. iface_net_came() is called when the namespace exists again
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 

@@ -4,11 +4,11 @@
 
 /*
  * The groups that the kernel has joined on an interface, read from /proc and compared with the groups that eth/
- * knows, every two seconds while the interface is up (eth_groups_sync_begin()).
+ * has recorded, every two seconds while the interface is up (eth_groups_sync_begin()).
  *
  * A host may have joined tens of thousands of groups, and then the kernel needs 0.3 ms for each piece of 4 KiB, and
- * 0.1 s for the whole list. So a long list is read in pieces. Between them are pauses in which packets of all
- * interfaces are served.
+ * 0.1 s for the whole list. So a long list is read in pieces, with a pause after every few pieces in which packets
+ * of all interfaces are served.
  */
 
 #include "netdev/groups.h"
@@ -26,7 +26,7 @@ struct iface_groups {
 };
 
 void iface_groups_init(struct inst_iface *i);
-/* iface_groups_start() - Compare the groups now and then every two seconds; called when the TAP was set up */
+/* iface_groups_start() - Compare the groups at once, and afterwards every two seconds; called when the TAP was set up */
 void iface_groups_start(struct inst_iface *i, ns_t now);
 /*
  * iface_groups_stop() - Stop comparing the groups; no effect if iface_groups_start() was not called

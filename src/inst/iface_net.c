@@ -61,7 +61,7 @@ static void log_refusal(struct inst_iface *i, unsigned int asked, const char *te
 
 	/*
 	 * If forwarding is on or accept_ra is off, the kernel refuses every token. Such a refusal
-	 * is no fault, so its log line has the level of information.
+	 * is no fault, so its log line has the level LOG_LVL_INFO.
 	 */
 	if (asked == IFACE_NET_TOKEN) {
 		if (i->net.token_logged)
@@ -90,7 +90,7 @@ static void pause_after_search(struct inst_iface *i)
 
 /*
  * Handles the answer to one of the requests that move a TAP back into its namespace and configure
- * it.
+ * the TAP.
  */
 static void on_return(struct inst_iface *i, unsigned int asked, const struct netdev_answer *a)
 {
@@ -385,9 +385,9 @@ void iface_net_set_mtu(struct inst_iface *i, unsigned int mtu)
 }
 
 /*
- * Sends the kernel the interface identifier and its fe80:: address, and asks it to delete the
- * address of a former identifier. Stable identifiers are not sent, because the kernel makes them
- * itself.
+ * Sends the kernel the interface identifier and the fe80:: address with this identifier, and asks
+ * the kernel to delete the fe80:: address with a former identifier. Stable identifiers are not
+ * sent, because the kernel makes them itself.
  */
 static void set_identifier(struct inst_iface *i)
 {

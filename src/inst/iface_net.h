@@ -7,14 +7,16 @@
  *
  * Only the helper process may change the MAC, the MTU and the addresses of a TAP, and a busy kernel
  * may take long. So each interface has at most one job that the helper process has not answered,
- * and stores here the settings that it wants to send next. The carrier is raised only after the
- * kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is a carrier.
+ * and stores the settings that it wants to send next in struct iface_net. The carrier is raised
+ * only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is
+ * a carrier.
  *
  * The daemon itself sets the carrier, and for a device of type 32 also the addresses and the largest MTU, by ioctl() on
  * the descriptor of the device. These calls wait while the kernel changes other links.
  *
  * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in one job, because a job
- * has to search the whole neighbour table. After a job the interface waits ten times as long as the search took.
+ * has to search the whole neighbour table. After such a job the interface waits ten times as long as the search took
+ * before it sends the next such job.
  */
 
 #include <stdbool.h>
@@ -82,7 +84,7 @@ struct iface_net {
 	 * helper process was full
 	 */
 	struct timer again;
-	bool lladdr_refused; /* true if the kernel refused an address of 20 octets; no carrier then */
+	bool lladdr_refused; /* true if the kernel refused an address of 20 octets; the carrier then stays off */
 	unsigned int ngone; /* number of hardware addresses in .gone */
 	/* true if .gone had no room for all addresses, so that all learnt neighbour entries have to be deleted */
 	bool gone_all;
@@ -127,9 +129,9 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
  */
 void iface_net_lost(struct inst_iface *i);
 /*
- * iface_net_came() - Send the settings that move the TAP into the namespace, the addresses and
- * IFF_UP, because the namespace exists again, or the interface gets its network device for the
- * first time
+ * iface_net_came() - Request that the TAP is moved into the namespace and gets its addresses and
+ * IFF_UP, because the namespace exists again, or because the interface gets its network device for
+ * the first time
  */
 void iface_net_came(struct inst_iface *i);
 

@@ -27,7 +27,7 @@
  * that TAPs that have become readable meanwhile are read, too.
  */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
-#define WORK_ROUNDS 64 /* rounds of packets and actions before the loop polls its files again */
+#define WORK_ROUNDS 64 /* most rounds of packets and actions before the loop polls its files */
 /*
  * Time after which no new round begins, because a round may contain a slice of a sweep of the
  * subnet manager
@@ -38,8 +38,8 @@
 /* --- the loop's work */
 
 /*
- * Returns true if a packet was moved or waits. Then another round is needed, because a MAD that was
- * delivered may have queued actions.
+ * Returns true if another round is needed, because a packet waits, or because a packet was moved,
+ * which may have been a MAD that queued actions.
  */
 static bool run_fabrics(struct inst *in, ns_t now)
 {

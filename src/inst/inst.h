@@ -6,7 +6,7 @@
  * DOC: An instance
  *
  * The objects of one `uipoib run` or `uipoib demo`: fabrics with their managers, the CA ports in use, hosts
- * (namespaces) and interfaces, all on one loop. Only this layer uses all other layers:
+ * (namespaces) and interfaces, all on one loop. These objects connect the layers below inst/:
  *
  *	inst_fabric	topology -> fabric, capture; a ca_soft_hca for each CA	inst/fab.h
  *	inst_sm		a subnet manager and its SA, on a port of a fabric	inst/fab_sm.h
@@ -52,7 +52,8 @@ struct inst_watch {
 	struct list link;
 	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
 	/*
-	 * Called for an event of a port, from inside the HCA, so the function may only record the event. It may be NULL.
+	 * Called for an event of a port, from inside the HCA, so the function may only record the event. The function
+	 * may be NULL.
 	 */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 	/*
@@ -196,7 +197,7 @@ void inst_unwatch(struct inst_watch *w);
 /* inst_port_event() - Call the function .port of all watches */
 void inst_port_event(struct inst_port *p, enum ca_event ev, ns_t now);
 
-/* inst_sm_came(), inst_sm_goes() - Call the function .sm of all watches, with @comes true or false */
+/* inst_sm_came(), inst_sm_goes() - Call the function .sm of all watches, with @comes = true or @comes = false */
 void inst_sm_came(struct inst_sm *m);
 void inst_sm_goes(struct inst_sm *m);
 /* inst_host_event() - Call the function .host of all watches */

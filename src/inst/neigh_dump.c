@@ -55,7 +55,7 @@ static void begin_next(struct neigh_dumps *n)
 	}
 }
 
-/* Ends the dump that was read from the host's socket: calls its owner, and begins the next dump. */
+/* Ends the dump that was read from the host's socket: calls the dump's done(), and begins the next dump. */
 static void end(struct inst_host *h, int err)
 {
 	struct neigh_dumps *n = dumps_of(h);

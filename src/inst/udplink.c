@@ -152,7 +152,7 @@ void udplink_flush_all(struct udp_links *l)
 
 /*
  * Count errors of the link layer in the counters of the port, which the port's PMA reports. Datagrams from unknown
- * senders are not counted there.
+ * senders are not counted in these counters.
  */
 static void count_error(struct inst_udp *u, enum udp_drop why)
 {
@@ -284,7 +284,7 @@ void udplink_close_all(struct udp_links *l)
 }
 
 /*
- * Logs that the receive buffer is small, because the administrator can raise net.core.rmem_max.
+ * Logs that the receive buffer is small, so that the administrator can raise net.core.rmem_max.
  * Only one link logs this, because the limit is the same for all links.
  */
 static void say_buffers(struct inst_udp *u)
@@ -298,7 +298,7 @@ static void say_buffers(struct inst_udp *u)
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
 }
 
-/* Logs that every sender that can reach the address at which the link listens can use the link. */
+/* Logs that any sender can use the link if it can reach the address at which the link listens. */
 static void say_open(struct inst_udp *u, const struct ip_endpoint *listen)
 {
 	char text[CONF_ENDPOINT_MAX];
@@ -313,7 +313,7 @@ static void say_open(struct inst_udp *u, const struct ip_endpoint *listen)
 
 /* The two ends of a link, as given by the configuration or by a client */
 struct ends {
-	int fd; /* socket that a client made; -1: a socket is made that is bound to .listen */
+	int fd; /* socket that a client made; -1: a new socket is bound to .listen */
 	const struct ip_endpoint *listen;
 	/* Address of the peer; NULL: the link learns it from the first datagram */
 	const struct ip_endpoint *peer;

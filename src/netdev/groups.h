@@ -4,8 +4,9 @@
 
 /*
  * The kernel's multicast memberships of an interface, from the text of /proc/net/igmp and /proc/net/igmp6. Such a
- * file shows the namespace in which it was opened, even if a process in another namespace reads it; netdev_ns_files()
- * opens both files. The kernel also lists interface-local groups (ff01::), which never appear on a link.
+ * file shows the memberships in the namespace in which the file was opened, even if a process in another namespace
+ * reads it; netdev_ns_files() opens both files. The kernel also lists interface-local groups (ff01::), which never
+ * appear on a link.
  */
 
 #include <stdbool.h>

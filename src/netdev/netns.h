@@ -11,7 +11,7 @@
  *
  * A function that enters a namespace does so with the calling thread, which returns to its own namespace before the
  * function returns. If the thread cannot return to its namespace, the function ends the process by abort(), because
- * the thread would continue in the wrong namespace.
+ * otherwise the thread would continue in the wrong namespace.
  */
 
 #include <stdbool.h>
@@ -103,7 +103,7 @@ int netns_call(int fd, int (*fn)(void *arg), void *arg);
  * @ret_fds:	the descriptors of @fds, as this process received them
  * @ret_n:	number of descriptors
  *
- * For a process with several threads, and for a function that must not harm the caller.
+ * To be used in a process with several threads, or if @fn must not be able to harm the caller.
  * Return: the return value of @fn, or -errno of this function; -ECHILD if the child died
  */
 int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int *n), void *arg,
@@ -130,8 +130,8 @@ int netns_enter_userns(void);
 int netns_enter(int user_fd, int net_fd);
 
 /*
- * netns_spec_lasts() - Tell whether namespace @fd is mounted on the file that @spec names (not a symbolic link),
- * outside of /proc
+ * netns_spec_lasts() - Tell whether @spec names a file on which namespace @fd is mounted, and which is neither a
+ * symbolic link nor in /proc
  *
  * Such a file may disappear, and a file of the same name may appear later with another namespace. A namespace that
  * was given by a process number is not looked for again, because another process may get the number after the

@@ -64,7 +64,7 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
 	return nlh;
 }
 
-/* Stores the kernel's text about an error in nl->err, if the message has one. */
+/* Stores the kernel's text about an error in nl->err, if the message has such a text. */
 static void take_ext_ack(struct rtnl *nl, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
@@ -210,7 +210,7 @@ static struct nlmsghdr *begin_addr(void *buf, uint16_t type, uint16_t flags, int
 	ifa->ifa_index = (uint32_t)ifindex;
 	/*
 	 * The kernel sets the scope of an IPv6 address itself. An IPv4 address gets the scope
-	 * global unless the request contains another one.
+	 * global unless the request contains another scope.
 	 */
 	if (ip->family == RTNL_V4 && ip->addr[0] == 169 && ip->addr[1] == 254)
 		ifa->ifa_scope = RT_SCOPE_LINK;

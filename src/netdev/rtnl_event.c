@@ -277,7 +277,7 @@ static int start_dump(struct rtnl_events *e)
 	char buf[128] __attribute__((aligned(NLMSG_ALIGNTO)));
 	unsigned int k = (unsigned int)__builtin_ctz(e->stale);
 	void *body;
-	/* A request for netconf has a shorter header than this struct; the kernel ignores the rest. */
+	/* A request for netconf has a shorter header than struct ifinfomsg; the kernel ignores the rest. */
 	struct nlmsghdr *nlh =
 		rtnl_begin(buf, dumps[k].type, NLM_F_DUMP, sizeof(struct ifinfomsg), &body);
 

@@ -146,8 +146,8 @@ int rtnl_neigh_dump_start(struct rtnl *nl, int ifindex, enum rtnl_family family)
 
 	((struct ndmsg *)body)->ndm_family = rtnl_ip_af(family);
 	/*
-	 * With this attribute, Linux 4.20 and later leave out other interfaces. Older kernels
-	 * ignore the attribute.
+	 * With this attribute, Linux 4.20 and later leave out the entries of other interfaces.
+	 * Older kernels ignore the attribute.
 	 */
 	mnl_attr_put_u32(nlh, NDA_IFINDEX, (uint32_t)ifindex);
 	return rtnl_send(nl, nlh);

@@ -13,9 +13,9 @@
  *
  *	err = tap_read(&tap, &rx, &f);
  *
- * A frame that was read owns only its struct pkt, whose first octet is the link header's. A frame of at most
- * TAP_SMALL octets is in pkt->hdr. A longer frame is one slice of a buffer, which tap_read() fills with many frames,
- * so that a frame of 2 KiB does not keep a buffer of 68 KiB in use.
+ * A frame that was read owns only its struct pkt, whose first octet is the first octet of the link header. A frame
+ * of at most TAP_SMALL octets is in pkt->hdr. A longer frame is one slice of a buffer, which tap_read() fills with
+ * many frames, so that a frame of 2 KiB does not keep a buffer of 68 KiB in use.
  *
  * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace in
  * existence, even after rtnl_link_move() has moved the TAP to another namespace. If `ip netns del` has removed the
@@ -69,7 +69,7 @@ enum tap_gso {
 };
 
 /**
- * struct tap_vnet - The virtio-net header in host form
+ * struct tap_vnet - The decoded virtio-net header of a frame
  * @gso:	TAP_GSO_NONE for a frame that is one packet
  * @needs_csum:	the L4 checksum field holds only the sum of the pseudo-header
  * @csum_ok:	the L4 checksum was verified (VIRTIO_NET_HDR_F_DATA_VALID)
@@ -161,9 +161,9 @@ int tap_set_offload(struct tap *t, uint32_t offload);
 /**
  * tap_set_carrier() - Set the carrier, which shows the kernel the state of the link
  *
- * If the carrier of an interface that is up is switched on, the interface drops frames until the kernel has handled
- * the change, which the kernel reports by an RTNL_LINK_NEW with IFF_RUNNING. If the carrier is on before the interface
- * gets IFF_UP, frames pass at once.
+ * If the carrier is switched on while the interface is up, the interface drops frames until the kernel has handled the
+ * change. The kernel reports this by an RTNL_LINK_NEW with IFF_RUNNING. If the carrier is on before the interface gets
+ * IFF_UP, frames pass at once.
  * Return: 0 or -errno
  */
 int tap_set_carrier(const struct tap *t, bool on);

@@ -65,7 +65,8 @@ static int rx_prepare(struct tap_rx *rx)
 	uint32_t rest;
 
 	/*
-	 * If all frames in the buffer have been freed, use it again while it is in the CPU's cache.
+	 * If all frames in the buffer .cur have been freed, use this buffer again, because it may
+	 * still be in the CPU's cache.
 	 */
 	if (rx->cur && rx->cur->refs == 1)
 		rx->off = 0;
@@ -105,7 +106,7 @@ static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *
 	return got < 0 ? -errno : got;
 }
 
-/* Attaches the frame that rx_readv() has read, of @len octets, to @p as its payload. */
+/* Attaches the frame of @len octets, which rx_readv() has read, to @p as the payload. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;
@@ -131,7 +132,7 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 
 /*
  * Returns a pointer to the headers of the frame, which are contiguous. The caller reads the
- * EtherType there before rx_place() joins the two parts of the frame.
+ * EtherType in these headers before rx_place() joins the two parts of the frame.
  */
 static const uint8_t *rx_peek(const struct tap_rx *rx)
 {

@@ -25,7 +25,7 @@
 static_assert((PKT_BUF_SIZE - KEEP_OCTETS) * UDP_RX_RETIRED > UDP_SOCK_MSGS * KEEP_OCTETS,
 	      "what is packed of one udp_sock_recv() fits");
 
-/* number of tries of a system call, because each pending ICMP error makes one call fail */
+/* number of tries of a system call; each pending ICMP error makes one call fail */
 #define RETRIES 4
 
 /* --- the socket */

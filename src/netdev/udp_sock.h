@@ -9,8 +9,8 @@
  * length is one message with UDP_SEGMENT (GSO).
  *
  * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams. A message that
- * fills a large part of its buffer stays in it. Shorter messages are copied one after the other into one buffer, so
- * that a waiting packet does not keep a whole buffer in use.
+ * fills a large part of its buffer stays in this buffer. Shorter messages are copied one after the other into one
+ * buffer, so that a waiting packet does not keep a whole buffer in use.
  *
  * ICMP errors mean that a peer does not exist. The errors are counted and have no other effect.
  */
@@ -97,7 +97,7 @@ int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
  * udp_sock_adopt() - Use a bound UDP socket that another process made, without a change of its buffer sizes
  * @fd:	taken; closed on failure
  *
- * Return: 0; -EINVAL: @fd is no such socket; -errno
+ * Return: 0; -EINVAL: @fd is no bound UDP socket; -errno
  */
 int udp_sock_adopt(struct udp_sock *s, int fd, struct ip_endpoint *ret_bound);
 /* udp_sock_close() - Close the socket; may be called again */

@@ -3,9 +3,9 @@
 #define NETDEV_VNET_H
 
 /*
- * Translation between the virtio-net header of a frame and its host form. The header of a TAP has 10 octets (the
- * legacy form). The header of a device of /dev/ibtap has these 10 octets and two more, which are ignored. Both
- * headers are in host byte order.
+ * Translation between the virtio-net header of a frame and struct tap_vnet. The header of a TAP has 10 octets
+ * (the legacy form). The header of a device of /dev/ibtap has these 10 octets and two more, which are ignored.
+ * Both headers are in host byte order.
  */
 
 #include "netdev/tap.h"

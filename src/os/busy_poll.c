@@ -19,8 +19,8 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 	}
 	/*
 	 * The CPU was late, but a packet has come. If this happens several times in a row, this
-	 * process probably keeps the CPU from one of the two programs that answer each other,
-	 * because that program can run on this CPU only while this process does not poll.
+	 * process probably keeps the CPU from one of the two programs that answer each other. Such
+	 * a program can run on this CPU only while this process does not poll.
 	 */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;

@@ -47,7 +47,7 @@ struct busy_poll {
 	unsigned int answers; /* number of these frames that were answers */
 	/* number of short waits in a row, as the DOC comment defines them; at most BUSY_POLL_QUICK */
 	unsigned int quick;
-	/* number of polls since the last short wait that found no ready file */
+	/* number of polls without a ready file since the last short wait */
 	unsigned int misses;
 	ns_t off_until; /* time before which the loop does not poll */
 	ns_t off; /* length of the last pause without polling; 0: none yet, or polling has helped since */

@@ -3,8 +3,8 @@
 #define OS_CLOCK_H
 
 /*
- * The clock of this program. The function is inline because libuipoib-umad.so and libuipoib-path.so, which other programs
- * load, contain no other code of src/os.
+ * The clock of this program. The functions are inline because libuipoib-umad.so and libuipoib-path.so, which other
+ * programs load, contain no other code of src/os.
  */
 
 #include <limits.h>

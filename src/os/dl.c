@@ -16,7 +16,7 @@ int dl_load(void *table, const char *soname, const struct dl_symbol *symbols, si
 
 		if (!fn)
 			return -ENOENT;
-		/* C cannot convert void * to a function pointer, so the octets are copied. */
+		/* C cannot convert void * to a function pointer, so the octets of the pointer are copied. */
 		memcpy((char *)table + symbols[i].at, &fn, sizeof(fn));
 	}
 	return 0;

@@ -5,8 +5,8 @@
 /*
  * DOC: The native protocol of systemd's journal
  *
- * An entry is one datagram to /run/systemd/journal/socket. It has the fields of the entry, one after the other, and each
- * is written as
+ * An entry is one datagram to /run/systemd/journal/socket. The datagram has the fields of the entry, one after the
+ * other, and each field is written as
  *
  *	NAME '\n' length of the value, 64 bits, little-endian; value '\n'
  *
@@ -34,15 +34,15 @@ struct journal_entry {
 void journal_add(struct journal_entry *e, const char *name, const char *value);
 
 /*
- * journal_is_stream() - Tell whether the descriptor @fd is the stream to the journal that systemd gave to this service,
- * whose device and inode are in $JOURNAL_STREAM
+ * journal_is_stream() - Tell whether the descriptor @fd is the stream to the journal that systemd gave to this service.
+ * $JOURNAL_STREAM has the device and inode of this stream
  */
 bool journal_is_stream(int fd);
 
 /*
  * journal_open() - Connect to the journal if @fd is a stream to it
  *
- * Return: a socket that does not wait; -1: @fd is another file, or the journal does not listen
+ * Return: a non-blocking socket; -1: @fd is another file, or the journal does not listen
  */
 int journal_open(int fd);
 

@@ -36,8 +36,8 @@ int listener_socket(int *ret, const char *path, int type, int backlog)
 }
 
 /*
- * Tell whether the peer's user may use the socket. The mode of the socket's path alone is not
- * enough: a process that was passed a descriptor of the socket's file can connect by this
+ * Tell whether the peer's user is allowed to use the socket. The mode of the socket's path alone is
+ * not enough: a process that was passed a descriptor of the socket's file can connect by this
  * descriptor.
  */
 static bool peer_allowed(int sock, int *ret_pid)

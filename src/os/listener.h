@@ -7,8 +7,8 @@
  *
  * A Unix socket at a path, for processes of the same user and of root. When the process is out of descriptors,
  * accept() fails and the connection stays in the queue, so the socket would wake the loop again at once, for ever.
- * Therefore the listener then does not watch the socket for the time LISTENER_PAUSE. Waiting clients are served when
- * descriptors are free again.
+ * Therefore the listener does not watch the socket for the time LISTENER_PAUSE after such a failure. Waiting clients
+ * are served when descriptors are free again.
  */
 
 #include "os/loop.h"

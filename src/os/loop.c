@@ -51,7 +51,7 @@ void loop_unwatch(struct loop *l, struct loop_fd *f)
 	if (!f->fn)
 		return;
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
-	/* loop_turn() then ignores later events of this descriptor in the same wake-up */
+	/* while .fn is NULL, loop_turn() ignores later events of this descriptor in the same wake-up */
 	f->fn = NULL;
 	f->fd = -1;
 }

@@ -38,7 +38,7 @@ enum privs_flags {
 	/* Allow new INET sockets, for links over UDP that are made later. */
 	PRIVS_INET = 1 << 2,
 	/*
-	 * Allow fork and exec. The new program inherits the filter and has no capability, so a
+	 * Allow fork and exec. The new program inherits the filter and has no capability. So a
 	 * process for a command of the user is better forked before the filter is loaded; a message
 	 * on a pipe then makes the process start the command.
 	 */
@@ -77,11 +77,11 @@ int privs_drop_bounds(void);
  * @folder:	for root: mount of device files (netdev_rdma_add()) that becomes /dev/infiniband, beside a read-only /sys; -1:
  *		there is none. The caller closes @folder. A failure of this mount is no error
  *
- * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534, enters a new
- * user namespace, in which the process keeps its user id. In both cases the process gets an empty, read-only root directory,
- * which contains only what @folder adds. The process keeps its old root directory if @flags say so, or if it runs as root in a
- * container that forbids mounts. Capabilities and no_new_privs are then as after privs_drop_caps(). The process may have only one
- * thread. The process gets SIGTERM when its parent dies.
+ * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534,
+ * enters a new user namespace, in which the process keeps its user id. In both cases the process gets an empty,
+ * read-only root directory, which contains only what @folder adds. The process keeps its old root directory if @flags
+ * say so, or if it runs as root in a container that forbids mounts. After the call, capabilities and no_new_privs are
+ * as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent dies.
  * Return: 0; -ESRCH: the parent has died; -EPERM, -EUSERS or -ENOSPC: the system forbids user namespaces; -errno. After
  * an error the process must end, because some of the changes may have been made.
  */

@@ -31,9 +31,9 @@ bool privs_peer_ok(uid_t uid)
 	if (uid == 0 || uid == (owner == (uid_t)-1 ? geteuid() : owner))
 		return true;
 	/*
-	 * In the user namespace of privs_isolate(), every unmapped user has the overflow id, and so
-	 * has root of the outer namespace. Of all these users, the socket's mode lets only root
-	 * connect.
+	 * In the user namespace of privs_isolate(), every unmapped user has the overflow id,
+	 * including root of the outer namespace. Of all these users, the socket's mode lets only
+	 * root connect.
 	 */
 	return in_userns && uid == NOBODY;
 }

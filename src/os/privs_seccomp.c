@@ -226,7 +226,7 @@ static int allow_ioctls(scmp_filter_ctx ctx)
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Allow threads, and with PRIVS_EXEC also processes, but never namespaces. */
+/* Allow new threads, and with PRIVS_EXEC also new processes, but never new namespaces. */
 static int allow_clone(scmp_filter_ctx ctx, uint32_t flags)
 {
 	uint64_t thread = flags & PRIVS_EXEC ? 0 : CLONE_THREAD;

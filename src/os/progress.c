@@ -38,7 +38,7 @@ static size_t fitting(const char *s)
 	return n;
 }
 
-/* Write a line and ignore errors: the operation continues, even if nobody can see its progress. */
+/* Write a line, and ignore errors, because the operation continues even if nobody can see its progress. */
 static void write_line(const char *line, size_t len)
 {
 	if (write(STDERR_FILENO, line, len) < 0)

@@ -3,8 +3,8 @@
 #define OS_UMAD_DEV_H
 
 /*
- * The kernel's ib_umad as a client uses it: /dev/infiniband/umadN by read(), write() and ioctl() (rdma/ib_user_mad.h)
- * only. In a program that `uipoib exec` starts, libuipoib-umad.so serves these calls.
+ * A client of the kernel's ib_umad, which uses /dev/infiniband/umadN only by read(), write() and ioctl()
+ * (rdma/ib_user_mad.h). In a program that `uipoib exec` starts, libuipoib-umad.so serves these calls.
  */
 
 #include <stdbool.h>

@@ -8,21 +8,20 @@
 /*
  * DOC: The audit
  *
- * A sweep does not read the tables that an earlier sweep wrote, because reading all P_Key tables,
- * SLtoVL tables, LFTs and MFTs costs millions of SMPs in a subnet of 48,000 LIDs. So changes that
- * other programs make to these tables would stay, because such changes cause no trap. Between sweeps
- * the audit reads the tables back, block by block and node by node, and writes blocks that differ.
+ * A sweep does not read the tables that an earlier sweep wrote, because reading all P_Key tables, SLtoVL
+ * tables, LFTs and MFTs costs millions of SMPs in a subnet of 48,000 LIDs. Without the audit, changes that
+ * other programs make to these tables would stay, because such changes cause no trap. Between sweeps the audit
+ * reads the tables back, block by block and node by node, and writes blocks that differ.
  *
- * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of
- * sm_cfg.audit_rate SMPs a second requires it. Small subnets are read in bursts, so that an idle
- * instance sleeps in between. The audit pauses during a heavy sweep, which may be writing the
- * tables, and continues at the same place afterwards.
+ * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of sm_cfg.audit_rate SMPs a
+ * second requires it. Small subnets are read in bursts, so that an idle instance sleeps between two bursts. The
+ * audit pauses during a heavy sweep, which may be writing the tables, and then continues where it stopped.
  *
  * If all partitions use SL 0, the SM writes no SLtoVL table (sm/qos.c). In this case the audit
  * regards a table as wrong if it maps SL 0 to a VL that the link does not have.
  *
- * Joins make the SM write MFTs at any time. Therefore sm/mcast.c compares and repairs MFTs, so that
- * a repair never overtakes the write of a join.
+ * The SM also writes MFTs between sweeps, when ports join groups. Therefore sm/mcast.c, which makes these
+ * writes, also compares and repairs MFTs, so that a repair never overtakes the write of a join.
  */
 
 #define AUDIT_ROUND NS_SEC(60)
@@ -210,7 +209,7 @@ static bool next_item(struct sm *sm, struct sm_port **ret, struct sm_item *ret_i
 		next_node(sm);
 	}
 	sm->audit_node = sm->audit_port = sm->audit_item = 0;
-	/* the number may have changed, because joins add MFT blocks */
+	/* the number of items may have changed, because joins add MFT blocks */
 	sm->audit_items = sm_db_items(sm->db);
 	return false;
 }

@@ -9,13 +9,14 @@
 /*
  * DOC: Discovery
  *
- * Discovery goes breadth first by directed routes from the SM's own node. It reads the NodeInfo of the node
- * behind a port. If the node is new, discovery reads NodeDescription and PortInfo as well, and continues at
- * the other end of every link of the node. The NodeGUID identifies a node, so loops, parallel links and
- * further ports of a CA lead to a known node and only add a link.
+ * Discovery goes breadth first by directed routes from the SM's own node. For each port with a link, it reads
+ * the NodeInfo of the node at the other end of the link. If this node is new, discovery reads NodeDescription
+ * and PortInfo as well, and continues at the other end of every link of the node. The NodeGUID identifies a
+ * node, so loops, parallel links and further ports of a CA lead to a known node and only add a link.
  *
- * A link needs two trained ends. The ends are read one after the other, and the link may come up or go down in between. So an end
- * that was Down is read again when its link was found from the other end. If the end is still Down, there is no link.
+ * A link needs two trained ends. The ends are read one after the other, and the link may come up or go down between the
+ * two reads. So an end that was Down is read again when discovery finds the link from the other end. If the first end
+ * is still Down, there is no link.
  *
  * Two nodes with the same GUID are recognised by contradictions: different NodeInfo, or one port with two
  * different neighbours. The node that was found later is left out together with its link, and the error
@@ -161,9 +162,9 @@ static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, 
 }
 
 /*
- * PortStateChange is cleared before the ports are read: a later change then sets the bit again, and
- * the next light sweep sees the change. An SM that is not master yet leaves the bit set, because
- * the master may not have read it yet.
+ * PortStateChange is cleared before the ports are read, so that a later change sets the bit again, and the next
+ * light sweep sees the change. An SM that is not master yet leaves the bit set, because the master may not have
+ * read it yet.
  */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)
@@ -188,8 +189,8 @@ static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, con
 }
 
 /*
- * Take over the last sweep's record of the tables that it wrote to the switch. The switch still has
- * these tables, unless it was reset.
+ * Take over, from the last sweep, the record of the tables that this SM wrote to the switch. The switch still
+ * has these tables, unless it was reset.
  */
 static int switch_adopt_fdb(struct sm *sm, struct sm_node *n)
 {
@@ -215,7 +216,7 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* The NodeDescription of the duplicate node has arrived, so the error can name both nodes. */
+/* Log the duplicate GUID with the names of both nodes, after the request for the NodeDescription of the second node. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {
@@ -357,8 +358,8 @@ int sm_discover_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Complete the database. Return: 0; -EIO: the SM's own node does not answer; -EACCES: the SM's own
- * port has another M_Key; -ENOMEM
+ * Complete the database that the discovery has filled. Return: 0; -EIO: the SM's own node does not answer;
+ * -EACCES: the SM's own port has another M_Key; -ENOMEM
  */
 int sm_discover_finish(struct sm *sm)
 {

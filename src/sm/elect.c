@@ -18,12 +18,12 @@
  *	             master, or Set(SMInfo) DISCOVER came       -> DISCOVERING
  *	             HANDOVER came                              -> DISCOVERING, then MASTER
  *	             DISABLE came                               -> NOT_ACTIVE
- *	MASTER       a better SM was found, and has answered HANDOVER, or has sent
- *	             ACKNOWLEDGE (as IBTA asks; OpenSM never does) -> STANDBY
+ *	MASTER       a better SM was found, and either answered HANDOVER or sent
+ *	             ACKNOWLEDGE (IBTA requires it; OpenSM never sends it) -> STANDBY
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
- * The better SM has the higher priority, or the same priority and the lower GUID. A master of lower priority
- * sends HANDOVER when its own sweep finds the better SM, which is STANDBY until then.
+ * The better SM has the higher priority, or the same priority and the lower GUID. A master sends HANDOVER when
+ * its own sweep finds a better SM, which is STANDBY until then.
  */
 
 static const char *const state_name[] = {
@@ -239,8 +239,8 @@ static const struct sm_other *best_of(const struct sm *sm, unsigned int states)
 }
 
 /*
- * Poll the SM that accepted HANDOVER as the master from now on. If that SM does not become master, the polls fail,
- * and this SM discovers again.
+ * Treat the SM that accepted HANDOVER as the master, and poll it from now on. If that SM does not become master,
+ * the polls fail, and this SM discovers again.
  */
 static void handed_over(struct sm *sm, ns_t now)
 {
@@ -315,8 +315,8 @@ bool sm_elect_finish(struct sm *sm, ns_t now)
 		return true;
 	}
 	/*
-	 * A better SM that is still DISCOVERING accepts no HANDOVER. No trap reports that it has become STANDBY, so
-	 * another sweep will read its SMInfo again.
+	 * A better SM that is still DISCOVERING accepts no HANDOVER. No trap reports when this better SM becomes
+	 * STANDBY, so another sweep will read its SMInfo again.
 	 */
 	o = best_of(sm, 1u << SMP_SM_DISCOVERING);
 	sm->better_to_come = o && better(&o->info, &self);

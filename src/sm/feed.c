@@ -4,9 +4,9 @@
 /*
  * DOC: Feeds
  *
- * A stage of a sweep has up to three SMPs for each port of the subnet, or one for each block of each LFT. A
- * feed goes through the ports, or blocks, and makes their SMPs only when the SMP queue of the sweep can send
- * them. So only a few SMPs, not hundreds of thousands, are in memory at a time.
+ * A stage of a sweep sends up to three SMPs for each port of the subnet, or one for each block of each LFT. A
+ * feed goes through the ports or blocks, and makes the SMPs of a port or block only when the SMP queue of the
+ * sweep can send them. So only a few SMPs, not hundreds of thousands, are in memory at a time.
  */
 
 static bool port_more(struct smpq_source *src, ns_t now)

@@ -208,7 +208,7 @@ bool sm_group_needed(const struct sm_group *g)
 	return g->admin;
 }
 
-/* Clear JoinState bits of a member. Return: false if the group ended with its last full member */
+/* Clear JoinState bits of a member. Return: false if the group ended because its last full member left */
 static bool member_clear(struct sm *sm, struct sm_group *g, struct sm_mcmember *m, uint8_t bits,
 			 ns_t now)
 {

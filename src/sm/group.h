@@ -5,7 +5,7 @@
 /*
  * DOC: Multicast groups
  *
- * Groups, their members and their MLIDs. The SA judges requests (component masks, matching parameters, rights
+ * Groups, their members and their MLIDs. The SA checks requests (component masks, matching parameters, rights
  * to change a membership) and calls the functions of this header. The SM updates the MFTs of all switches, so
  * that the packets of a group follow a tree that reaches all receivers of the group. Packets of send-only
  * members are led into this tree. A group exists while it has a FullMember or a SendOnlyFullMember; groups of
@@ -23,9 +23,9 @@ struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
 
 /*
- * sm_groups_max() - Return the number of groups that are possible, which is the size of the largest
- * MFT of a switch, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group,
- * the tree of the group leads around this switch
+ * sm_groups_max() - Return the largest possible number of groups, which is the size of the largest MFT of a
+ * switch, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group, the tree of the group
+ * leads around this switch
  */
 unsigned int sm_groups_max(const struct sm *sm);
 
@@ -62,8 +62,8 @@ typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
  * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
  * @done:	called exactly once, possibly before sm_group_join() returns, and with -ECANCELED
- *	when the SM stops being master or is destroyed; NULL if the result is not needed. When @done
- *	is called, @g may be freed
+ *	when the SM stops being master or is destroyed; NULL if the result is not needed. @g may already be
+ *	freed when @done is called
  *
  * Return: 0; -ENOMEM (done is not called)
  */
@@ -73,7 +73,7 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
 /**
  * sm_group_leave() - Clear JoinState bits of a membership
  *
- * When the last FullMember or SendOnlyFullMember leaves, a group that is not the administrator's
+ * When the last FullMember or SendOnlyFullMember leaves a group that is not the administrator's, the group
  * ends: the listeners' function group() is called with created = false, and @g is freed.
  * Return: the bits that remain; -ENOENT: no member; -EINVAL: @join_state has a bit that the member
  * does not have

@@ -169,7 +169,7 @@ static void on_block(void *ctx, const struct smp_cmd *cmd, int status, const uin
 	}
 }
 
-/* Tell whether a port has no such table, or its table has been read. */
+/* Tell whether the table @what of a port has been read or does not exist. */
 static bool port_done(const struct sm_port *p, enum sm_table what)
 {
 	return !sm_table_blocks(p, what) || (what == SM_TABLE_PKEY && p->pkeys) ||
@@ -257,9 +257,7 @@ static void waits_finish(struct sm *sm, ns_t now)
 {
 	struct list due;
 
-	/*
-	 * A done() that calls sm_learn() again adds a new wait, which must not be completed here.
-	 */
+	/* A done() that calls sm_learn() again adds a new wait, which must not be completed here. */
 	list_init(&due);
 	while (!list_empty(&sm->learn_waits)) {
 		struct learn_wait *w = list_first(&sm->learn_waits, struct learn_wait, link);
@@ -299,9 +297,7 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	walk.node = p ? walk.last_node : 0;
 	walk.port = p && !all_ports ? p->num : 0;
 	walk.last_port = p && !all_ports ? p->num : UINT8_MAX;
-	/*
-	 * Nothing to wait for: all tables were requested before, and no answer is outstanding.
-	 */
+	/* There is nothing to wait for, because all tables were requested before and no answer is outstanding. */
 	if (!walk_port(sm, &walk) && smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks))
 		return 0;
 	w = malloc(sizeof(*w));

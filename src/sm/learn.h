@@ -5,10 +5,9 @@
 /*
  * DOC: Tables that are read on request
  *
- * No decision of a sweep depends on SLtoVL and VL arbitration tables, GUID tables, and the P_Key
- * tables of switch ports that do not check P_Keys. So sweeps do not read these tables. The SM reads
- * them by SMPs when a client asks the SA for them, at most once for each database, and frees them
- * with the database.
+ * No decision of a sweep depends on SLtoVL and VL arbitration tables, GUID tables, and the P_Key tables of
+ * switch ports that do not check P_Keys. So sweeps do not read these tables. The SM reads them by SMPs when a
+ * client asks the SA for them, at most once for each database, and frees the tables together with the database.
  */
 
 #include "sm/sm.h"
@@ -33,7 +32,7 @@ unsigned int sm_table_blocks(const struct sm_port *p, enum sm_table what);
 typedef void sm_learn_fn(void *ctx, ns_t now);
 
 /**
- * sm_learn() - Read the tables of a kind
+ * sm_learn() - Read the tables of the kind @what of one port or of several ports
  * @p:		port of the published database; NULL: all ports
  * @all_ports:	read the tables of all other ports of @p's node too
  * @done:		called once, if -EINPROGRESS is returned
@@ -44,7 +43,7 @@ typedef void sm_learn_fn(void *ctx, ns_t now);
 int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool all_ports,
 	     sm_learn_fn *done, void *ctx, ns_t now);
 
-/* sm_learn_forget() - Cancel the call of done() with @ctx */
+/* sm_learn_forget() - Cancel the call of done() whose argument is @ctx */
 void sm_learn_forget(struct sm *sm, const void *ctx);
 
 #endif

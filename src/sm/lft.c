@@ -74,7 +74,7 @@ void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now)
 	si->lft_top = n->sw->lft_top;
 	si->life_time = sm->cfg.life;
 	si->mft_top = mft_top;
-	/* Write PortStateChange as 0: a 1 would clear it, although no sweep has read the change yet. */
+	/* Write PortStateChange as 0, because writing 1 would clear the bit before a sweep has read the change. */
 	si->port_state_change = false;
 	smp_switch_info_encode(c.data, si);
 	smpq_add(&sm->sweepq, &c, now);

@@ -45,7 +45,7 @@ static void light_ask(struct sm *sm, struct sm_node *n, uint16_t attr, uint32_t 
 
 	if (smpq_add(&sm->bgq, &c, now))
 		sm->light_open++;
-	/* no SMP can be queued, so request a heavy sweep */
+	/* the SMP could not be queued, so request a heavy sweep */
 	else
 		sm->light_changed = true;
 }

@@ -16,10 +16,10 @@
  * When a job is sent, it carries the entries that are wanted at that time. A waiter, such as the
  * answer to a join, waits until all jobs that are older than the waiter are done.
  *
- * While switches change from old trees to new ones, links of both together could form a loop. So the jobs
- * first remove the ports that the new trees do not have; until all jobs have done so, every switch only has
- * ports of the old trees. Only after that do the jobs add ports. A position whose content is unknown has
- * nothing to remove, because its switch is new, was reset, or did not answer.
+ * While switches change from old trees to new ones, links of old and new trees together could form a loop. So
+ * the jobs first remove the ports that the new trees do not have; until all these ports are removed, every
+ * switch has only ports of the old trees. Then the jobs add the ports of the new trees. Nothing is removed from
+ * a position whose content is unknown because its switch is new, was reset, or did not answer.
  *
  * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
  * jobs are still in the list.
@@ -32,7 +32,7 @@ struct mft_job {
 	uint16_t block;
 	uint8_t pos;
 	bool open; /* true while the write is in flight */
-	bool pruned; /* true when the switch has only wanted ports left */
+	bool pruned; /* true when the block in the switch has no unwanted ports any more */
 	/* number of the oldest change in this block that the switch has not acknowledged */
 	uint64_t seq;
 	/* number of the first change that was made after the job was sent; 0: there was none */
@@ -63,7 +63,10 @@ static struct mft_job *job_find(const struct sm *sm, const struct sm_fdb *f, uns
 	return NULL;
 }
 
-/* Tell whether other jobs wait for @j. No job waits if the switch of @j is behind an external port, because it may never answer. */
+/*
+ * Tell whether other jobs wait for @j. No job waits if the switch of @j is behind an external port, because this
+ * switch may never answer.
+ */
 static bool holds_others_up(const struct mft_job *j)
 {
 	const struct sm_node *n = j->sm->routed ? sm_db_node(j->sm->routed, j->fdb->guid) : NULL;
@@ -79,8 +82,8 @@ static void set_pruned(struct mft_job *j, bool pruned)
 }
 
 /*
- * @changed: true if the wanted entries have changed. A job that is in flight is then sent once
- *	more.
+ * Add a job for a position of an MFT block, unless the position has a job already. @changed: true if the wanted
+ * entries have changed; a job that is in flight is then sent once more
  */
 static void job_add(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
 		    bool changed)
@@ -135,8 +138,8 @@ static void want(struct sm *sm, struct sm_fdb *f, uint16_t mlid, const uint64_t 
 }
 
 /*
- * Log how many members are not reached, but only if their number has grown. Otherwise every sweep
- * would log the same line.
+ * Log the number of members that the group's packets do not reach, but only if this number has grown. Otherwise
+ * every sweep would log the same line.
  */
 static void say_unreached(struct sm *sm, struct sm_group *g, uint32_t unreached)
 {

@@ -6,13 +6,12 @@
 /*
  * DOC: M_Keys
  *
- * All SMPs carry this SM's M_Key, all end ports get this M_Key together with their addresses
- * (port.c), and a standby SM that can replace this SM is configured with the same key. A port that
- * has another M_Key belongs to another manager and would not answer a Set, so this SM does not
- * configure the port, but counts and logs it once. Such a port can be recognised in two ways
- * (14.2.4.1). If reading is not protected, its PortInfo shows a key that is not this SM's. If
- * reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits that are not 0. A port without
- * an M_Key can look the same; the first Set shows whether the port has one.
+ * All SMPs carry this SM's M_Key, all end ports get this M_Key together with their addresses (port.c), and a
+ * standby SM that is to replace this SM must be configured with the same M_Key. A port that has another M_Key
+ * belongs to another manager and would not answer a Set, so this SM does not configure the port, but counts and
+ * logs it once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its PortInfo
+ * shows a key that is not this SM's. If reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits that
+ * are not 0. A port without an M_Key can look the same; the first Set shows whether the port has an M_Key.
  *
  * When a lease is configured, trap 256 reports that the lease of a port is running. Any SMP with
  * the right key stops the lease.
@@ -85,7 +84,7 @@ bool sm_mkey_blamed(struct sm *sm, const struct sm_node *n)
 static void on_renewed(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 		       ns_t now)
 {
-	/* If the request is lost, the next SMP with a wrong key raises another trap. */
+	/* Nothing to do: if this Get is lost, the next SMP with a wrong M_Key causes another trap. */
 }
 
 void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now)

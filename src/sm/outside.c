@@ -8,11 +8,11 @@
 /*
  * DOC: Nodes behind external ports
  *
- * A port that leads out of the fabric (a UDP link) shows the nodes that its other end claims to
- * have. These may be an endless chain, in which every SMP with one more hop is answered by another
- * switch of 254 ports. A legal subnet may have as many nodes as there are LIDs. If there were only
- * one limit for all nodes together, one such peer could use up memory and LIDs, and leave no room
- * for nodes elsewhere.
+ * A port that leads out of the fabric (a UDP link) shows the nodes that its other end claims to have. These
+ * nodes may be an endless chain, in which every SMP with one more hop is answered by another switch of 254
+ * ports. A legal subnet may have as many nodes as there are LIDs. If there were only one limit for all nodes
+ * together, the nodes behind one external port could use up memory and LIDs, and leave none for the nodes
+ * elsewhere.
  *
  * The owner of the SM knows which ports are external (sm_cfg.is_external). A node belongs to the
  * external port that the directed route to it crossed last. Behind each external port a sweep
@@ -152,8 +152,8 @@ void sm_fault(struct sm *sm, uint16_t outside, ns_t now, const char *fmt, ...)
 }
 
 /*
- * Tell whether the sweep accepts no more nodes behind an external port. Without this limit such
- * nodes could make the sweep last for ever.
+ * Tell whether the sweep accepts no more nodes behind an external port. Without SM_OUTSIDE_LOST and
+ * SM_OUTSIDE_TIME, these nodes could make the sweep last for ever.
  */
 static bool used_up(struct sm *sm, struct sm_outside *o, ns_t now)
 {
@@ -173,7 +173,7 @@ static bool used_up(struct sm *sm, struct sm_outside *o, ns_t now)
 bool sm_outside_useless(void *ctx, const struct smp_cmd *cmd, ns_t now)
 {
 	struct sm *sm = ctx;
-	/* Get(NodeInfo) is for the node behind cmd->port; cmd->node is the node in front of it. */
+	/* Get(NodeInfo) goes to the node behind cmd->port; cmd->node is the node that has this port. */
 	bool visit = cmd->attr == SMP_ATTR_NODE_INFO;
 	uint16_t number = 0;
 

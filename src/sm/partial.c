@@ -8,9 +8,9 @@
  * DOC: Partial sweeps
  *
  * A trap 128, or PortStateChange in a light sweep, names a switch that has a changed port. If only links between
- * known switches have changed, a partial sweep reads only these switches. Apart from that it has the stages of a
- * heavy sweep, restricted to the ports whose links came up, and in another order: it makes these links Active before
- * routes lead over them.
+ * known switches have changed, a partial sweep reads only these switches. The other stages are those of a heavy
+ * sweep, restricted to the ports whose links came up, and in another order: a partial sweep makes these links Active
+ * before routes lead over them.
  *
  * A partial sweep changes the published database in place, but the SA sees the change as a whole. The sweep records
  * the changes that it found at the links (enum sm_link_change), and the SA and the multicast trees still use the
@@ -22,10 +22,10 @@
  * sweep learns that the link is gone, so it finds other directed routes to the nodes behind the cable before it asks
  * the far end.
  *
- * A partial sweep ends if it finds any other change: a node that is new, is gone, is silent or was reset, a
- * changed link of a CA, an external port, a cable that leads to another port than before, a refused Set. A
- * heavy sweep, which handles all of these changes, then follows at once. Until the heavy sweep replaces the
- * published database, the recorded changes stay in the links, and the SA answers as before.
+ * A partial sweep ends if it finds any other change: a node that is new, gone, silent or reset; a changed link
+ * of a CA; an external port; a cable that leads to another port than before; or a refused Set. A heavy sweep,
+ * which handles all of these changes, then follows at once. Until the heavy sweep replaces the published
+ * database, the recorded changes stay in the links, and the SA answers as before.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)
@@ -57,7 +57,10 @@ static void give_up(struct sm *sm, const struct sm_node *n, const char *why)
 	sm->part.failed = true;
 }
 
-/* Have the sweep read @n. @forced: even if PortStateChange is not set, because the other end of a link has changed */
+/*
+ * Have the sweep read @n. @forced: read the ports even if PortStateChange is not set, because the other end of a link
+ * has changed
+ */
 static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 {
 	struct sm_part *t = &sm->part;
@@ -74,7 +77,7 @@ static void look_at(struct sm *sm, struct sm_node *n, bool forced)
 		t->sw[t->nsw++] = (struct sm_part_switch){ .n = n, .forced = forced };
 }
 
-/* Return the state of the sweep for @n. If look_at() had no room for @n, return the spare entry behind the array */
+/* Return the entry of @n in the array of the sweep's switches. If look_at() had no room for @n, return the spare entry */
 static struct sm_part_switch *part_switch(struct sm *sm, const struct sm_node *n)
 {
 	unsigned int i = 0;
@@ -165,7 +168,7 @@ static void ask_neighbour(struct sm *sm, struct sm_port *p, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* Find out how the link of @p changed, whose PortInfo is now @is. */
+/* Find out how the link of @p changed. @is: the present PortInfo of @p */
 static void port_judge(struct sm *sm, struct sm_port *p, const struct smp_port_info *is, ns_t now)
 {
 	bool had = sm_port_peer_now(p) != NULL, has;
@@ -224,7 +227,7 @@ static void on_cleared(void *ctx, const struct smp_cmd *cmd, int status, const u
 		read_ports(sm, cmd->node, now);
 }
 
-/* As in a heavy sweep, PortStateChange is cleared before the ports are read. */
+/* Handle SwitchInfo. As in a heavy sweep, PortStateChange is cleared before the ports are read. */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)
 {

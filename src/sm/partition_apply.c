@@ -69,8 +69,8 @@ static bool in_reach(const struct sm *sm, const struct sm_partition *part, const
 }
 
 /*
- * Find the lowest MTU of the physical links that the group may use, because none of these links may
- * have a lower MTU than the group (RFC 4391 §5).
+ * Find the lowest MTU of the physical links that the group may use, because the MTU of the group must not
+ * exceed the MTU of any of these links (RFC 4391 §5).
  */
 static uint8_t lowest_mtu(const struct sm *sm, const struct sm_db *db,
 			  const struct sm_partition *part, const struct sm_port **ret_where)
@@ -251,10 +251,9 @@ static const struct sm_partition_group *listed(const struct sm_partition *part, 
 }
 
 /*
- * A membership ends when the P_Key disappears from the port's table, not when the line disappears
- * from partitions.conf. The host at the port notices the change of its table, and joins again when
- * the P_Key is back. If the line returns before the tables were written, nothing changes for the
- * member.
+ * A membership ends when the P_Key disappears from the port's table, not when the port's line disappears from
+ * partitions.conf. The host at the port notices the change of its table, and joins again when the P_Key is
+ * back. If the line returns before the tables were written, nothing changes for the member.
  */
 void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 {

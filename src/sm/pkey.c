@@ -67,8 +67,8 @@ static void on_read(void *ctx, const struct smp_cmd *cmd, int status, const uint
 }
 
 /*
- * Copy the table that the last sweep wrote, which the port still has if it stayed up. Return: false
- * if the table has to be read
+ * Copy the P_Key table that the last sweep wrote to the port. A port that stayed up still has this table.
+ * Return: false if the table has to be read
  */
 static bool table_copy_old(const struct sm *sm, struct sm_port *p)
 {
@@ -121,8 +121,8 @@ static void on_written(void *ctx, const struct smp_cmd *cmd, int status, const u
 	uint16_t *block = cmd->port->pkeys + (cmd->mod & 0xffff) * SMP_PKEYS_PER_BLOCK;
 
 	/*
-	 * Perhaps the block was not written. So it is recorded as empty: none of its P_Keys is
-	 * used, and the next sweep writes it again.
+	 * The port may not have stored the block. So the block is recorded as empty: none of its P_Keys is
+	 * used, and the next sweep writes the block again.
 	 */
 	if (sm_failed(ctx, cmd, status, "Set(P_KeyTable)", now))
 		memset(block, 0, SMP_PKEYS_PER_BLOCK * sizeof(*block));
@@ -198,8 +198,8 @@ static void table_configure(struct sm *sm, struct sm_port *p, ns_t now)
 			 enforcing ? ": it does not enforce partitions" : "");
 	}
 	/*
-	 * A port whose table is too small does not enforce, because it would cut off rightful
-	 * members.
+	 * A port whose table is too small does not enforce, because checks against an incomplete table would
+	 * cut off rightful members.
 	 */
 	if (enforcing && !fits) {
 		set_enforcement(sm, p, false, now);

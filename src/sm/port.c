@@ -12,9 +12,9 @@
  * (smp_port_info_keep()), with those fields zero for which zero means "no change". A Set is sent only if a
  * field differs, so a sweep over an unchanged subnet writes nothing.
  *
- * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active; links between switches
- * that forward data already do so before the LFTs are written. A port that receives data while it is Armed becomes Active
- * by itself.
+ * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active. Only the links between
+ * switches that already forward data become Active earlier, before the LFTs are written. A port that receives data
+ * while it is Armed becomes Active by itself.
  *
  * No data passes a port in Init, so its addresses, MTU, VLs and enforcement can wait. The Set that arms the port
  * writes them too, which saves one or two SMPs for each port of a new subnet.
@@ -27,9 +27,10 @@ static bool port_linked(const struct sm_port *p)
 }
 
 /*
- * Record which ports have to register again: those that lost their memberships and subscriptions, and those that are new to this
- * SM. They are recorded before any port is configured, because a port may stop answering in between, and the next sweep would not
- * know that the port is new. In the first sweep of a master there is no database, so every port is new.
+ * Record which ports have to register again: those that lost their memberships and subscriptions, and those that are
+ * new to this SM. They are recorded before any port is configured, because a port may stop answering during the sweep,
+ * and the next sweep would not know that the port is new. In the first sweep of a master there is no database, so every
+ * port is new.
  */
 static void owe_reregister(struct sm *sm)
 {
@@ -208,9 +209,10 @@ void sm_ports_start(struct sm *sm, ns_t now)
 }
 
 /*
- * Read the PortInfo of a port that refused to change its state. The port may have the new state already: if the
- * answer to a Set was lost, the repeated Set is refused with status 0x001c, and so is a Set after received data
- * has made the port Active. The answer to the Set does not show the state, because it may only repeat the request.
+ * Read the PortInfo of a port that refused to change its state. The port may have the new state already. If the
+ * answer to a Set was lost, the repeated Set is refused with status 0x001c. A Set that follows received data,
+ * which have made the port Active, is refused with the same status. The answer to the Set does not show the state,
+ * because it may only repeat the request.
  */
 static void read_again(struct sm *sm, const struct smp_cmd *set, smp_done_fn *done, ns_t now)
 {
@@ -237,7 +239,10 @@ static bool got_there(struct sm *sm, const struct smp_cmd *cmd, int status, cons
 	return false;
 }
 
-/* Handle PortInfo after a refused Set to Armed. A port that has left Init has accepted such a Set, which also configured the port. */
+/*
+ * Handle PortInfo after a refused Set to Armed. A port that has left Init has accepted an earlier Set to Armed, which
+ * also configured the port.
+ */
 static void on_arm_read(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {

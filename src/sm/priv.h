@@ -18,7 +18,7 @@
  *	lft.c      LFT writes
  *	mcast.c    MFT writes, of the trees of subnet/tree.h
  *	group.c    groups and members
- *	partition_apply.c groups and P_Keys that the partitions ask for
+ *	partition_apply.c groups and P_Keys that the partitions define
  *	learn.c    tables that are read when a client of the SA asks for them
  *	audit.c    tables that are read back between sweeps
  *	mkey.c     ports that have another M_Key; leases
@@ -33,7 +33,7 @@
 #include "subnet/db.h"
 #include "subnet/fdb.h"
 
-/* delay between a trap and the sweep that it causes, because both ends of a link send a trap */
+/* delay between a trap and the sweep that it causes, so that one sweep handles the traps of both ends of a link */
 #define SM_KICK_DELAY NS_MSEC(10)
 /*
  * delay of the next sweep after a sweep in which nodes did not answer; the delay doubles with each
@@ -64,9 +64,7 @@
 #define SM_OUTSIDE_LOST 128
 /* largest number of log lines of a sweep about silent nodes behind one external port */
 #define SM_OUTSIDE_LINES 8
-/*
- * largest burst of log lines about faults behind one external port, and interval of further lines
- */
+/* largest burst of log lines about faults behind one external port, and interval of further lines */
 #define SM_FAULT_LINES 16
 #define SM_FAULT_EVERY NS_SEC(10)
 /* time after which a sweep gives up the nodes behind an external port */
@@ -113,9 +111,7 @@ struct sm_feed {
 
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
-	/*
-	 * true if the running sweep is partial; .next and .db are then the same database, which the sweep changes in place
-	 */
+	/* true if the running sweep is partial; .next and .db are then the same database, which the sweep changes in place */
 	bool on;
 	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
 	bool cut; /* a link went down, so directed routes over it may fail */
@@ -137,10 +133,10 @@ struct sm {
 	struct list listeners;
 
 	/* sweep.c */
-	struct smpq sweepq; /* SMPs of the heavy sweep */
+	struct smpq sweepq; /* SMPs of heavy and partial sweeps */
 	struct smpq bgq; /* SMPs of light sweeps and polls, MFT writes of joins */
 	struct smpq learnq; /* SMPs that read tables for clients of the SA */
-	/* stage of the heavy sweep; SM_STAGE_IDLE: no heavy sweep is running */
+	/* stage of the heavy or partial sweep; SM_STAGE_IDLE: no such sweep is running */
 	enum sm_stage stage;
 	struct sm_sweep sweep, last;
 	uint64_t sweeps; /* number of the last sweep; partial sweeps are counted, too */
@@ -193,7 +189,7 @@ struct sm {
 	uint8_t master_nhops, master_path[64];
 	unsigned int poll_missed, handover_tries;
 	struct timer poll;
-	/* port GUID of the SM to which this SM sent HANDOVER and that has not accepted it yet; 0: none */
+	/* port GUID of the SM to which this SM sent a HANDOVER that is not accepted yet; 0: none */
 	uint64_t handover_guid;
 	struct pace orders; /* limits the rate of Set(SMInfo) that other SMs send */
 	struct pace key_said; /* limits the rate of log lines about wrong SM_Keys */
@@ -258,12 +254,10 @@ struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uin
  */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* sm_failed() - Count and log an SMP that was refused or timed out, as @status says. Return: true if it was */
+/* sm_failed() - Count and log an SMP that was refused or timed out, as @status says. Return: true if the SMP failed */
 bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now);
 
-/*
- * Stages of a sweep. Each stage queues SMPs on sm->sweepq; the next stage starts when the queue is idle.
- */
+/* Stages of a sweep. Each stage queues SMPs on sm->sweepq; the next stage starts when the queue is idle. */
 int sm_discover_start(struct sm *sm, ns_t now);
 /* sm_port_read() - Ask for PortInfo of @p */
 void sm_port_read(struct sm *sm, struct sm_port *p, smp_done_fn *done, ns_t now);
@@ -271,7 +265,7 @@ int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
 int sm_lid_assign(struct sm *sm);
 void sm_ports_start(struct sm *sm, ns_t now);
-/* sm_port_to_arm() - Tell whether the sweep will arm the port. The Set that arms it also configures it */
+/* sm_port_to_arm() - Tell whether the sweep will arm the port. The Set that arms the port also configures the port */
 bool sm_port_to_arm(const struct sm_port *p);
 /* sm_port_vls() - Return the code of OperationalVLs that the port should have */
 uint8_t sm_port_vls(const struct sm *sm, const struct sm_port *p);
@@ -343,8 +337,8 @@ uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
  */
 bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int nports);
 /*
- * sm_outside_lost() - Count an SMP that a node did not answer. The node is behind external port
- * @outside (0: none). Return: true if the caller should log it
+ * sm_outside_lost() - Count an SMP that a node did not answer. The node is behind external port @outside (0:
+ * none). Return: true if the caller should log the loss
  */
 bool sm_outside_lost(struct sm *sm, uint16_t outside);
 /*
@@ -428,8 +422,8 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 /*
- * sm_rereg_owe() - Request ClientReregister from a port whose memberships ended without its
- * knowledge. The next sweeps set the bit until the port has acknowledged it
+ * sm_rereg_owe() - Request ClientReregister from a port whose memberships ended without its knowledge. The next
+ * sweeps set ClientReregister until the port has acknowledged it
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 /*

@@ -65,7 +65,7 @@ static void trap_log(struct sm *sm, const struct mad_notice *n)
 		p ? p->node->desc : "unknown");
 }
 
-/* Interval at which SMAs may repeat a trap (13.4.9): SubnetTimeOut, within bounds. */
+/* Return the interval at which SMAs may repeat a trap (13.4.9), which is SubnetTimeOut, within bounds. */
 static ns_t trap_interval(const struct sm *sm)
 {
 	ns_t ns = SUBNET_TIMEOUT_UNIT << sm->cfg.subnet_timeout;

@@ -103,7 +103,7 @@ enum sm_stage {
 const char *sm_stage_name(enum sm_stage st);
 const char *sm_state_name(enum smp_sm_state st);
 
-/* Progress and counts of one heavy sweep. */
+/* Progress and counts of one heavy or partial sweep. */
 struct sm_sweep {
 	uint64_t number; /* number of the sweep, from 1 */
 	bool partial; /* true if the sweep read changed links only */
@@ -132,7 +132,7 @@ struct sm_events {
 	 * its groups are gone before the call.
 	 */
 	void (*state)(void *ctx, enum smp_sm_state st, ns_t now);
-	/* A stage has ended. With SM_STAGE_UP sm_db() is the new database. */
+	/* A stage has ended. When this stage is SM_STAGE_UP, sm_db() returns the new database. */
 	void (*stage)(void *ctx, const struct sm_sweep *sw, ns_t now);
 	/* After SM_STAGE_UP, an end port has appeared (trap 64) or disappeared (trap 65). */
 	void (*port)(void *ctx, const ib_gid *gid, bool in_service, ns_t now);
@@ -141,7 +141,7 @@ struct sm_events {
 	 * call returns.
 	 */
 	void (*group)(void *ctx, const struct sm_group *g, bool created, ns_t now);
-	/* A trap was received and repressed. The SA forwards it to subscribers. */
+	/* A trap was received and repressed. The SA forwards the trap to subscribers. */
 	void (*notice)(void *ctx, const struct mad_notice *n, ns_t now);
 };
 
@@ -167,8 +167,8 @@ int sm_create(struct sm **ret, struct mad_ep *ep, const struct sm_cfg *cfg, stru
 	      const struct log_sink *log);
 
 /*
- * sm_destroy() - Destroy an SM without telling other SMs; a standby SM notices it by polling. NULL
- * is accepted
+ * sm_destroy() - Destroy an SM without telling other SMs; a standby SM notices the missing master by polling.
+ * NULL is accepted
  */
 void sm_destroy(struct sm *sm);
 
@@ -192,7 +192,7 @@ int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
 
 /**
  * sm_set_partitions() - Replace the partition table (before sm_start() or at run time)
- * @ps:		taken over
+ * @ps:		the SM becomes its owner
  *
  * At run time, a group that is not in @ps is deleted (trap 67) as soon as it has no FullMember or
  * SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the memberships
@@ -222,7 +222,7 @@ struct sm_status {
 	 * route the topology
 	 */
 	const char *routing;
-	struct sm_sweep last; /* last complete heavy sweep */
+	struct sm_sweep last; /* last complete heavy or partial sweep */
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
 	/* blocks of tables that other programs had changed, and that the audit wrote again */
 	uint64_t repairs;

@@ -9,8 +9,9 @@
 /*
  * DOC: Sweeps
  *
- * A heavy sweep is a sequence of stages. Each stage queues its SMPs, or feeds that make them (sm/feed.c); when the queue is idle,
- * the stage is over and the next one begins. Discovery fills a database of its own (sm->next), which is published after the last stage.
+ * A heavy sweep is a sequence of stages. Each stage queues its SMPs, or feeds that make them (sm/feed.c); when the
+ * queue is idle, the stage is over and the next one begins. Discovery fills a new database (sm->next), which is
+ * published after the last stage.
  *
  * Nodes that do not answer are left out. Another sweep looks for them after one second, and further sweeps after
  * pauses that double each time. If a trap has come during the sweep, the route to these nodes may be broken while
@@ -211,7 +212,7 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	/* Without this limit, a peer that invents GUIDs could fill memory and use up the LIDs. */
+	/* Limit the LIDs of absent ports, because a peer that invents GUIDs could fill memory and use up the LIDs. */
 	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);
@@ -220,7 +221,7 @@ static void publish(struct sm *sm, ns_t now)
 
 /*
  * If no SMP is in flight, no answer will continue the computation of routes. Continue the computation by a timer,
- * so that other events are handled in between.
+ * so that other events are handled between two slices.
  */
 static void slice_next(struct sm *sm, ns_t now)
 {
@@ -339,7 +340,8 @@ static void discover(struct sm *sm, ns_t now)
 }
 
 /*
- * Return the stage after the present one. A partial sweep reads no end ports and so finds no other SMs: it has no stage ELECT.
+ * Return the stage after the present one. A partial sweep has no stage ELECT, because it reads no end ports and so
+ * finds no other SMs.
  *
  * Packets to a link that is not Active are lost. So a sweep of switches that already forward data makes the links
  * between these switches Active before routes lead over the links. A heavy sweep makes the other links Active in a
@@ -381,8 +383,8 @@ void sm_sweep_advance(struct sm *sm, ns_t now)
 		if (sm_part_gave_up(sm)) {
 			/*
 			 * The partial sweep may have given its number to the published database, and members and
-			 * trees keep indices of switches by this number. The next database has other indices, so it
-			 * needs another number.
+			 * trees store indices of switches together with this number. The next database has other
+			 * indices and therefore needs another number.
 			 */
 			sm->sweep.number = ++sm->sweeps;
 			discover(sm, now);

@@ -43,9 +43,9 @@ enum sidr_status {
 };
 
 /*
- * The ServiceID of IBARP if the configuration does not set one, because
- * draft-pelissier-ipoib-encaparp-00 does not assign a ServiceID. The first octet 0x02 marks the
- * ServiceIDs that each host may assign by itself (IBTA A3.2.3); the last five octets are "IBARP".
+ * The ServiceID of IBARP if the configuration sets none. draft-pelissier-ipoib-encaparp-00 assigns
+ * no ServiceID. The first octet 0x02 marks the ServiceIDs that each host may assign by itself (IBTA
+ * A3.2.3); the last five octets are "IBARP".
  */
 #define SIDR_SERVICE_ID_DEFAULT 0x0200004942415250ull
 

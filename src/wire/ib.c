@@ -38,7 +38,7 @@ static const uint8_t rate_ext[][WIDTHS] = {
 	{ 16, 21, 23, 24, 17 }, /* NDR: 100, 400, 800, 1200, 200 */
 };
 
-/* Return the number of the bit that is set in @v; -1 if none or several are set. */
+/* Return the index of the bit that is set in @v; -1 if none or several are set. */
 static int only_bit(unsigned int v)
 {
 	return v != 0 && (v & (v - 1)) == 0 ? __builtin_ctz(v) : -1;

@@ -7,8 +7,8 @@
  * (§6.3) and the option of Neighbour Discovery (§5).
  *
  * The draft draws the first word of each GID twice. The lengths in the draft, 92 octets of IBARP and Length 5 of the
- * option, include the second copy, so uipoib sends it. The HLEN of 32 in the draft does not include the second copy,
- * so other senders may omit the copy. The decoders accept both layouts.
+ * option, include the second copy, so uipoib sends this copy. The HLEN of 32 in the draft does not include the
+ * second copy, so other senders may omit the copy. The decoders accept both layouts.
  */
 
 #include "wire/nd.h"
@@ -27,8 +27,8 @@ struct ibarp_pkt {
 };
 
 /*
- * ibarp_is() - Tell whether the octets after the encapsulation header are IBARP or IPv4, which have
- * the same ethertype. In IBARP the first nibble is not 4, the hardware type is 32, and protocol
+ * ibarp_is() - Tell whether the octets after the encapsulation header are IBARP and not IPv4, which
+ * has the same ethertype. In IBARP the first nibble is not 4, the hardware type is 32, and protocol
  * addresses have 4 octets
  */
 bool ibarp_is(const uint8_t *p, size_t len);
@@ -36,10 +36,11 @@ bool ibarp_is(const uint8_t *p, size_t len);
 /*
  * ibarp_decode() - Decode an IBARP message, from the octet after the encapsulation header on
  *
- * If HLEN and @len permit both layouts, with and without second copies of the GIDs' first words,
- * the decoder takes the layout in which the low half of the sender's GID is the sender's EUI-64. If
- * this is true for both layouts or for neither, the decoder assumes the layout with the second
- * copies. Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or operations
+ * HLEN and @len may permit both layouts, with and without second copies of the GIDs' first words.
+ * In this case the decoder takes the layout in which the low half of the sender's GID is the
+ * sender's EUI-64. If this is true for both layouts or for neither, the decoder assumes the layout
+ * with the second copies. Return: 0; -EBADMSG: too short; -EPROTO: other types, lengths or
+ * operations
  */
 int ibarp_decode(struct ibarp_pkt *ret, const void *p, size_t len);
 /* ibarp_encode() - Write an IBARP message of IBARP_LEN octets */

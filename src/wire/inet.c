@@ -19,8 +19,8 @@ typedef uint64_t vec __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
 
 /*
- * Sum fewer than 8 octets. If the number is odd, a zero octet is assumed after the last octet, so
- * the last octet is the high half of a big-endian word.
+ * Sum fewer than 8 octets. If @len is odd, a zero octet is assumed after the last octet, so the
+ * last octet is the high half of a big-endian word.
  */
 INLINE uint64_t sum_short(const uint8_t *p, size_t len)
 {

@@ -13,13 +13,13 @@
 #define MGID_SIG_IPV6 0x601b
 
 /*
- * All functions take the P_Key in host order with bit 15 set, and a scope of 4 bits. For other values the
- * functions return -EINVAL.
+ * The next three functions take the P_Key in host order with bit 15 set, and a scope of 4 bits. For other
+ * values they return -EINVAL.
  */
 int mgid_broadcast(ib_gid *ret, uint16_t pkey, uint8_t scope);
 /*
  * @group is in network order. 255.255.255.255 maps to the broadcast group; for other addresses that
- * are not multicast the functions return -EINVAL.
+ * are not multicast, both functions return -EINVAL.
  */
 int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t scope);
 int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);

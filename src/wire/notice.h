@@ -10,7 +10,10 @@
 #include "wire/ib.h"
 #include "wire/mad.h"
 
-/* Return the port of a trap 129 to 131, whose errors exceeded a threshold. mad_notice_get_lid() returns LIDADDR. */
+/*
+ * Return the port that a trap 129 to 131 reports, because its errors exceeded a threshold.
+ * mad_notice_get_lid() returns LIDADDR.
+ */
 uint8_t notice_get_port(const struct mad_notice *n);
 
 /* OtherLocalChanges of trap 144: what has changed besides the capability mask */

@@ -192,8 +192,8 @@ int ib_port_info_rec_decode(struct ib_port_info_rec *ret, const void *p, size_t 
 	struct port_info_rec_wire w = { 0 };
 
 	/*
-	 * Accept a record of an SA before IBTA volume 1 release 1.2.1, in which PortInfo ended
-	 * after LocalPhyErrors and OverrunErrors.
+	 * Accept a record of an SA that follows IBTA volume 1 before release 1.2.1, in which
+	 * PortInfo ended after LocalPhyErrors and OverrunErrors.
 	 */
 	if (len < PORT_INFO_REC_MIN_LEN)
 		return -EBADMSG;
