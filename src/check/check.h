@@ -5,9 +5,10 @@
 /*
  * DOC: Findings
  *
- * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. Each finding says what was
- * found and where. A table says for each kind of finding why it matters and what to do about it. A finding is a
- * fault, or a note about something that may be intended. Only faults make `uipoib fabric check` fail.
+ * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. A finding is either a
+ * fault, or a note about something that may be intended, and names its place in the fabric. A table gives for each
+ * kind of finding the reason why it matters, and the action that the user should take. Only faults make `uipoib
+ * fabric check` fail.
  */
 
 #include "check/model.h"
@@ -69,8 +70,8 @@ struct chk_finding {
 	/* GUID of the node that .where names; 0 if the finding is about several nodes */
 	uint64_t guid;
 	/*
-	 * number that distinguishes findings of one kind at one place, such as an MLID, a LID or a P_Key; 0: there
-	 * can be only one such finding
+	 * number that distinguishes findings of one kind at one place, such as an MLID, a LID or a P_Key; 0: only
+	 * one finding of the kind is possible at the place
 	 */
 	uint64_t about;
 	/* place of the finding: a node, a port as NODE/PORT, or a link; names are not escaped */
@@ -98,8 +99,8 @@ struct chk_wait {
 /*
  * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that
  * decides which virtual lanes the loop occupies: SLtoVL at both switches, and the SL of the path
- * (chk_add_path()). Return: number of waits in @ret; 0: there is no such loop, or virtual lanes
- * cannot affect the loop, or the loop is longer than @ret, or memory ran out
+ * (chk_add_path()). Return: number of waits in @ret; 0: there is no credit loop, or this data is
+ * not needed to judge the loop, or the loop is longer than @ret, or memory ran out
  */
 uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
 
@@ -129,7 +130,7 @@ void chk_report_fini(struct chk_report *r);
 
 /*
  * chk_report_confirm() - Remove from @r the findings that @again, the report of a later reading of
- * the same fabric, does not contain. These findings were about states that did not last. Two
+ * the same fabric, does not contain. The removed findings were about states that did not last. Two
  * findings are the same if kind, place and .about are equal. Texts are not compared, because the
  * numbers in the texts change. Findings about growth of counters stay, because each of them follows
  * from two readings already. If one of the reports is not complete, no finding is removed. The

@@ -5,8 +5,8 @@
 
 /*
  * A cycle of channels is a credit loop only if the packets that wait for each other use the same
- * virtual lane. At each switch, the SL of a packet and the SLtoVL table determine the lane by which
- * it leaves. The SL of a path has to be requested from the SA.
+ * virtual lane. At each switch, the SL of a packet and the SLtoVL table determine the lane on which
+ * the packet leaves. The SL of a path has to be requested from the SA.
  */
 
 /* --- paths that make a dependency */

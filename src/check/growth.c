@@ -5,14 +5,14 @@
 
 /*
  * Error counters that grew between two readings. PortRcvSwitchRelayErrors is left out, because it
- * grows in healthy fabrics, too: a switch counts there each multicast packet that it does not send
- * back to the port of arrival (IBTA 16.1.3.5, DLID mapping).
+ * grows in healthy fabrics, too: this counter of a switch counts each multicast packet that the
+ * switch does not send back to the port of arrival (IBTA 16.1.3.5, DLID mapping).
  */
 
 /* The meaning of a counter's growth */
 enum meaning {
 	DAMAGE, /* a fault */
-	BITS, /* an increase is a fault if it is faster than symbol_errors_admitted() */
+	BITS, /* an increase is a fault if it exceeds symbol_errors_admitted() */
 	/*
 	 * an increase is no fault of this port, because it means congestion or a fault that another
 	 * port counts, too

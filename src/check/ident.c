@@ -151,8 +151,8 @@ static void other(struct chk *c, const struct chk_node *n, const struct chk_port
 }
 
 /*
- * The SM LID that each port has stored should be the LID of the master SM that answered. If no
- * master answered, the LID that most ports have is taken as the right LID.
+ * Checks the SM LID that each port has stored. It should be the LID of the master SM that answered
+ * SMInfo. If no master answered, the SM LID that most ports have stored is taken as the right LID.
  */
 void chk_managers(struct chk *c)
 {

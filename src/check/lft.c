@@ -22,7 +22,10 @@ enum verdict { UNSEEN, ON_WAY, OVER };
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
-	/* egress port in the first entry with the fault; used only for routes that end before the LID */
+	/*
+	 * egress port in the first entry with the fault; used only for routes that do not reach the
+	 * LID
+	 */
 	uint8_t port;
 	const char *why;
 };

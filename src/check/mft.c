@@ -5,18 +5,18 @@
 
 /*
  * Checks multicast routes. For each MLID, the port masks of the switches make a directed graph: a
- * link is an edge if the switch at one end of the link sends packets of the MLID to it. Over some
- * links the switches at both ends send. The switches that are connected by such links are called an
- * island. An island must be a tree; otherwise packets circle in it. A link to which only one end
- * sends leads from one island to another. OpenSM uses such links to connect switches whose members
- * only send. Every island must lead to the island with the receivers.
+ * link is an edge if the switch at one end sends packets of the MLID over the link. Over some links
+ * the switches at both ends send. The switches that are connected by such links are called an
+ * island. An island must be a tree; otherwise packets circle in it. A link over which only one
+ * switch sends leads from one island to another. OpenSM uses such links to connect switches whose
+ * members only send. Every island must lead to the island with the receivers.
  */
 
 struct island {
 	uint32_t first; /* index of a switch in the island */
-	/* number of ports in the masks that lead to CAs, or are port 0 of a switch */
+	/* number of receivers: ports in the masks that lead to CAs or are port 0 of a switch */
 	uint32_t receivers;
-	uint32_t leads_to; /* index of the island to which the masks lead, or NOWHERE */
+	uint32_t leads_to; /* index of the island to which packets leave this island, or NOWHERE */
 	const struct chk_node *sw; /* a switch that has a receiver */
 	uint8_t port; /* port of .sw to which the receiver is connected; 0: the receiver is the switch itself */
 	const struct chk_node *out; /* switch and port by which packets leave for another island */
@@ -191,7 +191,7 @@ static void count(struct tree *t, const struct chk_node *n)
 		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
 			   !both_ways(t, n, p)) {
 			/*
-			 * Packets arrive twice over this link if both its ends are in the same
+			 * This link makes packets arrive twice if both its ends are in the same
 			 * island, or if another link leads out of the island already. In the second
 			 * case nothing is reported if the mask of the switch at the other end is
 			 * unknown, because this switch may send to the link, too.

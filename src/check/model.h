@@ -24,8 +24,8 @@
 #define CHK_NO_NODE UINT32_MAX
 #define CHK_NODES_MAX 65536
 /*
- * Largest memory of a fabric in octets unless the caller chooses another bound; 46,000 HCAs on 2,000 switches need
- * less than a third
+ * Largest memory of a fabric in octets unless the caller chooses another bound; a fabric of 46,000 HCAs on 2,000
+ * switches needs less than a third of this memory
  */
 #define CHK_OCTETS_MAX ((size_t)1 << 30)
 #define CHK_NO_VL 255
@@ -43,8 +43,8 @@ struct chk_counters {
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
 struct chk_port {
 	/*
-	 * index of the node at the other end of the link as this port's side found it, or CHK_NO_NODE. The other end
-	 * may contradict this, which is a finding
+	 * index of the node that was found at the other end of this port's link, or CHK_NO_NODE. The port at the
+	 * other end may have another peer, which is a finding
 	 */
 	uint32_t peer;
 	uint8_t peer_port;
@@ -59,7 +59,7 @@ struct chk_port {
 	uint16_t lid; /* base LID of an end port; 0: none */
 	uint64_t guid; /* port GUID of an end port; 0: not known, or no end port */
 	struct smp_port_info pi;
-	/* P_Key table with npkeys entries, of which those with 0 are empty. NULL: not read */
+	/* P_Key table with .npkeys entries; an entry that is 0 is empty. NULL: not read */
 	uint16_t *pkeys;
 	uint16_t npkeys;
 	bool pkeys_gaps; /* a part of the table was not read */
@@ -117,7 +117,7 @@ struct chk_manager {
 
 /* Tells whether the members of multicast groups are known, or why they are not known */
 enum chk_members {
-	CHK_MEMBERS_UNASKED, /* the SA was not asked, or the port knows no SA */
+	CHK_MEMBERS_UNASKED, /* the SA was not asked, or the port that reads knows no SA */
 	CHK_MEMBERS_SILENT, /* the SA did not answer */
 	CHK_MEMBERS_REFUSED, /* the SA refused the request, or its answer was not a list of groups */
 	/* the SA listed groups without their members, as it does for requests without the SM_Key */
@@ -186,26 +186,29 @@ struct chk_fabric {
 	bool late; /* true if data is missing because the time limit of the reading was reached */
 };
 
-/* chk_fabric_create() - Make an empty fabric of at most @octets_max octets. NULL: out of memory */
+/*
+ * chk_fabric_create() - Make an empty fabric of at most @octets_max octets. Return: NULL if memory
+ * ran out
+ */
 struct chk_fabric *chk_fabric_create(size_t octets_max);
 /* NULL is accepted. */
 void chk_fabric_free(struct chk_fabric *f);
 
 /*
- * chk_alloc(), chk_grow() - Allocate as calloc() and realloc() do, within the fabric's bound. New octets are zeros. NULL:
- * out of memory, or the bound is reached, which marks the fabric as cut. All memory to which the fabric refers comes from
- * these functions
+ * chk_alloc(), chk_grow() - Allocate as calloc() and realloc() do, within the fabric's bound. New octets are zeros. All
+ * memory to which the fabric refers comes from these functions. Return: NULL if memory ran out, or if the bound is
+ * reached, in which case the fabric is marked as cut
  */
 void *chk_alloc(struct chk_fabric *f, size_t n, size_t size);
 void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t size);
 
 /*
  * chk_add_node() - Add a node without links. Return: 0; -EEXIST: a node has this GUID; -ENOSPC: a bound is reached;
- * -EINVAL: no port; -ENOMEM
+ * -EINVAL: the node has no port; -ENOMEM
  */
 int chk_add_node(struct chk_fabric *f, const struct smp_node_info *i, const char *desc,
 		 struct chk_node **ret);
-/* chk_find() - Node with this node GUID, or NULL */
+/* chk_find() - Return the node with this node GUID, or NULL */
 struct chk_node *chk_find(const struct chk_fabric *f, uint64_t guid);
 
 /* The functions below return 0, -ENOMEM or -ENOSPC. */
@@ -265,7 +268,7 @@ static inline const struct chk_port *chk_end(const struct chk_node *n, const str
 	return n->sw ? &n->port[0] : p;
 }
 
-/* chk_peer() - Node at the other end of a port's link, or NULL */
+/* chk_peer() - Return the node at the other end of a port's link, or NULL */
 static inline struct chk_node *chk_peer(const struct chk_fabric *f, const struct chk_port *p)
 {
 	return p->peer < f->n ? f->node[p->peer] : NULL;

@@ -5,7 +5,8 @@
 
 /*
  * Checks of P_Key tables: that ports have the P_Keys that OpenSM's file partitions.conf gives them,
- * and that switches that enforce P_Keys accept the P_Keys of the port behind them.
+ * and that a switch port that enforces P_Keys accepts the P_Keys of the port at the other end of
+ * its link.
  */
 
 /*
@@ -136,8 +137,8 @@ void chk_partitions(struct chk *c, const struct sm_partitions *ps)
 			const struct chk_port *p = &n->port[k];
 
 			/*
-			 * Skip ports that are not Active, because the subnet manager may not have written their
-			 * tables yet.
+			 * Skip CA ports that are not Active, because the subnet manager may not have written
+			 * their tables yet.
 			 */
 			if (chk_is_end(n, p) && p->pkeys && p->lid &&
 			    (n->sw || chk_carries(c->f, p)))

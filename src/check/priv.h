@@ -40,7 +40,10 @@ struct chk {
 	uint64_t steps; /* as chk_report.steps */
 };
 
-/* chk_index(), chk_index_fini() - Fill in by_lid, sw, by_guid and part. Return: 0, -ENOMEM */
+/*
+ * chk_index() - Fill in by_lid, sw, by_guid and part, which chk_index_fini() frees. Return: 0,
+ * -ENOMEM
+ */
 int chk_index(struct chk *c);
 void chk_index_fini(struct chk *c);
 
@@ -122,8 +125,8 @@ struct chk_routes {
 };
 
 /*
- * chk_routes_init() - Return: false if memory ran out. The caller calls chk_routes_fini() in either
- * case
+ * chk_routes_init() - Prepare @r for calls of chk_routes_to(). Return: false if memory ran out. The
+ * caller calls chk_routes_fini() in either case
  */
 bool chk_routes_init(struct chk_routes *r, const struct chk *c);
 void chk_routes_fini(struct chk_routes *r);

@@ -14,8 +14,9 @@
 #include "wire/mgid.h"
 
 /*
- * The state and the reason of an interface tell the user what is wrong. This file makes the advice
- * that tells the user how to correct it. doc/troubleshooting.md has the same advice as a table.
+ * The state of an interface, and the reason for the state, show the user the fault. This file makes
+ * the advice that tells the user how to correct the fault. doc/troubleshooting.md has the same
+ * advice as a table.
  */
 
 /*
@@ -131,8 +132,8 @@ static void of_pkey(const struct inst_iface *i, struct text *t)
 }
 
 /*
- * Advises to add the broadcast group of the link to its partition: by the word ipoib if it is the
- * group of RFC 4391, otherwise by its MGID
+ * Advises to add the broadcast group of the link to its partition: by the word ipoib if the group
+ * is that of RFC 4391, otherwise by the MGID of the group
  */
 static void of_no_group(const struct inst_iface *i, const struct ipoib_link_info *info,
 			struct text *t)

@@ -162,8 +162,8 @@ static void iface_at(const struct inst_iface *i, struct capfile_at *ret)
 }
 
 /*
- * Reads the arguments that choose the packets to capture. Return: false after an answer to the
- * client
+ * Reads the arguments that choose the packets to capture. Return: false if an argument is wrong,
+ * after an error was sent to the client
  */
 static bool arg_at(struct ctl_req *r, struct capfile_at *ret)
 {

@@ -26,7 +26,10 @@ json_t *cmd_ip(const uint8_t *addr, unsigned int family); /* @family: 4 or 6 */
 
 /* cmd_ms() - A time span in whole milliseconds */
 json_t *cmd_ms(ns_t t);
-/* cmd_until() - Return the milliseconds from @now to @t; null if @t is 0 or never, 0 if @t is past */
+/*
+ * cmd_until() - Return the milliseconds from @now to @t; null if @t is 0 or NS_NEVER, 0 if @t is
+ * past
+ */
 json_t *cmd_until(ns_t t, ns_t now);
 /* cmd_rate() - Return the Mb/s of an IBA rate code; null if the code is not defined */
 json_t *cmd_rate(unsigned int rate_code);

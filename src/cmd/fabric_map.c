@@ -106,8 +106,8 @@ void cmd_fabric_load(struct ctl_req *r)
 /* --- route */
 
 /*
- * Sends the row of a hop by the port @p. Returns the port at which the packet arrives; NULL: the
- * route ends at this hop
+ * Sends the row of the hop that leaves a node by the port @p. Returns the port at which the packet
+ * arrives; NULL: the route ends at this hop
  */
 static struct fabric_port *hop(struct ctl_req *r, struct inst_fabric *f, struct fabric_port *p,
 			       unsigned int lid)

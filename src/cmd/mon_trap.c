@@ -133,10 +133,10 @@ static const struct sm_port *sender_by_route(const struct sm_port *to, const str
 }
 
 /*
- * Set the members for trap 256. In LIDADDR, some agents write the LID of the requester, as the
- * description of the trap says, and others write their own LID, as Linux's drivers do. So if
- * LIDADDR is the agent's own LID, it does not name the requester. The wrong M_Key is not shown,
- * because it may be the right M_Key of another fabric.
+ * Set the members for trap 256. According to the description of the trap, LIDADDR is the LID of the
+ * requester. Some agents, such as Linux's drivers, write their own LID instead. So if LIDADDR is
+ * the agent's own LID, it does not name the requester. The wrong M_Key is not shown, because it may
+ * be the right M_Key of another fabric.
  */
 static void set_mkey(json_t *row, const struct sm_db *db, const struct mad_notice *n,
 		     const struct sm_port *issuer)

@@ -18,9 +18,9 @@
 #include "verbs/verbs.h"
 
 /*
- * A row for a counter, which is a uint64_t member of a module's struct. F() makes the row; for a member that counts
- * discarded packets, D() makes it. The member's name is the counter's name in `stats show`. So a new counter needs
- * only the member and a row.
+ * A row for a counter, which is a uint64_t member of a module's struct. D() makes the row of a member that counts
+ * discarded packets, and F() the row of any other member. The member's name is the counter's name in `stats show`.
+ * So a new counter needs only the member and a row.
  */
 struct field {
 	const char *name;

@@ -10,8 +10,8 @@ struct ctl;
 
 struct stats_item {
 	/*
-	 * "tap", "watchdog", "eth", "ipoib", "sac", "cm", "mad", "hca", "switch", "fabric", "sm", "sa", "udp",
-	 * "ibsim", "umad", "control", "instance"
+	 * "tap", "watchdog", "eth", "ipoib", "verbs", "sac", "cm", "mad", "hca", "switch", "fabric", "sm", "sa",
+	 * "udp", "ibsim", "umad", "control", "instance"
 	 */
 	const char *layer;
 	/*

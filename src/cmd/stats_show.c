@@ -23,7 +23,7 @@ static void stats_row(void *ctx, const struct stats_item *it)
 	ctl_row(w->r, row);
 }
 
-/* Sends the counters that are not 0, or with the argument "details" all counters. */
+/* Sends the counters that are not 0; with the argument "details", sends all counters. */
 static void stats_show(struct ctl_req *r)
 {
 	bool bad;

@@ -191,7 +191,7 @@ bool conf_name_ok(const char *s, size_t max)
 	return len > 0 && len < max && !strpbrk(s, " \t/@:[]") && s[0] != '.' && text_is_plain(s);
 }
 
-/* "unknown section, expected [fabric NAME] or ..." */
+/* Fail with the message "unknown section, expected [fabric NAME] or ..." */
 static int unknown_section(struct conf_parser *p)
 {
 	char list[CONF_ERR_MAX] = "";

@@ -57,7 +57,9 @@ struct conf_fabric {
 	uint8_t lmc; /* LMC that the embedded SM sets at ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;
-	/* true if m-key-protect or m-key-lease was given; these need m-key, too */
+	/*
+	 * true if m-key-protect or m-key-lease was given; these two keys are refused without m-key
+	 */
 	bool mkey_detail;
 	/* true if the node of the embedded SM answers SIDR requests for multicast groups */
 	bool sidr_server;
@@ -77,7 +79,7 @@ struct conf_addr {
 	uint16_t pkey;
 };
 
-/* fabric:NAME/NODE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
+/* fabric:NAME/NODE/PORT, verbs:DEVICE/PORT, or udp:ADDR:PORT,guid=0x...[,listen=ADDR:PORT] */
 struct conf_port {
 	/*
 	 * name of the fabric. It is "udp:ADDR:PORT" for a UDP port and "verbs:" for a port of

@@ -397,7 +397,7 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 
 /*
  * One SIDR server is enough for a partition. Refuse a second server, which clients would not use,
- * and which could be on the same port as the first.
+ * and which could be on the same port as the first server.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -478,7 +478,10 @@ static bool same_netns(const struct conf_iface *a, const struct conf_iface *b)
 	return !strcmp(a->host, b->host) || (a->netns && b->netns && !strcmp(a->netns, b->netns));
 }
 
-/* An interface with a configured name must not have a name that the device of a P_Key on the same host may get. */
+/*
+ * Refuse a configured interface name that a device which is named by its P_Key could get in the
+ * same network namespace.
+ */
 static int check_name(struct conf_parser *p, const struct conf_iface *f)
 {
 	const struct conf_iface *end = p->c.iface + p->c.nifaces;

@@ -98,7 +98,10 @@ int conf_key_given(struct conf_parser *p, const char *name, const char *value);
 /* conf_key_set() - Store @value for the key of row @k. Return: 0, or the result of conf_fail() */
 int conf_key_set(struct conf_parser *p, const struct conf_key *k, const char *value);
 
-/* conf_override() - Apply the settings of the command line that are for the section that ends */
+/*
+ * conf_override() - Apply the settings of the command line that are for the section whose end was
+ * reached
+ */
 int conf_override(struct conf_parser *p);
 /*
  * conf_override_check() - After the whole file was read, refuse settings of the command line that

@@ -175,8 +175,8 @@ static const char *udp_option(struct conf_port *p, const char *opt)
 	errno = 0;
 	p->guid = strncmp(opt + 5, "0x", 2) ? 0 : strtoull(opt + 7, &end, 16);
 	/*
-	 * An EUI-64 with bit 56 set belongs to a group, and one with all bits set means that there
-	 * is no EUI-64.
+	 * An EUI-64 with bit 56 set belongs to a group, and an EUI-64 with all bits set means that
+	 * there is no EUI-64.
 	 */
 	if (!p->guid || *end || errno || opt[7] == '-' || opt[7] == '+' || p->guid == UINT64_MAX ||
 	    p->guid >> 56 & 1)

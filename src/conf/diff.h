@@ -22,7 +22,10 @@ struct conf_diff_row {
 };
 
 struct conf_diff {
-	/* first the interfaces of the old configuration in their order, then those that are new */
+	/*
+	 * first the interfaces of the old configuration in the order of its file, then the new
+	 * interfaces
+	 */
 	struct conf_diff_row *row;
 	size_t nrows;
 	unsigned int n[CONF_FATES]; /* number of rows of each fate */

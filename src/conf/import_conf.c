@@ -15,9 +15,9 @@
 
 /*
  * An HCA's description begins with its host's name: "node17 mlx5_0", "node17 HCA-1". HCAs whose
- * descriptions have the same first word and differ after it are in one host, and their interfaces
- * are uib0, uib1, ... No host gives two of its HCAs the same description. So HCAs with equal
- * descriptions are in different hosts, which are called node17, node17-2, ...
+ * descriptions have the same first word and differ after this word are in one host, and their
+ * interfaces are uib0, uib1, ... No host gives two of its HCAs the same description. So HCAs with
+ * equal descriptions are in different hosts, which are called node17, node17-2, ...
  */
 
 #define NET4_SECOND 4 /* uib0 is in 10.4.0.0/16, uib1 in 10.5.0.0/16 */
@@ -96,9 +96,9 @@ static int compile(struct chooser *c)
 }
 
 /*
- * Choose as many of the HCAs that match as the user wants, spread evenly over the file, so that they are on
- * many switches. If the user gives no number, choose all that match an expression, or IMPORT_HOSTS if there is
- * no expression.
+ * Choose as many of the HCAs that match as the user wants, spread evenly over the file, so that the chosen
+ * HCAs are on many switches. If the user gives no number, choose all HCAs that match an expression, or
+ * IMPORT_HOSTS HCAs if there is no expression.
  */
 static int choose(struct chooser *c)
 {
@@ -153,7 +153,10 @@ static void host_word(char ret[CONF_NAME_MAX], const char *desc)
 struct seen {
 	struct hlink by_key;
 	char key[TOPO_DESC_MAX + 1];
-	/* first word of the description from which a host's name was made; empty for a description */
+	/*
+	 * first word of the description from which a host's name was made; empty if .key is a
+	 * description
+	 */
 	char word[CONF_NAME_MAX];
 	unsigned int count, index;
 };

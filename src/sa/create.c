@@ -18,8 +18,8 @@
 /*
  * Tell whether a join may create a group with this MGID. The reserved flags of the MGID must be
  * zero. A link-local MGID with the signature 0xa01b is refused, because only the SA assigns such
- * MGIDs. All other scopes and T = 0 are accepted, because OpenSM accepts them and osmtest expects
- * this.
+ * MGIDs. Otherwise every scope and both values of the T flag are accepted, because OpenSM accepts
+ * them and osmtest expects this.
  */
 static bool mgid_valid(const ib_gid *mgid)
 {
@@ -91,9 +91,11 @@ static bool params_choose(const struct sa_req *r, const struct ib_mcmember_rec *
 }
 
 /*
- * Choose the parameters of a new group of an IPoIB link: those of the link's broadcast group (RFC
- * 4391 §10). The first node of the link may also create the broadcast group (§5). The P_Key of the
- * request must be the P_Key in the requested MGID. Return: false if the group is not allowed
+ * Choose the parameters of a new group of an IPoIB link. A broadcast group, which the first node of
+ * the link may create (RFC 4391 §5), gets the parameters that params_choose() chooses. Any other
+ * group gets the parameters of the link's broadcast group (§10). Return: false if the link has no
+ * broadcast group, if the request does not fit, or if its P_Key is not the P_Key in the requested
+ * MGID
  */
 static bool ipoib_params(const struct sa_req *r, const struct ib_mcmember_rec *want,
 			 const struct sm_port *port, struct ib_mcmember_rec *ret)

@@ -10,11 +10,11 @@
  * wants. The SA sends Reports to the address from which the request for the subscription came, and
  * the subscription's QPN is the QPN of that address. A request that ends a subscription names this
  * QPN (0: the QPN from which the request comes). A repeated request does not make a second
- * subscription. Subscriptions end with InformInfo:Subscribe = 0, when their port leaves the subnet,
- * and when the SM is no longer master.
+ * subscription. A subscription ends when a request with InformInfo:Subscribe = 0 ends it, when its
+ * port leaves the subnet, or when the SM is no longer master.
  *
- * Ports named by GID or LIDs must share a P_Key with the subscriber (o13-14.1.1). Only trusted
- * subscribers get the traps about key violations, 256 to 259.
+ * The ports that a subscription names by GID or LIDs must share a P_Key with the subscriber
+ * (o13-14.1.1). Only trusted subscribers get the traps about key violations, 256 to 259.
  */
 
 #define ANY16 0xffffu
@@ -142,7 +142,7 @@ static unsigned int last_named(const struct sa_req *r, const struct mad_inform_i
 
 /*
  * Return the number of ports that info_allowed() will check. This number is charged to the quota of
- * the requester. A check of a single port is free.
+ * the requester. Return 0 for a single port, whose check is free.
  */
 static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_info *i)
 {
@@ -163,7 +163,7 @@ static bool info_allowed(const struct sa_req *r, const struct mad_inform_info *i
 		return false;
 	if (!ib_gid_is_zero(&i->gid)) {
 		p = sm_db_port_by_gid(r->db, &i->gid);
-		/* Traps 66 and 67 concern groups, so their GID is an MGID. */
+		/* A subscription to traps 66 and 67, which are about groups, may name an MGID. */
 		return p ? reaches(r, p) : ib_gid_is_mcast(&i->gid);
 	}
 	if (i->lid_begin == ANY16)

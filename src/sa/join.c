@@ -8,9 +8,9 @@
 #include "text/print.h"
 
 /*
- * MCMemberRecord: Set joins, Delete leaves (IBTA 15.2.5.17). A join is answered after the switches
- * have acknowledged their MFTs, so that the first packet to the group is not lost, or after 200 ms
- * if a switch does not answer (clause I17 of CONFORMANCE.md).
+ * MCMemberRecord: Set joins, Delete leaves (IBTA 15.2.5.17). So that the first packet to the group
+ * is not lost, a join is answered only when the switches have acknowledged their MFTs. If a switch
+ * does not answer, the join is answered after 200 ms (clause I17 of CONFORMANCE.md).
  */
 
 #define COMPS_JOIN (MCM_COMP_MGID | MCM_COMP_PORT_GID | MCM_COMP_JOIN_STATE)
@@ -34,9 +34,9 @@ static void join_free(struct join *j)
 }
 
 /*
- * Tell whether the member is still in the group. It may have left, or lost its P_Key, while the
- * MFTs were written. If it is not in the group, the join is not answered, and the client learns the
- * result when it repeats its request.
+ * Tell whether the member is still in the group. The member may have left, or lost its P_Key, while
+ * the MFTs were written. In this case the join is not answered, and the client learns the result
+ * when it repeats its request.
  */
 static bool join_stands(const struct join *j)
 {
@@ -113,8 +113,8 @@ static void refuse_log(const struct sa_req *r, const struct ib_mcmember_rec *wan
 }
 
 /*
- * Tell whether @port may become a member of @g with the parameters of the request. Return: 0 or a
- * MAD status
+ * Return 0 if @port may become a member of @g with the parameters of the request, otherwise a MAD
+ * status.
  */
 static uint16_t join_judge(const struct sa_req *r, const struct sm_group *g,
 			   const struct ib_mcmember_rec *want, const struct sm_port *port)

@@ -10,7 +10,7 @@
 static bool plain_match(const struct ib_mcmember_rec *have, const struct ib_mcmember_rec *want,
 			uint64_t mask)
 {
-	/* P_Keys are compared without bit 15, because the P_Key of a limited member lacks it. */
+	/* Bit 15 of P_Keys is not compared, because it only marks full members. */
 	return (!(mask & MCM_COMP_MGID) || ib_gid_equal(&have->mgid, &want->mgid)) &&
 	       (!(mask & MCM_COMP_QKEY) || have->qkey == want->qkey) &&
 	       (!(mask & MCM_COMP_MLID) || have->mlid == want->mlid) &&

@@ -41,8 +41,8 @@ static uint64_t path_mask(uint64_t m)
 		{ SERVICE_ID, PATH_COMP_SERVICE_ID },
 	};
 	/*
-	 * In both masks the bits for selectors and values of MTU, rate and life time have the same
-	 * order.
+	 * The six bits for selectors and values of MTU, rate and life time have the same order in
+	 * both masks, so they are shifted together.
 	 */
 	uint64_t ret =
 		(m & 0x3f * MULTI_PATH_COMP_MTU_SEL) / MULTI_PATH_COMP_MTU_SEL * PATH_COMP_MTU_SEL;
@@ -145,7 +145,7 @@ uint16_t sa_multi_path_collect(struct sa_req *r, struct sa_table *t)
 		alternate_paths(&m);
 	else
 		all_paths(&m);
-	/* The answer consists of PathRecords, so it has their attribute ID. */
+	/* The answer consists of PathRecords, so it has the attribute ID of PathRecord. */
 	r->m.mad.attr_id = SA_ATTR_PATH_RECORD;
 	return 0;
 }

@@ -7,7 +7,7 @@
  */
 
 static const struct sa_field fields[] = {
-	{ 0 }, /* LID: port_named() compares it, because any LID of the port matches */
+	{ 0 }, /* LID: port_named() compares the LID, because any LID of the port matches */
 	{ 0 },	      { 32, 8 },   { 40, 8 }, /* BaseVersion, ClassVersion */
 	{ 48, 8 },    { 56, 8 }, /* NodeType, NumPorts */
 	{ 64, 64 },   { 128, 64 }, { 192, 64 }, /* GUIDs of system, node, port */
@@ -50,8 +50,8 @@ static bool node_add(const struct sa_req *r, struct sa_table *t, const struct sm
 }
 
 /*
- * Find the port if the request selects by LID or by port GUID. Return: true if it does; @ret is
- * then the port, or NULL if there is no such port
+ * Find the port if the request selects by LID or by port GUID. Return: false if the request selects
+ * by neither; otherwise true, and @ret is the port, or NULL if there is no such port
  */
 static bool port_named(const struct sa_req *r, const struct sm_port **ret)
 {

@@ -32,8 +32,8 @@ static bool has(const struct sa_path_query *q, uint64_t comp)
 }
 
 /*
- * Find the port that a GID, a LID or both name. @ret is NULL if neither was given. Return: 0 or a
- * MAD status
+ * Find the port that a GID, a LID or both name. @ret becomes NULL if the request gives neither GID
+ * nor LID. Return: 0 or a MAD status
  */
 static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16_t *lid,
 			 const struct sm_port **ret)
@@ -56,8 +56,9 @@ static uint16_t end_find(const struct sm_db *db, const ib_gid *gid, const uint16
 }
 
 /*
- * Return the P_Key of a path; 0: there is none. A request without a P_Key gets a P_Key that the
- * ends share. A request with a P_Key gets this P_Key if both ends may use it with each other.
+ * Return the P_Key of a path; 0: no P_Key permits the path. A request without a P_Key gets a P_Key
+ * that the ends share. A request with a P_Key gets this P_Key if both ends may use it with each
+ * other.
  */
 static uint16_t pair_pkey(const struct sa_path_query *q, const struct sm_port *src,
 			  const struct sm_port *dst)
@@ -191,8 +192,8 @@ int sa_path_pair(const struct sa_path_query *q, const struct sm_port *src,
 }
 
 /*
- * Add the path to a multicast group, with its MLID and parameters, if the source is in the
- * partition of the group.
+ * Add to the answer a PathRecord with the MLID and the parameters of the requested multicast group,
+ * if the source is in the partition of the group.
  */
 static void group_add(const struct sa_path_query *q, const struct sm_port *src)
 {

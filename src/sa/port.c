@@ -110,7 +110,10 @@ static bool port_add(const struct sa_req *r, struct sa_table *t, const struct sm
 	struct ib_port_info_rec rec = { .lid = sm_port_lid(p), .port_num = p->num, .info = p->pi };
 	uint8_t wire[PORT_INFO_REC_LEN], *slot;
 
-	/* ClientReregister is a command that the port has carried out, not a part of its state */
+	/*
+	 * ClientReregister is a command that the port has carried out, not a part of the port's
+	 * state
+	 */
 	rec.info.client_reregister = false;
 	if (!sees_mkeys(r))
 		rec.info.mkey = 0;

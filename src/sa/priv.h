@@ -27,8 +27,8 @@
 #include "wire/records_sm.h"
 
 /*
- * Records of one answer, with room for its headers before them. The buffer is not freed, because
- * the next answer uses it, too.
+ * Records of one answer. The buffer has room for the headers of the answer before the records, and
+ * is not freed, because the next answer uses it, too.
  */
 struct sa_table {
 	uint8_t *buf;
@@ -176,7 +176,10 @@ sa_handler sa_pkey_collect, sa_sltovl_collect, sa_vlarb_collect, sa_guid_collect
 struct sa_attr_ops {
 	uint16_t attr;
 	uint16_t rec_len;
-	/* true if Get answers with the first of several records, false if several are an error */
+	/*
+	 * true if Get answers with the first of several matching records, false if Get fails when
+	 * several records match
+	 */
 	bool first;
 	bool no_table;
 	sa_handler *collect, *set, *del, *multi;
@@ -198,13 +201,13 @@ uint16_t sa_req_handle(struct sa_req *r);
 
 /*
  * sa_quota_take() - Charge @units records to the accounts of the requester and of all ports.
- * Handlers that go over the whole database call it first. Return: false if an account is overdrawn.
- * In this case the handler returns SA_QUOTA
+ * Handlers that go over the whole database call this function first. Return: false if an account is
+ * overdrawn. In this case the handler returns SA_QUOTA
  */
 bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
 /*
- * sa_quota_group() - Tell whether the requester may make another group now. Return: false if not;
- * the caller then returns SA_QUOTA
+ * sa_quota_group() - Tell whether the requester may make another group now. If the result is false,
+ * the caller returns SA_QUOTA
  */
 bool sa_quota_group(const struct sa_req *r);
 void sa_quota_fini(struct sa *sa);
@@ -216,8 +219,9 @@ void sa_quota_fini(struct sa *sa);
 uint16_t sa_job_slice(struct sa_req *r);
 /*
  * sa_job_learn() - Start to read the tables that a handler needs: those of all ports of @p's node,
- * or of all nodes if @p is NULL. Return: 0 if the tables are known already; otherwise the handler
- * returns this value. After SA_PENDING the handler is called again when the tables have been read
+ * or of all nodes if @p is NULL. Return: 0 if the tables are known already; otherwise a value that
+ * the handler has to return. If this value is SA_PENDING, the handler is called again when the
+ * tables have been read
  */
 uint16_t sa_job_learn(struct sa_req *r, enum sm_table what, const struct sm_port *p);
 /* sa_job_repeated() - Tell whether a request repeats an earlier request that has a job */
@@ -272,7 +276,7 @@ static inline bool sa_sel_allows(unsigned int sel, unsigned int have, unsigned i
 
 /*
  * sa_code_valid() - Tell whether a code is defined. If the request does not give the code, or asks
- * for the largest value, the code is not checked
+ * for the largest value, the function returns true
  */
 static inline bool sa_code_valid(sa_order *order, bool given, unsigned int sel, uint8_t code)
 {

@@ -8,16 +8,16 @@
  * DOC: Reports
  *
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
- * most 256 Reports are open at a time. A subscriber that never answers must not use up the places
- * of subscribers that answer, however many subscriptions it has. So a subscription is called
- * "proven" if its last Report was answered. All subscriptions of a port that are not proven share 4
- * places, and a Report that finds no free place is held until a place is free. If the last Report
- * of a subscription was not answered, the subscription gets one Report at a time, and Reports that
- * arise meanwhile are lost.
+ * most 256 Reports are open, which means sent and not answered yet. A subscriber that never answers
+ * must not keep other subscribers from getting Reports, however many subscriptions it has. So a
+ * subscription is called "proven" if its last Report was answered, and all subscriptions of a port
+ * that are not proven share 4 places for open Reports. A Report that finds none of these places
+ * free is held until one is free. If the last Report of a subscription was not answered, the
+ * subscription gets one Report at a time, and Reports that arise meanwhile are lost.
  */
 
 #define WINDOW 256
-#define UNPROVEN 4 /* places for all subscriptions of a port that are not proven */
+#define UNPROVEN 4 /* most open Reports to all subscriptions of a port that are not proven */
 #define TIMEOUT_MS 300
 #define RETRIES 4
 /* delay after which a Report is tried again when the MAD endpoint was full */
@@ -87,7 +87,7 @@ static void forget(struct list *head, const struct sa_subscription *s)
 	}
 }
 
-/* Note that a subscriber has answered, and queue all its Reports that are held. */
+/* Record that a subscriber has answered, and queue all its Reports that are held. */
 static void prove(struct sa *sa, struct sa_subscription *s)
 {
 	struct report *p, *tmp;
@@ -102,7 +102,7 @@ static void prove(struct sa *sa, struct sa_subscription *s)
 	}
 }
 
-/* Note that a subscriber has not answered, and drop its other Reports that were not sent yet. */
+/* Record that a subscriber has not answered, and drop its other Reports that were not sent yet. */
 static void disprove(struct sa *sa, struct sa_subscription *s)
 {
 	unsigned int before = s->nreports;
@@ -166,8 +166,9 @@ static int report_send(struct report *p, ns_t now)
 }
 
 /*
- * Send a Report. If this is not possible, hold the Report until its port has a free place, or drop
- * it. Return: 0; -EBUSY if the MAD endpoint has no room for it
+ * Send a Report; hold it if its subscription is not proven and the subscriber's port has no free
+ * place; drop it if sending fails. Return: 0; -EBUSY if the MAD endpoint has no room for the Report
+ * now
  */
 static int report_start(struct sa *sa, struct report *p, ns_t now)
 {

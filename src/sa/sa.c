@@ -64,8 +64,8 @@ static void answer_one(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * Tell whether the RMPP answers to one port leave room for @len octets. The room is bounded, so
- * that a receiver that acknowledges nothing does not use up the memory.
+ * Tell whether an answer of @len octets fits under the bound on unfinished RMPP answers to one
+ * port. Without the bound, a receiver that acknowledges nothing could use up the memory.
  */
 static bool port_has_room(const struct sa_req *r, size_t len)
 {
@@ -97,8 +97,8 @@ static void answer_table(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * Tell whether the number of records is valid for the method (clause I19 of CONFORMANCE.md).
- * Return: 0 or a MAD status
+ * Return 0 if the number of records is valid for the method (clause I19 of CONFORMANCE.md),
+ * otherwise a MAD status.
  */
 static uint16_t count_status(const struct sa_req *r, const struct sa_attr_ops *ops,
 			     const struct sa_table *t)

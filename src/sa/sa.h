@@ -14,7 +14,7 @@
  * Requests without an answer. A request is answered only by a master that has published a database, and only if it
  * comes from a port of that database. All other requests are dropped and counted, as OpenSM does, because clients
  * repeat an unanswered request after a few hundred milliseconds, but give up when they are answered with Busy
- * (0x0001). Requests beyond a bound of this SA are dropped for the same reason.
+ * (0x0001). For the same reason, requests beyond a bound of this SA are dropped and not answered with Busy.
  *
  * Trust. A request with the SM_Key of the SM is trusted. A request with SM_Key 0 sees only ports
  * and groups with which its port shares a P_Key, and no M_Keys, ServiceKeys or members of groups. A
@@ -44,7 +44,7 @@ struct sa;
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
 #define SA_MAX_REPORTS 32768 /* largest number of Reports that wait to be sent or answered */
 #define SA_MAX_TABLE (80u << 20) /* octets of one answer; a larger answer is refused with 0x0100 */
-/* octets of unfinished RMPP answers to one port, unless a single answer is larger */
+/* most octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
 #define SA_MAX_JOBS 64 /* number of requests that take several iterations of the event loop */
 #define SA_MAX_JOBS_PORT 4
@@ -54,7 +54,7 @@ struct sa;
  * @sm:	borrowed; must outlive the SA
  *
  * Registers with the SM's endpoint and as its listener.
- * Return: 0; -EBUSY: the endpoint has an SA; -ENOMEM
+ * Return: 0; -EBUSY: the endpoint already has an SA; -ENOMEM
  */
 int sa_create(struct sa **ret, struct sm *sm);
 

@@ -12,8 +12,8 @@
  * requests. Only trusted requests see the keys, but any request may contain a key to select the
  * records that have this key. A record with a P_Key is visible to members of that partition only.
  *
- * Delete identifies the record by ServiceID, GID and P_Key, whatever the component mask says, as
- * OpenSM does. osmtest relies on this: it deletes with a mask that has only the name.
+ * As in OpenSM, Delete identifies the record by ServiceID, GID and P_Key, whatever the component
+ * mask is. osmtest relies on this: it deletes with a mask that has only the name.
  */
 
 #define COMPS_SET (SERVICE_COMP_ID | SERVICE_COMP_GID)
@@ -99,8 +99,8 @@ static struct sa_service *service_find(const struct sa *sa, const struct ib_serv
 }
 
 /*
- * Return the record of @s for an answer to @r: with the rest of its lease time, and with the key
- * only if @r is trusted.
+ * Return the record of @s for an answer to @r, with the remaining lease time, and with the key only
+ * if @r is trusted.
  */
 static struct ib_service_rec service_show(const struct sa_req *r, const struct sa_service *s)
 {
@@ -175,7 +175,10 @@ static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *
 	return owner && sm_port_pkey(owner, rec->pkey);
 }
 
-/* Decode a request. Components that its mask does not have get their defaults. */
+/*
+ * Decode the ServiceRecord of a request. Components that are not in the component mask get their
+ * default values.
+ */
 static uint16_t rec_decode(const struct sa_req *r, struct ib_service_rec *ret)
 {
 	uint64_t mask = r->m.sa.comp_mask;

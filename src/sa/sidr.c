@@ -10,7 +10,7 @@
  * The server answers with the broadcast groups of all partitions, under one ServiceID
  * (draft-pelissier-ipoib-encaparp-00 §6.2). Each group has a ServiceRecord with the P_Key of its partition and the
  * GID of the subnet manager's port. The records have no lease, cannot be changed by requests, and come before records
- * that ports have registered. After each sweep they are replaced by records of the groups that exist.
+ * that ports have registered. After each sweep these records are replaced by records of the groups that exist then.
  *
  * An answer contains the Q_Key of the group, so the server answers only ports that are members of
  * the partition and refuses other requests with Status 2. The subnet manager's node itself need not

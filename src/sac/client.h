@@ -9,8 +9,8 @@
 #include "util/prng.h"
 
 /*
- * One request to the SA. It is queued while SAC_MAX_OPEN requests are open; then it is sent, and
- * stays open until done() is called.
+ * One request to the SA. The request is queued while SAC_MAX_OPEN requests are open; then it is
+ * sent, and stays open until done() is called.
  */
 struct sac_op {
 	struct list link;
@@ -48,11 +48,11 @@ struct sac_outage {
 	unsigned int failed;
 	bool silent,
 		/*
-		 * .silent: the log has a line that the SA does not answer; .busy: the log has a
-		 * line that the SA answers Busy
+		 * .silent: the log has a line which says that the SA does not answer; .busy: the
+		 * log has a line which says that the SA answers Busy
 		 */
 		busy;
-	bool absent; /* the log has a line that no SA runs at the SM LID */
+	bool absent; /* the log has a line which says that no SA runs at the SM LID */
 	ns_t since;
 };
 
@@ -109,7 +109,7 @@ ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 int sac_outage_status(int mad_status);
 /* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */
 void sac_outage_note(struct sac *s, int status, ns_t now);
-/* sac_groups_hurry() - Repeat at once those joins and leaves that failed because there was no SA */
+/* sac_groups_hurry() - Repeat at once those joins and leaves that failed in an outage */
 void sac_groups_hurry(struct sac *s, ns_t now);
 void sac_inform_hurry(struct sac *s, ns_t now);
 void sac_paths_hurry(struct sac *s);
@@ -138,11 +138,14 @@ void sac_groups_init(struct sac *s);
 void sac_groups_fini(struct sac *s);
 void sac_groups_restart(struct sac *s, ns_t now);
 /*
- * sac_groups_shutdown() - Leave at once those groups that have no reference, even if a join has no
- * answer yet, because the SA may have granted it
+ * sac_groups_shutdown() - Leave at once those groups that have no reference. An open join does not
+ * delay the leave, because the SA may have granted the join already
  */
 void sac_groups_shutdown(struct sac *s, ns_t now);
-/* sac_groups_deleted() - Forget the membership of a group that the SA has deleted */
+/*
+ * sac_groups_deleted() - Treat the membership of a group as uncertain, because the SA reports that
+ * the group was deleted
+ */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid);
 /*
  * sac_groups_verify() - Join again those groups that may have been deleted before the client was

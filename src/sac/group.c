@@ -52,8 +52,8 @@ struct sac_group {
 	bool creating;
 	bool overtaken; /* the references have changed since the request in .op was sent */
 	/*
-	 * the client was not subscribed to Reports when the last join was granted, so it may have
-	 * missed the end of the group
+	 * the client was not subscribed to Reports when the last join was granted, so the client
+	 * may have missed the end of the group
 	 */
 	bool blind;
 	struct sac_op op;
@@ -66,8 +66,8 @@ struct sac_group {
 };
 
 /*
- * number of tries of a Delete. If all fail, the SA has lost the membership, or will set
- * ClientReregister
+ * number of tries of a Delete. If none is answered, the SA counts as restarted: it has lost the
+ * membership, or its SM will set ClientReregister
  */
 #define LEAVE_TRIES 3
 
@@ -300,7 +300,10 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 	g->have |= g->asked;
 	g->blind = !sac_subscribed(g->sac);
 	g->status = 0;
-	/* If bits are refused, their back-off is still running, so .failures and .retry_at stay. */
+	/*
+	 * If the SA has refused JoinState bits, the back-off of these bits is still running, so
+	 * .failures and .retry_at stay.
+	 */
 	if (g->refused)
 		return;
 	g->failures = 0;
@@ -610,8 +613,8 @@ static void group_doubt(struct sac_group *g)
 }
 
 /*
- * Doubts the membership, but does not take it for ended: a Report that arrives late may be about an
- * earlier group with this MGID.
+ * Doubts the membership, which need not have ended, because a Report that arrives late may be about
+ * an earlier group with this MGID.
  */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 {
@@ -622,8 +625,8 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 }
 
 /*
- * A group ends when its last FullMember leaves. So while this port is a FullMember, the group cannot have been
- * replaced, and the SA need not be asked.
+ * Joins again the groups whose end the client may have missed. A group ends only when its last FullMember
+ * leaves, so groups of which this port is a FullMember are left out.
  */
 void sac_groups_verify(struct sac *s, ns_t now)
 {

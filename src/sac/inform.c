@@ -211,7 +211,8 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 	case MAD_TRAP_MC_DELETED:
 		/*
 		 * Users are called before the group is joined again, so that a sender drops its
-		 * state of the deleted group and not of the group that replaces it.
+		 * state of the deleted group, and not its state of the new group with the same
+		 * MGID.
 		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);

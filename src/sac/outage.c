@@ -4,10 +4,10 @@
 #include "sac/op.h"
 
 /*
- * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is too busy or that
- * no SA runs on that port (Linux gives this answer for a class that no program serves). Such answers are not
- * refusals: memberships and paths stay, and requests are repeated. The log has one line when an outage begins and one
- * when it is over, with the number of failed requests, instead of a line for each request.
+ * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is too busy, or that
+ * no SA runs on the port with the SM LID (Linux gives this last answer for a class that no program serves). Such
+ * answers are not refusals: memberships and paths stay, and requests are repeated. The log has one line when an
+ * outage begins and one when it is over, with the number of failed requests, instead of a line for each request.
  */
 
 bool sac_status_is_outage(int status)
@@ -50,8 +50,9 @@ static void outage_begin(struct sac *s, int status, ns_t now)
 }
 
 /*
- * Ends an outage. The requests that were answered by a port without an SA are repeated at once.
- * Requests that timed out keep their back-off, because the SA may be overloaded.
+ * Ends an outage. If a request was answered by a port without an SA, all requests that failed in
+ * the outage are repeated at once. Otherwise the requests keep their back-off, because the SA may
+ * be overloaded.
  */
 static void outage_end(struct sac *s, ns_t now)
 {

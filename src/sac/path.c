@@ -5,9 +5,9 @@
 #include "sac/op.h"
 
 /*
- * The path cache. An entry is PENDING while its query is queued or open; further callers wait for the same query. It
- * is VALID for SAC_PATH_TTL after the answer. After a failure it is FAILED until its back-off ends, so that packets
- * to an unknown port cause one query per back-off, not one query per packet.
+ * The path cache. An entry is PENDING while its query is queued or open; further callers wait for the same query.
+ * The entry is VALID for SAC_PATH_TTL after the answer. After a failure the entry is FAILED until its back-off ends,
+ * so that packets to an unknown port cause one query per back-off, not one query per packet.
  */
 
 /*

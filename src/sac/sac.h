@@ -8,8 +8,8 @@
  * The SA client sends the requests of one port to the subnet administrator. All interfaces on the port share it,
  * because the SA knows ports and not interfaces: it identifies members by (MGID, PortGID) and paths by GIDs. Paths
  * are cached, and one query serves all callers that wait for the path. Interfaces hold references to groups; the SA
- * sees the union of them. The port has one subscription for each of the traps 64 to 67. At most SAC_MAX_OPEN requests
- * are open at a time, and joins come first.
+ * sees the union of their JoinState bits. The port has one subscription for each of the traps 64 to 67. At most
+ * SAC_MAX_OPEN requests are open at a time, and queued joins are sent before other queued requests.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno. -ETIMEDOUT: no answer after
  * all retries; -ENXIO: the port of the SM answers that no SA runs there; -EBUSY: the SA is too busy; -ENETDOWN: the
@@ -33,14 +33,15 @@
 /* Limits and times. */
 #define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA at a time */
 #define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
-/* largest number of groups that have references or that the client has still to leave */
+/* largest number of groups that have references or that the client still has to leave */
 #define SAC_MAX_GROUPS 4096
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
 #define SAC_RETRIES 5 /* tries after the first try */
 /* back-off after the first failure; it doubles with each further failure in a row */
 #define SAC_BACKOFF_MIN NS_SEC(1)
 /*
- * longest back-off; up to a quarter is added at random, so that not all ports send at the same time
+ * longest back-off; up to a quarter of each back-off is added at random, so that not all ports send
+ * at the same time
  */
 #define SAC_BACKOFF_MAX NS_SEC(16)
 /* longest back-off after answers that the port has no SA, because such answers cost little */
@@ -86,8 +87,8 @@ struct sac_cfg {
 int sac_create(struct sac **ret, const struct sac_cfg *cfg);
 
 /*
- * sac_destroy() - Free the client. References and callers that still wait are dropped without a
- * callback. NULL is accepted
+ * sac_destroy() - Free the client. References to groups, and callers that still wait, are dropped
+ * without a callback. NULL is accepted
  */
 void sac_destroy(struct sac *s);
 
@@ -123,7 +124,7 @@ bool sac_subscribed(const struct sac *s);
  * sac_shutdown() - Unsubscribe, and leave the groups that have no reference, even while joins are
  * open. Call this function before the client is destroyed, and after all references have been left.
  *
- * sac_idle() - Tell whether no request is queued or open; true at once if the port is down
+ * sac_idle() - Tell whether no request is queued or open, or the port is not usable (sac_usable())
  */
 void sac_shutdown(struct sac *s, ns_t now);
 bool sac_idle(const struct sac *s);
@@ -172,10 +173,10 @@ struct sac_path_wait {
  * sac_path_get() - Get the path to a port from the cache, or ask the SA
  * @ret:	written only with return value 0
  *
- * After a failed query this function returns the status of that query until its back-off is over (1 s, doubled up
- * to 16 s by further failures).
- * Return: 0; -EINPROGRESS: @w will be called once; a MAD status (> 0) or -ETIMEDOUT of a query
- * that failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
+ * After a failed query this function does not ask the SA again until a back-off is over (1 s, doubled up to 16 s
+ * by further failures), and returns the status of the failed query.
+ * Return: 0; -EINPROGRESS: w->done() will be called once; a MAD status (> 0) or -ETIMEDOUT of a query that
+ * failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
  */
 int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_wait *w,
 		 struct ib_path_rec *ret, ns_t now);
@@ -212,9 +213,9 @@ void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_p
 
 struct sac_join {
 	/*
-	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); port_gid is filled in. With @create the caller also
-	 * sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA creates a missing group with these
-	 * parameters, and compares them with the parameters of an existing group.
+	 * The caller sets mgid, pkey and join_state (MCM_JOIN_*); the client fills in port_gid. With @create the
+	 * caller also sets qkey, mtu, rate, tclass, sl, flow_label and hop_limit. The SA creates a missing group with
+	 * these parameters, and compares them with the parameters of an existing group.
 	 */
 	struct ib_mcmember_rec rec;
 	bool create;
@@ -247,8 +248,8 @@ struct sac_group_ref {
  *
  * The client joins at once with the JoinState bits that the SA has not granted yet, even if the SA refused these bits
  * before.
- * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: not an MGID, no or
- * unknown JoinState bits, or not the MGID that @r had before
+ * Return: 0: @r->done will be called; -ENOBUFS: too many groups; -EINVAL: the MGID is no multicast GID, or differs
+ * from the MGID of the group that @r refers to, or the JoinState bits are 0 or unknown
  */
 int sac_group_join(struct sac *s, struct sac_group_ref *r, const struct sac_join *j, ns_t now);
 
@@ -269,8 +270,8 @@ struct sac_group_query {
 	struct list link; /* link in the list of all queries of the client */
 	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
 	/*
-	 * Called with SA_STATUS_NO_RECORDS if there is no such group. sac_group_list() is answered by one
-	 * call with status 0 for each group, and a last call without a record
+	 * Called once after sac_group_ask(), with SA_STATUS_NO_RECORDS if the group does not exist.
+	 * Called after sac_group_list() with status 0 for each group, and once more without a record
 	 */
 	sac_group_query_fn *done;
 	ib_gid mgid;
@@ -295,8 +296,10 @@ struct sac_group_info {
 	unsigned int refs;
 	int status; /* status of the last join or leave */
 	unsigned int failures; /* failed attempts since the last success */
-	ns_t retry_at; /* time of the next join or leave; NS_NEVER: none is needed */
-	/* record of the last join that the SA granted; zero before the first */
+	ns_t retry_at; /* time of the next join or leave after a failure; NS_NEVER: no failure */
+	/*
+	 * record of the last join that the SA granted; all zeros before the SA has granted a join
+	 */
 	struct ib_mcmember_rec rec;
 };
 void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_group_info *i),
@@ -325,8 +328,9 @@ struct sac_service_query {
 	 */
 	void (*record)(struct sac_service_query *q, const struct ib_service_rec *rec);
 	/*
-	 * Called once, after all records. 0: there was a record; SA_STATUS_NO_RECORDS: there is none; -ENETDOWN: the
-	 * client was restarted, so the caller should ask again
+	 * Called once, after all records. @status is 0 if there was a record, SA_STATUS_NO_RECORDS if there was
+	 * none, and -ENETDOWN if the client was restarted, so that the caller should ask again. With any other
+	 * status the query has failed
 	 */
 	void (*done)(struct sac_service_query *q, int status, ns_t now);
 };
@@ -344,9 +348,9 @@ struct sac_service;
  * sac_service_register() - Register a service of this port, and keep it registered
  * @name:	ServiceName, at most 64 octets
  *
- * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it. It
- * is registered when the port is usable, its lease is renewed, and it is registered again after each restart. A
- * request that failed is repeated with the client's back-off.
+ * The ServiceRecord has the port's GID with index 0 and a ServiceKey, so that others cannot change or delete it.
+ * The client registers the record when the port is usable, renews its lease, and registers it again after each
+ * restart. A request that failed is repeated with the client's back-off.
  * Return: 0; -ENOMEM; -EEXIST: this client has registered the service already
  */
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,

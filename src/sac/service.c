@@ -259,8 +259,9 @@ static void service_timer(struct timer *t, ns_t now)
 }
 
 /*
- * Stores whether the user wants the registration, and starts the exchange with the SA again. An
- * open request must be awaited, because the SA may act on it.
+ * Stores whether the user wants the registration, and sends the Set or Delete that is needed now.
+ * While a request is open, the Set or Delete waits, because the SA may still act on the open
+ * request.
  */
 static void service_change(struct sac_service *v, bool wanted, ns_t now)
 {

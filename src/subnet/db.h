@@ -26,8 +26,8 @@ struct sm_node;
 struct sm_routes;
 
 /*
- * Tables of a port that sm/learn.c read, in wire form; all zero where the port refused or did not
- * answer.
+ * Tables of a port that sm/learn.c read, in wire form. A block that the port refused, or for which
+ * it did not answer, is all zeros.
  */
 struct sm_tables {
 	uint8_t asked; /* kinds of tables that were read, a bit for each enum sm_table */
@@ -144,7 +144,10 @@ struct sm_db {
  * find end ports only.
  */
 struct sm_node *sm_db_node(const struct sm_db *db, uint64_t node_guid);
-/* sm_db_changes_unread() - Tell whether PortStateChange was set at a switch and was not cleared before its ports were read */
+/*
+ * sm_db_changes_unread() - Tell whether PortStateChange was set at a switch and was not cleared
+ * before the ports of this switch were read
+ */
 bool sm_db_changes_unread(const struct sm_db *db);
 struct sm_port *sm_db_port_by_guid(const struct sm_db *db, uint64_t port_guid);
 struct sm_port *sm_db_port_by_lid(const struct sm_db *db, unsigned int lid);
@@ -326,7 +329,7 @@ void sm_db_drop_port(struct sm_db *db, struct sm_port *p);
  * SA
  */
 void sm_node_forget_tables(struct sm_node *n);
-/* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own */
+/* sm_db_drop_lost() - Unlink and free lost nodes, but never the SM's own node */
 void sm_db_drop_lost(struct sm_db *db);
 /*
  * sm_db_index_switches() - Number the switches: fill sm_db.sw and sm_switch.index. Return: 0 or

@@ -74,7 +74,10 @@ static inline uint32_t sm_fdb_lft_blocks(const struct sm_fdb *f)
 	return f->lft ? f->lft->blocks : 0;
 }
 
-/* sm_fdb_written() - Tell whether the switch has acknowledged all entries of an LFT and of the MFT that it should have */
+/*
+ * sm_fdb_written() - Tell whether an LFT was computed for the switch, and the switch has
+ * acknowledged all entries of this LFT and of its MFT
+ */
 bool sm_fdb_written(const struct sm_fdb *f);
 
 static inline unsigned int sm_fdb_positions(const struct sm_fdb *f)
@@ -101,8 +104,8 @@ bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos);
 bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos);
 
 /*
- * sm_mft_next() - Get the entries to write to @pos: the wanted entries if the switch is @pruned;
- * before that, only those ports of the wanted entries that the switch has already
+ * sm_mft_next() - Get the entries to write to @pos. If @pruned, these are the wanted entries;
+ * otherwise they are only those ports of the wanted entries that the switch has already
  */
 void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 		 uint16_t ret[SMP_MFT_PER_BLOCK]);
@@ -114,7 +117,7 @@ void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 bool sm_mft_has(const struct sm_mft_block *b, unsigned int pos,
 		const uint16_t read[SMP_MFT_PER_BLOCK]);
 
-/* sm_mft_acked() - Note that the switch has acknowledged @sent for @pos */
+/* sm_mft_acked() - Record that the switch has acknowledged @sent for @pos */
 void sm_mft_acked(struct sm_mft_block *b, unsigned int pos, const uint16_t sent[SMP_MFT_PER_BLOCK]);
 
 #endif

@@ -19,8 +19,8 @@ static unsigned int lft_blocks(const struct sm_port *p)
 }
 
 /*
- * A block that no group has ever used is not read. When its first group is created, the whole block
- * is written.
+ * Return the number of MFT items of a port. A block that no group has ever used has no items,
+ * because the whole block is written when the first of its groups is created.
  */
 static unsigned int mft_items(const struct sm_port *p)
 {

@@ -130,7 +130,9 @@ static unsigned int find_new(const struct sm_db *db, const uint8_t *reserved, un
 	return lid ? lid : sm_lids_find(db, NULL, n, &(unsigned int){ 1 });
 }
 
-/* Give new LIDs to ports that have none yet. If no LID is left, they keep LID 0. */
+/*
+ * Give new LIDs to the end ports that have none yet. A port for which no LID is left keeps LID 0.
+ */
 static void claim_new(struct sm_db *db, const uint8_t *reserved)
 {
 	/*

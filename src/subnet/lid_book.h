@@ -8,9 +8,9 @@
  * The SM keeps a book: a table that has the LID of each port GUID. A port keeps its LID as long as the book has its
  * GUID, even while the port is absent.
  *
- * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. It keeps the
- * LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port has the LID
- * that was found. The new LID is the lowest one that no port has or had.
+ * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. Such an SM
+ * keeps the LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port
+ * has the LID that was found. The new LID is the lowest one that no port has or had.
  */
 
 #include "subnet/db.h"

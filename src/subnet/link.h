@@ -11,7 +11,7 @@
 
 /* sm_link_join() - Connect two ports. Return: false if one of them has another link */
 bool sm_link_join(struct sm_port *a, struct sm_port *b);
-/* sm_link_gone() - Note that the link at @p no longer exists */
+/* sm_link_gone() - Record that the link at @p no longer exists */
 void sm_link_gone(struct sm_port *p);
 /*
  * sm_link_came() - Record that a link from @p to @q has trained. Before the call, the two ports are connected with
@@ -26,13 +26,14 @@ void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
 /* sm_links_measure() - Measure all links of a database that discovery has filled, and count them in .nlinks */
 void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code);
 /*
- * sm_link_harmless() - Tell whether @p, a port of a switch in a database that is not published yet,
- * may become Active before the switch has its new tables. This is the case if the old tables are
- * known, and if the published routes use @p only for the link that is there now, or not at all
+ * sm_link_harmless() - Tell whether it does no harm if @p, a port of a switch in a database that is
+ * not published yet, becomes Active before the switch has its new tables. This is the case if the
+ * old tables are known, and if the published routes use @p only for the link that is there now, or
+ * not at all
  * @db:	published database
  */
 bool sm_link_harmless(const struct sm_db *db, const struct sm_port *p);
-/* sm_links_apply() - Apply the noted changes of the links at a switch */
+/* sm_links_apply() - Apply the recorded changes of the links at a switch */
 void sm_links_apply(struct sm_db *db, struct sm_node *sw);
 
 #endif

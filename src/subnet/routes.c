@@ -109,9 +109,9 @@ static int targets_build(struct sm_routes *rt, const struct sm_db *db)
 
 	/*
 	 * The LIDs of each switch are counted in first_target[index + 2], and the counts are added
-	 * up. Then first_target[index + 1] is where the LIDs of the switch begin. This value grows
-	 * by one with each LID that is entered, so at the end it is the place where the next switch
-	 * begins.
+	 * up. Then first_target[index + 1] is the index in target[] at which the LIDs of the switch
+	 * begin. This value grows by one with each LID that is entered, so at the end it is the
+	 * index at which the LIDs of the next switch begin.
 	 */
 	for (unsigned int lid = 1; lid <= db->top_lid; lid++) {
 		struct sm_node *at = sm_port_attachment(db->by_lid[lid], &port);

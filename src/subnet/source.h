@@ -7,26 +7,27 @@
  *
  * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a compliant port
  * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more
- * traps, by fault or by malice, has its own allowances, so that it does not affect other ports.
- * Sweeps beyond its allowance are delayed, never forgotten. Reports beyond its allowance are not
- * sent: the trap is repressed and counted, but not passed on.
+ * traps, by fault or by malice, must not affect other ports. So there are limits on the rates of
+ * sweeps and of Reports that the traps of one port cause. A sweep above the limit is delayed, never
+ * forgotten. A Report above the limit is not sent: the trap is repressed and counted, but not
+ * passed on.
  *
  * A source is identified by the LID from which its traps come, not by their content. All LIDs that
- * no port has share one allowance.
+ * no port has count as one source.
  *
- * The SA limits ports in the same way: the groups that they make (each costs a tree, and traps 66
- * and 67 to all subscribers), and log lines about their joins.
+ * In the same way, the SA limits the groups that a port makes (each group costs a tree, and traps
+ * 66 and 67 to all subscribers), and the log lines about the port's joins.
  */
 
 #include <stdint.h>
 
 #include "util/pace.h"
 
-/* Allowances and counters of one port. */
+/* Rate limits and counters of one port. */
 struct sm_source {
-	struct pace sweeps, reports; /* allowances of sweeps and Reports for the port's traps */
-	struct pace groups; /* allowance of new groups */
-	struct pace_lines refusals; /* log lines about refused joins */
+	struct pace sweeps, reports; /* limits of sweeps and Reports that the port's traps cause */
+	struct pace groups; /* rate limit of new groups */
+	struct pace_lines refusals; /* rate limit of log lines about refused joins */
 	/*
 	 * number of outstanding Reports to those subscriptions of the port that did not answer
 	 * their last Report, or that have had no Report before
@@ -37,8 +38,8 @@ struct sm_source {
 struct sm;
 
 /*
- * sm_source_of() - Return the allowances of the port that has @lid, or the allowances that unknown
- * LIDs share
+ * sm_source_of() - Return the limits and counters of the port that has @lid, or the limits and
+ * counters that all unknown LIDs share
  */
 struct sm_source *sm_source_of(struct sm *sm, uint16_t lid);
 

@@ -30,7 +30,7 @@ struct sm_tree {
 
 /**
  * sm_tree_build() - Compute the tree of a group
- * @db:		has at least one switch, and routes are computed
+ * @db:		must have at least one switch and computed routes
  * @g:		its .root and .root_sweep are updated
  *
  * Return: 0, the tree is freed by sm_tree_free(); -ENOMEM

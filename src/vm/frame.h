@@ -7,7 +7,7 @@
  *
  * Each direction is a stream of frames. A frame consists of its type, a zero, the length of the data (big-endian, 16
  * bits) and the data. The guest begins with HELLO. A frame of standard input is sent only when CMD has read the
- * previous one. So a CMD that does not read its input does not delay signals.
+ * previous frame of standard input. So the channel has room for signals even if CMD does not read its input.
  *
  * The guest finds its configuration in the file VM_CONFIG of its initramfs, see vm/guest.h.
  */

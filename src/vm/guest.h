@@ -6,7 +6,8 @@
  * DOC: The initramfs
  *
  * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. The file is a list of
- * "verb=value", each ended by a NUL. init carries out these entries in the order of the file, which is as follows:
+ * entries "verb=value", each of which ends with a NUL. init carries out these entries in the order of the file, which
+ * is as follows:
  *
  *	module=FILE	load /m/FILE
  *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA
@@ -17,10 +18,10 @@
  *			root, and give the namespace of "cable" the name VM_CABLE in it
  *	modules=DIR	mount the kernel's modules at DIR, read-only; only if the root is not the host's
  *	share=TAG:DIR	mount a share at DIR, writable
- *	address=N,A/LEN	an address of ibN, IPv4 or IPv6; repeatable
+ *	address=N,A/LEN	give ibN the address A, IPv4 or IPv6; may be repeated
  *	env=NAME=VALUE	add a variable to the environment of CMD
- *	cwd=DIR		the folder in which CMD starts
- *	arg=WORD	the next word of CMD
+ *	cwd=DIR		start CMD in the folder DIR
+ *	arg=WORD	add WORD to the command line CMD
  *	user=UID,GID,...	run CMD as this user, with these groups; without this line as root
  *	tty=		give CMD a terminal
  *	systemd=	boot systemd before CMD is run
@@ -53,7 +54,7 @@ struct guest_cfg {
 	const char *const *hca;
 	const char *
 		root; /* folder of the host that is the root file system; NULL: the host's own root */
-	/* absolute paths, NULL-terminated; their 9p tags are share0, share1 ... */
+	/* absolute paths of the shares, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *share;
 	/* addresses of the interfaces, such as "0,10.4.0.100/16" for ib0; NULL-terminated */
 	const char *const *address;

@@ -38,7 +38,7 @@ long long vm_limits_ms(const struct vm_limits *l, bool hello, bool ready);
 /* vm_limits_allow_no_kvm() - Tell whether there is time for a boot without KVM after a boot with KVM that has taken VM_KVM_MS */
 bool vm_limits_allow_no_kvm(const struct vm_limits *l);
 
-/* vm_limits_up_s() - Seconds within which ib0 must be up */
+/* vm_limits_up_s() - Return the number of seconds within which ib0 must be up */
 unsigned int vm_limits_up_s(const struct vm_limits *l);
 
 #endif

@@ -173,8 +173,8 @@ int modules_add(struct modules *m, const char *name)
 	colon = strchr(line, ':');
 	end = colon + strcspn(colon, "\n");
 	/*
-	 * In modules.dep, the files that a module needs are listed after it, in the reverse order
-	 * of loading.
+	 * In modules.dep, the files that a module needs are listed after the module, in the reverse
+	 * order of loading.
 	 */
 	while (!status && end > colon + 1) {
 		const char *from = end;

@@ -3,8 +3,8 @@
 #define VM_MODULES_H
 
 /*
- * The files of a kernel's modules, in the order in which they have to be loaded. They come from modules.dep(5) and
- * modules.builtin(5) and, for a module that is not installed, from the section .modinfo of its file.
+ * The files of a kernel's modules, in the order in which they have to be loaded. The sources are modules.dep(5)
+ * and modules.builtin(5) and, for a module that is not installed, the section .modinfo of its file.
  */
 
 #include <stdbool.h>
@@ -19,16 +19,22 @@ struct modules {
 	unsigned int n;
 };
 
-/* modules_open() - Read the lists in the folder @dir. 0; -ENOENT or another error of reading modules.dep */
+/*
+ * modules_open() - Read the lists in the folder @dir. Return: 0; -ENOENT or another error of
+ * reading modules.dep
+ */
 int modules_open(struct modules *m, const char *dir);
-/* modules_parse() - Take the lists from texts instead of files; @builtin may be NULL. 0 or -ENOMEM */
+/*
+ * modules_parse() - Take the lists from texts instead of files; @builtin may be NULL. Return: 0 or
+ * -ENOMEM
+ */
 int modules_parse(struct modules *m, const char *dir, const char *dep, const char *builtin);
 /* modules_close() - Free the lists; an all-zero struct is accepted */
 void modules_close(struct modules *m);
 
 /**
  * modules_add() - Add a module after the modules that it needs
- * @name:	name of the module, in which '-' and '_' are the same
+ * @name:	name of the module, in which '-' and '_' mean the same
  *
  * A module that is in the list already, or built into the kernel, is not added.
  * Return: 0; -ENOENT: the kernel has no such module; -E2BIG: too many modules; -ENOMEM
@@ -59,8 +65,8 @@ int modules_add_file(struct modules *m, const char *path, char ret_missing[64]);
 const char *modules_info(const void *elf, size_t len, const char *tag);
 
 /*
- * modules_read() - Read a whole file, with a NUL after it; the caller frees the result by free(). NULL, with errno:
- * it cannot be read
+ * modules_read() - Read a whole file, and append a NUL; the caller frees the result by free(). Return: NULL, with
+ * errno set, if the file cannot be read
  */
 char *modules_read(const char *path, size_t *ret_len);
 

@@ -21,7 +21,8 @@ struct qemu_process {
  * @qc:		the sockets of QEMU are written here
  * @mask:	signal mask for QEMU
  *
- * Return: 0 or -errno. Descriptors that were opened are in @ret in either case, the others are -1.
+ * Return: 0 or -errno. In either case @ret has the descriptors that were opened, and -1 for each
+ * descriptor that was not opened.
  */
 int qemu_start(struct qemu_process *ret, struct qemu_cfg *qc, const sigset_t *mask);
 

@@ -29,8 +29,8 @@
  * Without event_idx, a flag says whether announcements are wanted, so that the next buffer makes up for a lost
  * announcement. QEMU loses announcements in two cases. Before version 8.1 (commit c914d46d), QEMU leaves out the
  * memory barriers of a guest whose processors it emulates in one thread. And virtqueue_pop() has no barrier between
- * its request and its next look at the queue; QEMU relies on this look when it continues with a queue because the
- * socket of the cable has room again.
+ * its request and its next look at the queue; QEMU relies on this look when the socket of the cable has room again
+ * and QEMU continues with the queue.
  */
 #define VIRTIO_QUEUES "event_idx=off"
 
@@ -111,9 +111,9 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "-machine");
 	add(a, "q35,sata=off,usb=off,smbus=off,vmport=off");
 	/*
-	 * One thread of the host emulates all processors. With a thread for each, a processor sometimes hung, once at a
-	 * jump that the kernel had just patched. Probably QEMU 7.2 kept a translation of the code before the patch. One
-	 * thread is not slower on two cores, either.
+	 * One thread of the host emulates all processors. With one thread for each emulated processor, a processor
+	 * sometimes hung, once at a jump that the kernel had just patched. Probably QEMU 7.2 kept a translation of the
+	 * code before the patch. One thread is not slower on two cores, either.
 	 */
 	add(a, "-accel");
 	add(a, c->kvm ? "kvm" : "tcg,thread=single");
@@ -126,9 +126,10 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 }
 
 /*
- * The words on the kernel's command line for systemd. The root is a copy of the host's, so nothing is mounted or
- * checked as the host's /etc/fstab says, and /tmp stays the host's. Timers would start the host's daily work. In a
- * first boot, systemd would enable units that are not enabled on the host.
+ * The words on the kernel's command line for systemd. The root is a copy of the host's, so the file systems in the
+ * host's /etc/fstab are neither mounted nor checked, and no tmpfs hides the host's /tmp. Timers would start the
+ * host's daily work, so they are off. The boot does not count as a first boot, in which systemd would enable units
+ * that are not enabled on the host.
  */
 #define SYSTEMD_WORDS                                                                              \
 	" systemd.unit=%s fstab=no luks=no systemd.gpt_auto=no systemd.condition-first-boot=no "   \

@@ -20,7 +20,10 @@ struct relay {
 	int eth; /* datagram socket for frames; QEMU has the other end */
 	const int *udp; /* connected UDP sockets, in the order of the HCAs */
 	unsigned int nudp;
-	/* slots [at, n) wait for room in .eth; meanwhile no socket in .udp may be read */
+	/*
+	 * the datagrams msg[at] to msg[n - 1] wait for room in .eth; until all are sent, no socket
+	 * in .udp may be read
+	 */
 	unsigned int n, at;
 	struct mmsghdr msg[RELAY_BATCH];
 	struct iovec iov[RELAY_BATCH][2];
@@ -33,18 +36,21 @@ struct relay {
  */
 void relay_init(struct relay *r, int eth, const int *udp, unsigned int nudp);
 /*
- * relay_blocked() - Tell whether frames wait for QEMU: if so, poll .eth for POLLOUT too, and do not
- * poll the others
+ * relay_blocked() - Tell whether frames wait for QEMU. If so, the caller polls .eth for POLLOUT,
+ * too, and does not poll the sockets in .udp
  */
 static inline bool relay_blocked(const struct relay *r)
 {
 	return r->at < r->n;
 }
-/* relay_flush() - Pass on frames that wait, when .eth can be written again. 0 or the error of .eth */
+/*
+ * relay_flush() - Pass on frames that wait, when .eth can be written again. Return: 0 or the error
+ * of .eth
+ */
 int relay_flush(struct relay *r);
 /*
  * relay_to_guest() - Pass datagrams to HCA number @hca of the guest, when the socket of this HCA can be read. Nothing
- * is read while frames wait. 0 or the error of .eth
+ * is read while frames wait. Return: 0 or the error of .eth
  */
 int relay_to_guest(struct relay *r, unsigned int hca);
 /* relay_from_guest() - Pass on datagrams from the guest, when .eth is readable. Return: 0; -errno: QEMU has ended */

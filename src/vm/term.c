@@ -74,7 +74,7 @@ size_t term_read(struct term *t, uint8_t buf[FRAME_HDR_LEN + FRAME_DATA_MAX])
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
-	t->open = false; /* closed until the guest acknowledges this piece */
+	t->open = false; /* no input is read until the guest acknowledges this piece */
 	t->ended = n <= 0;
 	return frame_encode(buf, FRAME_STDIN, data, n > 0 ? (size_t)n : 0);
 }

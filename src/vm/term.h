@@ -3,8 +3,8 @@
 #define VM_TERM_H
 
 /*
- * The standard input and output of `uipoib vm`, which become those of CMD. No function blocks, so that a slow reader
- * of the output delays CMD but not the packets of the VM.
+ * The standard input and output of `uipoib vm`, which serve as the input and output of CMD. No function blocks, so
+ * that a slow reader of the output delays CMD but not the packets of the VM.
  */
 
 #include <poll.h>
@@ -23,18 +23,27 @@ struct term {
 
 /* term_is_tty() - Tell whether both input and output are a terminal, so that CMD gets one too */
 bool term_is_tty(void);
-/* term_start() - Begin to read the input, because CMD runs now, and with @tty set the terminal to raw mode */
+/*
+ * term_start() - Begin to read the input, because CMD runs now. If @tty is true, set the terminal
+ * to raw mode
+ */
 void term_start(struct term *t, bool tty);
 /* term_stop() - Set the terminal back to its former mode */
 void term_stop(struct term *t);
 
-/* term_write() - Accept @len octets of CMD's output for descriptor 1 or 2; only while !term_busy() */
+/*
+ * term_write() - Accept @len octets of CMD's output for descriptor 1 or 2; must not be called while
+ * term_busy()
+ */
 void term_write(struct term *t, int fd, const void *data, size_t len);
 static inline bool term_busy(const struct term *t)
 {
 	return t->out_at < t->out_len;
 }
-/* term_polls() - Fill in the entries for poll() of input and output; descriptor -1: nothing to poll for */
+/*
+ * term_polls() - Fill in the entries for poll() of input and output; an entry with descriptor -1
+ * needs no poll
+ */
 void term_polls(const struct term *t, struct pollfd in_out[2]);
 /*
  * term_writable() - Write more of the output. Return: 0, even if output was lost by an error; -EPIPE: the reader of

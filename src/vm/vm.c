@@ -45,7 +45,7 @@ struct vm {
 	struct relay relay;
 	unsigned int nhcas;
 	struct term term;
-	struct vm_log log; /* what the kernel and QEMU printed */
+	struct vm_log log; /* output of the guest's kernel and of QEMU */
 };
 
 static long long run_ms(const struct vm *v)
@@ -249,7 +249,7 @@ static void stop(struct vm *v)
 			;
 	}
 	v->pid = 0;
-	while (v->log_fd >= 0) /* the loop ends, because QEMU has closed the other end */
+	while (v->log_fd >= 0) /* the loop ends, because QEMU has closed its end of the socket */
 		log_readable(v);
 	for (size_t i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -263,7 +263,7 @@ static void on_signal(struct vm *v, const struct signalfd_siginfo *si)
 	uint8_t buf[FRAME_HDR_LEN + 1], sig = (uint8_t)si->ssi_signo;
 
 	switch (si->ssi_signo) {
-	case SIGCHLD: /* the sockets to QEMU report its end, after its last output */
+	case SIGCHLD: /* the sockets report the end of QEMU, after its last output */
 		break;
 	case SIGWINCH:
 		send_size(v);
@@ -388,9 +388,9 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 }
 
 /*
- * Tell whether to boot again, without KVM: if the boot with KVM did not reach the first process of the guest and
- * --timeout leaves time for another boot, or if the boot without KVM ended in a soft-lockup panic before this
- * process. After a signal that asks to end, the VM does not boot again. If the function returns true, CMD has not run.
+ * Tell whether to boot again, without KVM. The VM boots again only if the first process of the guest did not run and
+ * no signal asked to end. After a boot with KVM, --timeout must leave time for another boot; a boot without KVM must
+ * have ended in a soft-lockup panic.
  */
 static bool worth_another_boot(const struct vm *v, bool kvm)
 {

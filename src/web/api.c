@@ -9,8 +9,8 @@
 #include "web/page.h"
 
 /*
- * a stored snapshot that is older is not used any more; the age of a younger snapshot does no harm,
- * because the client then gets all events since the snapshot
+ * largest age of a stored snapshot that is sent to a client; the age does no harm, because the
+ * client then gets all events since the snapshot
  */
 #define SNAPSHOT_AGE NS_MSEC(500)
 #define JSON "application/json; charset=utf-8"
@@ -128,8 +128,9 @@ static bool number(const char *text, uint64_t *ret)
 }
 
 /*
- * A browser that connects again sends in the header Last-Event-ID the number of the last event that
- * it has received. Its query still has the older number of its first connection.
+ * Answer with the events after the number in the header Last-Event-ID, or else in the query. A
+ * browser that connects again sends in the header the number of the last event that it has
+ * received, while the query still has the number of its first connection.
  */
 static void get_events(struct web *w, struct web_request *r)
 {

@@ -34,7 +34,7 @@ struct web {
 void web_api_request(void *ctx, struct web_request *r, const char *path);
 /* web_api_run() - Answer the waiting HTTP requests, if all data that they ask for are known */
 void web_api_run(struct web *w, ns_t now);
-/* web_api_fini() - Forget requests that wait */
+/* web_api_fini() - Forget the HTTP requests that wait */
 void web_api_fini(struct web *w);
 
 #endif

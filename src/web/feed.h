@@ -5,9 +5,9 @@
 /*
  * DOC: The data for /metrics, rows of answers of the instance
  *
- * When a client requests /metrics, rows older than WEB_FEED_AGE are read again. So the load of the
- * instance does not grow with the number of clients. Ports are requested node by node, because the
- * instance forwards no packets while it makes the rows of one answer.
+ * When a client requests /metrics, only rows older than WEB_FEED_AGE are read again, so that the
+ * load of the instance does not grow with the number of clients. Ports are requested node by node,
+ * because the instance forwards no packets while it makes the rows of one answer.
  */
 
 #include "web/ask.h"
@@ -22,10 +22,10 @@ struct web_feed {
 	ns_t at; /* time at which .rows were complete; 0: never */
 	struct web_rows coming; /* rows that are being read */
 	size_t ports; /* nodes whose ports are in .coming */
-	struct list waiters; /* requests for rows that wait until .coming is complete */
+	struct list waiters; /* requests that wait until all rows of .coming have been read */
 };
 
-/* Gets the rows; NULL: memory ran out */
+/* Called with the rows that were requested; @rows is NULL if memory ran out */
 typedef void web_feed_fn(void *ctx, const struct web_rows *rows);
 
 void web_feed_init(struct web_feed *f, struct web_ask *ask);

@@ -19,7 +19,7 @@
 #include "web/host.h"
 
 #define TICK_MS 500 /* interval at which the connections are checked */
-#define CROWD_TICK_MS 100 /* the same interval while no further connection can be accepted */
+#define CROWD_TICK_MS 100 /* interval of this check while no further connection can be accepted */
 
 /* --- the library */
 
@@ -49,8 +49,8 @@ int web_http_load(void)
 /* --- connections and their deadlines */
 
 struct connection {
-	int fd; /* -1: the place is free */
-	bool asks; /* no request has come yet */
+	int fd; /* -1: the entry is free */
+	bool asks; /* true until a request has arrived */
 	ns_t deadline;
 };
 
@@ -78,7 +78,10 @@ struct web_request {
 	bool ended; /* true if the request got its answer, or can get none because memory ran out */
 };
 
-/* A client that reads events. The library calls its function only while the client's socket has room. */
+/*
+ * A client that reads events. The library calls on_take() for the client only while the client's
+ * socket has room.
+ */
 struct stream {
 	struct list link;
 	struct web_http *h;
@@ -301,7 +304,10 @@ static bool has_left(const struct stream *s)
 	return s->waits && !recv(fd_of(s->c), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Resume the streams that waited for events and have some now, and close the streams whose clients do not read. */
+/*
+ * Resume the suspended streams for which there are events now, and close the streams whose clients
+ * do not read.
+ */
 static void look_at_streams(struct web_http *h, ns_t now)
 {
 	bool looks = now >= h->look_at;

@@ -49,7 +49,10 @@ struct web_answer {
 /* Readers of events */
 struct web_http_stats {
 	unsigned int streams; /* present number of readers */
-	/* counters; .slow: connections closed because the client did not read */
+	/*
+	 * numbers of readers that were accepted, refused because there were too many, and
+	 * disconnected because they did not read
+	 */
 	uint64_t opened, refused, slow;
 };
 

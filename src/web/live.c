@@ -342,8 +342,8 @@ void web_live_event(struct web_live *l, json_t *row, ns_t now)
 	if (!strcmp(event, "end_port") || !strcmp(event, "sweep"))
 		dirty(l, WEB_PARTITIONS);
 	/*
-	 * After a sweep of the SM, LIDs may have changed, so the map is read again. The map of a
-	 * large fabric is only read at its next regular time.
+	 * After a sweep of the SM, LIDs may have changed, so the map is read again. In a large
+	 * fabric, the map is read again only at the next regular time.
 	 */
 	if (!strcmp(event, "sweep") && l->model.nnodes <= WEB_LIVE_PART)
 		l->map_dirty = l->loaded;

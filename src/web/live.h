@@ -39,7 +39,7 @@ struct web_live {
 		ns_t at;
 	} section[WEB_SECTIONS];
 	enum {
-		WEB_LIVE_REST, /* nothing is asked */
+		WEB_LIVE_REST, /* no question is under way */
 		WEB_LIVE_READS_SECTION,
 		WEB_LIVE_READS_FABRICS,
 		WEB_LIVE_READS_MAP,
@@ -57,13 +57,16 @@ struct web_live {
 	ns_t map_at, began, load_due, soon;
 };
 
-/* web_live_init() - @first: for web_ring_init() */
+/*
+ * web_live_init() - Make a struct without data; @first is the number of the first event, as for
+ * web_ring_init()
+ */
 void web_live_init(struct web_live *l, uint64_t first);
 void web_live_fini(struct web_live *l);
 
 /* web_live_want() - Report that there is a client. After a pause all data are read again */
 void web_live_want(struct web_live *l, ns_t now);
-/* web_live_ready() - Tell whether all data for a snapshot are there */
+/* web_live_ready() - Tell whether all data for a snapshot have been read */
 bool web_live_ready(const struct web_live *l);
 
 /*

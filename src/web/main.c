@@ -12,7 +12,10 @@
 #include "os/sockaddr.h"
 #include "web/web.h"
 
-/* `uipoib web`: the options and the listening socket; web/web.h does the rest. */
+/*
+ * `uipoib web`: this file handles the options and the listening socket; the server itself is in
+ * web/web.c.
+ */
 
 #define HOSTS_MAX 16
 #define BACKLOG 64

@@ -5,9 +5,10 @@
 /*
  * DOC: The fabrics as the page shows them
  *
- * The model has the nodes and cables of all fabrics of an instance, their places in the picture, which is laid out by
- * levels, and the load of each cable. The model is built from the rows of the command "fabric map". The rows of
- * "fabric load" update it. For each change one event is made, which all clients get.
+ * The model has the nodes and cables of all fabrics of an instance, the load of each cable, and the places of nodes
+ * and cables in the picture, which is laid out by levels. The model is built from the rows of the command "fabric
+ * map". The rows of "fabric load" update it. The text of an event about changes is made once, and all clients get
+ * this text.
  */
 
 #include <jansson.h>
@@ -54,12 +55,12 @@ struct web_end {
 struct web_node {
 	const json_t *row; /* row of "fabric map" */
 	unsigned int fabric;
-	unsigned int end, nends; /* its ends in .end */
+	unsigned int end, nends; /* the node's ends, .end[end] to .end[end + nends - 1] */
 };
 
 struct web_fabric {
 	const char *name;
-	unsigned int first, n; /* its nodes */
+	unsigned int first, n; /* the fabric's nodes, .node[first] to .node[first + n - 1] */
 };
 
 struct web_model {
@@ -69,7 +70,7 @@ struct web_model {
 	struct web_end *end;
 	struct web_link *link;
 	size_t nfabrics, nnodes, nends, nlinks;
-	struct layout layout; /* has the nodes in the same order */
+	struct layout layout; /* places in the picture; has the nodes in the order of .node */
 };
 
 /*

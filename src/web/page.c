@@ -6,9 +6,9 @@
 #include "util/list.h"
 
 /*
- * The assembler includes the files of src/web/page, so the build needs no other program for this.
- * Paths are relative to the top folder, where make compiles; the Makefile knows that this file
- * depends on them.
+ * The assembler includes the files of src/web/page in the object file, so the build needs no
+ * program that converts them to C. Paths are relative to the top folder, where make compiles; the
+ * Makefile says that this file depends on the files of the page.
  */
 #define FILE_OF(symbol, name)                                                                    \
 	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"src/web/page/" name "\"\n" #symbol \

@@ -41,8 +41,8 @@ void web_stream_start(struct web_stream *s, const struct web_ring *r, const uint
 bool web_stream_ready(const struct web_stream *s, ns_t now);
 
 /*
- * web_stream_read() - Copy up to @max octets for the client to @buf. Return: their number; 0: there
- * are no octets now; -1: the ring has dropped the next event
+ * web_stream_read() - Copy up to @max octets for the client to @buf. Return: the number of these
+ * octets; 0: there are no octets now; -1: the ring has dropped the next event
  */
 long web_stream_read(struct web_stream *s, char *buf, size_t max, ns_t now);
 

@@ -43,8 +43,8 @@ static void on_live(void *ctx, json_t *rows, const char *error, ns_t now)
 }
 
 /*
- * Send the instance the next request that web/live.h chooses. Requests for HTTP clients come first, so no such
- * request is sent while a request for an HTTP client waits.
+ * Send the instance the next request that web/live.h chooses. Requests for HTTP clients come first, so nothing
+ * is sent here while a request for an HTTP client waits.
  */
 static void follow(struct web *w, ns_t now)
 {
@@ -98,7 +98,10 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Drops rights as the daemon does, but does not end with its parent, so that it can be run by `nohup`. */
+/*
+ * Drops rights as the daemon does. Unlike the daemon, this process does not end with its parent, so
+ * that it can be run by `nohup`.
+ */
 static int drop_rights(void)
 {
 	int status = privs_isolate(PRIVS_SANITIZED ? PRIVS_KEEP_ROOT_DIR : 0, -1);

@@ -23,7 +23,7 @@ struct web_cfg {
 	const char *at; /* address of .sock, which is printed as soon as requests are answered */
 };
 
-/* web_run() - Serve until a signal comes (SIGINT, SIGTERM) or the instance ends. Return: PROTO_EXIT_*, with @err if it is not 0 */
+/* web_run() - Serve until a signal comes (SIGINT, SIGTERM) or the instance ends. Return: PROTO_EXIT_*; if it is not 0, @err is set */
 int web_run(const struct web_cfg *cfg, char err[WEB_ERR_MAX]);
 
 #endif

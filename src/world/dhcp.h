@@ -3,7 +3,8 @@
 #define WORLD_DHCP_H
 
 /*
- * A DHCP server for IPv4, which runs on the peer w->dhcp. Clients are to renew a lease after 3 s.
+ * A DHCP server for IPv4, which runs on the peer w->dhcp. The server tells its clients to renew
+ * their lease after 3 s.
  */
 
 #include "wire/dhcp.h"

@@ -16,8 +16,8 @@
 struct seen;
 
 /*
- * In `uipoib conform`, send() and recv() use a UDP socket. In the tests, they lead to a DUT in the
- * same process, and the time is virtual.
+ * In `uipoib conform`, send() and recv() use a UDP socket. In the tests, these functions lead to a
+ * DUT in the same process, and the time is virtual.
  */
 struct world_io {
 	void *ctx;
@@ -47,7 +47,8 @@ struct world_io {
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
 	/*
-	 * Called with every packet of either direction when it is logged, because the log forgets old packets; may be NULL
+	 * Called with each sent or received packet when it is logged, because the log later overwrites the packet; may
+	 * be NULL
 	 */
 	void (*seen)(void *ctx, const struct seen *s);
 };

@@ -3,8 +3,8 @@
 #define CONFORM_LOG_H
 
 /*
- * The log of packets of both directions. It stores the last WORLD_LOG_MAX packets, so that a flood from the DUT
- * cannot use more memory.
+ * The log of the packets that the suite and the DUT have sent. The log stores the last WORLD_LOG_MAX packets,
+ * so that a flood from the DUT cannot use more memory.
  */
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum seen_kind {
 };
 
 struct seen {
-	struct seen *next; /* next packet in the list that a case keeps */
+	struct seen *next; /* next packet in a list of world_log_keep() */
 	uint64_t n; /* number in the log, from 1 */
 	ns_t at;
 	bool ours; /* true if the suite sent the packet, false if the DUT did */

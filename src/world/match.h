@@ -52,8 +52,8 @@ struct nd_want {
 bool nd_is(const struct seen *s, const void *want);
 
 /*
- * Tell whether a packet is an IPv4 (IPv6) packet to the IP address @dst of 4 (16) octets, with or
- * without a GRH
+ * ip4_to(), ip6_to() - Tell whether a packet is an IPv4 or an IPv6 packet to the IP address @dst,
+ * with or without a GRH. @dst has 4 octets for IPv4 and 16 octets for IPv6
  */
 bool ip4_to(const struct seen *s, const void *dst);
 bool ip6_to(const struct seen *s, const void *dst);

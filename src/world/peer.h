@@ -23,7 +23,7 @@ struct world_peer *world_peer_by_gid(struct world *w, const ib_gid *gid);
 /* world_peer_by_lid() - Return: the peer that has this LID; NULL if there is none */
 const struct world_peer *world_peer_by_lid(const struct world *w, uint16_t lid);
 /*
- * peer_lladdr() - Return: the peer's link-layer address, in the form of the DUT's profile;
+ * peer_lladdr() - Return: the peer's link-layer address, as the DUT's profile defines it;
  * peer_qkey() - Return: the Q_Key that packets to the peer must have
  */
 struct world_lladdr peer_lladdr(const struct world *w, const struct world_peer *p);
@@ -76,7 +76,10 @@ void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_u
 		  const void *data, size_t len);
 /* peer_headers() - Return: the headers of a unicast packet of the peer to the DUT */
 struct ib_ud_hdr peer_headers(const struct world *w, const struct world_peer *p);
-/* peer_arp_message() - Write an ARP request of @p for the DUT's IPv4 address, of w->wire->arp->len octets */
+/*
+ * peer_arp_message() - Write an ARP request of w->wire->arp->len octets, in which @p asks for the
+ * DUT's IPv4 address
+ */
 void peer_arp_message(uint8_t *buf, const struct world *w, const struct world_peer *p);
 /*
  * peer_echo() - Write the encapsulation header and an echo request that fits into one packet.

@@ -18,8 +18,8 @@ struct pma_request {
 };
 
 /*
- * world_pma_ask() - Send a request to the DUT's PMA and wait for the answer. Without an answer, the
- * request is sent again after 1 s, at most three times in all
+ * world_pma_ask() - Send a request to the DUT's PMA, up to three times at intervals of 1 s, and
+ * wait for the answer
  * @ret:	packet of the answer; NULL if there is none
  *
  * Return: the MAD status; -ETIMEDOUT

@@ -15,7 +15,10 @@ void world_sa_fini(struct world *w);
 
 /* world_group() - Return: the group with this MGID, even if it does not exist now; NULL if it never existed */
 struct world_group *world_group(struct world *w, const ib_gid *mgid);
-/* world_group_make() - Make a group as the administrator would, with the parameters of the broadcast group. NULL: no room */
+/*
+ * world_group_make() - Make a group as the administrator would, with the parameters of the
+ * broadcast group. Return: NULL if there is no room for another group
+ */
 struct world_group *world_group_make(struct world *w, const ib_gid *mgid);
 /*
  * world_group_tell() - Report trap 66 (group created) or 67 (group deleted) to the DUT, if the DUT has subscribed;

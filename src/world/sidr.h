@@ -20,7 +20,7 @@ void world_sidr_rx(struct world *w, const struct seen *s);
  */
 const struct seen *world_sidr_ask(struct world *w, uint64_t service_id, uint32_t id);
 
-/* Match a SIDR_REQ of the DUT */
+/* Tell whether a packet is a SIDR_REQ of the DUT */
 bool sidr_is_request(const struct seen *s, const void *arg);
 
 #endif

@@ -164,8 +164,8 @@ int world_sm_activate(struct world *w, const struct seen **ret)
 	if (status)
 		return status;
 	/*
-	 * Count the DUT as Active before the answer comes, because it may send data as soon as it
-	 * has received the request.
+	 * Count the DUT as Active before the answer comes, because the DUT may send data as soon as
+	 * it has received the request.
 	 */
 	w->dut.active = true;
 	return world_sm_port(w, set_state, IB_PORT_ACTIVE, ret);

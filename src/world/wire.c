@@ -225,8 +225,8 @@ static int type_second(const uint8_t *p, size_t len)
 }
 
 /*
- * draft-pelissier-ipoib-encaparp-00 sections 5 and 6.3: EUI-64, QPN, Q_Key, and the GID, whose
- * first word appears twice in the drawing of the draft
+ * draft-pelissier-ipoib-encaparp-00 sections 5 and 6.3: an address is EUI-64, flags and QPN, Q_Key,
+ * and the GID. The first 4 octets of the GID are written twice, as in the drawing of the draft
  */
 static void put_36_octets(uint8_t *p, const struct world_lladdr *a)
 {

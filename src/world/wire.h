@@ -55,16 +55,16 @@ struct wire_arp {
 
 struct world_wire {
 	/*
-	 * Encapsulation: the number of octets before the IP packet, the function that writes them, and the function
-	 * that returns the ethertype of a packet, or -1 if it is too short
+	 * Encapsulation: the number of octets before the IP packet, the function that writes these octets, and the
+	 * function that returns the ethertype of a packet, or -1 if the packet is too short
 	 */
 	uint8_t hdr_len;
 	void (*put_hdr)(uint8_t *p, uint16_t type, uint16_t reserved);
 	int (*type)(const uint8_t *p, size_t len);
 	const struct wire_arp *arp; /* NULL: the link carries no IPv4 */
 	/*
-	 * Link-layer address option of Neighbour Discovery. opt_len is in octets and a multiple of
-	 * 8
+	 * Link-layer address option of Neighbour Discovery. .opt_len is the length of the option in
+	 * octets, a multiple of 8
 	 */
 	uint8_t opt_len;
 	void (*put_opt)(uint8_t *p, uint8_t type, const struct world_lladdr *a);

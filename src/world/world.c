@@ -179,8 +179,8 @@ static bool is_up(const struct world *w, const void *arg)
 }
 
 /*
- * Longest time until the link is up at both ends: UDP_LINK_SILENCE (4 s) of each end,
- * UDP_LINK_TIMEOUT (3 s) of the other end, and UDP_LINK_KEEPALIVE (1 s) of each end
+ * Longest time until the link is up at both ends: two times UDP_LINK_SILENCE (4 s), one time
+ * UDP_LINK_TIMEOUT (3 s), and two times UDP_LINK_KEEPALIVE (1 s)
  */
 #define LINK_TIME NS_SEC(13)
 

@@ -4,13 +4,13 @@
 
 /*
  * The InfiniBand subnet that the conformance suite plays for the device under test (DUT). One
- * thread runs it: while a case waits (world_wait(), expect()), the world answers everything that
- * the DUT sends, as SM, SA or peer. To make the subnet behave otherwise, a test case changes
+ * thread runs the subnet: while a case waits (world_wait(), expect()), the world answers everything
+ * that the DUT sends, as SM, SA or peer. To make the subnet behave otherwise, a test case changes
  * members of struct world, and restores them before the case ends.
  *
  *	LID	who
  *	1	port 0 of the switch, with the SM and the SA
- *	16	the DUT, unless a case changes it
+ *	16	the DUT, unless a case gives it another LID
  *	32..	peers, two LIDs each
  *	0xc001..	groups
  *
@@ -47,7 +47,7 @@
 #define WORLD_SCOPE_LINK 2
 /*
  * Values of the broadcast group in the answers of the SIDR server. A DUT that uses SIDR must use
- * these in place of the SA's values.
+ * these values in place of the SA's values.
  */
 #define WORLD_SIDR_TCLASS 0x42
 #define WORLD_SIDR_FLOW 0x2b2b2
@@ -151,7 +151,10 @@ struct world_dut {
 
 /* The state of the DUT's link in the second partition of its port, see part.h */
 struct world_part {
-	/* true if the P_Key of the second partition is, or was, in the DUT's P_Key table */
+	/*
+	 * true if the P_Key of the second partition is now, or was earlier, in the DUT's P_Key
+	 * table
+	 */
 	bool known;
 	uint32_t qpn; /* QPN of the DUT's interface; 0: unknown */
 	uint8_t ip4[4];
@@ -213,7 +216,7 @@ struct world {
 	struct world_group group[WORLD_GROUPS];
 	/*
 	 * Q_Key of the broadcast group before the last change. Packets may have this Q_Key until the DUT has joined
-	 * again. If nothing has changed, this is the group's present Q_Key
+	 * again. If the Q_Key was never changed, .old_qkey is the present Q_Key
 	 */
 	uint32_t old_qkey;
 	/*
@@ -243,12 +246,12 @@ void world_fini(struct world *w);
  * CRCs. The packet is lost if the link is down.
  */
 void world_send(struct world *w, const struct ib_ud_hdr *h, const void *payload, size_t len);
-/* world_send_raw() - Send these octets unchanged */
+/* world_send_raw() - Send the octets @raw unchanged */
 void world_send_raw(struct world *w, const uint8_t *raw, size_t len);
 
 /*
- * world_set_mtu() - Set the MTU of all groups, and of the paths to all peers, to this code. The DUT learns the MTU
- * when it joins again
+ * world_set_mtu() - Set the MTU of all groups, and of the paths to all peers, to the MTU with the code @code. The
+ * DUT learns the MTU when it joins again
  */
 void world_set_mtu(struct world *w, uint8_t code);
 /*

@@ -60,7 +60,7 @@ export class Model {
 		return Math.max(0, this.fabrics.findIndex((f) => f.name === name));
 	}
 
-	// The node of a port "NODE/PORT"
+	// Returns the node of a port "NODE/PORT"
 	nodeOf(fabric, port) {
 		const key = `${this.fabricIndex(fabric)} ${port.slice(0, port.lastIndexOf("/"))}`;
 		return this.byName.get(key) || this.byDescription.get(key);
@@ -77,7 +77,7 @@ export class Model {
 		return b ? `${l.B.name}/${l.b[1]}` : `${l.A.name}/${l.a[1]}`;
 	}
 
-	// Port of a link at a node, and the name of the other end
+	// Return the port of a link at a node, and the name of the other end
 	portAt(l, n) {
 		return l.A === n ? l.a[1] : l.b[1];
 	}
@@ -99,7 +99,7 @@ export class Model {
 		}
 	}
 
-	// The colour of a link: 0 idle, 1 to 4 by load, 5 not up
+	// Returns the number of a link's colour: 0 if idle, 1 to 4 by load, 5 if not up
 	grade(l) {
 		if (l.state !== "up")
 			return 5;

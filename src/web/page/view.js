@@ -66,7 +66,7 @@ export class View {
 		return Math.max(s, Math.min(0.8, (this.h - 130) / Math.max(1, this.box[3] - this.box[2])));
 	}
 
-	// The position of a node in the window
+	// Returns the position of a node in the window
 	place(n) {
 		return [this.at.x + n.px * this.at.s, this.at.y + n.py * this.at.v];
 	}
@@ -139,7 +139,7 @@ export class View {
 		return !(Math.max(a.x0, b.x0) < -m || Math.min(a.x0, b.x0) > this.w + m || Math.max(a.y0, b.y0) < -m || Math.min(a.y0, b.y0) > this.h + m);
 	}
 
-	// Where a link bends: parallel cables stand apart, and cables inside a level pass above the nodes between their ends.
+	// Returns the point where a link bends: parallel cables stand apart, and cables inside a level pass above the nodes between their ends.
 	bend(l) {
 		const [ax, ay] = this.place(l.A), [bx, by] = this.place(l.B), s = this.at.s;
 		if (ay === by)
@@ -227,7 +227,7 @@ export class View {
 		g.fill();
 	}
 
-	// Nothing of the link is seen behind the label, because dashes between letters look like parts of them. Letters at whole pixels are sharp.
+	// The label hides the link behind it, because dashes of the link between letters look like parts of the letters. Letters at whole pixels are sharp.
 	// Returns half the width of the label.
 	label(g, text, x, y, colour) {
 		const w = Math.ceil(g.measureText(text).width / 2) * 2 + 12, left = Math.round(x - w / 2), top = Math.round(y - 9);
@@ -341,7 +341,7 @@ export class View {
 		return best;
 	}
 
-	// The distance of a point from a link, which counts as two straight lines that meet at its bend
+	// Returns the distance of a point from a link, which counts as two straight lines that meet at its bend
 	distance(l, x, y) {
 		const c = this.bend(l), line = ([ax, ay], [bx, by]) => {
 			const dx = bx - ax, dy = by - ay, len = dx * dx + dy * dy;
