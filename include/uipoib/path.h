@@ -5,10 +5,10 @@
 /*
  * libuipoib-path: the path that IPoIB uses to an IP address.
  *
- * This is the path query of "IP over InfiniBand Linux driver, high level design" (Intel, 2002), section 3.3, for the
- * interfaces of a running uipoib(8). In that document the query is a kernel function and an ioctl of a socket. A TAP
- * can serve no ioctl, so here both are functions of a library, which asks the instance through its control socket. A
- * program begins with ipoib_path_open(3).
+ * This library offers the path query of "IP over InfiniBand Linux driver, high level design" (Intel, 2002), section
+ * 3.3, for the interfaces of a running uipoib(8). The document describes the query as a kernel function and as an
+ * ioctl of a socket. A TAP cannot serve this ioctl, so this library offers the query as functions that ask the
+ * instance through its control socket. A program begins with ipoib_path_open(3).
  */
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /*
- * A question and its answer, 72 octets as the document draws them. The caller sets sin_family (AF_INET or AF_INET6) and
+ * A question and its answer: 72 octets, in the layout of the document. The caller sets sin_family (AF_INET or AF_INET6) and
  * addr. All other members come from the PathRecord of the SA, in network byte order; sin_family is in host order.
  */
 struct ipoib_path_info {
@@ -52,35 +52,39 @@ struct ipoib_path;
 /*
  * Errors
  *
- * ipoib_path_query() returns an error as a positive number. ipoib_get_path() and the callback have the error as a
- * negative number. The other functions store it in errno. The document has only 0, EAGAIN and ENXIO.
+ * ipoib_path_query() returns an error as a positive number. ipoib_get_path() returns an error as a negative
+ * number, and the callback receives an error as a negative number. The other functions store an error in errno.
+ * The document defines only 0, EAGAIN and ENXIO.
  *
  *	EAGAIN		the question has been asked, and the answer is not known yet; ipoib_get_path(): the callback will be called
  *
  * The address has no path:
  *	ENXIO		no node answers for the address
  *	EHOSTUNREACH	a node has the address, but the SA has no path to this node
- *	EADDRNOTAVAIL	the address is not the address of one node: unspecified, loopback, multicast or 255.255.255.255
+ *	EADDRNOTAVAIL	the address is unspecified, loopback, multicast or 255.255.255.255, so it does not belong to one node
  *
  * The interface or the fabric fails:
- *	ENODEV the instance has no such interface, or several of that name; or the interface went away
- *	ETIMEDOUT	the SA did not answer in time, or was busy all the time
- *	ENETDOWN	there is no SA in reach, or the network device is down
+ *	ENODEV the instance has no interface with the given name, or has several; or the interface was removed
+ *	ETIMEDOUT	the SA did not answer in time, or answered each request with the status "busy"
+ *	ENETDOWN	no SA can be reached, or the network device is down
  *
  * The instance cannot be asked:
- *	ENOENT		no instance of that name runs
+ *	ENOENT		no instance with the given name runs
  *	EPIPE		the instance ended before it answered
- *	EBUSY		the instance has no room for another client, or for another question
+ *	EBUSY		the instance cannot accept another client, or another question
  *	EACCES		the instance belongs to another user
- *	ENOBUFS		16 questions of the handle wait already
- *	EPROTO		the answer of the instance makes no sense
+ *	ENOBUFS		16 questions of this struct ipoib_path already wait for answers
+ *	EPROTO		the answer of the instance is malformed
  *	EIO		the instance failed for another reason
- *	EINVAL		there is no handle, no question, or no such flag; open: no name, or a name that no instance can have
+ *	EINVAL		@path or @info is NULL, or @flags has an unknown flag; ipoib_path_open(): the name is missing or invalid
  *	EAFNOSUPPORT	the family is neither AF_INET nor AF_INET6
- *	ENOMEM, EMFILE, ENFILE	there is no memory, or no descriptor
+ *	ENOMEM, EMFILE, ENFILE	memory, or the file descriptors, ran out
  */
 
-/* Called once for a question, from ipoib_path_dispatch(). @status: 0, and @info is filled in; or a negative error */
+/*
+ * Type of the function that ipoib_path_dispatch() calls once for each question. @status: 0 if @info is filled in; otherwise a
+ * negative error
+ */
 typedef void (*ipoib_path_callback)(int status, struct ipoib_path_info *info, void *context);
 
 struct ipoib_path *ipoib_path_open(const char *instance, const char *dev);

@@ -37,7 +37,7 @@ void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t m
  * join_of_unfit() - Before the right broadcast group exists, offer a broadcast group that the DUT
  * cannot use. The DUT must not send any data. The verdict is given when the DUT tries to join
  * again. @spoil makes the group unusable.
- * @why:	"the ... of the group ..."
+ * @why:	clause for the message, in the form "the ... of the group ..."
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
@@ -63,14 +63,14 @@ void encap_fragments(struct run *r);
  */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /*
- * nd_advertisement() - Wait for an advertisement of the DUT's address that has an option. Return:
- * NULL if none came; then the case has a verdict
+ * nd_advertisement() - Wait for a Neighbour Advertisement of the DUT's address, with an option.
+ * Return: NULL if none came; then the case has a verdict
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
  * nd_solicits() - Ping the DUT from a peer that is new to the DUT. The DUT has to solicit the
  * peer's address in the solicited-node group of this address.
- * @judge: judges the option of the solicitation, which must be of @type
+ * @judge: judges the option of the solicitation; the option must have the type @type
  */
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
 void nd_solicits(struct run *r, nd_judge_option *judge);
@@ -103,8 +103,8 @@ const struct seen *rereg_now(struct run *r);
  */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
 /*
- * rereg_ping_until() - Ping the DUT after a change until it sends an answer that @good accepts, for as long as the DUT may
- * need to notice the change
+ * rereg_ping_until() - After a change, ping the DUT until it sends an answer that @good accepts, or until the longest
+ * time has passed that the DUT may need to notice the change
  */
 const struct seen *rereg_ping_until(struct run *r,
 				    bool (*good)(const struct run *r, const struct seen *s));

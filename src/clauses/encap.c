@@ -189,7 +189,7 @@ void encap_reserved_received(struct run *r)
 	p->reserved = 0;
 }
 
-/* Make the DUT send an echo of @ip_len octets to a peer that it has not seen, with or without a GRH */
+/* Make the DUT send an echo of @ip_len octets to a peer that the DUT has not seen, with or without a GRH */
 static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -60,8 +60,8 @@ static bool hold(struct run *r, const struct world_peer *p, uint16_t seq)
 }
 
 /*
- * The DUT holds packets back until it has a path. Judge that it sends them as soon as the path is
- * known, in the order in which they were queued.
+ * The DUT holds packets back until it has a path. Judge that the DUT sends these packets as soon as
+ * the path is known, in the order in which they were queued.
  */
 static void drained(struct run *r)
 {
@@ -93,8 +93,8 @@ static void drained(struct run *r)
 }
 
 /*
- * Judge that the DUT discards packets that wait for a path if the SA answers that no path exists. A
- * later packet makes the DUT ask again.
+ * Judge the DUT after the SA has answered that a path does not exist: the DUT has to discard the
+ * packets that wait for the path. When the path exists, a new packet has to make the DUT ask again.
  */
 static void freed(struct run *r)
 {

@@ -42,7 +42,7 @@ static struct sa_want join_of(const ib_gid *mgid)
 				 .gid = mgid };
 }
 
-/* --- the interface comes */
+/* --- the interface is created */
 
 static void joins(struct run *r)
 {
@@ -287,7 +287,7 @@ static void names(struct run *r)
 		sends_by_name(r, WORLD_PKEY, "239.20.0.2");
 }
 
-/* --- the interface goes */
+/* --- the interface is removed */
 
 static void gone(struct run *r)
 {

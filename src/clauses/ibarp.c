@@ -220,7 +220,7 @@ static void own_qkey(struct run *r)
 		missing(r, "no answer to pings with TargetQPN and TargetQKey of the DUT's reply");
 }
 
-/* --- other forms of messages that the DUT has to accept */
+/* --- other formats of messages that the DUT has to accept */
 
 /* Shorten a request to the format that contains the first word of each GID only once */
 static size_t single(uint8_t *p, const struct world *w, const struct world_peer *peer)

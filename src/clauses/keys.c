@@ -157,7 +157,7 @@ static void mkey(struct run *r)
 	}
 	r->w->mkey = MKEY;
 	smp_port_info_encode(data, &r->w->dut.port);
-	/* The DUT must not answer this Set. Its answer to the next request shows that it still works. */
+	/* The DUT must not answer this Set. The DUT's answer to the next request shows that the DUT still works. */
 	if (world_sm_ask(r->w, &q, &s) >= 0)
 		check(r, false, s, "a Set with a wrong M_Key was answered");
 	q = (struct sm_request){ .method = MAD_METHOD_GET, .attr = SMP_ATTR_PORT_INFO, .mod = 1 };

@@ -23,7 +23,7 @@ static bool joins_broadcast(const struct seen *s, const void *bcast)
 
 /*
  * Set the P_Key in the DUT's table. From now on the old and the new P_Key are both right: the DUT may use the new
- * P_Key before its answer comes, and the answer, which leaves on VL15, may overtake packets with the old P_Key
+ * P_Key before it answers the Set, and the answer, which leaves on VL15, may overtake packets with the old P_Key
  */
 static bool set(struct run *r, uint16_t pkey)
 {

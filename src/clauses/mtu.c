@@ -13,7 +13,7 @@
 #define MTU IB_MTU_4096
 
 /*
- * Give the broadcast group another MTU, which the DUT learns from its next join. Return: whether
+ * Give the broadcast group another MTU, which the DUT learns from its next join. Return: true if
  * the DUT joined
  */
 static bool works_with(struct run *r, uint8_t code)

@@ -71,8 +71,8 @@ static const struct conform_chapter *const rfc4391_chapters[] = {
 };
 
 /*
- * In these clauses of RFC 4391 Linux's driver behaves differently, and so does the profile linux,
- * which imitates the driver (doc/fidelity.md, L4 to L6).
+ * Clauses of RFC 4391 from which Linux's driver differs, and so does the profile linux, which
+ * imitates the driver (doc/fidelity.md, L4 to L6).
  */
 static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },

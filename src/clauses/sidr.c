@@ -111,7 +111,10 @@ static void request(struct run *r)
 	      "the P_Key of the SIDR_REQ is 0x%04x, expected 0x%04x", req.pkey, WORLD_PKEY);
 }
 
-/* Tell whether a packet is a SIDR_REQ with the RequestID @id; has_other_id() is the opposite */
+/*
+ * Tell whether a packet is a SIDR_REQ with the RequestID @id; has_other_id(): with another
+ * RequestID
+ */
 static bool has_id(const struct seen *s, const void *id)
 {
 	struct sidr_req q;

@@ -275,8 +275,8 @@ static void senders_do_not_create(struct run *r)
 }
 
 /*
- * Make the DUT send one packet to a group. The DUT has to leave the group later, because it sends
- * nothing more to it
+ * Make the DUT send one packet to a group. The DUT has to leave the group later, because the DUT
+ * sends nothing more to the group
  */
 static void idle_sender_leaves(struct run *r)
 {

@@ -81,7 +81,7 @@ static void option_of_40_octets(struct run *r)
 
 /*
  * Wait for an advertisement. Return: the octets of its link information option; NULL: no
- * advertisement came, or it has no such option
+ * advertisement came, or the advertisement has no such option
  */
 static const uint8_t *option(struct run *r, const struct seen **ret)
 {

@@ -11,7 +11,7 @@ const struct crc_kernel *crc_best;
 
 /*
  * Compute tables and constants and choose the kernel before main(), and so before there are threads. kernels[]
- * begins with the fastest one.
+ * begins with the fastest kernel.
  */
 __attribute__((constructor)) static void crc_init(void)
 {
@@ -81,7 +81,7 @@ static void row_ones(uint8_t *dst, const uint8_t *src, const uint8_t *ones)
 }
 
 /*
- * Return the ICRC register of a packet that is shorter than its headers. In the octets that exist,
+ * Return the ICRC register of a packet that ends within its headers. In the octets that exist,
  * the fields that switches may change are replaced by ones, as in any packet.
  */
 static uint32_t icrc_stub(const uint8_t *hdr, size_t len)

@@ -19,8 +19,8 @@
 #define CRC16_INIT 0xffffu
 
 /*
- * crc32_update() - The reflected CRC-32 of Ethernet
- * crc16_update() - The CRC-16 with polynomial 0x100B, reflected (0xD008)
+ * crc32_update() - Continue the register of the reflected CRC-32 of Ethernet over @len octets
+ * crc16_update() - Continue the register of the CRC-16 with polynomial 0x100B, reflected (0xD008)
  *
  * Both functions use the fastest code for this CPU. To get both CRCs of a packet in one pass, use the functions for
  * packets below.
@@ -33,8 +33,8 @@ uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
  * @hdr:	first octet of the LRH
  * @len:	octets of the headers LRH to DETH (28 or 68), or of the headers and some payload
  *
- * The variant fields are LRH.VL and octet 4 of the BTH; with a GRH they are all of the LRH; TClass, FlowLabel and
- * HopLmt of the GRH; and octet 4 of the BTH.
+ * The variant fields are: without a GRH, LRH.VL and octet 4 of the BTH; with a GRH, the whole LRH, TClass, FlowLabel
+ * and HopLmt of the GRH, and octet 4 of the BTH.
  */
 uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 
@@ -50,7 +50,7 @@ bool crc_vcrc_follows(const uint8_t *pkt, size_t len);
 
 /*
  * crc_right() - Tell which CRCs are right in a contiguous packet of @len octets, at least 14, from
- * LRH to VCRC. A raw packet has no ICRC
+ * LRH to VCRC. For a raw packet, which has no ICRC, .icrc is false
  */
 struct crc_right {
 	bool icrc, vcrc;

@@ -15,9 +15,9 @@
  * A carry-less product of two reflected 64-bit registers a and b is, read as a reflected 128-bit register, a * b * x. So a
  * constant that has to multiply by x^n holds x^(n-1).
  *
- * Folding. The message is folded modulo Q = P16 * P32, which has degree 48, so one fold serves both CRCs. A 128-bit register
- * A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets) that stands n bits before another register is moved
- * onto that register by
+ * Folding. The message is folded modulo Q = P16 * P32, which has degree 48, so one fold serves both CRCs. Let a 128-bit
+ * register be A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets), and let another register come
+ * n bits later in the message. The fold adds the following value to the later register, in place of A:
  *
  *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
  *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q

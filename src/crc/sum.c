@@ -63,7 +63,7 @@ static uint8_t *place_of(struct crc_sum *s, unsigned int i)
 }
 
 /*
- * Change the sum as if each packet were the message over which its ICRC is computed, or change it
+ * Change the sum as if each packet were the message over which its ICRC is computed, or change the sum
  * back. In this message the initial register of ones is added, some fields are replaced by ones,
  * and the ICRC at the end is complemented. As a polynomial, such a message is a multiple of the
  * generator.

@@ -60,8 +60,8 @@ struct crc_sum {
 bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, unsigned int npkts);
 
 /*
- * crc_sum_add() - Add a packet, which has the LNH and as many octets of headers, of payload and of the tail as the packet with which the
- * sum began
+ * crc_sum_add() - Add a packet. It must have the same LNH, and as many octets of headers, of payload and of the tail,
+ * as the packet for which crc_sum_begin() was called
  */
 void crc_sum_add(struct crc_sum *s, const struct pkt *p);
 

@@ -115,8 +115,8 @@ static inline void clean_vectors(void)
 }
 
 /*
- * Compute the CRC-32 by ISA-L. ISA-L complements the register before and after, as zlib does, so
- * this function complements it twice more.
+ * Compute the CRC-32 by ISA-L. ISA-L complements the register before and after the computation, as
+ * zlib does, so this function undoes both complements.
  */
 static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /*
- * A fast hash without a secret, because it is computed for each packet, and only QPs of this
+ * A fast hash, because it is computed for each packet. It needs no secret, because only QPs of this
  * process add keys to the table.
  */
 static uint64_t group_hash(uint8_t port, const ib_gid *mgid)

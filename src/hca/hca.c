@@ -96,7 +96,7 @@ void hca_destroy(struct hca *h)
 	list_for_each_safe (ah, next, &h->ahs, link)
 		hca_ah_destroy(ah);
 	/*
-	 * Call node_fini() before freeing the queues of looped MADs, because a request that
+	 * Call node_fini() before freeing the queues in h->mad_loop, because a request that
 	 * node_fini() cancels may send a MAD to this HCA.
 	 */
 	nports = h->node.info.nports;

@@ -17,11 +17,11 @@ struct hca_qp;
 struct hca_ah;
 
 enum hca_drop {
-	HCA_DROP_LEN, /* the length fields contradict each other, or the packet is shorter than its headers */
+	HCA_DROP_LEN, /* the length fields contradict each other, or the packet ends within its headers */
 	HCA_DROP_VERSION, /* unknown LVer, TVer, GRH version, next header or opcode */
 	HCA_DROP_ICRC,
 	HCA_DROP_VCRC,
-	HCA_DROP_PORT_STATE, /* data at a port that is Down or Init */
+	HCA_DROP_PORT_STATE, /* a data packet at a port in state Down or Init */
 	/*
 	 * On receive: a packet on VL15 is not for QP0, has a GRH or is multicast, or a packet for
 	 * QP0 is not on VL15. On send: SLtoVL maps the SL to VL15.
@@ -68,7 +68,7 @@ struct hca_cfg {
 	/*
 	 * Trains (several packets in one struct pkt, train/train.h) are passed on as a whole where
 	 * the effect is the same as for single packets. The HCA cuts them in all other cases, and
-	 * always if this is false.
+	 * always if .trains is false.
 	 */
 	bool trains;
 	unsigned int max_qps; /* largest number of QPs; 0 for HCA_MAX_QPS */
@@ -146,7 +146,7 @@ struct hca_ah_attr {
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 
-/* One send. The payload of @pkt, which may be a train, begins at its head. */
+/* One send. @pkt may be a train; the head of @pkt is at the payload. */
 struct hca_send {
 	struct pkt *pkt;
 	struct hca_ah *ah;
@@ -177,7 +177,10 @@ struct hca_wc {
  * Return: number of descriptors
  */
 unsigned int hca_poll(struct hca_qp *qp, struct hca_wc *v, unsigned int n);
-/* hca_arm() - Ask for one call of ops->ready(); false if packets wait already, so that the caller must poll */
+/*
+ * hca_arm() - Ask for one call of ops->ready(). Return: false if packets wait already, so that the
+ * caller must poll
+ */
 bool hca_arm(struct hca_qp *qp);
 
 #endif

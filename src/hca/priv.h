@@ -123,7 +123,7 @@ static inline struct node_port *hca_port(struct hca *h, uint8_t port)
 	return &h->node.port[port];
 }
 
-/* hca_count_xmit() - Count @n sent packets of @words words in all */
+/* hca_count_xmit() - Count @n sent packets, which together have @words words of 4 octets */
 static inline void hca_count_xmit(struct node_port *np, uint8_t sl, unsigned int n, uint32_t words,
 				  bool mcast)
 {
@@ -205,8 +205,8 @@ void hca_mgmt_loop(struct timer *t, ns_t now);
 
 /* hca.c */
 /*
- * hca_notify() - Call ops->ready() for armed QPs that have received packets. Call it after a batch
- * of packets, never while a batch is processed
+ * hca_notify() - Call ops->ready() for armed QPs that have received packets. The caller calls this
+ * function after a batch of packets, never while a batch is processed
  */
 void hca_notify(struct hca *h);
 

@@ -58,7 +58,8 @@ static enum hca_drop rx_form(struct hca_rx_ctx *r)
 		return HCA_DROP_VERSION; /* a raw packet */
 	if (!rx_lengths(r))
 		return HCA_DROP_LEN;
-	why = pkt_is_train(r->pkt) ? HCA_OK : hca_tail_check(r->pkt); /* see rx_one() */
+	why = pkt_is_train(r->pkt) ? HCA_OK
+				   : hca_tail_check(r->pkt); /* rx_one() has checked a train */
 	if (why != HCA_OK)
 		return why;
 	if (ib_ud_hdr_decode(&r->hdr, h, r->hdr_len) != (int)r->hdr_len ||
@@ -253,8 +254,8 @@ static enum hca_drop rx_run(struct hca_rx_ctx *r)
 }
 
 /*
- * Count in PortInfo a packet from the link that has a wrong key, and report the packet by trap 257
- * or 258.
+ * Handle a packet from the link that has a wrong key: increase the counter in PortInfo, and send
+ * trap 257 or 258.
  */
 static void rx_violation(const struct hca_rx_ctx *r, enum hca_drop why)
 {
@@ -339,9 +340,9 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 }
 
 /*
- * Tell whether a train must be cut. It is cut if its full packets exceed the MTU, because its last
- * packet may be short enough to pass, or if one of its packets is damaged, because the others may
- * be good.
+ * Tell whether a train must be cut into its packets: if its full packets exceed the MTU, the last
+ * packet may still be short enough to pass; if one packet is damaged, the other packets may be
+ * good.
  */
 static bool rx_must_cut(const struct node_port *np, struct pkt *p)
 {

@@ -127,9 +127,10 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * Tell whether the packets of a train must be sent one by one. This is so if the group may have
- * several receivers, if the packets are for QP0 or QP1, which take single packets only, or if the
- * full packets of the train exceed the MTU, because its last packet may be short enough to pass.
+ * Tell whether the packets of a train must be sent one by one. This is necessary if the group may
+ * have several receivers, if the packets are for QP0 or QP1, which take single packets only, or if
+ * the full packets of the train exceed the MTU, because the last packet may be short enough to
+ * pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {

@@ -79,8 +79,9 @@ void ibsim_mads_fini(struct ibsim_client *c)
 /* --- MADs from a client */
 
 /*
- * Make the address of a MAD. Return: 0; -EINVAL: the LID is invalid, and a request with this LID is
- * returned to the client at once, as ibsim does, instead of after a time-out
+ * Make the address to which a MAD of a client is sent. Return: 0; -EINVAL: the LID is invalid, and
+ * a request with this LID is returned to the client at once, as ibsim does, instead of after a
+ * time-out
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
@@ -145,8 +146,8 @@ static void request_done(void *ctx, int status, const struct mad_addr *from, con
 }
 
 /*
- * Tell whether a request repeats an open request. The repetition is not sent, because one answer
- * serves both.
+ * Tell whether a request repeats an open request. The repetition is not sent, because the answer to
+ * the open request also answers the repetition.
  */
 static bool is_open(struct ibsim_client *c, const struct ibsim_pkt *k)
 {

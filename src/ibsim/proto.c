@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /*
- * The form in which ibsim stores a big-endian LID in a uint32_t: on x86 the LID is in the first two
- * octets, and the other two are 0.
+ * The layout in which ibsim stores a big-endian LID in a uint32_t: on x86 the LID is in the first
+ * two octets, and the other two octets are 0.
  */
 struct lid32 {
 	be16 lid;

@@ -48,7 +48,7 @@ void ibsim_pkt_encode(void *p, const struct ibsim_pkt *k);
 /* --- control */
 
 enum ibsim_ctl_type {
-	IBSIM_CTL_ERROR, /* only in answers, to a request that was refused */
+	IBSIM_CTL_ERROR, /* only in an answer, if the request was refused */
 	IBSIM_CTL_CONNECT, /* struct ibsim_client_info in the request and in the answer */
 	IBSIM_CTL_DISCONNECT,
 	IBSIM_CTL_GET_PORT, /* 4 octets: LID (2), port state (1), unused (1) */

@@ -44,8 +44,8 @@
  * ten MADs. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. The
  * server must also not delay its reading from a client until the client has read its answers:
  * libumad2sim.so holds one lock while it reads or writes, so its reader would wait for its blocked
- * writer for ever. So the limits for answers are large, and only bound the memory, and unsolicited
- * MADs have a lower limit.
+ * writer for ever. So the limits for answers are large, and serve only to bound the memory.
+ * Unsolicited MADs have a lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
@@ -73,25 +73,25 @@ struct ibsim_ops {
 	 */
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
 	/*
-	 * Open the socket for the MADs of client @id. The name of the client's own socket contains
-	 * @pid, the PID in the client's PID namespace, which the client's Connect contained.
+	 * Open the socket for the MADs of client @id. @pid is from the client's Connect, and is the
+	 * PID in the client's PID namespace; the name of the client's own socket contains this PID.
 	 * Return: 0; -errno, after which the client is refused
 	 */
 	int (*open)(void *ctx, unsigned int id, const struct ibsim_peer *peer, uint32_t pid);
 	void (*close)(void *ctx, unsigned int id);
 	/*
 	 * Send a datagram to a client. Return: 0; -EAGAIN: the owner calls ibsim_srv_writable()
-	 * when there is room; any other error: the client has ended
+	 * when the client's socket has room; any other error: the client has ended
 	 */
 	int (*send)(void *ctx, unsigned int id, const void *pkt, size_t len);
 	/*
-	 * Set IsSM of a port when its first client becomes an SM, clear it when no client is an SM
-	 * any more. Return: 0; -EBUSY: the port has another SM
+	 * Set IsSM of a port when its first client becomes an SM, and clear IsSM when no client is
+	 * an SM any more. Return: 0; -EBUSY: the port has another SM
 	 */
 	int (*issm)(void *ctx, struct node_port *port, bool on, ns_t now);
 };
 
-/* @timers and @log are borrowed. Return: NULL if out of memory */
+/* @timers and @log are borrowed until ibsim_srv_destroy(). Return: NULL if out of memory */
 struct ibsim_srv *ibsim_srv_create(const struct ibsim_ops *ops, void *ctx, struct timers *timers,
 				   const struct log_sink *log);
 /* Close all clients and free the server; NULL is accepted. */

@@ -109,8 +109,8 @@ static void ah_create(struct ifc *i, const struct ipoib_action *a, ns_t now)
 static void set_carrier(struct ifc *i, bool up)
 {
 	/*
-	 * While the link was down, the subnet prefix may have changed, and with it the link-layer
-	 * address of the interface, and SIDR may have named another broadcast group.
+	 * While the link was down, the subnet prefix can have changed, and with it the link-layer
+	 * address of the interface. Or SIDR can have named another broadcast group.
 	 */
 	if (up)
 		set_own_addr(i);
@@ -151,7 +151,7 @@ static void one_action(struct ifc *i, const struct ipoib_action *a, ns_t now)
 	case IPOIB_ACT_NEIGH_GONE:
 	case IPOIB_ACT_MCAST_READY:
 	case IPOIB_ACT_SEND:
-		break; /* eth_action() has carried these out */
+		break; /* eth_action() has already carried out these actions */
 	}
 	if (err)
 		ipoib_action_failed(i->ipoib, a, err, now);

@@ -5,11 +5,11 @@
 /*
  * DOC: Interfaces, without the kernel's side of them
  *
- * An interface is an IPoIB link (ipoib/), the shape before it (eth/) and queue pairs of a CA port (ca/). This module
- * joins the three: it carries out the actions of the link, passes on the events of the port, polls the queue pairs,
- * and decides which TAP is read next and how many frames are read. It does no I/O and reads no clock, so the daemon
- * and the simulations on virtual time run the same code. Everything that needs a kernel is a function in struct
- * ifc_ops.
+ * An interface consists of an IPoIB link (ipoib/), the shape of the kernel's device (eth/), and queue pairs of a CA
+ * port (ca/). This module joins these three parts: it carries out the actions of the link, passes on the events of
+ * the port, polls the queue pairs, and decides which TAP is read next and how many frames are read. It does no I/O
+ * and reads no clock, so the daemon and the simulations on virtual time run the same code. Everything that needs a
+ * kernel is a function in struct ifc_ops.
  *
  *	struct ifc_set		all interfaces and ports that one thread serves
  *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
@@ -32,7 +32,7 @@
 /*
  * Limit of packets from TAPs in the queues behind a port. Real InfiniBand links lose no packets by
  * congestion, because credits stop the sender. Links of the software fabric have no credits. So
- * while this number of packets is in the queues, TAPs are not read, and the kernel's queue stops
+ * while this number of packets or more is in the queues, TAPs are not read, and the kernel's queue stops
  * the sender. Egress queues of a fabric (2048 packets) and receive rings are larger.
  */
 #define IFC_ROOM 1024u
@@ -60,7 +60,7 @@ struct ifc_set {
 	struct timers *timers;
 	struct pkt_pool *pool;
 	const struct log_sink *log;
-	/* random secret; numbers that others must not be able to guess are made from it */
+	/* random secret, from which numbers are made that others must not be able to guess */
 	struct hash_key secret;
 	struct list ports; /* struct ifc_port.link */
 	struct list all; /* struct ifc.link */
@@ -93,14 +93,14 @@ bool ifc_work_left(const struct ifc_set *s);
  * ifc_transmit() - Read frames from TAPs and post their packets, while there is room
  *
  * Each TAP that may have frames has one turn in a call (deficit round robin), in which it sends IFC_QUANTUM packets.
- * If it sends more or fewer, the difference is subtracted from or added to its next turn. The quantum is so small
+ * If the TAP sends more or fewer, the difference is subtracted from or added to its next turn. The quantum is so small
  * that super-frames fit into a batch (PKT_BATCH) without being cut, and their octets are still in the CPU's cache
  * when they are delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /*
- * ifc_transmit_left() - Tell whether ifc_transmit() has to be called again soon, because a TAP has frames to read, or
- * because an interface reads on when packets that are on their way have left
+ * ifc_transmit_left() - Tell whether ifc_transmit() has to be called again soon: a TAP may have frames to read, and
+ * .starved is not set
  */
 bool ifc_transmit_left(const struct ifc_set *s);
 
@@ -114,7 +114,7 @@ struct ifc_port {
 	const struct log_sink *log;
 	struct sac *sac;
 	struct cm *cm; /* CM agent of the port, for SIDR */
-	bool cm_supported; /* the port's bit IsCommunicationManagementSupported was set */
+	bool cm_supported; /* true while the port's bit IsCommunicationManagementSupported is set */
 	uint64_t guid; /* port GUID */
 	struct list ifs; /* struct ifc.on_port */
 	/*
@@ -123,7 +123,7 @@ struct ifc_port {
 	 */
 	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
-	bool back; /* the device has come back since the attributes were read, with other QPNs */
+	bool back; /* since the attributes were read, the device was opened again, and all QPNs are new */
 	bool rereg; /* the SM has set ClientReregister since the attributes were read */
 	/*
 	 * Called for every event of the port, inside the CA's callback, so the function must not
@@ -147,7 +147,7 @@ void ifc_port_init(struct ifc_port *p, struct ifc_set *s);
 int ifc_port_start(struct ifc_port *p);
 /*
  * ifc_port_close() - Free the SA client and the CA, after all interfaces on @p were destroyed, or
- * ifc_port_start() failed
+ * after ifc_port_start() failed
  */
 void ifc_port_close(struct ifc_port *p);
 
@@ -247,7 +247,8 @@ struct ifc {
 	struct ifc_qp qp; /* queue pair of the interface itself */
 	struct list station_qps; /* struct ifc_qp.link */
 	/*
-	 * while the interface is up, it tells others by SIDR the broadcast group of its partition
+	 * true: while the interface is up, it answers SIDR requests for the broadcast group of its
+	 * partition
 	 */
 	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID */
@@ -291,7 +292,7 @@ struct ifc_cfg {
 	enum eth_shape shape; /* shape of the kernel's device, as in struct eth_if_cfg */
 	bool gro_tcp, gro_udp, dhcp_raw; /* options of the device, as in struct eth_if_cfg */
 	unsigned int stations; /* largest number of stations, as in struct eth_if_cfg */
-	/* true to tell others by SIDR the broadcast group of the partition (sidr/offer.h) */
+	/* true to answer SIDR requests for the broadcast group of the partition (sidr/offer.h) */
 	bool sidr_server;
 	uint64_t sidr_service; /* ServiceID; 0: SIDR_SERVICE_ID_DEFAULT */
 };
@@ -314,8 +315,8 @@ void ifc_destroy(struct ifc *i);
 /* ifc_set_up() - Report that the TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
 /*
- * ifc_set_router() - Make the interface a multicast router's, or an ordinary interface again. Return: as
- * ipoib_link_set_router()
+ * ifc_set_router() - Make the interface that of a multicast router, or an ordinary interface again.
+ * Return: as ipoib_link_set_router()
  */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - Note that the TAP may have frames to read */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* number of new P_Keys that may be reported in a burst; after the burst one in each CAME_EVERY */
+/* number of new P_Keys that may be reported in a burst; after the burst, one is reported in each CAME_EVERY */
 #define CAME_BURST 64
 #define CAME_EVERY NS_MSEC(100)
 /* time until came() is called again after it returned an error; doubled with each further error */
@@ -116,8 +116,8 @@ static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
 }
 
 /*
- * Stores the P_Keys for which came() failed, until .retry_at. Until then came() is not called for
- * them. A P_Key that is no longer in the table is dropped.
+ * Keeps in .failed, until .retry_at, the P_Keys for which came() failed and which are still in the
+ * table. At .retry_at all P_Keys leave .failed. came() is not called for a P_Key in .failed.
  */
 static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {
@@ -173,7 +173,10 @@ static bool tell_came(struct ifc_pkeys *k, unsigned int n, ns_t now)
 	return true;
 }
 
-/* gone() is called before came(), because an interface that is removed frees resources that a new one may need. */
+/*
+ * gone() is called before came(), because the removal of an interface frees resources that a new
+ * interface may need.
+ */
 void ifc_pkeys_update(struct ifc_pkeys *k, struct ca *ca, ns_t now)
 {
 	unsigned int n = read_table(k, ca);

@@ -22,9 +22,9 @@
 
 struct ifc_pkeys_ops {
 	/*
-	 * Bit 15 of @pkey is set. The functions may make and destroy interfaces of the port. If came() returns an
-	 * error, it is called again after a while, as long as the P_Key is in the table, and gone() is not called for
-	 * this P_Key.
+	 * Bit 15 of @pkey is set. Both functions may make and destroy interfaces of the port. If came() returns an
+	 * error, came() is called again after a while, as long as the P_Key is in the table, and gone() is not called
+	 * for this P_Key.
 	 */
 	int (*came)(void *ctx, uint16_t pkey, ns_t now);
 	void (*gone)(void *ctx, uint16_t pkey, ns_t now);
@@ -45,7 +45,8 @@ struct ifc_pkeys {
 	/* P_Keys for which came() returned an error; came() is called again at .retry_at */
 	uint16_t *failed;
 	unsigned int n, nfailed; /* number of P_Keys in .have and in .failed */
-	unsigned int failures; /* number of retries in a row after which came() still failed */
+	unsigned int
+		failures; /* number of times in a row that .retry_at was set because came() failed */
 	ns_t retry_at;
 	uint16_t last; /* P_Key of the last call of came() */
 	struct pace pace; /* limit of the rate at which came() is called */

@@ -139,7 +139,7 @@ static void show_cm(struct ifc_port *p, ns_t now)
 
 /*
  * Adopts the GUID and the offloads of the device, because another adapter may have taken the place
- * of the former one.
+ * of the former adapter.
  */
 static void device_back(struct ifc_port *p, const struct ca_port_attr *a, ns_t now)
 {

@@ -62,7 +62,7 @@ bool ifc_work_left(const struct ifc_set *s)
 enum turn {
 	TURN_EMPTY, /* the TAP has no frames */
 	TURN_OVER, /* the TAP has sent the packets of its quantum */
-	TURN_BLOCKED, /* there is no room in the queues, or no packet buffer, for more */
+	TURN_BLOCKED, /* the queues have no room for more packets, or there is no free packet buffer */
 	/*
 	 * the send queue is full and sends nothing; the watchdog notices when the queue sends again
 	 */
@@ -70,8 +70,8 @@ enum turn {
 };
 
 /*
- * Returns the number of packets that the TAP may send now, for which the queues behind it have
- * room.
+ * Returns the number of packets that the TAP may send now, because the queues behind the TAP have
+ * room for this number.
  */
 static unsigned int room_behind(const struct ifc *i)
 {
@@ -97,7 +97,7 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 
 /*
  * Reads at least one frame. Reads a further frame as long as a frame with as many packets as the
- * last one would not exceed @limit packets in all. *ret_err is the error of the last read, or 0.
+ * last frame would not exceed @limit packets in all. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {

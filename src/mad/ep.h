@@ -34,7 +34,7 @@ struct mad_addr {
 	uint8_t sl;
 	uint8_t path_bits; /* path bits of the LID of this end */
 	uint16_t lid; /* LID of the other end; IB_LID_PERMISSIVE on directed routes */
-	/* P_Key in the BTH; on send, an entry of the port's P_Key table must match it */
+	/* P_Key in the BTH; on send, an entry of the port's P_Key table must match this P_Key */
 	uint16_t pkey;
 	uint32_t qpn; /* QP of the other end */
 	uint32_t qkey; /* Q_Key in the DETH; 0x80010000 to QP1 */
@@ -46,8 +46,8 @@ struct mad_addr {
 };
 
 /*
- * Return the address for directed-route SMPs, for LID-routed SMPs to a LID, and for GMPs (QP1) to a
- * LID
+ * mad_addr_smp_dr(), mad_addr_smp_lid(), mad_addr_gmp() - Return the address for a directed-route
+ * SMP, for a LID-routed SMP, or for a GMP (QP1)
  */
 struct mad_addr mad_addr_smp_dr(void);
 struct mad_addr mad_addr_smp_lid(uint16_t lid);
@@ -100,11 +100,11 @@ int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad,
 struct mad_quota {
 	/* larger quota of which this quota is a part; NULL if there is none */
 	struct mad_quota *up;
-	/* .open: number of open requests and RMPP replies; .max_open: largest value of .open */
+	/* .open: number of open requests and RMPP replies; .max_open: limit of .open */
 	unsigned int open, max_open;
 	/* number of requests and replies that may be open even if the larger quota is exhausted */
 	unsigned int min_open;
-	/* .octets: octets of RMPP messages being sent; .max_octets: largest value of .octets */
+	/* .octets: octets of RMPP messages being sent; .max_octets: limit of .octets */
 	size_t octets, max_octets;
 };
 
@@ -118,15 +118,15 @@ struct mad_agent_cfg {
 	uint32_t oui; /* OUI of a vendor class 0x30-0x4f, 24 bits */
 	bool rmpp; /* messages may use RMPP if their class has it */
 	/*
-	 * true: the agent handles RMPP itself, so recv() gets single segments, even if their request has ended. Must
-	 * not be set together with .rmpp.
+	 * true: the agent handles RMPP itself, so recv() gets single segments, even if the request that they answer
+	 * has ended. Must not be set together with .rmpp.
 	 */
 	bool user_rmpp;
 	uint64_t methods[2]; /* if bit m is set, the agent gets unsolicited MADs with method m */
 	struct mad_quota *quota; /* NULL if only the limits of the endpoint apply */
 	/*
-	 * Other agents may register the same methods. Each of these agents gets every MAD of 256
-	 * octets, but only the first agent gets RMPP messages
+	 * true: other agents may register the same methods. Each of these agents gets every MAD of
+	 * 256 octets, but only the first agent gets RMPP messages
 	 */
 	bool shared;
 	/*
@@ -186,9 +186,8 @@ struct mad_req {
  *
  * done() gets status 0 with a response, even if the MAD status in the response is an error. Otherwise done()
  * gets -ETIMEDOUT, -ECANCELED, or -ECONNABORTED after an RMPP ABORT or STOP.
- * Return: 0; -EBUSY: too many requests are open; -EEXIST: a request with the TID that .keep_tid
- * keeps is open;
- * -ENOMEM; -EINVAL
+ * Return: 0; -EBUSY: too many requests are open; -EEXIST: .keep_tid is set, and a request with the
+ * same TID is open; -ENOMEM; -EINVAL
  */
 int mad_request(struct mad_agent *a, const struct mad_req *req, struct mad_tx **ret, ns_t now);
 
@@ -201,8 +200,8 @@ void mad_cancel(struct mad_tx *tx);
  *		are acknowledged and repeated, and the transfer is aborted after the last retry
  *
  * The TID is not changed. The data of an RMPP message end at @len, even if @len is less than 256. While a message is
- * being sent, a second message for the same peer and TID is not sent, because it answers a repetition of the same
- * request.
+ * being sent, a second message for the same peer and TID is not sent, because the second message answers a
+ * repetition of the same request.
  * Return: 0; -EBUSY; -ENOMEM; -EINVAL; for a single MAD the result of ops->send
  */
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,

@@ -28,8 +28,8 @@
  */
 #define RMPP_WINDOW 64
 /*
- * largest number of segments that are sent ahead of the receiver's last ACK; ib_mad may grant as
- * many
+ * largest number of segments that are sent ahead of the receiver's last ACK; ib_mad as a receiver
+ * can grant a window of this size
  */
 #define RMPP_TX_WINDOW 1024
 #define RMPP_TX_TIMEOUT NS_SEC(1) /* time to wait for an ACK to the segments of a reply */
@@ -177,8 +177,8 @@ struct mad_agent *mad_agent_find(struct mad_ep *ep, const struct mad_addr *from,
 struct mad_tx *mad_tx_find_response(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);
 /*
- * mad_tx_find_segments() - Return the message being sent to which @mad belongs. @mad is an ACK,
- * STOP or ABORT from the receiver of that message
+ * mad_tx_find_segments() - Return the open transaction whose segments @mad concerns. @mad is an
+ * ACK, STOP or ABORT from the receiver of these segments
  */
 struct mad_tx *mad_tx_find_segments(struct mad_ep *ep, const struct mad_addr *from,
 				    const void *mad);

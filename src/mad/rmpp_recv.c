@@ -104,8 +104,8 @@ static struct rmpp_rx *rx_find(const struct mad_ep *ep, const struct mad_addr *f
 }
 
 /*
- * Makes room for a new message. If necessary, it removes complete messages, which are kept only to
- * repeat their last ACK, but never incomplete messages.
+ * Makes room for a new message. If necessary, the function frees a complete message, which is kept
+ * only to repeat its last ACK. The function never frees an incomplete message.
  */
 static bool rx_room(struct mad_ep *ep)
 {
@@ -122,8 +122,9 @@ static bool rx_room(struct mad_ep *ep)
 }
 
 /*
- * Tell whether the endpoint may begin to receive an unsolicited message. Each source LID may send a
- * few such messages at a time, and a quarter of the room is reserved for responses.
+ * Tell whether the endpoint may begin to receive an unsolicited message. RMPP_UNSOLICITED_SOURCE
+ * limits the unsolicited messages from one LID, and a quarter of lim.max_rmpp_rx is reserved for
+ * responses.
  */
 static bool unsolicited_room(const struct mad_ep *ep, const struct mad_addr *from)
 {
@@ -188,8 +189,8 @@ static struct rmpp_rx *rx_create(struct mad_ep *ep, struct mad_tx *tx, const str
 		rx->tx = tx;
 		tx->rx = rx;
 		/*
-		 * The request may still be in MAD_TX_SEGMENTS, but an answer means that all its segments have
-		 * arrived.
+		 * The request can still be in MAD_TX_SEGMENTS, but the answer means that all segments of the
+		 * request have arrived.
 		 */
 		mad_tx_set_state(tx, MAD_TX_RECV, NS_NEVER);
 	}

@@ -18,8 +18,8 @@ uint32_t mad_rmpp_segs(uint8_t mgmt_class, size_t len)
 }
 
 /*
- * Return PayloadLength (13.6.2.1) of a segment. It includes the class header of each segment, which
- * has 20 octets in SA.
+ * Return PayloadLength (13.6.2.1) of a segment. PayloadLength includes the class header of each
+ * segment, which has 20 octets in SA.
  */
 static uint32_t payload_len(const struct mad_tx *tx, uint32_t seg)
 {

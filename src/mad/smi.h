@@ -18,7 +18,7 @@ enum smi_verdict {
 /**
  * smi_recv() - Process an SMP of class 0x81 that arrived
  * @mad:	256 octets, updated in place (hop pointer, return path)
- * @is_switch:	only switches forward
+ * @is_switch:	true if the node is a switch; only switches forward
  * @in_port:	ingress port
  * @nports:	ports of the node: 1..nports are valid
  * @ret_port:	egress port with SMI_FORWARD, in 1..nports

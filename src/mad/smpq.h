@@ -39,7 +39,8 @@ struct smp_cmd {
 	struct sm_port *port;
 	void *arg;
 	uint16_t mad_status; /* status of the response */
-	uint16_t refusal; /* for done(): status of an earlier SMP whose refusal this SMP examines */
+	uint16_t
+		refusal; /* in a Get that follows a refused Set, for done(): MAD status of the refusal */
 };
 
 struct smpq_cfg {
@@ -49,8 +50,8 @@ struct smpq_cfg {
 	unsigned int max_open, timeout_ms, retries;
 	void *ctx; /* first argument of smp_done_fn, idle() and useless() */
 	/*
-	 * Called before a request is sent. If it returns true, the request is not sent and not counted, but ends with
-	 * -ETIMEDOUT. NULL: all requests are sent
+	 * Called before a request is sent. If the function returns true, the request is not sent and not counted, but
+	 * ends with -ETIMEDOUT. NULL: all requests are sent
 	 */
 	bool (*useless)(void *ctx, const struct smp_cmd *cmd, ns_t now);
 	/* Called when no request is queued or open any more, but not by smpq_cancel(). */
@@ -92,8 +93,8 @@ void smpq_init(struct smpq *q, const struct smpq_cfg *cfg);
 bool smpq_add(struct smpq *q, const struct smp_cmd *cmd, ns_t now);
 
 /*
- * smpq_add_source() - Send the SMPs of @s after the SMPs that are queued. If there is room, more()
- * is called at once
+ * smpq_add_source() - Send the SMPs of @s after the SMPs that are queued. If fewer than max_open
+ * requests are open, more() is called at once
  */
 void smpq_add_source(struct smpq *q, struct smpq_source *s, ns_t now);
 

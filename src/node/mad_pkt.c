@@ -6,7 +6,7 @@
 #include "crc/crc.h"
 
 #define PATH_BITS 0x7f
-/* hop limit of a reply, because the number of routers on its way is not known (13.5.4.4) */
+/* the highest hop limit, which replies get because the number of routers on its way is not known (13.5.4.4) */
 #define REPLY_HOP_LIMIT 0xff
 
 static uint16_t source_lid(const struct node_port *port, const struct mad_addr *to)
@@ -18,7 +18,10 @@ static uint16_t source_lid(const struct node_port *port, const struct mad_addr *
 	return (uint16_t)((port->pi.lid & ~mask) | (to->path_bits & mask));
 }
 
-/* Return the P_Key for the BTH. It is the port's own table entry, whose bit 15 is 0 if the port is a limited member. */
+/*
+ * Return the P_Key for the BTH: the entry of the port's P_Key table that matches @pkey, or @pkey if
+ * none matches. Bit 15 of the entry is 0 if the port is a limited member.
+ */
 static uint16_t table_pkey(const struct node_port *port, uint16_t pkey)
 {
 	int i = node_pkey_find(port, pkey);

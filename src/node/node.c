@@ -87,8 +87,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * Queue an SMP that this node sends to itself. A timer delivers the SMP later, because no sender
- * expects the answer before its call returns.
+ * Queue an SMP that this node sends to itself. A timer delivers the SMP later, because a sender
+ * does not expect the answer before the call that sends the SMP has returned.
  */
 static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
@@ -123,8 +123,8 @@ static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 }
 
 /*
- * Forward an SMP out of @port. A switch forwards packets of VL15 through a port in PortState Init
- * or higher.
+ * Forward an SMP out of @port. A switch forwards packets of VL15 only through a port in PortState
+ * Init or higher.
  */
 static int dr_forward(struct node *n, uint8_t port, const void *mad, ns_t now)
 {

@@ -171,7 +171,8 @@ struct node {
 	const struct log_sink *log;
 	const struct node_ops *ops;
 	void *ctx;
-	uint64_t smps, gmps, dropped; /* management packets received, and those discarded */
+	uint64_t smps, gmps,
+		dropped; /* numbers of SMPs and GMPs that were received, and discarded */
 	/* queue of SMPs with a directed route of no hops, which this node sent to itself */
 	struct node_loop *loop, **loop_end;
 	unsigned int nloop;
@@ -202,8 +203,8 @@ static inline struct node_port *node_end_port(struct node *n, uint8_t num)
 }
 
 /*
- * node_rare_get() - Return the struct node_rare of a port for reading; ports with the same values
- * share one struct
+ * node_rare_get() - Return the struct node_rare of a port for reading; all ports with power-up
+ * values share one struct
  */
 const struct node_rare *node_rare_get(const struct node_port *p);
 /*
@@ -275,7 +276,10 @@ void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, v
  */
 uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
 
-/* node_smp_for_sma() - Tell whether @mad is a Get or Set with a directed route that ends here, and is for the SMA */
+/*
+ * node_smp_for_sma() - Tell whether @mad is a Get or Set for the SMA, whose directed route ends at
+ * this node
+ */
 bool node_smp_for_sma(const void *mad);
 
 /* Events of a port that a request to the SMA has caused, as bits NODE_EV_BIT() */
@@ -285,8 +289,9 @@ struct node_smp_events {
 };
 
 /*
- * node_smp_serve() - Answer an SMP at a switch for which node_smp_for_sma() is true; @mad becomes the response
- * @ret:	after the response was sent, the caller passes these events to node_raise()
+ * node_smp_serve() - Answer, at a switch, an SMP for which node_smp_for_sma() is true; @mad becomes the
+ * response
+ * @ret:	events that the caller passes to node_raise() after it has sent the response
  *
  * Return: the port by which the response leaves; 0: there is no response, and the SMP must be
  * discarded
@@ -298,7 +303,7 @@ void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
 /*
  * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the wrong P_Key or
- * Q_Key @key. node_pkey_violation(), node_qkey_violation() - Count a packet with a wrong key in PortInfo, and
+ * Q_Key @key. node_pkey_violation(), node_qkey_violation() - Increase the counter of wrong keys in PortInfo, and
  * report the packet by trap 257, 258 or 259
  */
 struct notice_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
@@ -332,8 +337,8 @@ static inline bool node_port_active(const struct node_port *p)
 }
 
 /*
- * node_oper_vl() - Return the VL that the link of @p uses for a packet that SLtoVL maps to @vl. If the table was not
- * written after OperationalVLs was lowered, it may contain VLs that the link does not have. VL15, which means
+ * node_oper_vl() - Return the VL that the link of @p uses for a packet that SLtoVL maps to @vl. If SLtoVL was not
+ * written after OperationalVLs was lowered, SLtoVL can contain VLs that the link does not have. VL15, which means
  * discard, is not changed.
  */
 static inline uint8_t node_oper_vl(const struct node_port *p, uint8_t vl)

@@ -8,8 +8,8 @@
  *
  * The counters of a port have 64 bits and are never reset. A field of an attribute shows the
  * difference between a counter and its base, at most the largest value of the field. A Set does not
- * change the counter, but changes the base. PortCountersExtended has its own bases, so clearing
- * PortCounters does not change it.
+ * change the counter, but changes the base. PortCountersExtended has its own bases, so a Set that
+ * clears PortCounters does not change PortCountersExtended.
  */
 
 #define ALL_PORTS 0xff
@@ -23,7 +23,7 @@ struct counter {
 };
 
 /*
- * An attribute in decoded form. Each attribute of counters begins with port_select and
+ * An attribute in decoded form. Each attribute that has counters begins with port_select and
  * counter_select.
  */
 union host {

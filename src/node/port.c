@@ -142,7 +142,7 @@ static void set_active(struct smp_port_info *pi, struct node_rate common)
 	pi->speed_ext_active = highest(common.ext);
 }
 
-/* Return all widths up to the largest enabled width; 2x is among them only if it is enabled itself */
+/* Return all widths up to the largest enabled width; 2x is among them only if 2x itself is enabled */
 static uint8_t width_supported(uint8_t enabled)
 {
 	uint8_t best = best_width(enabled & (uint8_t)~WIDTH_2X);
@@ -159,7 +159,7 @@ static uint8_t up_to(uint8_t mask)
 
 /*
  * Add the capabilities of the port @pi to CapabilityMask2 of its end port. So port 0 of a switch
- * has the capabilities of all ports.
+ * has the capabilities of all ports of the switch.
  */
 static void set_cap2(struct smp_port_info *end, const struct smp_port_info *pi)
 {

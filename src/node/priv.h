@@ -81,8 +81,8 @@ void node_mkey_lease_fn(struct timer *t, ns_t now);
 int node_smp_send(struct node_port *end, const struct mad_addr *to, const void *mad, ns_t now);
 
 /*
- * One Get or Set of the PMA. @data is input and output. Return: MAD status; MAD_STATUS_BAD_ATTR if
- * the function does not handle @attr
+ * pma_counters(), pma_samples() - Carry out one Get or Set of the PMA. @data is input and output.
+ * Return: MAD status; MAD_STATUS_BAD_ATTR if the function does not handle @attr
  */
 uint16_t pma_counters(struct node *n, bool set, uint16_t attr, uint8_t *data);
 uint16_t pma_samples(struct node_port *end, bool set, uint16_t attr, uint8_t *data, ns_t now);

@@ -117,7 +117,7 @@ static void mkey_violation(struct node_port *end, const void *mad, ns_t now)
 	node_trap_bad_mkey(end, mad, now);
 }
 
-/* Carry out the request in @mad, which becomes the response. Return: false if its M_Key is wrong */
+/* Carry out the request in @mad, which becomes the response. Return: false if the M_Key of the request is wrong */
 static bool answer(struct sma_req *r, void *mad)
 {
 	struct node_port *end = r->end;

@@ -52,8 +52,8 @@ uint16_t sma_set_pkeys(struct sma_req *r)
 
 /*
  * Return the block of GUIDInfo that the attribute modifier selects. The check compares block
- * numbers instead of offsets, because the product of a 32-bit modifier and the size of a block may
- * wrap.
+ * numbers instead of offsets, because the product of a 32-bit modifier and the size of a block can
+ * overflow.
  */
 static uint64_t *guid_block(const struct sma_req *r)
 {
@@ -96,8 +96,8 @@ uint16_t sma_set_guids(struct sma_req *r)
 }
 
 /*
- * Return the SLtoVL table that the attribute modifier selects, on a switch by ingress port << 8 |
- * egress port. A CA port has one table, for the packets that it sends.
+ * Return the SLtoVL table that the attribute modifier selects. On a switch, the modifier is ingress
+ * port << 8 | egress port. A CA port has one table, for the packets that it sends.
  */
 static const uint8_t *sltovl_of(const struct sma_req *r)
 {

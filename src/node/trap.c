@@ -7,10 +7,10 @@
 /*
  * DOC: Traps
  *
- * Each end port has one slot for each trap number. The trap in a slot is sent to the SM with the same TID until the
- * SM represses it, at most once in an interval that PortInfo:SubnetTimeOut gives (13.4.9). If the event happens again
- * before the TrapRepress, a new trap is sent after the TrapRepress, because the SM may have read the state before the
- * second event.
+ * Each end port has one slot for each trap number. The trap in a slot is sent to the SM again and again, with the same
+ * TID, until the SM represses the trap. It is sent at most once in an interval that PortInfo:SubnetTimeOut gives
+ * (13.4.9). If the event happens again before the TrapRepress, a new trap is sent after the TrapRepress, because the
+ * SM may have read the state before the second event.
  */
 
 #define INTERVAL_MIN NS_MSEC(100)

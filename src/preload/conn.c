@@ -104,7 +104,10 @@ static long send_all(int fd, const void *buf, size_t len)
 	return conn_send(fd, &m, 0);
 }
 
-/* Connect and send the hello, without waiting for the answer. Return: the connection, or -errno */
+/*
+ * Connect to the daemon and send UMAD_HELLO, without waiting for the answer. Return: the
+ * connection, or -errno
+ */
 static int greet(enum umad_kind kind, unsigned int dev)
 {
 	struct umad_hello hello = {
@@ -164,8 +167,8 @@ int conn_call(struct umad_result *ret, int fd, const void *msg)
 		;
 	conn_close(pair[1]);
 	/*
-	 * The daemon now has the only open descriptor of pair[1], so if the daemon ends, we read an
-	 * end of file.
+	 * The daemon now has the only open descriptor of pair[1]. So if the daemon ends,
+	 * receive_result() reads an end of file.
 	 */
 	n = n > 0 ? receive_result(ret, pair[0]) : -EPIPE;
 	conn_close(pair[0]);

@@ -9,8 +9,8 @@
 #include "umad/proto.h"
 
 /*
- * Connections to the daemon. None of these functions is a cancellation point. No wait for the
- * daemon is longer than CONN_PATIENCE_MS, so a daemon that hangs is treated as one that has ended.
+ * Connections to the daemon. None of the functions below is a cancellation point. A function that
+ * waits for the daemon waits for at most CONN_PATIENCE_MS, and then treats the daemon as ended.
  */
 
 #define CONN_PATIENCE_MS 30000
@@ -32,10 +32,10 @@ int conn_open(enum umad_kind kind, unsigned int dev);
  * @fd:		the connection
  * @msg:	the request, which starts with struct umad_msg
  *
- * The answer comes on a new socket whose other end is sent with the request, because MADs may
+ * The answer comes on a new socket whose other end is sent with the request, because MADs can
  * arrive on the connection at any time.
- * Return: 0 with the daemon's verdict in @ret->err; -EPIPE if the daemon is gone or silent; -errno
- * of socketpair()
+ * Return: 0 with the daemon's verdict in @ret->err; -EPIPE if the daemon has ended or does not
+ * answer; -errno of socketpair()
  */
 int conn_call(struct umad_result *ret, int fd, const void *msg);
 
@@ -51,7 +51,7 @@ struct conn_content {
  * conn_content() - Read a file or a directory of sysfs from the daemon
  * @ret:	the content, which the caller frees with conn_content_free()
  * @path:	path relative to /sys, for example "class/infiniband"
- * Return: 0; -ENOENT (also if there is no daemon), -EACCES ...
+ * Return: 0; -ENOENT, also if there is no daemon; -EACCES or another -errno
  */
 int conn_content(struct conn_content *ret, const char *path);
 void conn_content_free(struct conn_content *c);

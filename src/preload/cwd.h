@@ -5,9 +5,10 @@
 #include <stdbool.h>
 
 /*
- * Working directories that are "ours" exist only because this library shows them to the program. While a process is
- * in such a directory, its working directory in the kernel is PARK (or "/"). A program that the process starts
- * finds the name of the library's directory in the environment variable PWD, which shells export.
+ * The library lets a program enter a directory that only the library provides, and that the kernel does not
+ * have. While a process is in such a directory, its working directory in the kernel is PARK (or "/"). Programs
+ * that the process starts find the name of the library's directory in the environment variable PWD, which shells
+ * export.
  */
 
 /* Tell whether the working directory is one that only this library provides. */
@@ -16,7 +17,7 @@ bool cwd_is_ours(void);
 /**
  * cwd_get() - Copy the working directory, if only this library provides this directory
  * @ret:	PATH_MAX octets, written only on success
- * Return: false if the working directory is an ordinary one
+ * Return: true if the directory was copied; false if the kernel provides the working directory
  */
 bool cwd_get(char *ret);
 

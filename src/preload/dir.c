@@ -15,8 +15,8 @@
 
 /*
  * For a directory of this library, opendir() returns a struct our_dir, with the names that the
- * directory had at that time. This struct begins with the negative MAGIC, whereas a DIR of the C
- * library begins with a descriptor.
+ * directory had at that time. This struct begins with the negative MAGIC. A DIR of the C library
+ * begins with a descriptor, which is not negative, so ours() can tell the two apart.
  */
 #define MAGIC INT32_C(-0x7569626f)
 

@@ -25,7 +25,7 @@
 
 /*
  * An entry of the table of descriptors. Bits 56 to 63: kind; bits 40 to 55: N of umadN; bits 0 to
- * 39: inode. 0: no descriptor of this library
+ * 39: inode. An entry of a descriptor that is not of this library is 0.
  */
 typedef _Atomic uint64_t entry_t;
 #define INO_MASK ((UINT64_C(1) << 40) - 1)
@@ -69,7 +69,9 @@ static bool is_entered(const struct stat *st, uint64_t v)
 	       st->st_dev == atomic_load_explicit(&fs_of[v >> 56], memory_order_acquire);
 }
 
-/* Return the entry of @fd if @fd still refers to the file that was entered; otherwise 0 */
+/*
+ * Return the entry of @fd if @fd still refers to the file for which the entry was made; otherwise 0
+ */
 static uint64_t entry_get(int fd)
 {
 	entry_t *e = entry_of(fd);

@@ -5,11 +5,11 @@
 #include <stddef.h>
 
 /*
- * The table of the descriptors that this library has opened for the devices and files that it provides. An entry
- * holds the inode of the socket or memfd. The program can close a descriptor by functions that this library does
- * not replace, and the kernel can then give the same number to another file. So an entry is valid only while the
- * descriptor still refers to the inode in the entry, on the file system of sockets or memfds. The functions below
- * use no locks, so they are safe in signal handlers.
+ * The table of the descriptors that this library has opened for the devices and files that it provides. Each of
+ * these descriptors is a socket or a memfd, and its entry holds the inode. The program can close a descriptor by
+ * functions that this library does not replace, and the kernel can then give the same number to another file. So
+ * an entry is valid only while the descriptor still refers to the inode in the entry, on the file system of
+ * sockets or memfds. The functions below use no locks, so they are safe in signal handlers.
  */
 
 enum fd_kind {
@@ -58,7 +58,7 @@ void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
 int fdtab_copy(int from, int to);
 
 /**
- * fdtab_memfd() - Make a memfd from which fdtab_path() can read the path
+ * fdtab_memfd() - Make a memfd whose name contains a path, for fdtab_path()
  * @kind:	FD_FILE or FD_DIR
  * @path:	absolute path
  * @flags:	flags of memfd_create()
@@ -67,7 +67,7 @@ int fdtab_copy(int from, int to);
 int fdtab_memfd(enum fd_kind kind, const char *path, unsigned int flags);
 
 /**
- * fdtab_path() - Copy the path that was opened
+ * fdtab_path() - Copy the path from the name of a memfd
  * @ret:	FDTAB_PATH_MAX octets
  * @fd:		descriptor of kind FD_FILE or FD_DIR
  * Return: 0, -errno

@@ -15,7 +15,10 @@
 #define OUR_DEV makedev(0, 0x7569)
 #define SYS_LEN (sizeof("/sys/") - 1)
 
-/* FNV-1a hash, made odd, because some programs take inode number 0 for a deleted file. */
+/*
+ * Return the FNV-1a hash of the path, with bit 0 set, because some programs take inode number 0 for
+ * a deleted file.
+ */
 ino_t node_ino(const char *abs)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);

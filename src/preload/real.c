@@ -15,17 +15,17 @@
 #include "preload/umad.h"
 
 /*
- * On 64-bit machines one definition serves both open() and open64(), stat() and stat64(), and so
- * on.
+ * On 64-bit machines one definition serves both functions of a pair such as open() and open64(), or
+ * stat() and stat64().
  */
 static_assert(sizeof(off_t) == 8 && sizeof(long) == 8, "64-bit only");
 static_assert(sizeof(struct stat) == sizeof(struct stat64), "64-bit only");
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
- * Functions by raw system calls, to which struct real points until dlsym() has found the functions
- * of the C library. These functions are needed because dlsym() can allocate memory, and the
- * allocator of a program can then open a configuration file.
+ * Functions that make raw system calls. struct real points to them until dlsym() has found the
+ * functions of the C library. These functions are needed because dlsym() can allocate memory, and
+ * the allocator of a program can then open a configuration file by open() of this library.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {

@@ -106,7 +106,7 @@ extern struct config config;
  * preload_on() - Tell whether the library serves paths and descriptors at all
  *
  * The first call fills struct real and struct config. The constructor of this library would be too late,
- * because constructors of other libraries can call the library's functions before it runs.
+ * because constructors of other libraries can call the library's functions before this constructor runs.
  * Return: true if UIPOIB_UMAD names a socket
  */
 bool preload_on(void);

@@ -280,7 +280,7 @@ EXPORT char *canonicalize_file_name(const char *path)
 
 /*
  * `ls -l` asks for access control lists and security labels. The files of this library have
- * neither, so these functions fail with EOPNOTSUPP.
+ * neither, so getxattr() and its variants fail with EOPNOTSUPP.
  */
 static ssize_t no_xattr(const struct path *p)
 {

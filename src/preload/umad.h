@@ -25,7 +25,7 @@ void umad_start(void);
  * @dev:	the N of issmN or umadN
  * @flags:	flags of open(), of which O_NONBLOCK and O_CLOEXEC matter
  *
- * While another descriptor of issmN is open, a further open waits (a signal ends it with -EINTR),
+ * While another descriptor of issmN is open, umad_open() waits (a signal ends the wait with -EINTR),
  * or fails with -EAGAIN if @flags has O_NONBLOCK.
  * Return: a descriptor, or -errno
  */
@@ -46,7 +46,7 @@ bool umad_is_issm(int fd);
  * @buf:	header and data
  * @count:	octets of @buf
  *
- * This function is a cancellation point. A MAD that does not fit stays in the queue. If its first
+ * This function is a cancellation point. A MAD that does not fit into @buf stays in the queue. If its first
  * 256 octets fit, they are copied, the header contains the whole length, and the result is -ENOSPC;
  * otherwise the result is -EINVAL. A program that reads again after UMAD_GONE_PATIENCE reads have
  * returned -EIO gets a SIGTERM. Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the

@@ -30,9 +30,9 @@
  * reader may receive this message. The mutex keeps other threads out. A record lock on the socket
  * keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
  * belongs to a process, so threads need the mutex; flock() would not keep these processes apart,
- * because its lock belongs to the open file, which they share.) A reader never waits for a message
- * while it holds the locks. Signals are blocked meanwhile, because signal handlers are allowed to
- * call read().
+ * because its lock belongs to the open file, which these processes share.) A reader never waits for
+ * a message while it holds the locks. While a reader holds the locks, signals are blocked, because
+ * signal handlers are allowed to call read().
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -85,8 +85,8 @@ static atomic_int
 
 /*
  * Result of a read after the daemon has ended: the same error as for a device that was removed. Some programs then
- * read again at once, for ever. After some such reads the program gets a SIGTERM, and from then on each read takes 10
- * ms.
+ * read again at once, for ever. After UMAD_GONE_PATIENCE such reads, the next read sends SIGTERM to the program, and
+ * from then on each read takes 10 ms.
  */
 static ssize_t gone(void)
 {
@@ -106,8 +106,8 @@ static bool is_gone(long n)
 }
 
 /*
- * One message on the connection. Its iovec points to the header and the data in the program's buffer, so that these
- * are not copied.
+ * One message on the connection. Its iovec points to the header and the data in the program's buffer, so that the
+ * library does not copy them.
  */
 struct io {
 	char prefix[PREFIX];
@@ -312,8 +312,8 @@ static ssize_t read_one(int fd, void *buf, size_t hdr, size_t count)
 }
 
 /*
- * Wait by recvmsg() of the C library, because this function is a cancellation point and is
- * restarted after signals, as read() would be.
+ * Wait by recvmsg() of the C library, which, like read(), is a cancellation point and is restarted
+ * after signals.
  */
 static int wait_for_mad(int fd)
 {

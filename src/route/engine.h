@@ -23,7 +23,7 @@ struct sm_router {
 };
 
 struct sm_engine {
-	const char *name; /* name for `[fabric] routing =` */
+	const char *name; /* value of the option `[fabric] routing =` that selects this engine */
 	/*
 	 * Called first. An engine that cannot route this topology writes the reason to r->why, and sets r->engine to
 	 * another engine. Return: 0 or -ENOMEM. NULL: the engine has no state
@@ -35,9 +35,9 @@ struct sm_engine {
 	 */
 	void (*row)(struct sm_router *r, uint32_t d);
 	/*
-	 * Write the ports of switch @s that lead to another switch @d into @ret, in ascending
-	 * order. Destinations on @d are distributed over these ports. Return: number of ports; 0:
-	 * no route. NULL: the engine has .pair
+	 * Write to @ret, in ascending order, the ports of switch @s that lead to another switch @d.
+	 * Destinations on @d are distributed over these ports. Return: number of ports; 0: no
+	 * route. NULL: the engine has .pair
 	 */
 	unsigned int (*ports)(const struct sm_router *r, uint32_t s, uint32_t d, uint8_t ret[256]);
 	/*
@@ -56,8 +56,8 @@ struct sm_engine {
 
 /* Parts of a route computation that route.c, reroute.c and the engines share */
 /*
- * sm_router_open() - Make a router for a database that has .routes; .hops of @db is kept. Return: NULL if memory ran
- * out
+ * sm_router_open() - Make a router for a database that has .routes; the hops in @db->hops are not computed again.
+ * Return: NULL if memory ran out
  */
 struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
 /* sm_router_row() - Compute a row of db->hops */
@@ -69,7 +69,7 @@ void sm_router_row(struct sm_router *r, uint32_t from);
  */
 int sm_router_rows(struct sm_router *r, uint32_t from);
 /*
- * sm_router_pair() - Set the egress ports of switch @s for all targets on switch @d in @lft
+ * sm_router_pair() - In @lft, the LFT of switch @s, set the egress ports for all targets on switch @d
  * @known:	set to false for the blocks of @lft in which an entry changes; may be NULL
  *
  * Return: true if an entry changed

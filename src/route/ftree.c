@@ -18,13 +18,13 @@
  *	destinations are numbered leaf switch by leaf switch; with w[l] parents of each switch of level l, destination j
  *	takes link j / (w[0] * ... * w[l - 1]) of a switch of level l
  *
- * Then each link upwards has the same number of destinations, and each link downwards of a tree with
- * full bisection has one. So if every port sends to the port that is k further in the numbering, no two of these
- * flows share a link (a shift permutation, of which collective operations consist). ftree_slot.c numbers
+ * Then each link upwards has the same number of destinations, and each link downwards of a tree with full
+ * bisection has one destination. So if every port sends to the port that is k further in the numbering, no two
+ * of these flows share a link. (Collective operations consist of such shift permutations.) ftree_slot.c numbers
  * destinations and links.
  *
  * Where a link or switch is missing, only the destinations that would take this link or switch are distributed over the
- * other links. The i-th LID of a port (LMC) takes the links that are i further.
+ * other links. With LMC, i / (w[0] * ... * w[l - 1]) is added to the number of the link for the i-th LID of a port.
  *
  * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and pairs that lost a
  * link. Only management sends packets between such switches. These packets follow the path to one leaf switch, the
@@ -74,7 +74,7 @@ static bool one_below(const struct sm_router *r, const struct ways *w, const uin
 }
 
 /*
- * Tell whether @d can be the hub: all switches have a way to it, and one_below() is true for the switches above it.
+ * Tell whether @d can be the hub: all switches have a way to @d, and one_below() is true for the switches above @d.
  */
 static bool is_hub(struct sm_router *r, const struct ftree *t, uint32_t d)
 {

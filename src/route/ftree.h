@@ -35,7 +35,7 @@ struct ftree {
 uint32_t ftree_most_adapters(const struct sm_router *r);
 /*
  * ftree_levels() - Find the level of each switch
- * @fewest:	number of channel adapters that make a switch a leaf switch
+ * @fewest:	smallest number of channel adapters of a leaf switch
  *
  * Return: 0; -EINVAL: the topology is no fat tree, and r->why contains the reason
  */

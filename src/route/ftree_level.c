@@ -9,9 +9,9 @@
  * Levels of a fat tree. The level of a switch is the number of hops to the nearest leaf switch, and leaf switches are
  * those with channel adapters. Two kinds of trees need more rules:
  *
- * - A few channel adapters are connected to switches above: managers, storage, gateways. If the first attempt finds no
- *   fat tree, leaf switches are those that have at least half as many channel adapters as the switch with the most
- *   channel adapters (make()).
+ * - Some trees have a few channel adapters, such as those of managers or storage, at switches above the leaf switches.
+ *   If the first attempt finds no fat tree, leaf switches are those that have at least half as many channel adapters
+ *   as the switch with the most channel adapters (make()).
  * - A leaf switch all of whose channel adapters are down would get a level above its neighbours. But a
  *   switch that is really above its neighbours connects several parts of the tree. So if all links of a
  *   switch lead to one part, the switch stands below its neighbours, and becomes a leaf switch.

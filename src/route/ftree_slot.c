@@ -38,8 +38,8 @@ struct slots {
 	const struct sm_router *r;
 	uint32_t *rank; /* place of each switch in the order of GUIDs, [nswitches] */
 	/*
-	 * disjoint sets; see find(). The elements are switches by .rank, or the two roles of each switch, [2 *
-	 * nswitches]
+	 * disjoint sets; see find(). The elements of families are the two roles of each switch; the elements
+	 * of all other sets are switches by .rank. [2 * nswitches]
 	 */
 	uint32_t *set;
 	/* the part to which each switch belongs if the levels below it are taken away, [nswitches] */
@@ -265,7 +265,7 @@ static uint32_t most_parents(const struct slots *x, unsigned int level)
 	return most;
 }
 
-/* Set the array .turn of struct ftree. Must be called while the sets are families. */
+/* Set the array .turn of struct ftree, while the sets in .set are families. */
 static void set_turns(struct slots *x, const uint32_t *unit)
 {
 	const struct sm_routes *rt = x->r->rt;
@@ -299,8 +299,8 @@ static int set_slots(struct slots *x)
 	if (!t->by_slot)
 		return -ENOMEM;
 	/*
-	 * Stop at the highest LID, because larger divisors give every destination the digit 0, and the product could
-	 * overflow.
+	 * Stop at the highest LID, because with a larger divisor the quotient would be 0 for every destination, and
+	 * the product could overflow.
 	 */
 	for (unsigned int l = 1; l < t->nlevels; l++)
 		unit[l] = unit[l - 1] > SM_LID_TOP_MAX ? unit[l - 1]

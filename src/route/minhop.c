@@ -59,8 +59,8 @@ static uint64_t equal(uint64_t a, uint64_t b)
 }
 
 /*
- * Return the number of hops to each destination of a block that a neighbour has if the neighbour is one hop
- * nearer to the destination than the switch. @here: hops of the switch
+ * For each destination of a block, return the number of hops from a neighbour that is one hop nearer to the
+ * destination than the switch. @here: hops of the switch
  */
 static uint64_t nearer(const uint8_t *here)
 {
@@ -71,7 +71,7 @@ static uint64_t nearer(const uint8_t *here)
 	return load(want);
 }
 
-/* Note that @port leads to those destinations of the block that have a bit in @mask. */
+/* Record that @port leads to those destinations of the block that have a bit in @mask. */
 static void note(struct minhop *m, uint64_t mask, uint8_t port)
 {
 	uint8_t hit[BLOCK];
@@ -113,8 +113,8 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 	uint32_t block = d / BLOCK, i = d % BLOCK;
 
 	/*
-	 * @m is NULL when sm_reroute() asks for single destinations; the last block may be
-	 * incomplete
+	 * Compute this destination alone if @m is NULL, because sm_reroute() asks for single
+	 * destinations, or if the last block is incomplete.
 	 */
 	if (!m || (block + 1) * BLOCK > r->db->nswitches)
 		return find(r, s, d, ret);

@@ -8,16 +8,16 @@
 /*
  * DOC: Following changes of links
  *
- * In the right row of the matrix of hops, the switch of the row has 0 hops, and every other switch
+ * In a correct row of the matrix of hops, the switch of the row has 0 hops, and every other switch
  * has one hop more than the lowest of its neighbours. A wrong row does not have this property. A
- * link that comes or goes changes the neighbours of the two switches at its ends only. So a row
- * that still has the property at these two switches is still right, and all rows that do not have
- * it are computed again.
+ * link that is added or removed changes only the neighbours of the two switches at its ends. So a
+ * row that still has the property at these two switches is still correct, and all other rows are
+ * computed again.
  *
  * The ports by which a switch sends to a destination switch depend on the links of the sending
- * switch, and on the hops from it and from its neighbours to the destination. So the ports are
- * computed again only for the pairs of switches for which such a link or number of hops has
- * changed.
+ * switch, and on the hops from the sending switch and from its neighbours to the destination. So
+ * the ports are computed again only for the pairs of switches for which such a link or number of
+ * hops has changed.
  */
 
 struct reroute {

@@ -45,11 +45,11 @@ bool sm_engine_is_local(const struct sm_engine *e);
 /**
  * sm_reroute() - Follow changes of links between switches
  * @db:		database whose .hops and LFTs were right before the links changed
- * @at:		the switches at the ends of the links that came or went, [@n]
+ * @at:		the switches at the ends of the links that were added or removed, [@n]
  * @changed:	called for each switch whose LFT has changed entries; the changed blocks then count as not
  *		acknowledged
  *
- * Changes db->hops and the LFTs in place, so that they are what sm_router_run() would compute. Return: 0; -ENOMEM, in
+ * Changes db->hops and the LFTs in place, to the values that sm_router_run() would compute. Return: 0; -ENOMEM, in
  * this case all routes have to be computed again
  */
 int sm_reroute(struct sm_db *db, const struct sm_engine *e, struct sm_node *const *at, uint32_t n,

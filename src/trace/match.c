@@ -94,8 +94,8 @@ static bool ipv4_shown(const struct trace_match *m, const uint8_t *ip, size_t le
 }
 
 /*
- * Tell whether the trace shows an IPv6 packet. Before the protocol's header there may be a
- * hop-by-hop header, as with MLD (RFC 3810 section 5), and a fragment header.
+ * Tell whether the trace shows an IPv6 packet. The function skips a hop-by-hop header, as with MLD
+ * (RFC 3810 section 5), and a fragment header before the protocol's header.
  */
 static bool ipv6_shown(const struct trace_match *m, const uint8_t *ip, size_t len)
 {

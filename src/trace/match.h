@@ -29,17 +29,17 @@ struct trace_match {
 	bool all_mads; /* show all MADs on QP1, not only those about paths and groups */
 };
 
-/* trace_what_of() - Return the value with this name, such as "tcp"; -1: there is none */
+/* trace_what_of() - Return the enum trace_what that has the name @name, such as "tcp"; -1: there is none */
 int trace_what_of(const char *name);
 
 /*
  * trace_match() - Tell whether a packet belongs to the trace
  *
- * Packets of the trace are unicasts between the two ports, and multicasts from one of the two
- * ports: address resolution, ICMP, and the kind of packet that trace_what names. A fragment that is
- * not the first has no port, and belongs to the trace by its protocol. MADs on QP1 about paths
- * belong to the trace, and also MADs about groups if the traced packet goes to a group. Packets on
- * VL 15 do not belong to the trace.
+ * The trace shows unicast packets between the two ports, and multicast packets from one of the two
+ * ports, if they are address resolution, ICMP, or the kind of packet that trace_what names. A
+ * fragment that is not the first contains no TCP or UDP port, so only its protocol is compared. The
+ * trace also shows MADs on QP1 about paths unless .what is TRACE_JOIN, and MADs about groups if the
+ * trace is about IPv6 or the other end is a group. Packets on VL 15 do not belong to the trace.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

@@ -3,8 +3,8 @@
 #define TRAIN_PRIV_H
 
 /*
- * Declarations that the files of train/ share: the place of the headers of a train, and the
- * functions that compute the headers of one packet from the headers of its train
+ * Declarations that the files of train/ share: functions that find the headers of a train in hdr[],
+ * and functions that compute the headers of one packet from the headers of its train
  */
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #define TCP_FIN 0x01
 #define TCP_PSH 0x08
 
-/* --- the place of the headers of a train; they end where hdr[] ends */
+/* --- the place of the headers of a train; the headers end where hdr[] ends */
 
 static inline uint8_t *train_ip(struct pkt *p)
 {
@@ -80,8 +80,8 @@ static inline bool train_is_sealed(const struct pkt *p)
 }
 
 /*
- * train_share_seals() - Let @f, which has become the first packets of @t, refer to the buffer with
- * the seals of @t
+ * train_share_seals() - Let @f, which has the packets that were taken off the head of @t, refer to
+ * the buffer with the seals of @t
  */
 void train_share_seals(struct pkt *f, const struct pkt *t);
 /*

@@ -151,8 +151,8 @@ static void seals_set_vl(const struct pkt *t, uint8_t vl)
 	train_walk_begin(&w, t);
 	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
 		/*
-		 * LVer and VL in the header of the walk, which crc_pkt_set_vl() changes although
-		 * the next packet needs the old VL
+		 * Keep LVer and VL, because crc_pkt_set_vl() changes the VL in the header of the
+		 * walk, and the next packet needs the old VL
 		 */
 		uint8_t first = *pkt_hdr(&w.pkt);
 
@@ -171,7 +171,8 @@ void train_set_vl(struct pkt *p, uint8_t vl)
 	if (pkt_is_train(p) && train_is_sealed(p)) {
 		seals_set_vl(p, vl);
 		/*
-		 * A train has no tail with CRCs, so the call below must not correct a VCRC there.
+		 * Clear PKT_CRC so that the call below does not correct a VCRC in the tail, because
+		 * a train has no tail with CRCs.
 		 */
 		p->flags &= ~(uint32_t)PKT_CRC;
 	}

@@ -12,7 +12,7 @@
 #define TCP_ECE 0x40
 #define TCP_CWR 0x80
 
-/* --- making one */
+/* --- making a train */
 
 static int check_l3(const struct pkt *p, const uint8_t *ip)
 {
@@ -284,7 +284,7 @@ void train_to_frame(struct pkt *t)
 	t->seg = 0;
 }
 
-/* --- splitting one */
+/* --- splitting a train */
 
 void train_advance(struct pkt *t, unsigned int k)
 {
@@ -346,8 +346,8 @@ struct pkt *train_split(struct pkt *t, unsigned int k)
 }
 
 /*
- * Gives a packet that was taken off a train its tail, with the CRCs in its seal, or without CRCs if
- * the train has no seals.
+ * Writes the tail of a packet that was taken off a train: with the CRCs of the seal, or without
+ * CRCs if the train has no seals.
  */
 static void finish_link(struct pkt *p)
 {

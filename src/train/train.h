@@ -45,7 +45,7 @@
 /**
  * train_make() - Make a train of a super-frame, in the same descriptor
  * @p:		a packet with gso, gso_size and csum_start set, whose IP header begins after @l3 octets
- * @l3:		octets before the IP header (the encapsulation, which may have none), repeated in each packet
+ * @l3:	octets before the IP header, repeated in each packet: the encapsulation header; 0 without encapsulation
  * @ip_mtu:	octets that an IP packet may have; if gso_size is too large for this, TCP gets shorter segments
  *
  * A super-frame that contains only one packet becomes an ordinary packet.
@@ -55,10 +55,10 @@
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
 /*
- * train_may_travel() - Tell whether the fabric may deliver the train as a whole. It may if hosts then get the same
- * data as from the single packets. TCP or UDP must directly follow an IP header without options or extension headers.
- * The packet must not be a fragment, and must have only flags and lengths that super-frames have. Any other train
- * must be split by the host that made it
+ * train_may_travel() - Tell whether the fabric may deliver the train as a whole, because hosts get the same data from
+ * the train as from the single packets. TCP or UDP must directly follow an IP header without options or extension
+ * headers. The packet must not be a fragment, and must have only flags and lengths that super-frames have. Any other
+ * train must be split by the host that made it
  */
 bool train_may_travel(const struct pkt *t);
 
@@ -81,7 +81,7 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k);
 
 /*
  * train_skip_link() - Drop the first @k packets of a train that has the headers LRH to DETH and
- * more than @k packets. This needs no descriptor
+ * more than @k packets. The function needs no descriptor
  */
 void train_skip_link(struct pkt *t, unsigned int k);
 

@@ -78,7 +78,7 @@ static void keepalive_due(struct timer *t, ns_t now)
 
 /*
  * Enters POLLING if this side has been silent for UDP_LINK_SILENCE; otherwise stays in SILENT until
- * then.
+ * this time has passed.
  */
 static void try_listen(struct udp_link *l, ns_t now)
 {

@@ -21,9 +21,9 @@
  *	UP	   packets are exchanged	no valid datagram for UDP_LINK_TIMEOUT: SILENT;
  *						udp_link_want(false): OFF
  *
- * A peer that is not configured is learnt from the first valid datagram in POLLING, and forgotten
- * when UP is left. A datagram is valid if it is empty, or if LVer, PktLen and VCRC of its packet
- * are right.
+ * If no peer is configured, the link learns the address of its peer from the first valid datagram
+ * in POLLING, and forgets the address when it leaves UP. A datagram is valid if it is empty, or if
+ * LVer, PktLen and VCRC of its packet are right.
  */
 
 #include <stdbool.h>
@@ -79,7 +79,7 @@ struct udp_link_stats {
 struct udp_link_ops {
 	/* Send an empty datagram to @peer. */
 	void (*keepalive)(void *ctx, const struct ip_endpoint *peer, ns_t now);
-	/* UP was entered or left. */
+	/* Called when the state UP was entered (@up is true) or left. */
 	void (*carrier)(void *ctx, bool up, ns_t now);
 };
 
@@ -112,7 +112,7 @@ struct udp_link {
  * udp_link_init() - Start a link, in state SILENT
  * @peer:	address of the peer, which is copied; NULL: the link learns the address
  *
- * The other pointers are borrowed.
+ * All pointers except @peer are borrowed until udp_link_fini().
  */
 void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_endpoint *peer,
 		   const struct udp_link_ops *ops, void *ctx, ns_t now);
@@ -138,7 +138,7 @@ void udp_link_want(struct udp_link *l, bool on, ns_t now);
 
 /**
  * udp_link_rx() - Check and count a received datagram
- * @data:	@len octets; the owner may cut a datagram after IB_PKT_MAX + 1 octets
+ * @data:	@len octets; of a longer datagram, the first IB_PKT_MAX + 1 octets are enough
  *
  * ops->carrier() may be called before the function returns.
  * Return: UDP_DROP_NONE if @len is 0 (a keepalive) or the packet is to be delivered; otherwise the reason to discard
@@ -158,8 +158,8 @@ static inline void udp_link_sent(struct udp_link *l, uint64_t packets, uint64_t 
 }
 
 /*
- * udp_link_drop() - Count @n packets that the owner discarded, for UDP_DROP_NO_MEM or a reason for
- * sending
+ * udp_link_drop() - Count @n packets that the owner discarded; @why is UDP_DROP_NO_MEM or a reason
+ * for packets to be sent
  */
 static inline void udp_link_drop(struct udp_link *l, enum udp_drop why, unsigned int n)
 {

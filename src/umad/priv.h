@@ -91,7 +91,7 @@ int umad_agent_del(struct umad_conn *c, uint32_t id);
  * umad_send() - Send a MAD that the program has written
  * @data:	the MAD, @len octets
  *
- * If @m has a time-out, the program waits for an answer. In this case a MAD that is refused is also
+ * If @m has a time-out, the program waits for an answer. In this case a MAD that is not sent is also
  * queued for the program, with the error as its status. Return: 0; -EINVAL; -EBUSY; -ENOMEM; or the
  * error with which a single MAD could not be sent
  */

@@ -47,8 +47,7 @@ static void put(struct umad_conn *c, const struct umad_mad *m, const void *data,
 }
 
 /*
- * Returns the index of the P_Key with which the MAD arrived, which a receive completion of QP1
- * contains, too.
+ * Returns the index of the P_Key with which the MAD arrived, as in a receive completion of QP1.
  */
 static uint16_t pkey_index(const struct node_port *np, const struct mad_addr *from)
 {

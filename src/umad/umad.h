@@ -11,8 +11,8 @@
  * agents register for methods, the high half of a TID belongs to the agent, RMPP works in both directions, requests
  * that time out are returned, and IsSM is set while an issm file is open.
  *
- * The queue of a connection that is not read is bounded, and so is the number of requests that a connection may have
- * open. MADs over these limits are dropped and counted, and other connections are not affected.
+ * A connection has a limited queue, because a program may not read its MADs, and a limited number of open requests.
+ * MADs over these limits are dropped and counted, and other connections are not affected.
  */
 
 #include "node/node.h"
@@ -51,7 +51,7 @@ struct umad_conn;
 struct umad_srv_ops {
 	/*
 	 * Find the CAs that a hello requests. Return: 0; -ENOENT: there is no such host or node, or the hello names
-	 * neither although there are several hosts
+	 * neither a host nor a node although there are several hosts
 	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
 	/*
@@ -156,9 +156,15 @@ int umad_conn_recv(struct umad_conn *c, const struct umad_in *in, struct umad_an
  * .msg.len of the result includes the data, even if they are to be sent in a memfd.
  */
 const struct umad_mad *umad_conn_next(const struct umad_conn *c, const void **ret_data);
-/* umad_conn_sent() - Remove the MAD of umad_conn_next(), which was sent */
+/*
+ * umad_conn_sent() - Remove from the queue the MAD that umad_conn_next() returned, after this MAD
+ * was sent
+ */
 void umad_conn_sent(struct umad_conn *c);
-/* umad_conn_lost() - Remove the MAD of umad_conn_next(), which could not be sent, and count it */
+/*
+ * umad_conn_lost() - Remove from the queue the MAD that umad_conn_next() returned, because it could
+ * not be sent, and count it
+ */
 void umad_conn_lost(struct umad_conn *c);
 
 enum umad_drop {
@@ -168,7 +174,7 @@ enum umad_drop {
 	UMAD_DROP_MEM,
 	UMAD_DROP_MALFORMED, /* the program wrote a MAD with a wrong length, agent, index or TID */
 	UMAD_DROP_BUSY, /* the program wrote a MAD while too many of its requests were open */
-	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and it could not be sent */
+	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and sending the MAD failed */
 	UMAD_DROP_MAX,
 };
 const char *umad_drop_name(enum umad_drop d);

@@ -20,8 +20,9 @@ static bool follow(const unsigned char *s, unsigned int n)
 }
 
 /*
- * Return the first character of @text, which is not empty, and in *@ret_len its number of octets.
- * For an invalid octet, return NOT_UTF8 and one octet (RFC 3629 §4).
+ * Return the first character of @text, which is not empty, and set *@ret_len to the number of
+ * octets of this character. For an invalid octet, return NOT_UTF8 and set *@ret_len to 1 (RFC 3629
+ * §4).
  */
 static uint32_t next_char(const char *text, unsigned int *ret_len)
 {

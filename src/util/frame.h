@@ -3,7 +3,7 @@
 #define UTIL_FRAME_H
 
 /*
- * Data of an interface's Ethernet side about a packet: the checksum and segmentation that the
+ * Data about a packet for the Ethernet side of an interface: the checksum and segmentation that the
  * virtio-net header of a TAP describes, and the sender. The data are in the private octets of the
  * descriptor, so that the fabric, which carries the same descriptors, need not know of TCP or TAPs.
  */

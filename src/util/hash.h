@@ -50,7 +50,7 @@ struct hlink *htab_first(const struct htab *t, uint64_t hash);
 struct hlink *htab_next(const struct hlink *n);
 
 /*
- * htab_each() - Walk all entries in no particular order, beginning with NULL as @prev. Before
+ * htab_each() - Walk all entries in no particular order; NULL as @prev begins the walk. Before
  * deleting an entry, get the entry that follows it.
  */
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define EXPECT_MIN ((size_t)32 << 20) /* less than this is not worth the huge pages */
+#define EXPECT_MIN ((size_t)32 << 20) /* for less memory, huge pages gain too little */
 #define EXPECT_MAX ((size_t)1 << 30) /* fits in the int of mallopt() */
 
 #ifdef __GLIBC__

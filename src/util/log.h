@@ -4,7 +4,7 @@
 
 /*
  * A log sink, which an owner gives to a module that does no I/O itself. The module formats a line,
- * and the owner decides where it is written. A zeroed sink discards all lines.
+ * and the owner decides where the line is written. A zeroed sink discards all lines.
  */
 
 #include <stdarg.h>

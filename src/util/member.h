@@ -3,8 +3,8 @@
 #define UTIL_MEMBER_H
 
 /*
- * Access to unsigned members of structs, which a table describes by offset and size (1, 2, 4 or 8
- * octets).
+ * Access to unsigned members of structs. A table of the caller describes each member by its offset
+ * and its size (1, 2, 4 or 8 octets).
  */
 
 #include <stddef.h>

@@ -4,7 +4,7 @@
 
 /*
  * Monotonic time in nanoseconds. Modules that do no I/O read no clock, but get the time from their
- * callers. All others read the time by clock_now() (os/clock.h).
+ * callers. All other modules read the time by clock_now() (os/clock.h).
  */
 
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * DOC: Allowances
  *
  * An allowance limits the effects that others can cause, such as work for a peer or lines in the
- * log. It permits a number of uses at once, and a rate beyond these.
+ * log. It permits a burst of uses, and after the burst one use in each interval.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct pace {
 	ns_t promised; /* time that pace_promise() returned last */
 };
 
-/* Lines in the log */
+/* Allowance for lines in the log */
 struct pace_lines {
 	struct pace pace;
 	uint32_t left_out; /* number of lines that were not logged since the last logged line */
@@ -29,7 +29,7 @@ struct pace_lines {
 
 /*
  * pace_take() - Use the allowance once. The allowance has @burst uses and regains one use in each
- * @every. Return: false if it is used up
+ * @every. Return: false if the allowance is used up
  */
 bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 
@@ -41,7 +41,7 @@ bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 ns_t pace_promise(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 
 /*
- * pace_line() - Tell whether a line may be logged, by an allowance like that of pace_take()
+ * pace_line() - Tell whether a line may be logged; @burst and @every as for pace_take()
  * @ret:	end of the line, "; N such lines were left out", or ""
  *
  * A line that may not be logged is counted.

@@ -13,10 +13,10 @@
  * Headers are pushed downwards: the code that makes a packet puts the innermost headers (encapsulation, IP, TCP)
  * against the end of hdr[], and the HCA puts DETH, BTH, GRH and LRH before them. The tail holds the octets that
  * follow the payload on an InfiniBand link: pad octets, ICRC and VCRC. Small packets are in hdr[] alone. Segmentation
- * makes slices of one buffer, multicast clones descriptors.
+ * makes packets whose slices refer to one buffer; multicast clones descriptors.
  *
- * A descriptor may represent several packets of one flow, a train (train/train.h). Limits and counters in packets (of
- * queues, rings, batches, budgets) count pkt_count() of each descriptor.
+ * A descriptor may represent several packets of one flow, a train (train/train.h). Limits and counters of packets (in
+ * queues, rings, batches, budgets) count each descriptor as pkt_count() packets.
  *
  * A pool belongs to one thread. Descriptors and buffers come from a few large arenas that are allocated at the start.
  * When they run out, pkt_alloc() fails, and the caller drops the packet.
@@ -55,9 +55,9 @@ enum pkt_flags {
 	PKT_CRC = 1 << 0, /* the tail holds both CRCs, which the receiver verifies */
 	PKT_ICRC = 1 << 1, /* the tail holds an ICRC and no VCRC; never set together with PKT_CRC */
 	PKT_OUTSIDE = 1 << 2, /* the packet came from another process and gets a new hop budget */
-	/* With PKT_CRC: the VCRC was verified, and needs no check until octets change */
+	/* With PKT_CRC: the VCRC was verified, and needs no further check until octets of the packet change */
 	PKT_VCRC_OK = 1 << 3,
-	/* the ICRC was verified, and stays valid, because switches change no octet that it covers */
+	/* the ICRC was verified, and stays valid, because switches change no octet that the ICRC covers */
 	PKT_ICRC_OK = 1 << 4,
 };
 

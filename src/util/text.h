@@ -25,7 +25,7 @@ struct text {
 		.buf = (array), .size = sizeof(array), \
 	}
 
-/* text_add() - Append as printf() would */
+/* text_add() - Append text that is formatted as by printf() */
 void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* text_add_item() - Append @word, with @sep before it unless the text is empty */

@@ -60,7 +60,7 @@ void timer_cancel(struct timers *ts, struct timer *t);
 /* timers_first() - Return the timer that fires next, which is still armed; NULL: none is armed */
 struct timer *timers_first(const struct timers *ts);
 
-/* timers_next() - The earliest deadline, NS_NEVER if none */
+/* timers_next() - Return the earliest deadline; NS_NEVER if no timer is armed */
 ns_t timers_next(const struct timers *ts);
 
 #define TIMERS_RUN_MAX 1024 /* most timers that one call of timers_run() fires */

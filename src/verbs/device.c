@@ -117,8 +117,8 @@ static void raise_limit(size_t size)
 }
 
 /*
- * Allocate the arena. A child of a fork does not get the arena, because otherwise, when the parent
- * writes to a page after the fork, it would get a copy of the page, and the adapter would still use
+ * Allocate the arena. A child of a fork does not get the arena. Otherwise a write of the parent to
+ * a page after the fork would give the parent a copy of the page, and the adapter would still use
  * the old page.
  */
 static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])

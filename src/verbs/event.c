@@ -44,8 +44,8 @@ void verbs_unwatch(struct verbs_port *p, int fd)
 /* --- completions */
 
 /*
- * Find the queue pair of a CQ. Return: NULL if the queue pair was destroyed although the adapter
- * could not destroy the CQ
+ * Find the queue pair of a CQ. Return: NULL if the queue pair was destroyed, but not its CQ,
+ * because the adapter could not destroy the CQ
  */
 static struct verbs_qp *qp_of(const struct verbs_port *p, const struct ibv_cq *cq)
 {

@@ -43,7 +43,7 @@ struct verbs_lib {
 	int (*get_async_event)(struct ibv_context *ctx, struct ibv_async_event *ret);
 	void (*ack_async_event)(struct ibv_async_event *ev);
 
-	/* The functions below return -errno. */
+	/* The functions below return -errno on failure. */
 
 	/* Open the folder of the port's P_Keys in sysfs. Returns a descriptor */
 	int (*pkeys_open)(const char *device, uint8_t port);
@@ -61,7 +61,7 @@ struct verbs_lib {
 			     const uint64_t methods[2]);
 };
 
-/* verbs_lib_load() - Load libibverbs once. NULL if it is missing */
+/* verbs_lib_load() - Load libibverbs once. Return: NULL if it is missing */
 const struct verbs_lib *verbs_lib_load(void);
 
 #endif

@@ -8,10 +8,10 @@
 #include "verbs/priv.h"
 
 /*
- * A MAD endpoint over umad. The endpoint repeats requests and assembles RMPP messages itself, so the kernel gets each
- * MAD once, and the agents are registered as agents that handle RMPP themselves.
+ * A MAD endpoint over umad. The endpoint repeats requests and assembles RMPP messages itself. So the kernel
+ * repeats no MAD, and the agents are registered as agents that handle RMPP themselves.
  *
- * The kernel replaces the upper half of a request's TID by a number of its agent, passes on only responses to
+ * The kernel replaces the upper half of a request's TID by a number of the agent, passes on only responses to
  * requests that are open at the agent, and refuses a request with the TID of an open request. So each MAD of a
  * request gets its own lower half: a counter, and an index into the table of open requests, from which the endpoint's
  * TID is restored.

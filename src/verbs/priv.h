@@ -40,7 +40,7 @@
  */
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
-#define VERBS_RX_MIN 64 /* receive buffers of a queue pair, unless it requests fewer */
+#define VERBS_RX_MIN 64 /* least receive buffers of a queue pair that does not request fewer */
 #define VERBS_AHS_MAX 16384 /* most address handles of a port */
 /* largest number of unused address handles that are not destroyed at once */
 #define VERBS_AHS_IDLE 256
@@ -101,7 +101,7 @@ struct verbs_port {
 struct verbs_ah {
 	struct ca_ah ah;
 	struct hlink by_attr;
-	struct ca_ah_attr attr; /* without padding of unknown value */
+	struct ca_ah_attr attr; /* the padding is zero */
 	struct ibv_ah *h; /* NULL: the handle still has to be made on the new device */
 	unsigned int refs; /* handles that callers have, and sends that have not completed */
 	struct list idle; /* in verbs_port.idle_ahs while .refs is 0 */
@@ -161,7 +161,7 @@ static inline uint8_t *verbs_slot(const struct verbs_port *p, uint32_t slot)
 
 /* port.c */
 int verbs_port_query(struct ca *ca, struct ca_port_attr *ret);
-/* verbs_port_read() - Read the attributes from the device. 0 or -errno */
+/* verbs_port_read() - Read the attributes from the device. Return: 0 or -errno */
 int verbs_port_read(struct verbs_port *p);
 void verbs_pkeys_read(struct verbs_port *p);
 /* verbs_died() - Record that the device failed, and report the failure once */
@@ -170,7 +170,7 @@ void verbs_died(struct verbs_port *p, const char *why, ns_t now);
 /* device.c */
 /* verbs_refused() - Write the message of a failed step, and return @status */
 int verbs_refused(char err[VERBS_ERR_MAX], int status, const char *what);
-/* verbs_device_open() - Open the device, and make all objects that the queue pairs share. 0 or -errno, with @err */
+/* verbs_device_open() - Open the device, and make all objects that the queue pairs share. Return: 0 or -errno, with @err */
 int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
 /*
  * verbs_device_close() - Close the device and free its shared objects, as far as they exist. The caller has destroyed
@@ -183,7 +183,7 @@ void verbs_device_close(struct verbs_port *p);
 void verbs_csum_detect(struct verbs_port *p);
 
 /* event.c */
-/* verbs_events_watch() - Serve the descriptors of the device. 0 or -errno */
+/* verbs_events_watch() - Serve the descriptors of the device. Return: 0 or -errno */
 int verbs_events_watch(struct verbs_port *p);
 void verbs_dispatch(struct ca *ca, ns_t now);
 /* verbs_unwatch() - Serve @fd no longer */
@@ -201,11 +201,11 @@ uint32_t verbs_qp_num(const struct ca_qp *qp);
 bool verbs_qp_unmake(struct verbs_qp *q);
 /*
  * verbs_qp_remake() - Make the adapter's objects for a queue pair again on another device, with the
- * same attachments to groups. 0 or -errno
+ * same attachments to groups. Return: 0 or -errno
  */
 int verbs_qp_remake(struct verbs_qp *q);
 /*
- * verbs_qp_restart() - Reset the queue pair, and bring it back to RTS. 0 or -errno, after which the queue
+ * verbs_qp_restart() - Reset the queue pair, and bring it back to RTS. Return: 0 or -errno, after which the queue
  * pair is .stopped
  */
 int verbs_qp_restart(struct verbs_qp *q);
@@ -217,7 +217,7 @@ int verbs_attach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 int verbs_detach(struct ca_qp *qp, const ib_gid *mgid, uint16_t mlid);
 /* verbs_groups_leave() - End all attachments of a queue pair */
 void verbs_groups_leave(struct verbs_qp *q);
-/* verbs_groups_attach() - Make all attachments at the adapter. 0 or the first -errno */
+/* verbs_groups_attach() - Make all attachments at the adapter. Return: 0 or the first -errno */
 int verbs_groups_attach(struct verbs_qp *q);
 /* verbs_groups_detach() - End all attachments at the adapter, as far as they exist there */
 void verbs_groups_detach(struct verbs_qp *q);
@@ -248,7 +248,7 @@ int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah *
 void verbs_ah_destroy(struct ca_ah *ah);
 /* verbs_ah_put() - Give back one reference */
 void verbs_ah_put(struct verbs_ah *ah);
-/* verbs_ah_make() - Make a handle on the port's present device, unless it is made. 0 or -errno */
+/* verbs_ah_make() - Make a handle on the port's present device, unless it is made. Return: 0 or -errno */
 int verbs_ah_make(struct verbs_ah *ah);
 /* verbs_ahs_unmake() - Destroy the handles at the adapter, but keep their attributes */
 void verbs_ahs_unmake(struct verbs_port *p);
@@ -256,9 +256,9 @@ void verbs_ahs_unmake(struct verbs_port *p);
 void verbs_ahs_fini(struct verbs_port *p);
 
 /* mads.c */
-/* verbs_mads_init() - Make the endpoint. 0 or -ENOMEM */
+/* verbs_mads_init() - Make the endpoint. Return: 0 or -ENOMEM */
 int verbs_mads_init(struct verbs_port *p);
-/* verbs_mads_open() - Open the umad device. 0 or -errno */
+/* verbs_mads_open() - Open the umad device. Return: 0 or -errno */
 int verbs_mads_open(struct verbs_port *p);
 void verbs_mads_close(struct verbs_port *p);
 /* verbs_mads_recv() - Read and deliver the MADs that have arrived */

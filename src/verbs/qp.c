@@ -45,7 +45,10 @@ static int to_rts(struct verbs_qp *q)
 	return err;
 }
 
-/* After the reset no work request is open, and the remaining completions in the CQs are useless. */
+/*
+ * Forget the work requests of a queue pair after a reset: no work request is open any more, and the
+ * completions that remain in the CQs are useless.
+ */
 static void forget(struct verbs_qp *q)
 {
 	struct ibv_wc wc[VERBS_BATCH];

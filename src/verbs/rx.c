@@ -109,7 +109,7 @@ static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *re
 	return true;
 }
 
-/* Takes one completion, and notes its slot for posting again. */
+/* Takes one completion, and records its receive slot, which will be posted again. */
 static bool take(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *ret)
 {
 	bool ok = false;

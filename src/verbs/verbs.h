@@ -74,7 +74,7 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 struct verbs_seen {
 	bool sent;
 	bool no_csum; /* .sent: the payload has a partial TCP or UDP checksum, and the adapter makes the whole one */
-	bool has_grh; /* received, with a GRH */
+	bool has_grh; /* the packet was received, and had a GRH */
 	const uint8_t *hdr; /* .hdr_len octets, at most VERBS_HDR_MAX */
 	unsigned int hdr_len;
 	const struct pkt *payload;
@@ -91,8 +91,8 @@ struct verbs_tap {
 };
 
 /*
- * verbs_tap_add() - Call t->seen for each packet that a queue pair of a port of verbs_open() sends or receives, until
- * the caller calls list_del(&t->link), which it must do before ca_close()
+ * verbs_tap_add() - Call t->seen for each packet that a queue pair of @ca sends or receives. verbs_open() has opened
+ * @ca. The caller ends these calls by list_del(&t->link), at the latest before ca_close()
  */
 void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 
