@@ -6,8 +6,7 @@
  *	bench_path encode|hop|decode|line1|line17 SIZE CRC PACKETS
  *
  *	encode	hca_post_send(): headers, pad, CRCs
- *	hop	a switch: VCRC, LFT, egress queue, link (the cost of 17 switches less the cost of
- *		one switch, divided by 16)
+ *	hop	one switch: VCRC, LFT, egress queue, link (the difference between line17 and line1, divided by 16)
  *	decode	hca_rx() and hca_poll(): all checks, receive queue
  *	lineN	from post to poll over N switches
  *
@@ -164,7 +163,7 @@ static double decode(unsigned int size, unsigned long n)
 }
 
 /*
- * --- hop is measured on a line of switches between two HCAs; this program writes the LFTs itself
+ * --- hop is measured on a line of switches between two HCAs. This program writes the LFTs itself
  */
 
 static struct hca_qp *rx_qp;

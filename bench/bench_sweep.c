@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for the fabrics of files, and PathRecords a
- * second with 16 queries open. The fabric, SM, SA and client are all in this process, whose CPU time is measured.
+ * Measures the sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for fabrics that files
+ * describe, and the PathRecords a second that the SA answers with 16 queries open. Fabric, SM, SA and client all run
+ * in this process, whose CPU time is measured.
  *
- * For files the program also prints the cost of pulling one cable between switches, and of plugging it in again.
+ * For a file, the program also prints the cost of pulling one cable between switches, and of plugging this cable in
+ * again.
  *
  *	bench_sweep [-e ENGINE] [-s | -1] [HCAS | FILE] ...
  *
@@ -244,8 +246,8 @@ static void pass(struct bench *b)
 }
 
 /*
- * Returns the number of PathRecords per second of CPU time that the SA answers if each PathRecord
- * is asked for by a request of its own.
+ * Returns the number of PathRecords per second of CPU time that the SA answers if each request asks
+ * for one PathRecord.
  */
 static double query_rate(struct bench *b)
 {
@@ -266,7 +268,7 @@ static double query_rate(struct bench *b)
 /*
  * Returns the number of PathRecords per second of CPU time that the SA answers if each request asks
  * for a table. Virtual time passes between the requests, so that the SA's rate limit for the port
- * refuses none of them.
+ * refuses no request.
  */
 static double table_rate(struct bench *b)
 {
@@ -291,8 +293,8 @@ static double table_rate(struct bench *b)
 }
 
 /*
- * A second sweep follows the first one. Let this second sweep end, so that the queries are measured
- * alone.
+ * A second sweep follows the first sweep. Wait until the second sweep has ended, so that only the
+ * queries are measured.
  */
 static void settle(struct bench *b)
 {
@@ -344,7 +346,10 @@ static void on_joined(void *ctx, int status, ns_t now)
 	(*left)--;
 }
 
-/* Let all HCAs, but at most JOINS, join the broadcast group, OPEN at a time, as when all hosts boot together. */
+/*
+ * Let all HCAs, but at most JOINS, join the broadcast group, with OPEN joins under way at a time,
+ * as when all hosts boot together.
+ */
 static void joins(struct bench *b)
 {
 	struct sm_group *g = sm_group_next(b->sm, NULL);
@@ -362,7 +367,7 @@ static void joins(struct bench *b)
 	printf("    %u joins of one group: %.1f ms CPU\n", n, (cpu_seconds() - start) * 1e3);
 }
 
-/* Measure a sweep that finds no change, as after a trap that was sent although nothing changed. */
+/* Measure a sweep that finds no change, for example a sweep after a trap that was sent although nothing had changed. */
 static void again(struct bench *b)
 {
 	double took;
@@ -391,7 +396,7 @@ static struct fabric_port *some_cable(struct bench *b, struct prng *rnd)
 
 /*
  * Returns the CPU seconds from the change of a cable until the sweep that this change causes is
- * over; @ret gets the numbers of SMPs of this sweep.
+ * over; @ret gets the counts of SMPs of this sweep.
  */
 static double one_cable(struct bench *b, struct fabric_port *p, bool up, struct sm_sweep *ret)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# TCP, UDP and round trips between two hosts, interleaved. Rows:
+# Measures TCP, UDP and round trips between two hosts. The rows of the table are measured in turn:
 #
 #	veth			a --------- veth --------- b, offloads on
 #	whole, segment, crc	a -- TAP == relay == TAP -- b: the modes of bench/relay.c
@@ -22,9 +22,9 @@
 #	FIGURE_cpu		CPU time (user and system) of the processes that relay: ms per Gb of TCP, us per
 #				datagram of UDP
 #
-# All rows are set up at the start and are idle while others are measured. Each round measures each row once, and begins
-# with another row than the round before. The figures are printed as a table and written to build/bench/net.json by
-# bench/net_report.py.
+# All rows are set up at the start, and a row is idle while another row is measured. Each round measures each row
+# once, and each round begins with another row than the previous round. The figures are printed as a table and written
+# to build/bench/net.json by bench/net_report.py.
 #
 #	ROUNDS=5 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
@@ -75,9 +75,9 @@ for w in "ROUNDS $rounds" "SECONDS_EACH $secs" "RATE_KPPS $rate"; do
 	[[ $w =~ \ [1-9][0-9]{0,4}$ ]] || usage "${w%% *} '${w#* }' is not a number from 1 to 99999"
 done
 
-# --- rows: each function is called with the row's name, MTU and the namespaces of its two hosts
+# --- rows: each row_ function gets the row's name, the MTU and the network namespaces of the row's two hosts
 
-background() { # the PID is $!, and the process ends with the script
+background() { # run in the background; the PID is $!, and the process ends with the script
 	"$@" &
 	started+=($!)
 }
@@ -196,13 +196,13 @@ record() { # KEY ROUND FIGURE VALUE
 	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$work/values"
 }
 
-ticks() { # PID...: clock ticks of CPU time used by the processes
+ticks() { # PID...: print the CPU time that the processes have used, in clock ticks
 	local p
 	for p; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | awk '{ n += $12 + $13 } END { print n + 0 }'
 }
 
-# iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: run iperf3 with the WORDs. AMOUNT and VALUE are jq expressions
-# on its output. The figure is VALUE; the CPU time is in ms and divided by AMOUNT
+# iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: run iperf3 with the WORDs as options. AMOUNT and VALUE are jq
+# expressions on its output. FIGURE is recorded as VALUE, and FIGURE_cpu as the CPU time in ms divided by AMOUNT
 iperf() {
 	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before after
 	shift 6

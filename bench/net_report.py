@@ -19,7 +19,8 @@ import os
 import statistics
 import sys
 
-# The rows that do the same work as each row, beginning with the most similar one: modes of the relay, or the kernel's driver
+# For each row, the rows that do the same work (modes of the relay, or the kernel's driver), beginning with the most
+# similar row
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],
@@ -56,7 +57,7 @@ def bound_rank(n):
 
 def ratio_of(mine, other):
     """mine, other: values by round"""
-    pairs = sorted(mine[r] / other[r] for r in mine if other.get(r))  # no ratio to a failure or to zero
+    pairs = sorted(mine[r] / other[r] for r in mine if other.get(r))  # no ratio if the other measurement failed or is zero
     if not pairs:
         return None
     k = bound_rank(len(pairs))
@@ -78,7 +79,7 @@ def figure_of(values, row, mtu, figure):
     for name, f in ("median", statistics.median), ("min", min), ("max", max):
         out[name] = f(good.values()) if good else None
     out["ratio"] = {}
-    if figure.endswith("_lost"):  # a ratio of two losses near zero says nothing
+    if figure.endswith("_lost"):  # the ratio of two losses near zero has no meaning
         return out
     for other in ["veth"] + MATCHING.get(row, []):
         theirs = values.get((other, mtu, figure))

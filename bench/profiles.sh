@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# TCP and UDP between two hosts of each link profile, as ratios to rfc4391, interleaved in one run on one fabric:
+# Measures TCP and UDP between two hosts of each link profile, in turn on one fabric, and prints ratios to the profile
+# rfc4391:
 #
 #	h1 -- Hca1 ==+========= Switch1 =========+== Hca2 -- h2		rfc4391
 #	h3 -- Hca3 ==+                           +== Hca4 -- h4		linux
 #	...
 #
-# v6ib00 carries IPv6 only, so its ratios are to IPv6 on rfc4391.
+# v6ib00 carries IPv6 only, so its ratios compare it with IPv6 on rfc4391.
 #
 #	ROUNDS=3 SECONDS_EACH=2 profiles.sh
 set -u
@@ -43,8 +44,8 @@ PARTITIONS
 	done
 } >"$work/lab.conf"
 
-# iperf FROM TO ADDRESS WORD...: run the server in host TO, and the client, which prints JSON, in host FROM. Both have
-# a time-out
+# iperf FROM TO ADDRESS WORD...: run the server in host TO, and the client, which prints JSON, in host FROM. Both
+# server and client have a time-out
 iperf() {
 	local from=$1 to=$2 addr=$3 server
 	shift 3
@@ -66,7 +67,7 @@ measure() {
 # all_rounds PROFILE...: measure all profiles in turn; the figures are appended to $work/PROFILE. Hosts 1 and 2 have the first profile, and so on.
 all_rounds() {
 	local r i p
-	for ((i = 1; i < $# * 2; i += 2)); do # an address of IPv6 is tentative for a second
+	for ((i = 1; i < $# * 2; i += 2)); do # ping for up to 20 s, because an IPv6 address is tentative at first
 		"$U" exec h$i ping -q -c 1 -w 20 "fd99::$((i + 1))" >/dev/null || echo "profiles: h$i does not reach fd99::$((i + 1))" >&2
 	done
 	for ((r = 0; r < rounds; r++)); do

@@ -6,8 +6,8 @@
  *	relay [-t] [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
  *
  *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
- *	segment	super-frames are cut into packets of at most MTU octets with complete checksums, and adjacent packets of a flow
- *		are coalesced again before they are written, as in an interface of uipoib
+ *	segment	super-frames are cut into packets of at most MTU octets with complete checksums. Adjacent packets of a flow
+ *		are coalesced again before the relay writes them, as in an interface of uipoib
  *	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
  *		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
  *		CRCs are verified and the Ethernet header is put back
@@ -17,8 +17,8 @@
  * "ready" on stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr.
  * Status 2: wrong arguments; 1: a TAP could not be made, or the relay could not run.
  *
- * The relay has one thread, or with -t one thread for each direction, which shows what a second processor could gain.
- * The relay ignores addresses and neighbours: each frame is written to the other TAP.
+ * The relay has one thread, or with -t one thread for each direction, which shows how much a second processor could
+ * gain. The relay ignores addresses and neighbours: each frame is written to the other TAP.
  */
 
 #include <errno.h>
@@ -54,7 +54,7 @@ struct relay {
 /* A thread that forwards the frames of one way or of both ways */
 struct runner {
 	struct relay *r;
-	unsigned int first, end; /* it serves the ways from .first to .end - 1 */
+	unsigned int first, end; /* the thread serves the ways from .first to .end - 1 */
 	int epfd;
 	int status; /* 0 after SIGTERM or SIGINT, or -errno */
 };
@@ -211,7 +211,7 @@ static int run(struct runner *t)
 	}
 }
 
-/* The thread of the second way. If it fails, it ends the first thread, too, as SIGTERM does. */
+/* The thread of the second way. If this thread fails, it also ends the first thread, as SIGTERM does. */
 static void *run_thread(void *arg)
 {
 	struct runner *t = arg;
@@ -270,8 +270,8 @@ static void print_counters(const struct relay *r)
 }
 
 /*
- * Make a way for each direction. The TAPs have to be open, because a way is initialized with the
- * offloads of its TAP.
+ * Make a way for each direction. The TAPs have to be open before, because a way is initialized with
+ * the offloads of its TAP.
  */
 static int make_ways(struct relay *r)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# make bench: every figure of the project, measured now.
+# make bench: measures the figures of the project again.
 #
 #	path	ns and instructions per packet of encode, switch hop, decode
 #	sweep	sweep time and memory, PathRecords a second
@@ -21,7 +21,7 @@ head() { printf '\n== %s\n' "$*"; }
 echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p), load $(cut -d' ' -f1-3 /proc/loadavg)"
 
 # Instructions per packet are computed from the difference of two runs, so that the cost of set-up cancels out.
-# callgrind does not support AVX-512, so CRCs are computed by the fastest other implementation.
+# callgrind does not support AVX-512, so CRCs are computed by the fastest implementation without AVX-512.
 collected() { # part size crc packets
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/bench_path" "$@" 2>&1 |
 		sed -n 's/.*Collected : //p'

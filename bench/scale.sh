@@ -16,7 +16,7 @@ end() {
 	local p c
 	"$U" -n "$name" stop >/dev/null 2>&1
 	for p in $pids; do
-		# time and timeout do not pass signals on, so end their children first
+		# the commands time and timeout do not pass signals on, so end their child processes first
 		for c in $(pgrep -P "$p") "$p"; do
 			kill $(pgrep -P "$c") "$c" 2>/dev/null
 		done
@@ -53,7 +53,7 @@ row "embedded SM: four hosts up" "$(took "$start")" "peak $(peak "$daemon"), fab
 "$U" -n "$name" -j fabric sm show |
 	jq -r '.sm[0].last_sweep | "  a sweep: \(.smps) SMPs, \(.lft_blocks) LFT blocks, \(.duration_us / 1000) ms"'
 a=$(cut -d' ' -f1 "/proc/$daemon/schedstat")
-sleep 12 # includes the heavy sweep that follows the first one, and a light one
+sleep 12 # this time includes the heavy sweep that follows the first sweep, and a light sweep
 b=$(cut -d' ' -f1 "/proc/$daemon/schedstat")
 sleep 10
 c=$(cut -d' ' -f1 "/proc/$daemon/schedstat")
@@ -65,7 +65,7 @@ row "idle: CPU of the daemon in 12 s, in 10 s" "$(((b - a) / 1000000)), $(((c - 
 osm() { # WHAT SOCKNAME NODE
 	local start
 	start=$(now)
-	# Run it in the background, and store its PID, so that this script can end it
+	# Run OpenSM in the background, and store its PID, so that this script can end OpenSM
 	env -C "$work" IBSIM_SOCKNAME="$2" SIM_HOST="$3" OSM_TMP_DIR="$work" OSM_CACHE_DIR="$work" \
 		/usr/bin/time -f '%M' -o "$work/rss" \
 		timeout --foreground 300 env LD_PRELOAD="$SIM" opensm -o -f "$work/osm.log" >"$work/osm.out" 2>&1 &

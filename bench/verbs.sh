@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# TCP between a VM and a soft host, by uipoib on a port of libibverbs and by the kernel's own ib_ipoib on the same port,
-# interleaved. Rows:
+# Measures TCP between a VM and a host on uipoib's fabric, in turn with uipoib on a port of libibverbs and with the
+# kernel's own ib_ipoib on the same port. Rows:
 #
 #	kernel	a: ib0 10.4.9.1 ------+
 #				      uib.ko == UDP == Switch1 -- Hca1 -- h1 10.4.0.1, 10.5.0.1
 #	uipoib	a: uib0 10.5.9.1 -----+
 #
 # Figures: vm_tcp, Mb/s of one flow received by h1; vm_tcp_r, received by the VM (iperf3, cubic). Each round measures
-# both rows, in the opposite order of the round before. The table is printed and written to build/bench/verbs.json by
-# bench/net_report.py.
+# both rows, in the opposite order of the previous round. The table is printed and written to build/bench/verbs.json
+# by bench/net_report.py.
 #
-# An emulated processor executes all instructions about equally fast, and switches to the kernel cost it no more than a
+# On an emulated processor, all instructions take about the same time, and a system call costs no more than a function
 # call. So the ratio of the rows compares numbers of instructions, and says little about a real processor.
 #
 #	ROUNDS=5 SECONDS_EACH=5 PROFILE=1 JSON=FILE verbs.sh
 #
-# With PROFILE=1, the functions in which the VM spends its time are printed after the rounds (perf, samples by its clock),
-# and the system calls that the daemon makes for a packet.
+# With PROFILE=1, the script also prints, after the rounds, the functions in which the VM spends its time (from perf's
+# samples by the VM's clock), and the number of system calls that the daemon makes for a packet.
 rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-5} json=${JSON:-$PWD/${O:-build}/bench/verbs.json}
 export UIPOIB=${UIPOIB:-${O:-build}/uipoib}
 export ROUNDS=$rounds SECONDS_EACH=$secs JSON=$json
@@ -74,7 +74,7 @@ python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each
 
 # --- where the time goes
 
-profile() { # ROW WORD...: the programs, and the functions, with most samples
+profile() { # ROW WORD...: print the programs, and the functions, that have most samples
 	printf '\n== %s: samples in the VM, per cent\n' "$*"
 	in_row "$1" perf record -q -a -e cpu-clock -F 199 -o /tmp/perf.data -- iperf3 -c "${peer[$1]}" -t "$secs" -C cubic "${@:2}" '>/dev/null 2>&1'
 	for by in comm,dso comm,dso,sym; do
@@ -83,7 +83,7 @@ profile() { # ROW WORD...: the programs, and the functions, with most samples
 	done
 }
 packets() { g a "$UIPOIB" -n v -j stats show | jq '[.stats[] | select(.layer == "ipoib" and (.counter == "tx_packets" or .counter == "rx_packets")) | .value] | add // 0'; }
-calls() { # WORD...: system calls of the daemon for each packet that it sent or received
+calls() { # WORD...: print the number of system calls of the daemon per packet that it sent or received
 	local before after event events='' counted
 	for event in read readv write writev ioctl poll epoll_pwait2; do events+=" -e syscalls:sys_enter_$event"; done
 	before=$(packets)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Print the path to an IP address, by libuipoib-path:
+ * Prints the path to an IP address with the library libuipoib-path:
  *
  *	cc -o path_get path_get.c $(pkg-config --cflags --libs libuipoib-path)
  *	uipoib exec h1 ./path_get 10.4.0.2

@@ -21,7 +21,7 @@
 #error "uib: expected CONFIG_INFINIBAND_VIRT_DMA: an address in a work request is the kernel's"
 #endif
 
-/* The type of the last parameter of create_cq(), which differs since 6.11 */
+/* Type of the last parameter of create_cq(), which Linux 6.11 changed */
 #if UIB_KERNEL_FROM(6, 11)
 #define uib_cq_udata uverbs_attr_bundle
 #else
@@ -41,7 +41,7 @@
 #define uib_rcu_barrier_tasks() rcu_barrier()
 #endif
 
-/* A parameter that reg_user_mr() has since 6.17 */
+/* Parameter of reg_user_mr() that Linux 6.17 added */
 #if UIB_KERNEL_FROM(6, 17)
 #define uib_dmah_param struct ib_dmah *dmah,
 #else
@@ -79,8 +79,8 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 }
 
 /*
- * Set the capabilities that concern only consumers in the kernel, for which the struct has a
- * separate member since 5.19.
+ * Set the capabilities that concern only consumers in the kernel. Since Linux 5.19, struct
+ * ib_device_attr has a separate member for these capabilities.
  */
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {

@@ -13,7 +13,7 @@
  *	struct ibtap_header		44 octets: the pseudo header of 40 octets, and IPoIB's encapsulation (RFC 4391 §6)
  *	payload				an IPv4 or IPv6 packet, or ARP
  *
- * csum_start and hdr_len of the first header are offsets from the first octet of struct ibtap_header.
+ * csum_start and hdr_len of struct virtio_net_hdr_v1 count from the first octet of struct ibtap_header.
  *
  * Errors of read() and write()
  *	EBADFD		the descriptor was never attached
@@ -73,8 +73,8 @@ struct ibtap_addr {
 };
 
 /*
- * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner of the device accepts in the frames that it reads. All other
- * bits require IBTAP_OFFLOAD_CSUM.
+ * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner of the device accepts in the frames that it reads. Every
+ * bit except IBTAP_OFFLOAD_CSUM itself requires IBTAP_OFFLOAD_CSUM.
  */
 #define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
 #define IBTAP_OFFLOAD_TSO4 0x02
@@ -90,7 +90,7 @@ struct ibtap_addr {
 struct ibtap_groups {
 	__u32 flags; /* result */
 	__u32 count; /* room for addresses; replaced with the number of groups, which may be more than the room */
-	__u64 addrs; /* address of @count times struct ibtap_addr */
+	__u64 addrs; /* address of an array of @count struct ibtap_addr */
 };
 
 struct ibtap_info {
@@ -127,8 +127,8 @@ struct ibtap_info {
 /* A bit mask of IBTAP_OFFLOAD_*. Frames that are already queued do not change. */
 #define IBTAP_SET_OFFLOADS _IOW(0xb7, 0x06, __u32)
 /*
- * 1: the device is persistent: it remains when its last descriptor is closed; 0: the device is
- * removed then.
+ * When the last descriptor of the device is closed, the device remains (1, a persistent device) or
+ * is removed (0).
  */
 #define IBTAP_SET_PERSIST _IOW(0xb7, 0x07, __u32)
 /* User and group that may attach without CAP_NET_ADMIN. If both are set, both must match. 0xffffffff: not set */

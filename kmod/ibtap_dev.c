@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The network device. It has no function to set its address or to change its MTU: the owner sets the address by an ioctl, and
- * the stack compares the MTU with min_mtu and max_mtu.
+ * The network device. Its net_device_ops have no function that sets the address or changes the MTU, because the owner
+ * sets the address by an ioctl, and the stack compares a new MTU with min_mtu and max_mtu.
  */
 
 #include <linux/ethtool.h>

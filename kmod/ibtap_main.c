@@ -162,8 +162,8 @@ static u32 list_groups(struct net_device *dev, struct ibtap_addr *ret, u32 room)
 }
 
 /*
- * Store the groups in @g. *@ret_addrs gets the first *@ret_n addresses, as many as the caller has room for, and must
- * be freed by kvfree().
+ * Store the flags and the number of the groups in @g. *@ret_addrs gets an array of the first *@ret_n addresses, as
+ * many as the caller has room for. The caller frees the array by kvfree().
  */
 static int get_groups(struct ibtap_queue *q, struct net_device *dev, struct ibtap_groups *g,
 		      struct ibtap_addr **ret_addrs, u32 *ret_n)

@@ -46,7 +46,7 @@ static struct netdev_queue *txq_of(const struct ibtap *tap, const struct ibtap_q
 	return netdev_get_tx_queue(tap->dev, q->index);
 }
 
-/* Tell the stack how many queues it may use. This can fail only if the number becomes larger. */
+/* Tell the stack how many queues to use. The call can fail only if the number becomes larger. */
 static int set_real_queues(struct ibtap *tap, unsigned int n)
 {
 	if (tap->dev->reg_state != NETREG_REGISTERED)
@@ -110,8 +110,8 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
 	/*
-	 * Wait for frames that were written a moment ago and still contain the number of the last queue: RPS would log
-	 * a warning about a queue that does not exist.
+	 * Wait until the stack has taken the frames that were written a moment ago. These frames still contain the
+	 * number of the last queue, and RPS would log a warning about a queue that does not exist.
 	 */
 	if (end && tap->dev->reg_state == NETREG_REGISTERED)
 		synchronize_net();
@@ -160,7 +160,7 @@ static int not_attached(const struct ibtap_queue *q)
 	return READ_ONCE(q->was_attached) ? -EBUSY : -EBADFD;
 }
 
-/* Remove the oldest frame from the queue. Return: the frame; an error pointer if there is none */
+/* Remove the oldest frame from the queue. Return: the frame; an error pointer if the queue is empty */
 static struct sk_buff *pop(struct ibtap_queue *q)
 {
 	struct sk_buff *skb = ERR_PTR(-EAGAIN);

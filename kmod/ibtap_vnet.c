@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The virtio-net header of a frame. The kernel's virtio_net_hdr_to_skb() checks less, because its callers also pass
- * frames of protocols that it does not know. This driver knows the protocol of each frame, so it compares the header of
- * a super-frame with the frame's IP and transport headers. Code that forwards the frame can therefore rely on the
+ * The virtio-net header of a frame. The kernel's virtio_net_hdr_to_skb() checks less, because it also gets frames
+ * whose protocol it does not know. This driver knows the protocol of each frame, so it compares the header of a
+ * super-frame with the frame's IP and transport headers. Code that forwards the frame can therefore rely on the
  * header.
  */
 
@@ -115,7 +115,7 @@ static bool find_transport(const struct sk_buff *skb, struct transport *ret)
 	}
 }
 
-/* Return the SKB_GSO_* bits for @gso_type; 0 if the frame is not of that kind */
+/* Return the SKB_GSO_* bits for @gso_type; 0 if the frame is not of the kind that @gso_type names */
 static unsigned int gso_bits(const struct sk_buff *skb, const struct transport *t, u8 gso_type)
 {
 	unsigned int ecn = gso_type & VIRTIO_NET_HDR_GSO_ECN ? SKB_GSO_TCP_ECN : 0;

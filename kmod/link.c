@@ -6,8 +6,8 @@
  *
  *	OFF	The link is not started, or the port is Disabled. uib_link_start() or
  *		uib_link_enable(true) ends this state.
- *	SILENT	Nothing is sent or received for SILENCE. The first silence has the length that the
- *		device's parameter silence= gives.
+ *	SILENT	The link sends and receives nothing for the time SILENCE. The first silence has the
+ *		length that the device's parameter silence= gives.
  *	POLLING	The link sends keepalives until a valid datagram of the peer arrives.
  *	UP	The link carries packets. This state ends when no valid datagram has come for TIMEOUT,
  *		or when the SM requests that the link trains again.
@@ -94,8 +94,8 @@ static void go_silent(struct uib_link *l, const char *why)
 /*
  * Ends the state SILENT when the silence is over, and the state UP when the peer has sent nothing for TIMEOUT. An
  * arriving datagram only writes .heard, so this work is queued once in each time-out and not once for each packet.
- * The link is also silent after UP: if only one direction of the link is broken, this silence makes the other end see
- * the loss, too.
+ * UP is followed by SILENT, because if only one direction of the link is broken, the silence makes the other end
+ * notice the loss, too.
  */
 static void state_work(struct work_struct *work)
 {
@@ -278,8 +278,8 @@ void uib_link_start(struct uib_link *l)
 }
 
 /*
- * Stop the link without a message to the peer, which notices this by its time-out of 3 s. After this call no packet
- * is received, and no new packet is sent.
+ * Stop the link without a message to the peer. The peer notices the end of the link by its time-out of 3 s. After
+ * this call no packet is received, and no new packet is sent.
  */
 void uib_link_stop(struct uib_link *l)
 {

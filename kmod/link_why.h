@@ -3,8 +3,8 @@
 #define LINK_WHY_H
 
 /*
- * The texts with which uib.ko and the daemon log why a link over UDP went down. Both use this file, because
- * src/udp/link_why.h is a symbolic link to it.
+ * The texts with which uib.ko and the daemon log why a link over UDP went down. Both include this file:
+ * src/udp/link_why.h is a symbolic link to kmod/link_why.h.
  */
 
 #define LINK_WHY_SILENT "nothing came from the peer for 3 s"

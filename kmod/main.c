@@ -277,8 +277,8 @@ int uib_enable(struct ib_device *ibdev)
 /*
  * Start the link when all consumers know the device. An SM that finds the port requests ClientReregister, and ib_core
  * then removes each GID from its table for a moment and adds it again. If ib_ipoib reads GID 0 at this moment, ib_ipoib
- * makes no interface for the port and does not try again. The device may have been unregistered already; a reference
- * makes ib_core wait for the end of this function.
+ * makes no interface for the port and does not try again. The device may have been unregistered already; the
+ * reference that this function takes makes ib_core wait until the function ends.
  */
 static void start(struct uib_dev *dev)
 {

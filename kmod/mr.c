@@ -18,7 +18,7 @@
 
 #include "uib.h"
 
-#define KEY_BITS 8 /* random bits of a key; the others are the index */
+#define KEY_BITS 8 /* random bits of a key; the other bits are the index */
 #define ACCESS_SUPPORTED                                                          \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_OPTIONAL)

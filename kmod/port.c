@@ -73,8 +73,9 @@ bool uib_own_lid(const struct uib_port *p, u16 lid)
 }
 
 /*
- * An SM may lower OperationalVLs and not write SLtoVL again. The table then contains VLs that do not exist, which
- * this function maps to existing VLs. VL15 in the table means that packets are discarded, so it is not changed.
+ * If an SM lowers OperationalVLs and does not write SLtoVL again, SLtoVL contains VLs that do not exist, which this
+ * function maps to existing VLs. VL15 in SLtoVL means that packets are discarded, so this function does not change
+ * VL15.
  */
 u8 uib_port_vl(const struct uib_port *p, u8 sl)
 {
@@ -88,8 +89,8 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 
 /*
  * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits for the holders of
- * references and then for these work items. So an event must be raised with a reference to the device. Otherwise it
- * could come after this wait, and its work item would use freed caches.
+ * references and then for these work items. So an event must be raised with a reference to the device. Otherwise the
+ * event could come after these waits, and its work item would use freed caches.
  */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {

@@ -143,8 +143,8 @@ static enum uib_counter check_address(const struct rx *r)
 }
 
 /*
- * Check the P_Key and the Q_Key. QP0 has neither. QP1 accepts any P_Key of the table and has a fixed Q_Key. A UD QP
- * has one P_Key and one Q_Key.
+ * Check the P_Key and the Q_Key. QP0 checks neither of the two. QP1 accepts any P_Key of the table and has a fixed
+ * Q_Key. A UD QP has one P_Key and one Q_Key.
  */
 static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, u16 *ret_index)
 {

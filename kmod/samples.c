@@ -16,8 +16,8 @@
 #define TICK_NS 4 /* length of a tick; the Tick field is 0, which means 4 ns */
 
 /*
- * The kernel's struct in <rdma/ib_pma.h> has the option masks at octet 16, because the compiler aligns them. On the
- * wire they begin at octet 12.
+ * The kernel's struct in <rdma/ib_pma.h> has the option masks at octet 16, because the compiler aligns the masks. On
+ * the wire the masks begin at octet 12.
  */
 struct samples_control {
 	u8 op_code;

@@ -31,7 +31,7 @@ struct req {
 	struct uib_dev *dev;
 	struct uib_port *p;
 	u32 mod;
-	u8 *data; /* the 64 octets of the attribute: in a Set those that were received, in a Get zeros to be filled in */
+	u8 *data; /* the 64 octets of the attribute: in a Set the received octets, in a Get zeros to be filled in */
 	bool mkey_ok; /* the request has the right M_Key, so the answer may contain the M_Key */
 	u32 events; /* bit mask of UIB_EV_*: events that the Set has caused */
 };
@@ -314,8 +314,8 @@ static u16 set_guids(struct req *r)
 }
 
 /*
- * Tell whether the modifier, input port << 8 | output port, is valid. A CA has one table for all values. Neither
- * number may be above the port number.
+ * Tell whether the attribute modifier, input port << 8 | output port, is valid. Neither of these two port numbers may
+ * be above that of the CA's port. A CA has one table for all valid modifiers.
  */
 static bool sltovl_ok(const struct req *r)
 {
@@ -348,7 +348,7 @@ static u16 set_sltovl(struct req *r)
 
 /*
  * Find the table of a block. Blocks 1 and 2 have low priority, blocks 3 and 4 high priority. The 8 entries of each
- * priority fit into blocks 1 and 3, so blocks 2 and 4 have none.
+ * priority fit into blocks 1 and 3, so blocks 2 and 4 have no table.
  */
 static u8 *vlarb(struct req *r)
 {

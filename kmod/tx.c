@@ -142,8 +142,8 @@ static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_p
 
 	if (t->qp->ibqp.qp_type == IB_QPT_SMI) {
 		/*
-		 * SMPs may leave in any port state. Even the answer to a Set(PortInfo) that requests Down has to
-		 * leave.
+		 * SMPs are sent in every port state, because even the answer to a Set(PortInfo) that requests Down
+		 * has to be sent.
 		 */
 		t->vl = UIB_VL15;
 		*ret_pkey = 0xffff;
@@ -181,8 +181,8 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 }
 
 /*
- * Deliver a copy of a sent packet to this port itself (IBTA 10.5, 17.2). The DLID is one of the port's LIDs, or the
- * packet's multicast group has QPs of this port.
+ * Deliver a copy of a sent packet to this port itself (IBTA 10.5, 17.2). uib_send() calls this function if the DLID
+ * is one of the port's LIDs, or if QPs of this port are attached to the packet's multicast group.
  */
 static void loop_back(struct tx *t)
 {

@@ -305,7 +305,7 @@ extern struct workqueue_struct *uib_wq;
 int uib_link_open(struct uib_link *l);
 void uib_link_start(struct uib_link *l);
 void uib_link_stop(struct uib_link *l);
-/* To be called when no more packets are sent. */
+/* uib_link_close() - Close the socket of the link; to be called when no more packets are sent */
 void uib_link_close(struct uib_link *l);
 /* uib_link_send() - Send a packet to the peer. Return: 0; -ENETDOWN if the link is not UP; or the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
@@ -353,7 +353,8 @@ int uib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_
 int uib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int uib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 /*
- * uib_pkey_find() - Return the index of the table entry that matches @pkey, preferably that of a full member; -ENOENT
+ * uib_pkey_find() - Return the index of the table entry that matches @pkey, preferably an entry of a full member;
+ * -ENOENT: no entry matches
  */
 int uib_pkey_find(const struct uib_port *p, u16 pkey);
 /* uib_own_lid() - Tell whether @lid is one of the 2^LMC LIDs of the port */

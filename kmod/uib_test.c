@@ -282,7 +282,7 @@ static void qp_state(struct rig *r)
 	send(r, r->ah, 100, 0);
 }
 
-/* Overflow a CQ: it has two entries and gets four messages. Its owner gets one CQ error. */
+/* Overflow a CQ that has two entries, by four messages. The owner of the CQ gets one CQ error. */
 static void cq_full(struct rig *r)
 {
 	unsigned int i;

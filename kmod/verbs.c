@@ -177,8 +177,8 @@ static const struct attribute_group dev_group = { .attrs = dev_attrs };
 const struct ib_device_ops uib_ops = {
 	.owner = THIS_MODULE,
 	/*
-	 * rdma-core chooses its provider by these two values. They select ipathverbs, whose ABI 1
-	 * maps no memory of the device.
+	 * rdma-core chooses its provider by these two values. These values select the provider
+	 * ipathverbs, whose ABI 1 maps no memory of the device.
 	 */
 	.driver_id = RDMA_DRIVER_QIB,
 	.uverbs_abi_ver = 1,

@@ -78,7 +78,7 @@ struct uib_cq {
 struct uib_mr {
 	struct ib_mr ibmr;
 	struct kref ref; /* references: one of the consumer, and one of each posted SGE */
-	/* users: one while the region is registered, and one for each running copy */
+	/* count of users: one while the region is registered, and one for each running copy */
 	refcount_t users;
 	/* completed when no copy to or from the region is running and none can begin any more */
 	struct completion unused;
@@ -93,7 +93,7 @@ struct uib_mr {
 	struct rcu_head rcu;
 };
 
-/* A part of a posted buffer. mr.c checks it when it is posted, and again when it is used. */
+/* A part of a posted buffer. mr.c checks the part when the buffer is posted, and again when the buffer is used. */
 struct uib_sge {
 	u64 addr;
 	u32 length;
@@ -143,7 +143,7 @@ struct uib_qp {
 	struct uib_rwqe *rq;
 	struct uib_sge *rq_sge;
 	u32 rq_head, rq_count;
-	u8 *gather; /* buffer of .work for the octets that a packet copies from regions, one MTU long */
+	u8 *gather; /* buffer of one MTU, in which .work collects the octets that a packet takes from memory regions */
 	struct work_struct work;
 };
 
@@ -212,11 +212,14 @@ enum uib_quota_kind {
 int uib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void uib_dealloc_ucontext(struct ib_ucontext *ibuc);
 void uib_disassociate_ucontext(struct ib_ucontext *ibuc);
-/* uib_quota_of() - Return the quota of the process that makes an object; NULL: the kernel, which has no limit */
+/*
+ * uib_quota_of() - Return the quota of the process that makes an object; NULL: a consumer in the
+ * kernel, which has no limit
+ */
 struct uib_quota *uib_quota_of(struct ib_udata *udata);
 /*
- * uib_quota_take() - Charge an object to a process. Return: 0; -ENOMEM: the process has its largest number of such
- * objects
+ * uib_quota_take() - Charge an object to a process. Return: 0; -ENOMEM: the process already has the largest number of
+ * objects of this kind
  */
 int uib_quota_take(struct uib_quota *q, enum uib_quota_kind kind);
 void uib_quota_give(struct uib_quota *q, enum uib_quota_kind kind);

@@ -9,8 +9,8 @@ out=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$work" -xzf "$tarball"
-# The files of the archive have the time of the commit. The packages get this time, too, so the same commit gives the same
-# packages.
+# The files of the archive have the time of the commit. The packages get this time, too, so that the same commit
+# always gives the same packages.
 SOURCE_DATE_EPOCH=$(stat -c %Y "$work"/*/Makefile)
 export SOURCE_DATE_EPOCH
 unset MAKEFLAGS MFLAGS # the flags of `make -s deb` are not for the make of debian/rules

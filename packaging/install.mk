@@ -4,7 +4,7 @@
 #
 #	make install prefix=/usr libdir=/usr/lib/x86_64-linux-gnu DESTDIR=/tmp/root
 #
-# Programs look for their parts in ../lib/uipoib beside bindir, so $(pkglibdir) is derived from bindir.
+# Programs look for their other files in ../lib/uipoib, relative to bindir. So $(pkglibdir) is derived from bindir.
 
 DESTDIR		?=
 PREFIX		?= /usr/local
@@ -17,7 +17,8 @@ datarootdir	?= $(prefix)/share
 mandir		?= $(datarootdir)/man
 sysconfdir	?= $(prefix)/etc
 pkgconfigdir	?= $(libdir)/pkgconfig
-# The standards have no variables for bash-completion and systemd, so these are the variables of the two projects.
+# The GNU standards have no variables for bash-completion and systemd, so these variables have the names that the two
+# projects use.
 completionsdir	?= $(datarootdir)/bash-completion/completions
 systemdsystemunitdir ?= $(exec_prefix)/lib/systemd/system
 pkglibdir	= $(dir $(bindir:/=))lib/uipoib
@@ -54,7 +55,7 @@ $(O)/completion/uipoib: $(O)/uipoib
 	@mkdir -p $(@D)
 	$(Q)$< completion bash >$@
 
-# Folders may differ from those of the last call, so files that name them are made anew.
+# The folders may differ from the folders of the last call, so files that contain names of folders are made again.
 installed_made = $(O)/libuipoib-path.pc $(installed_units)
 ifneq ($(filter install install-strip,$(MAKECMDGOALS)),)
 .PHONY: $(installed_made)

@@ -57,7 +57,7 @@ static void drop(struct way *w, enum count_drop why, struct pkt *p)
 
 /*
  * Returns the number of packets in a frame. A frame with an invalid virtio-net header counts as one
- * packet, because the kernel will refuse it as a whole.
+ * packet, because the kernel will refuse the whole frame.
  */
 static unsigned int packets_of(const struct virtio_net_hdr *h, const uint8_t *frame, size_t len)
 {
@@ -170,7 +170,7 @@ static void on_emit(void *ctx, struct eth_frame *f)
 	eth_frame_free(f);
 }
 
-/* Hand the batch to the other end. */
+/* Pass the packets of the batch to the other end of the link. */
 static void arrive(struct way *w)
 {
 	for (unsigned int i = 0; i < w->n; i++) {
@@ -186,8 +186,8 @@ static void arrive(struct way *w)
 }
 
 /*
- * Send a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. The
- * function takes ownership of @p.
+ * Send a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. send_one()
+ * takes ownership of @p.
  */
 static void send_one(struct way *w, struct pkt *p)
 {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A container of podman gets a child of ib0 for a P_Key, and ib0 stays with the machine. The root file system of the container is that of
-# the VM, so no image is needed. Needs the packages podman and crun. Calls itself in a VM. Exit status 0 if all is well.
+# the VM, so no image is needed. Needs the packages podman and crun. The script runs itself in a VM. The exit status
+# is 0 if all checks pass.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then
@@ -27,7 +28,7 @@ n() { nsenter --net="/proc/$pid/ns/net" "$@"; }
 n ip addr add 10.5.0.100/24 dev ib0.8001
 n ip link set ib0.8001 up
 
-reaches() { # ADDRESS [CMD ...]: within half a minute, because an interface that comes up joins its groups first
+reaches() { # ADDRESS [CMD ...]: wait up to half a minute for an answer, because an interface that comes up joins its groups first
 	address=$1
 	shift
 	for i in $(seq 30); do

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A child of ib0 for a P_Key is moved to a network namespace, as container engines move an interface to a container. The namespace reaches the
-# host of its partition, and not the host of the default partition. Calls itself in a VM. Exit status 0 if all is well.
+# host of its partition, and not the host of the default partition. The script runs itself in a VM. The exit status is
+# 0 if all checks pass.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then
@@ -15,7 +16,7 @@ ip link set ib0.8001 netns blue
 ip -n blue addr add 10.5.0.100/24 dev ib0.8001
 ip -n blue link set ib0.8001 up
 
-reaches() { # ADDRESS [CMD ...]: within half a minute, because an interface that comes up joins its groups first
+reaches() { # ADDRESS [CMD ...]: wait up to half a minute for an answer, because an interface that comes up joins its groups first
 	address=$1
 	shift
 	for i in $(seq 30); do

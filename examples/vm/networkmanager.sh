@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# NetworkManager configures ib0 and makes an interface in a partition. It runs on dbus and udev without systemd, whose boot takes longer
-# (service.sh). Needs the packages network-manager and dbus. Calls itself in a VM. Exit status 0 if all is well.
+# NetworkManager configures ib0 and makes an interface in a partition. NetworkManager runs with dbus and udev, but
+# without systemd, whose boot takes longer (see service.sh). Needs the packages network-manager and dbus. The script
+# runs itself in a VM. The exit status is 0 if all checks pass.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then

@@ -32,7 +32,10 @@ enum ca_event {
 	CA_EVENT_CLIENT_REREGISTER,
 	CA_EVENT_GID_CHANGE,
 	CA_EVENT_DEVICE_FATAL,
-	/* not an event of libibverbs: a device that had failed works again, and all QPs have new numbers and are not armed */
+	/*
+	 * not an event of libibverbs: a device that had failed works again; all its QPs have new
+	 * numbers and are not armed
+	 */
 	CA_EVENT_DEVICE_BACK,
 };
 const char *ca_event_name(enum ca_event ev);
@@ -52,8 +55,8 @@ struct ca_qp_attr {
 	uint32_t qkey;
 	unsigned int rx_depth, tx_depth;
 	/*
-	 * QPN that the software HCA gives to the QP if it is free; libibverbs lets no caller choose
-	 * the QPN, so its backend ignores this member
+	 * QPN that the software HCA gives to the QP if no other QP has this QPN. The backend for
+	 * libibverbs ignores this member, because libibverbs lets no caller choose the QPN
 	 */
 	uint32_t qpn_hint;
 };
@@ -98,7 +101,7 @@ struct ca_notify {
 	/* Called when the receive queue of an armed QP is no longer empty. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
 	/*
-	 * Called when packets have left a send queue that could not send for a while. May be NULL
+	 * Called when packets have left a send queue that was stalled. May be NULL
 	 */
 	void (*room)(void *ctx, ns_t now);
 };
@@ -135,15 +138,16 @@ struct ca {
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	/*
-	 * The CA computes TCP and UDP checksums: ca_post_send() accepts packets with FRAME_CSUM_PARTIAL (util/frame.h)
-	 * that have the encapsulation of RFC 4391 and an IPv4 header without options, and are no fragments. May change
-	 * with CA_EVENT_DEVICE_BACK. Any CA may mark a packet that ca_poll() returns by FRAME_CSUM_OK
+	 * The CA computes TCP and UDP checksums. If true, ca_post_send() accepts packets with FRAME_CSUM_PARTIAL
+	 * (util/frame.h) that have the encapsulation of RFC 4391 and an IPv4 header without options, and are no
+	 * fragments. The value can change with CA_EVENT_DEVICE_BACK. Even a CA without this ability can set
+	 * FRAME_CSUM_OK in a packet that ca_poll() returns
 	 */
 	bool csum;
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	/*
-	 * file descriptor to poll; -1 if events are reported only by .notify, as by the software
-	 * HCA
+	 * file descriptor to poll; -1 if the backend reports events only by .notify, as the
+	 * software HCA does
 	 */
 	int fd;
 };
@@ -179,7 +183,7 @@ static inline int ca_pkey_query(struct ca *ca, uint16_t index, uint16_t *ret)
 
 /*
  * ca_pkey_find() - Return the index of the entry that matches the low 15 bits of @pkey, preferably
- * that of a full member; -ENOENT: no entry matches
+ * an entry of a full member; -ENOENT: no entry matches
  */
 int ca_pkey_find(struct ca *ca, uint16_t pkey);
 
@@ -196,8 +200,8 @@ static inline void ca_qp_destroy(struct ca_qp *qp)
 }
 
 /*
- * ca_qp_modify() - Reset a QP and bring it back to RTS with other attributes. Queued packets are lost; attachments to
- * groups stay
+ * ca_qp_modify() - Reset a QP and bring it back to RTS with other attributes. Packets in the queues of the QP are
+ * lost; its attachments to groups stay
  */
 static inline int ca_qp_modify(struct ca_qp *qp, uint16_t pkey_index, uint32_t qkey)
 {
@@ -210,7 +214,7 @@ static inline uint32_t ca_qp_num(const struct ca_qp *qp)
 }
 
 /*
- * ca_ah_create() - Make an address handle, which may take long. Return: 0; -ENOMEM, -EINVAL,
+ * ca_ah_create() - Make an address handle. The call can take long. Return: 0; -ENOMEM, -EINVAL,
  * -EAGAIN
  */
 static inline int ca_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah **ret)
@@ -264,9 +268,9 @@ static inline bool ca_arm(struct ca_qp *qp)
 }
 
 /*
- * ca_queued() - Number of packets in the send queue and in the fabric's queues at this port. A
- * sender that can wait should send nothing while this number is high, because full queues lose
- * packets
+ * ca_queued() - Return the number of packets in the send queue and in the fabric's queues at this
+ * port. A sender that can wait should send nothing while this number is high, because packets for a
+ * full queue are lost
  */
 static inline unsigned int ca_queued(struct ca *ca)
 {
@@ -296,8 +300,8 @@ static inline struct mad_ep *ca_mad_ep(struct ca *ca)
 }
 
 /*
- * ca_cm_supported() - Set or clear the port's bit IsCommunicationManagementSupported. If the kernel of a backend has
- * its own CM, which sets the bit, the function has no effect
+ * ca_cm_supported() - Set or clear the port's bit IsCommunicationManagementSupported. The function has no effect if
+ * the backend uses a port of the kernel, whose own CM sets the bit
  */
 static inline void ca_cm_supported(struct ca *ca, bool on, ns_t now)
 {

@@ -8,17 +8,18 @@
 #include "hca/hca.h"
 
 /*
- * There is one struct ca_soft_hca for each HCA, on which ports are opened. The owner of the HCA passes the calls of
- * its hca_ops on to this struct.
+ * Each HCA whose ports can be opened has one struct ca_soft_hca. The owner of the HCA passes the calls of its hca_ops
+ * on to this struct.
  *
- * ca_qp_attr.tx_depth has no effect, because a send is complete when ca_post_send() returns. ca.fd is -1, and events
- * are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.
+ * ca_qp_attr.tx_depth has no effect, because a send is complete when ca_post_send() returns. ca.fd is -1, because
+ * events are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.
  */
 struct ca_soft_hca;
 
 /*
  * Functions of the owner of the HCA, who also owns the queues into which the HCA sends. @ctx is the
- * argument of ca_soft_hca_bind(). A function that is NULL stands for queues that are always empty.
+ * pointer that ca_soft_hca_bind() got. A function that is NULL means that the queues are always
+ * empty.
  */
 struct ca_soft_queues {
 	unsigned int (*queued)(void *ctx, uint8_t port);
@@ -28,7 +29,7 @@ struct ca_soft_queues {
 
 /*
  * ca_soft_hca_create() - Make a struct without an HCA; NULL if out of memory ca_soft_hca_bind() - Set the HCA and its
- * queues. The HCA is created after the ca_soft_hca, because its hca_ops call functions of the ca_soft_hca
+ * queues. The HCA is created after the ca_soft_hca, because the hca_ops of the HCA call functions of the ca_soft_hca
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
 void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,

@@ -15,7 +15,7 @@
 #include "os/writer.h"
 
 #define WRITER_TIME \
-	NS_SEC(5) /* longest time for which the start and the end of the instance wait for writers */
+	NS_SEC(5) /* longest time for which an instance waits for writers when it starts, and when it ends */
 
 /* Beginning of the comment of a packet that was captured without its headers */
 #define MADE "headers made from "
@@ -29,8 +29,8 @@ void capfiles_init(struct capfiles *fs, struct loop *loop)
 /* --- sending */
 
 /*
- * Sends as many of the waiting octets as the socket accepts. Return: 0; -EAGAIN: the socket is
- * full; -errno
+ * Sends as many octets of the buffer as the socket accepts. Return: 0; -EAGAIN: the socket is full;
+ * -errno
  */
 static int send_some(struct capfile *c)
 {
@@ -47,7 +47,7 @@ static int send_some(struct capfile *c)
 	c->done = c->len = 0;
 	/*
 	 * If the capture has ended and all its records are sent, end the stream to the writer. The
-	 * writer reports when it has written all of them.
+	 * writer reports when it has written all records.
 	 */
 	return !c->cap && shutdown(c->fd, SHUT_WR) ? -errno : 0;
 }
@@ -66,8 +66,8 @@ static void fail(struct capfile *c, int err)
 }
 
 /*
- * Receives the reports of the writer that have arrived. Return: true if there will be no further
- * reports
+ * Receives the reports of the writer that have arrived. Return: true if the writer will send no
+ * more reports
  */
 static bool take_reports(struct capfile *c)
 {
@@ -90,8 +90,8 @@ static bool take_reports(struct capfile *c)
 static void on_socket(struct loop_fd *fd, uint32_t events, ns_t now);
 
 /*
- * Watch the socket of a capture. A client sends nothing on its socket, so this socket is watched
- * only while it is full.
+ * Watch the socket of a capture. The socket to a client is watched only while it is full, because a
+ * client sends nothing.
  */
 static void watch(struct capfile *c)
 {
@@ -155,8 +155,8 @@ static int on_write(void *ctx, const void *data, size_t len)
 	if (c->error)
 		return c->error;
 	/*
-	 * on_socket() tries again to send when the socket is no longer full; a try for each packet
-	 * would be a waste.
+	 * While the socket is full, do not try to send for each packet. on_socket() tries again
+	 * when the socket has room.
 	 */
 	if (len > c->size - c->len && !c->full && flush(c))
 		return c->error;

@@ -5,7 +5,7 @@
 /*
  * Captures that are written to a file. Records are collected in a buffer, so that the data path makes no system call
  * for each packet; the buffer is sent when it is full and at the end of each wake-up of the loop. An error of the
- * file ends the capture, and never disturbs the fabric.
+ * file ends the capture, but never disturbs the fabric.
  *
  * The loop writes to no file, because a hanging disk, a pipe or a terminal could make it wait. The loop sends the
  * records to a socket, from which a writer process (os/writer.h) or the client copies them to the file. When the socket
@@ -49,8 +49,8 @@ struct capfile {
 	struct verbs_tap tap; /* at .ca */
 	unsigned int source; /* number of .ca as a source of the capture (capture_add_source()) */
 	/*
-	 * source of the records; NULL while the capture ends, and its writer writes the remaining
-	 * records
+	 * source of the records; NULL after the capture has been told to end, while its writer
+	 * writes the remaining records
 	 */
 	struct capture *cap;
 	unsigned int id;
@@ -58,8 +58,8 @@ struct capfile {
 	/* true if the other end of the socket belongs to a writer process, which sends reports */
 	bool reports;
 	/*
-	 * true if the writer writes a regular file; the instance does not end before this file is
-	 * complete, or five seconds have passed
+	 * true if the writer writes a regular file; when the instance ends, it waits up to five
+	 * seconds until this file is complete
 	 */
 	bool regular;
 	unsigned int nreports; /* number of reports so far */
@@ -75,17 +75,17 @@ struct capfile {
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
 	size_t done, len; /* the octets from buf[done] to buf[len - 1] wait to be sent */
-	/* function that capfile_stop() was given for the end of the capture; NULL: none */
+	/* function to call at the end of the capture, the argument @done of capfile_stop(); NULL: none */
 	capfile_done *on_done;
 	void *ctx;
 };
 
-/* The choice of the packets that a capture records */
+/* The packets that a capture records, and the log of their owner */
 struct capfile_at {
 	struct capfiles *files;
 	/*
-	 * log of the owner of the packets; the names of objects in it are borrowed until the
-	 * capture has ended
+	 * log of the owner of the packets; the names of objects in the log_sink are borrowed until
+	 * the capture has ended
 	 */
 	const struct log_sink *log;
 	/* name of the fabric, borrowed until capfile_close_all(), or of the port */
@@ -108,12 +108,12 @@ struct capfile_at {
 void capfiles_init(struct capfiles *fs, struct loop *loop);
 
 /**
- * capfile_open() - Start a capture into a file of the configuration, before the privileges are dropped
+ * capfile_open() - Start a capture into a file that the configuration names, before the privileges are dropped
  * @path:	name of the file, "-" for standard output; the format is pcap if all packets of a fabric are captured
  *	and the name does not end in .pcapng, otherwise pcapng
  *
- * Waits until the first octets are written. Return: 0; -EEXIST: another capture writes to @path;
- * -errno, with a message in @err
+ * Waits until the writer has written the first octets. Return: 0; -EEXIST: another capture writes
+ * to @path; -errno, with a message in @err
  */
 int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
 		 char err[CAPFILE_ERR_MAX]);
@@ -147,8 +147,8 @@ void capfile_forget(struct capfile *c);
 int capfile_close(struct capfile *c);
 
 /*
- * capfile_close_all() - End all captures of a fabric, or all captures of ports if @f is NULL, and wait for those
- * writers that write regular files, five seconds at most
+ * capfile_close_all() - End all captures of a fabric, or all captures of ports if @f is NULL, and wait, at most five
+ * seconds, for the writers of regular files
  */
 void capfile_close_all(struct capfiles *fs, const struct fabric *f);
 
@@ -159,8 +159,8 @@ void capfile_close_all(struct capfiles *fs, const struct fabric *f);
 void capfile_port_gone(struct capfiles *fs, const struct ca *ca);
 
 /*
- * capfile_follow() - Extend the captures at all end ports to a new external link, so that they
- * include packets that enter the fabric by this link
+ * capfile_follow() - Extend the captures at all end ports to a new external link, so that the
+ * captures include packets that enter the fabric by this link
  */
 void capfile_follow(struct capfiles *fs, const struct fabric *f);
 

@@ -110,8 +110,8 @@ static void catch_signals(void)
 }
 
 /*
- * Read the messages that the instance has sent. Return: -EAGAIN while the capture continues; otherwise the exit
- * status of the command
+ * Read the messages that the instance has sent. Return: -EAGAIN while the capture continues; the exit status of the
+ * command when the capture has ended
  */
 static int heard(struct proto_client *c)
 {

@@ -13,9 +13,9 @@
 #include "util/text.h"
 
 /*
- * `uipoib check PORT` checks everything that IPoIB needs at a port. The questions and the
- * evaluation of their answers are in probe/. This file asks the kernel about its IPoIB interface
- * and about a neighbour, and opens the umad device.
+ * `uipoib check PORT` checks everything that IPoIB needs at a port. The code in probe/ makes the
+ * requests and judges the answers. This file asks the kernel about its IPoIB interface and about a
+ * neighbour, and opens the umad device.
  */
 
 static const struct cli_key keys[] = {
@@ -68,8 +68,8 @@ static int set_numbers(struct task *t)
 	t->cfg.pkey = (uint16_t)pkey;
 	t->timeout_ms = (unsigned int)ms;
 	/*
-	 * The program waits longer than the kernel, which repeats a request three times and then
-	 * reports it as lost. Only a busy machine delays this report further.
+	 * This program waits longer than the kernel. The kernel repeats a request three times and
+	 * then reports the request as lost, and only a busy machine delays this report further.
 	 */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
 	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */

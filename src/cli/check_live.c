@@ -7,8 +7,8 @@
 #include "live/live.h"
 
 /*
- * Tell whether the port has a link. The node of this port is the first node of the fabric, and
- * without a link it is the only node.
+ * Tell whether the port has a link. The node of this port is the first node of the fabric, and the
+ * only node if the port has no link.
  */
 static bool has_link(const struct chk_fabric *f)
 {

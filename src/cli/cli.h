@@ -2,7 +2,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-/* The objects of the command line, a file for each; the grammar is in cmdline/. */
+/* The objects of the command line. Each object has a file of its own in cli/. The grammar is in cmdline/. */
 
 #include "cmdline/cmdline.h"
 
@@ -15,7 +15,7 @@ extern const struct cli_cmd cli_completion_verbs[], cli_instance_verbs[], cli_ho
 	cli_link_verbs[], cli_neigh_verbs[], cli_path_verbs[], cli_maddr_verbs[], cli_stats_verbs[],
 	cli_fabric_verbs[], cli_fault_verbs[], cli_capture_verbs[];
 
-/* --- functions of objects and verbs in other files */
+/* --- functions of objects and verbs that the table of another file names */
 
 /* Long options of the commands that parse their own options */
 extern const struct option cli_demo_options[], cli_import_options[], cli_fabric_check_options[],

@@ -79,8 +79,8 @@ static int check(const struct demo_opts *o, const char *word)
 			"demo: -n '%s': not a name, expected at most %d of a-z A-Z 0-9 . _ -",
 			o->name, PROTO_NAME_MAX - 1);
 	/*
-	 * A capture cannot be written to standard output, because the demo prints its own lines
-	 * there.
+	 * A capture cannot be written to standard output, because the demo prints its own lines to
+	 * standard output.
 	 */
 	if (o->capture && !strcmp(o->capture, "-"))
 		return cli_error(PROTO_EXIT_USAGE, "demo: --capture '-': expected a file");

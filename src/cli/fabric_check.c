@@ -17,8 +17,8 @@
 
 /*
  * `uipoib fabric check` reads a fabric from a file, or a live fabric through umad. To read the fabric of an instance
- * through umad, the program executes itself at a node of the instance, as `uipoib exec` would. So the check judges the
- * answers of the agents in the fabric, and not the instance's knowledge about them.
+ * through umad, the program executes itself at a node of the instance, as `uipoib exec` would. So the check judges
+ * the answers of the agents in the fabric, and not the data that the instance has about the fabric.
  */
 
 #define TABLES_MAX 64
@@ -145,8 +145,8 @@ static int parse(struct opts *o, int argc, char **argv)
 	if (o->ntables && !o->file)
 		return cli_error(PROTO_EXIT_USAGE, "fabric check: --tables is for a FILE");
 	/*
-	 * The program waits longer than the kernel, which repeats a request three times and then
-	 * reports it as lost. Only a busy machine delays this report further.
+	 * This program waits longer than the kernel. The kernel repeats a request three times and
+	 * then reports the request as lost, and only a busy machine delays this report further.
 	 */
 	o->survey.patience = NS_MSEC(o->timeout_ms) * 5 + NS_SEC(10);
 	return 0;
@@ -271,8 +271,8 @@ static struct size size_of(const struct chk_fabric *f)
 }
 
 /*
- * Reason why the members of groups are not known, as a word for -j and as a part of a sentence. NULL: the members are
- * known
+ * Reason why the members of groups are not known, as a word for -j and as a part of a sentence. Both are NULL if the
+ * members are known
  */
 struct members_why {
 	const char *word, *text;
@@ -373,8 +373,8 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 }
 
 /*
- * A live fabric may change while it is read. So if there are findings, the fabric is read again, and only findings of
- * both readings are reported.
+ * A live fabric may change while it is read. So if the first reading has findings, the fabric is read again, and only
+ * findings that both readings have are reported.
  */
 static int confirm(struct chk_report *r, const struct opts *o, const struct chk_opts *what)
 {

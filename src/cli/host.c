@@ -162,7 +162,7 @@ static int enter_as(const char *host, bool tools)
 
 	if (status)
 		return status;
-	/* Make cli_connect() connect to the instance that was chosen above. */
+	/* Make cli_connect() connect to the instance @name. */
 	cli_opts.instance = name;
 	status = cli_connect(&c);
 	cli_opts.instance = NULL;

@@ -12,8 +12,8 @@ int host_enter(const char *host);
 
 /*
  * host_enter_tools() - Do the same as host_enter(), for a program that may use InfiniBand: LD_PRELOAD gets
- * libuipoib-umad.so, which shows the ports to the program as the kernel shows HCAs. For a node of a fabric set
- * UIPOIB_NODE, and enter no namespaces
+ * libuipoib-umad.so, which shows the ports to the program as the kernel shows HCAs. If @host_or_node is a node of a
+ * fabric, set UIPOIB_NODE, and enter no namespaces
  */
 int host_enter_tools(const char *host_or_node);
 

@@ -101,7 +101,7 @@ static const char *text(const json_t *r, const char *key)
 	return json_string_value(json_object_get(r, key));
 }
 
-/* Prints to standard error the objects that the import left out, and other remarks. */
+/* Prints the notes to standard error: the objects that the import left out, and other remarks. */
 static void print_notes(const json_t *report)
 {
 	json_t *kinds = json_object_get(report, "notes"), *lines, *line;

@@ -160,8 +160,9 @@ int cli_reload(int argc, char **argv)
 }
 
 /*
- * Wait until the supervisor, the last of the instance's processes, has ended. If there is no pidfd
- * of the supervisor, wait until the instance closes the connection. Return: the exit status
+ * Wait until the supervisor, the last of the instance's processes, has ended. If the instance has
+ * sent no pidfd of the supervisor, wait until the instance closes the connection. Return: the exit
+ * status
  */
 static int until_ended(struct proto_client *c)
 {

@@ -94,7 +94,7 @@ static void print_text(json_t *row, const char *event)
 	putchar('\n');
 }
 
-/* With -j each event is a JSON document on its own line, because an array would never be closed. */
+/* With -j each event is a JSON document on its own line. A JSON array of the events would never be closed. */
 static void print_event(void *ctx, json_t *row)
 {
 	const char *event = json_string_value(json_object_get(row, "event"));

@@ -22,8 +22,8 @@ static const struct cli_show shown = {
 };
 
 /*
- * With -d the request asks for counters that are 0, too. The output is a table with -d as well, not
- * a list of blocks.
+ * With -d the request asks for counters that are 0, too. Unlike other commands, this command prints
+ * a table and not blocks with -d, too.
  */
 static int show(int argc, char **argv)
 {

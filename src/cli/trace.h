@@ -19,8 +19,8 @@
 #define TRACE_TEXT_MAX 4096 /* most octets of a probe's output, NUL included */
 
 /*
- * A probe, which is run by the host where the trace begins. It has the same name in the control
- * protocol.
+ * A probe, which is run by the host where the trace begins. The control protocol uses the same
+ * names of probes.
  */
 struct trace_probe {
 	const char *name;
@@ -28,20 +28,20 @@ struct trace_probe {
 	/* verb between the names, as in "A pings B"; with .port, % is replaced by the port */
 	const char *verb;
 	/*
-	 * Runs in a process of its own, in the host; standard output is a pipe. @start is the first row of the trace. Returns
-	 * the exit status: 0 answered, 1 no answer
+	 * Runs in a process of its own, in the host; standard output is a pipe. @start is the first row of the trace.
+	 * Returns the exit status of the process: 0: an answer came; 1: no answer came
 	 */
 	int (*run)(const json_t *start, int port);
 	/*
-	 * @text contains the output of .run. The function replaces it by the text for the end of the summary. May be
-	 *	NULL
+	 * @text contains the output of .run. The function replaces @text by the text for the end of the summary. May
+	 * be NULL
 	 */
 	void (*summary)(char *text, bool answered);
 	/* true if .run makes a request to the instance, and does not run in the host */
 	bool outside;
 };
 
-/* trace_probe_of() - The probe with this name; NULL: there is none */
+/* trace_probe_of() - Return the probe with this name; NULL: there is no such probe */
 const struct trace_probe *trace_probe_of(const char *name);
 
 /* trace_print_row() - Print a row of a trace. @number is the packet's number if the row is about a packet */

@@ -27,7 +27,7 @@ static void print_lft(const json_t *row)
 	free(dlid);
 }
 
-/* Prints the ports of the MFT entry, and those among them that are not the ingress port. */
+/* Prints the ports of the MFT entry, and then only the ports of the entry that are not the ingress port. */
 static void print_mft(const json_t *row)
 {
 	long long in = json_integer_value(json_object_get(row, "in_port"));
@@ -52,8 +52,8 @@ static void print_mft(const json_t *row)
 }
 
 /*
- * Print that a packet was discarded. A switch names its port of entry or of departure; an HCA names
- * its port of entry.
+ * Print that a packet was discarded. The row of a switch has its ingress port or its egress port;
+ * the row of an HCA has its ingress port.
  */
 static void print_discarded(const json_t *row)
 {

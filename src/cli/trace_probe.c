@@ -20,7 +20,7 @@
  */
 #define JOIN_MS 2500
 
-/* The addresses of a trace, in the form for sockets */
+/* The addresses of a trace, as struct sockaddr and as text */
 struct ends {
 	const char *ifname; /* interface where the trace begins */
 	char address[INET6_ADDRSTRLEN]; /* address of the other end */

@@ -6,14 +6,15 @@
  * DOC: The part of communication management that Service ID Resolution needs
  *
  * Each MAD endpoint has one agent, for class 0x07 on QP1. It sends SIDR_REQs and waits for their SIDR_REPs, and it
- * answers SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so mad/
- * cannot pair them. They are paired here, by RequestID.
+ * answers SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so the
+ * code in mad/ cannot match a SIDR_REP to its SIDR_REQ. The agent matches them by RequestID.
  *
- * The server stores no state of a request. A repeated request gets the same answer, because it is answered from the
- * same values. A source (LID) may ask CM_SOURCE_BURST times at once, and then CM_SOURCE_RATE times a second; its
- * other requests are dropped, so that other sources are answered while one source floods. A SIDR_REQ for a ServiceID
- * without a service here is refused with Status 1, but only on a port that has at least one service, and only if no
- * other program has registered for the class. Otherwise the SIDR_REQ is left to such programs.
+ * The agent stores no state of a SIDR_REQ that it has answered. A repeated SIDR_REQ gets the same answer, because the
+ * answer is computed again from the same values. The agent answers CM_SOURCE_BURST requests of a source (LID) at
+ * once, and then CM_SOURCE_RATE requests a second. It drops the excess requests, so that other sources are answered
+ * while one source floods. A SIDR_REQ for a ServiceID without a service here is refused with Status 1, but only on a
+ * port that has at least one service, and only if no other program has registered for the class. Otherwise the agent
+ * does not answer, because another program may serve the ServiceID.
  *
  * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because it may be for another
  * agent of the port.
@@ -28,10 +29,10 @@
 #include "wire/cm_sidr.h"
 
 #define CM_TRY_MS 500 /* time to wait for a SIDR_REP to each try */
-#define CM_RETRIES 5 /* number of tries after the first one, with the same RequestID and TID */
+#define CM_RETRIES 5 /* number of repetitions of a SIDR_REQ, with the same RequestID and TID */
 #define CM_SOURCE_BURST 128
 #define CM_SOURCE_RATE 64
-/* number of sources whose allowances are stored; the most recent sources replace the oldest */
+/* number of sources (LIDs) whose request rate is stored; a new source replaces the source that was silent longest */
 #define CM_SOURCES 256
 
 struct cm;
@@ -48,7 +49,7 @@ int cm_create(struct cm **ret, const struct cm_cfg *cfg);
 /* cm_destroy() - Free the agent, and drop its remaining requests and services. NULL is accepted */
 void cm_destroy(struct cm *c);
 
-/* cm_timers(), cm_random() - Timers, and a random number, for users of the agent */
+/* cm_timers(), cm_random() - Return the agent's timers, and a random number, for users of the agent */
 struct timers *cm_timers(const struct cm *c);
 uint64_t cm_random(struct cm *c);
 const struct log_sink *cm_log(const struct cm *c);
@@ -62,7 +63,7 @@ struct cm_request {
 	struct mad_addr to;
 	struct sidr_req req;
 	uint64_t tid;
-	unsigned int left; /* tries that are left */
+	unsigned int left; /* number of repetitions that may still be sent */
 	/*
 	 * Called once when the request has ended, but never inside cm_request(). @status is 0 or
 	 * -ETIMEDOUT; @rep is borrowed, and NULL unless @status is 0
@@ -105,8 +106,8 @@ int cm_service_add(struct cm *c, struct cm_service *v);
 /* cm_service_del() - Remove a service; no effect if @v was not added */
 void cm_service_del(struct cm_service *v);
 /*
- * cm_serves() - Tell whether the port has a service, so that its bit
- * IsCommunicationManagementSupported shall be set
+ * cm_serves() - Tell whether the port has a service. If so, the port's bit
+ * IsCommunicationManagementSupported is to be set
  */
 bool cm_serves(const struct cm *c);
 
@@ -114,7 +115,7 @@ struct cm_stats {
 	/* counters of requests that this port sent */
 	uint64_t requests, retries, answers, timeouts;
 	uint64_t served, refused; /* SIDR_REPs sent with Status 0, and with another Status */
-	uint64_t drop_paced; /* SIDR_REQs over the allowance of their source */
+	uint64_t drop_paced; /* SIDR_REQs above the rate limit of their source */
 	uint64_t drop_no_server; /* SIDR_REQs that no service of this port answers */
 	uint64_t drop_late; /* SIDR_REPs that match no open request */
 	uint64_t drop_other; /* other messages of the class */

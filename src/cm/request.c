@@ -34,7 +34,7 @@ static void request_close(struct cm_request *q)
 	q->cm = NULL;
 }
 
-/* Send the SIDR_REQ. If it cannot be sent now, it counts as lost, and is repeated later. */
+/* Send the SIDR_REQ. A SIDR_REQ that cannot be sent now counts as lost, and is repeated later. */
 static void request_send(struct cm_request *q, ns_t now)
 {
 	uint8_t mad[MAD_LEN];

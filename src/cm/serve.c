@@ -46,7 +46,7 @@ bool cm_serves(const struct cm *c)
 	return !list_empty(&c->services);
 }
 
-/* --- allowances of sources */
+/* --- rate limits of sources */
 
 static struct cm_source *source_find(const struct cm *c, uint16_t lid)
 {

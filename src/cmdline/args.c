@@ -95,7 +95,7 @@ static int set_value(json_t *args, const struct cli_key *k, const char *value)
 
 /*
  * Add an argument to @args from one word, or from a key and its value. *used is set to the number
- * of these words.
+ * of words that the argument consists of.
  */
 static int take(json_t *args, const struct cli_key *keys, int left, char **argv, int *used)
 {

@@ -8,9 +8,9 @@
  *	uipoib [OPTIONS] OBJECT VERB [KEY VALUE ...]
  *
  * The grammar is iproute2's. Objects and verbs may be abbreviated as long as they are unambiguous, the
- * default verb is `show`, and options may stand anywhere. The tables of commands are in cli/, in a file for each object. All information
- * about an instance comes through its control socket (proto/proto.h). Rows are printed as a table, with
- * -d as blocks of all members, and with -j as {"schema":1,"OBJECT":[...]}.
+ * default verb is `show`, and options may stand anywhere. The tables of commands are in cli/, in a file for each
+ * object. All information about an instance comes through its control socket (proto/proto.h). Rows are printed as a
+ * table, or with -d as blocks of all members, or with -j as {"schema":1,"OBJECT":[...]}.
  */
 
 #include <getopt.h>
@@ -55,11 +55,14 @@ struct cli_cmd {
  */
 int cli_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* cli_count() - Parse a decimal number of @min to @max. Messages begin with @option, as "demo: --hosts" */
+/*
+ * cli_count() - Parse a decimal number from @min to @max. Error messages begin with @option, for
+ * example "demo: --hosts"
+ */
 int cli_count(unsigned int *ret, const char *option, const char *text, unsigned long min,
 	      unsigned long max);
 
-/* cli_u64() - Parse a number of 64 bits, decimal or with 0x. Messages begin with @option */
+/* cli_u64() - Parse a number of 64 bits, decimal or with 0x. Error messages begin with @option */
 int cli_u64(uint64_t *ret, const char *option, const char *text);
 
 /**
@@ -76,8 +79,8 @@ const struct cli_cmd *cli_find(const struct cli_cmd *table, const char *what, co
 /**
  * cli_dispatch() - Carry out a command
  * @path:	names of the object and verbs that led to @c, as "fabric node"
- * @argv:	name of the command and the words behind it. If @c has verbs, argv[1] is a verb or "help"; if it is
- *	missing, the verb is "show"
+ * @argv:	name of the command and the words behind it. If @c has verbs, argv[1] is a verb or "help"; without
+ *	argv[1] the verb is "show"
  *
  * With -h, prints the help about @c, or about the verb in argv[1].
  * Return: the exit status
@@ -96,7 +99,7 @@ struct cli_key {
 	const char *name; /* name on the command line; NULL ends the table */
 	const char *arg; /* name of the argument in the protocol; NULL: the same as .name */
 	enum cli_key_type type;
-	bool bare; /* the value may be given once without the key, as in `path get ADDR` */
+	bool bare; /* the key may be omitted once, so that its value stands alone, as in `path get ADDR` */
 	bool required;
 };
 
@@ -104,8 +107,8 @@ struct cli_key {
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
 /*
- * cli_value() - The value of the long option @name at argv[*at], as "--name VALUE" or "--name=VALUE"; *at becomes the
- * index of the word that contains the value. NULL: the word is not this option, or the value is missing
+ * cli_value() - Return the value of the long option @name at argv[*at], as "--name VALUE" or "--name=VALUE"; *at
+ * becomes the index of the word that contains the value. NULL: the word is not this option, or the value is missing
  */
 const char *cli_value(const char *name, char **argv, int *at);
 
@@ -137,7 +140,10 @@ int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, js
 void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* cli_print_lines() - Print a text of several lines on standard output, each behind @indent blanks, as cli_print() */
 void cli_print_lines(int indent, const char *text);
-/* cli_flush() - Flush standard output. Return: @status; another status than 0, after a message, if output was lost */
+/*
+ * cli_flush() - Flush standard output. Return: @status; if output was lost, an exit status that is
+ * not 0, after a message
+ */
 int cli_flush(int status);
 /* cli_print_json() - Print a document as one line; takes @doc */
 void cli_print_json(json_t *doc);
@@ -165,7 +171,7 @@ int cli_show(const struct cli_show *s, int argc, char **argv);
 void cli_print_rows(const struct cli_show *s, json_t *rows);
 /* cli_print_block() - Print all members of a row, each on a line, indented by @indent */
 void cli_print_block(json_t *row, int indent);
-/* cli_text() - Value of a member as text, to be free()d; never NULL */
+/* cli_text() - Return the value of a member as text, which the caller frees by free(); never NULL */
 char *cli_text(const json_t *row, const char *key);
 
 #endif

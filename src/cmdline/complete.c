@@ -189,7 +189,7 @@ static void offer_word(const struct completion *c, const struct usage_word *w)
 		offer_place(c, w->text);
 }
 
-/* Offers w[i] and its alternatives; returns the number of the next word. */
+/* Offers w[i] and its alternatives; returns the index of the first word after them. */
 static int offer_one_of(const struct completion *c, const struct usage_word *w, int n, int i)
 {
 	do
@@ -206,8 +206,8 @@ static int skip(const struct usage_word *w, int n, int i)
 }
 
 /*
- * Offers the candidates for word number @at of the words that follow a command. Words that are not optional have fixed
- * places. After them come keys with values, in any order.
+ * Offers the candidates for word number @at of the words that follow a command. The words that are not optional come
+ * first, in the order of @usage. Keys with values follow, in any order.
  */
 static void offer_words(const struct completion *c, const char *usage, int at)
 {
@@ -255,12 +255,12 @@ static const struct cli_cmd *find(const struct cli_cmd *table, const char *word)
 	return found;
 }
 
-/* Position on the line: the command that the words before the last one have named */
+/* Position on the command line: the command that the words before the last word name */
 struct position {
 	const struct cli_cmd *table, *cmd; /* .cmd: NULL before the first name */
-	bool lost; /* a word names nothing */
-	bool beyond; /* behind "--": the words of another program */
-	int words; /* words of the command behind its name */
+	bool lost; /* a word names no command */
+	bool beyond; /* the last word is behind "--", so it belongs to the command line of another program */
+	int words; /* number of words behind the name of the command */
 };
 
 static void step(struct position *p, const char *word)

@@ -9,18 +9,18 @@
  *
  * `uipoib completion bash` prints a function for bash, which asks `uipoib completion words -- WORD...` at each
  * completion. So the candidates come from the tables of commands (struct cli_cmd): names, the lower-case words of
- * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, the candidates come from the instance, if one
- * runs.
+ * .usage, and .options. Where .usage has IF, HOST, NODE or NODE/PORT, the candidates come from the running instance,
+ * if there is an instance.
  */
 
-/* Candidates that make the shell complete the word itself, with names of files for instance */
+/* Candidates that make the shell complete the word itself, for example with names of files */
 #define COMPLETE_FILES ":files"
 #define COMPLETE_COMMANDS ":commands"
 
 /**
  * complete() - Find candidates for the last of @words
- * @table:	commands; words[0] is one of them or an option
- * @words:	words of the command line behind the program's name; the last one may be empty or incomplete
+ * @table:	commands; words[0] is a command of this table or an option
+ * @words:	words of the command line behind the program's name; the last word may be empty or incomplete
  * @n:		number of words, at least 1
  * @add:	gets each candidate that begins with the last word
  */

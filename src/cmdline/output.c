@@ -307,8 +307,8 @@ int cli_show(const struct cli_show *s, int argc, char **argv)
 	rows = json_array();
 	status = cli_call(s->cmd, args, add_row, rows);
 	/*
-	 * Rows that came before an error are shown, too, for instance those of a route that ends in
-	 * a loop.
+	 * Rows that came before an error are shown, too. For example, the command that shows a
+	 * route reports an error if the route ends in a loop.
 	 */
 	if (!status || json_array_size(rows))
 		cli_print_rows(s, rows);

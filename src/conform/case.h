@@ -26,14 +26,14 @@ struct conform_case {
 	const char *section; /* section of the document */
 	const char *text; /* the demand of the clause, in the words of the document */
 	/*
-	 * Ids of the cases that must have passed before this case can be judged, separated by blanks. A case with
-	 * watch() in the list need not have passed, but must not have failed. If a case in the list has failed, the
-	 * report names that failure as the cause of this case's failure.
+	 * Ids of the cases, separated by blanks, that must have passed before this case can be judged. If a case in
+	 * this list has watch(), it need not have passed, but must not have failed. If a case in the list has failed,
+	 * the report names that failure as the cause of this case's failure.
 	 */
 	const char *after;
 	void (*run)(struct run *r);
 	void (*watch)(struct run *r, const struct seen *s);
-	/* the case takes minutes; its verdict is NA unless the user asked for such cases */
+	/* the case takes minutes; its verdict is NA unless the user asked for slow cases */
 	bool slow;
 };
 
@@ -108,15 +108,15 @@ bool check_be32(struct run *r, const struct seen *s, const uint8_t *at, uint32_t
 		const char *what);
 /*
  * check_own_address() - Judge whether the link-layer address at @at is the address of the interface
- * that sent packet @s: its GID, and the source QP of @s as the QPN. The first octet of the address
- * is ignored.
+ * that sent packet @s: its GID, and the source QP of @s as the QPN. check_own_address() ignores the
+ * first octet of the address.
  */
 bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, const char *what);
 /* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /*
- * missing() - Report that an expected packet did not come. The verdict is FAIL. If the hook program
- * could not do its step, or the link is down, the verdict is INCONCLUSIVE.
+ * missing() - Report that an expected packet did not come. The verdict is FAIL, or, if the hook
+ * program could not do its step or the link is down, INCONCLUSIVE.
  */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -132,12 +132,12 @@ void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(pri
 
 /*
  * hook() - Let the user's hook program make the DUT do something. Return: false if the hook program
- * cannot do it. Then the case is INCONCLUSIVE, and the caller must return
+ * cannot do it. In this case the verdict is INCONCLUSIVE, and the caller must return
  */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * hook_ended() - Wait until the hook program has ended its latest step. Return: false if the step
- * did not end in time. Then the case is INCONCLUSIVE
+ * did not end within @timeout; the verdict is then INCONCLUSIVE
  */
 bool hook_ended(struct run *r, ns_t timeout);
 /*
@@ -164,15 +164,16 @@ const struct seen *ping6_for(struct run *r, const struct world_peer *p, size_t i
 /*
  * arp_request_for() - Ping the DUT from a peer that is new to the DUT. The DUT has to send an ARP
  * request for the peer's address before it can answer the ping
- * @name:	name of the profile's ARP, for the message if the DUT does not ask
+ * @name:	name of the profile's ARP, for the message if the DUT sends no ARP request
  */
 const struct seen *arp_request_for(struct run *r, const struct world_peer *p, const char *name);
 /* answer_of() - Ping the DUT from a peer, as ping_for() does. Return: the answer, or its first fragment */
 const struct seen *answer_of(struct run *r, const struct world_peer *p, size_t ip_len);
 /*
  * settle() - Make sure that the DUT will send nothing more in answer to earlier packets: ping the
- * DUT from a peer that it knows, and wait for the answer. The answer proves this, because packets
- * and answers keep their order. Return: false if no answer came; then the case has a verdict
+ * DUT from a peer that it knows, and wait for the answer. If the answer has come, all earlier
+ * answers have come, too, because packets and answers keep their order. Return: false if no answer
+ * came; then the case has a verdict
  */
 bool settle(struct run *r);
 

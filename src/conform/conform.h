@@ -12,8 +12,8 @@
  *
  * The directories world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the
  * states of udp/. They do not use ipoib/, eth/, sac/, sidr/, sm/ and sa/, which a DUT built from
- * this repository uses, because a fault there would be the same at both ends, and the suite would
- * not notice the fault.
+ * this repository uses, because a fault in that code would be the same in the suite and in the DUT,
+ * and the suite would not notice the fault.
  *
  *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
  *	conform/case.h	definition of a case and of a profile, and the functions with which cases judge
@@ -46,7 +46,7 @@ enum conform_verdict {
 	CONFORM_NOT_RUN,
 	CONFORM_PASS,
 	CONFORM_FAIL,
-	CONFORM_INCONCLUSIVE, /* the case could not judge, because a condition for the test was not met */
+	CONFORM_INCONCLUSIVE, /* the case could not judge the DUT, because a condition for the test was not met */
 	CONFORM_NA, /* the clause does not apply to this DUT */
 };
 const char *conform_verdict_name(enum conform_verdict v);
@@ -66,7 +66,7 @@ struct conform_result {
 	char why[400]; /* for FAIL: the fault; for INCONCLUSIVE and NA: the reason */
 	/* result of the case whose failure explains this failure; NULL if there is none */
 	const struct conform_result *because;
-	/* the packet that a FAIL is about, and the packet that would have been right */
+	/* for FAIL: the packet with the fault, and the packet that would have been right */
 	struct conform_octets seen, expected;
 	bool exempt; /* the verdict is NA because the profile replaces the clause by another */
 	uint64_t first, last; /* numbers of the first and last packet of this case in the log */
@@ -78,8 +78,8 @@ struct conform_report {
 	bool interrupted;
 	ns_t took;
 	/*
-	 * packets: number of packets that the DUT sent; overwritten: how many of these the log had
-	 * already overwritten before the report was written
+	 * packets: number of packets that the DUT sent; overwritten: number of these packets that
+	 * later packets have replaced in the log before the report was written
 	 */
 	uint64_t packets, overwritten;
 };

@@ -65,8 +65,8 @@ static bool names(const char *word, const char *id)
 }
 
 /*
- * Select a case, by a 1 in .first; when a selected case runs, the number of its first packet
- * replaces the 1. Return: false, so that each_after() goes on.
+ * Select a case: store 1 in its .first. When a selected case runs, the number of its first packet
+ * replaces the 1. Return: false, so that each_after() continues.
  */
 static bool select_one(struct conform_result *r)
 {
@@ -158,7 +158,7 @@ static void nothing_judged(struct suite *s, struct conform_result *r)
 		snprintf(r->why, sizeof(r->why), "the DUT sent nothing that could be judged");
 }
 
-/* Give a verdict to a case that only combines the verdicts of other cases */
+/* Give a verdict to a case that has neither run() nor watch(), from the verdicts of the cases in its .after */
 static void sum_up(struct suite *s, struct conform_result *r)
 {
 	if ((r->because = each_after(s->rep, r->c, failed)))
@@ -222,7 +222,7 @@ static const char *exempt(const struct conform_profile *p, const struct conform_
 }
 
 /*
- * Tell whether a DUT's port that is down may be the only cause of a case's verdict. This is
+ * Tell whether the only cause of a case's verdict can be that the DUT's port was down. This is
  * possible if the case found no fault in any packet
  */
 static bool may_be_the_link(const struct conform_result *r)
@@ -358,7 +358,7 @@ static void add_result(struct suite *s, const struct conform_case *c)
 static int make_results(struct suite *s)
 {
 	struct conform_report *rep = s->rep;
-	/* one element more than there are results, so that calloc() is never called for zero elements */
+	/* number of results plus 1, so that calloc() is never called for zero elements */
 	size_t n = 1;
 
 	for (const struct conform_chapter *const *c = s->profile->chapters; *c; c++)

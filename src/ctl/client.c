@@ -87,9 +87,10 @@ static bool all_out(const struct ctl_client *c)
 }
 
 /*
- * Set the events for which the loop watches a client's socket. A request is served only when the answer to the previous
- * request has been sent, and at most one request in a wake-up of the loop. So a client that asks faster than it reads,
- * or asks much at once, delays only itself. Requests for which the buffer has no room stay in the socket meanwhile.
+ * Set the events for which the loop watches a client's socket. In a wake-up of the loop, at most one request of a
+ * client is served, and only when the answer to the client's previous request has been sent. So a client that sends
+ * requests faster than it reads the answers delays only itself. Requests for which the buffer has no room stay in the
+ * socket.
  */
 static void client_watch(struct ctl_client *c)
 {
@@ -244,8 +245,7 @@ void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned i
 
 	json_object_set_new(members, "status", json_integer(PROTO_EXIT_OK));
 	/*
-	 * Descriptors travel with the next octet that is sent, so everything that precedes the end object is sent
-	 * first.
+	 * Descriptors travel with the next octet that is sent. So send all octets that precede the end object first.
 	 */
 	client_write(c, r->now);
 	for (unsigned int i = 0; i < nfds; i++) {
@@ -291,7 +291,7 @@ static void too_long(struct ctl_client *c, ns_t now)
 	ctl_end(&r, PROTO_EXIT_USAGE, "a line of more than %d octets", PROTO_LINE_MAX);
 }
 
-/* Receive as recv() does. A descriptor that comes with the octets is stored until a command takes it. */
+/* Receive as recv() does. A descriptor that comes with the octets is stored until a command takes the descriptor. */
 static ssize_t receive(struct ctl_client *c)
 {
 	union fdpass_control control;
@@ -347,8 +347,8 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
 	/*
-	 * The client has closed the connection, so an unfinished answer is useless. If there is no such answer,
-	 * continue to read, because requests that wait in the socket may still have effects.
+	 * The client has closed the connection, so an unfinished answer is useless. Without an unfinished answer,
+	 * continue to read, because requests that wait in the socket can still change the instance.
 	 */
 	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		ctl_client_drop(c);
@@ -364,8 +364,8 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /*
- * Send the reason to a client that is not served. A line of this size always has room in a new
- * connection.
+ * Send the reason to a client that is not served. The socket of a new connection always has room
+ * for this line.
  */
 static void turn_away(int sock, unsigned int max)
 {

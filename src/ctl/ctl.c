@@ -45,8 +45,8 @@ static const char *unknown_arg(const struct ctl_cmd *cmd, json_t *args)
 }
 
 /*
- * Tell whether the number of open requests of this command is at its limit. The limit keeps
- * requests that wait from using up all connections that the server accepts.
+ * Tell whether the number of open requests of this command is at its limit. Without the limit,
+ * requests that wait could use up all connections that the server accepts.
  */
 static bool too_many(const struct ctl *ctl, const struct ctl_cmd *cmd)
 {
@@ -207,7 +207,7 @@ static int listen_at(struct ctl *ctl, char err[INST_ERR_MAX])
 	return status ? status : door_open(&ctl->control, err);
 }
 
-/* The lock keeps other instances from claiming the same name at the same time. */
+/* Take the lock of the folder, so that no other instance claims the name at the same time. */
 static int make_sockets(struct ctl *ctl, char err[INST_ERR_MAX])
 {
 	const char *name = ctl->in->cfg.name;

@@ -15,11 +15,11 @@
 struct ctl_stats {
 	uint64_t clients; /* connections served */
 	uint64_t requests; /* lines answered */
-	/* connections that were dropped because the client did not read for CTL_STUCK */
+	/* connections that were dropped because the client read nothing for CTL_STUCK */
 	uint64_t clients_stuck;
 	/*
-	 * connections closed at once, because the socket had the largest number of clients that it
-	 * serves or the client belonged to another user
+	 * connections closed at once, because the socket already had the largest number of clients,
+	 * or because the client belonged to another user
 	 */
 	uint64_t clients_refused;
 	uint64_t
@@ -27,8 +27,8 @@ struct ctl_stats {
 };
 
 /*
- * One of the server's two sockets. Each socket has its own limit of clients, so that many readers do not keep users
- * from controlling the instance.
+ * One of the server's two sockets. Each socket has its own limit of clients, so that clients of the read-only socket,
+ * however many, do not keep users from controlling the instance.
  */
 struct ctl_door {
 	struct ctl *ctl;
@@ -40,7 +40,7 @@ struct ctl_door {
 
 /* Clients that wait for a reload, and the supervisor, which carries out the reload: cmd/reload.c */
 struct ctl_reload {
-	struct ctl_hold keeper; /* request of the supervisor that waits for clients */
+	struct ctl_hold keeper; /* "reload await", answered when a client asks for a reload */
 	enum {
 		CTL_RELOAD_NONE, /* no supervisor */
 		CTL_RELOAD_KEPT, /* .keeper waits for clients */
@@ -51,7 +51,7 @@ struct ctl_reload {
 		 */
 		CTL_RELOAD_REPORTED,
 	} phase;
-	bool again; /* another client has asked for a reload before the next `reload await` */
+	bool again; /* true if a further client has asked for a reload before the next `reload await` */
 	struct list waiters;
 };
 
@@ -63,7 +63,7 @@ struct ctl {
 	/* sockets of management programs; NULL if the instance has none, as in tests */
 	const struct tools *tools;
 	struct ctl_door control, reader;
-	struct list clients; /* those of both sockets */
+	struct list clients; /* clients of both sockets */
 	struct ctl_stats stats;
 	struct ctl_reload reload;
 	/*
@@ -79,7 +79,10 @@ struct ctl_client {
 	int sock;
 	struct loop_fd fd;
 	struct timer stuck;
-	/* command of the request that is being answered, or of the last request */
+	/*
+	 * command of the request that is being answered; if no request is being answered, command
+	 * of the last request
+	 */
 	const struct ctl_cmd *cmd;
 	struct ctl_hold *hold; /* request whose answer comes later (ctl_hold()); NULL: none */
 	char *out;

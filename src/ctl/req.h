@@ -53,8 +53,8 @@ struct ctl_cmd {
 	 */
 	const char *const *args;
 	/*
-	 * largest number of requests of this command that may wait for their answers at a time; a further
-	 * request is refused. 0: no limit
+	 * largest number of requests of this command that may wait for their answers at a time; excess requests are
+	 * refused. 0: no limit
 	 */
 	unsigned int at_most;
 };
@@ -70,8 +70,8 @@ json_t *ctl_str(const char *s);
 json_t *ctl_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * ctl_row() - Send a row; takes ownership of @row. A @row of NULL means that memory ran out, and
- * the client is dropped
+ * ctl_row() - Send a row; takes ownership of @row. If @row is NULL, because memory ran out, the
+ * client is dropped
  */
 void ctl_row(struct ctl_req *r, json_t *row);
 
@@ -93,14 +93,17 @@ void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const cha
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
 
 /*
- * ctl_hold() - Answer a request later. The request lives on in @h until ctl_end() is called with &h->req, or until the
- * client's connection ends, when @gone is called. After the call of ctl_hold(), h->req.args is NULL. The holder sets
- * h->req.now before each row and the end. @gone is never called from inside ctl_row() or ctl_end(); after ctl_end() it
- * is not called any more.
+ * ctl_hold() - Answer a request later. The request stays in @h until ctl_end() is called with &h->req, or until the
+ * client's connection ends; in the second case @gone is called. After the call of ctl_hold(), h->req.args is NULL.
+ * The holder sets h->req.now before each row and the end. @gone is never called from inside ctl_row() or ctl_end(),
+ * nor after ctl_end().
  */
 struct ctl_hold {
 	struct ctl_req req;
-	/* rows are sent with the end of the answer, instead of each row at once; to be set before ctl_hold() */
+	/*
+	 * true: all rows are sent with the end of the answer; false: each row is sent at once. To
+	 * be set before ctl_hold()
+	 */
 	bool rows_at_end;
 	void (*gone)(struct ctl_hold *h);
 	struct ctl_client *client;
@@ -120,14 +123,14 @@ int ctl_supervisor(const struct ctl_req *r);
 int ctl_take_fd(struct ctl_req *r);
 
 /*
- * Return an argument; NULL or false if it is absent. If its type is wrong, end the request and set
- * *bad.
+ * Return an argument; NULL or false if the argument is absent. If the type of the argument is
+ * wrong, end the request and set *bad.
  */
 const char *ctl_arg_str(struct ctl_req *r, const char *name, bool *bad);
 bool ctl_arg_bool(struct ctl_req *r, const char *name, bool *bad);
 /*
- * Return an argument; @def if it is absent. If its value is outside [min, max], end the request and
- * set *bad.
+ * Return an argument; @def if the argument is absent. If its value is outside [min, max], end the
+ * request and set *bad.
  */
 long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long long max,
 		      long long def, bool *bad);
@@ -140,8 +143,8 @@ long long ctl_arg_int(struct ctl_req *r, const char *name, long long min, long l
  */
 struct inst_iface *ctl_arg_iface(struct ctl_req *r, bool *bad);
 /*
- * ctl_arg_fabric() - Return the fabric that the argument "fabric" names; without the argument, the only fabric. NULL
- * after an error was sent
+ * ctl_arg_fabric() - Return the fabric that the argument "fabric" names; without the argument, return the only
+ * fabric. NULL after an error was sent
  */
 struct inst_fabric *ctl_arg_fabric(struct ctl_req *r);
 

@@ -53,8 +53,8 @@ static void to_supervisor(enum log_level lvl, const char *msg)
 /* --- entries of the journal */
 
 /*
- * Find the component in the format of a line: the small letters before its first ": ". The format is text of this
- * program, whereas the values that are put into it may come from a stranger.
+ * Find the component in the format of a line: the small letters before its first ": ". The component is taken from
+ * the format and not from the line, because the values in the line may come from a stranger.
  */
 static const char *component(const char *fmt, char buf[16])
 {
@@ -78,8 +78,8 @@ static void begin_entry(struct journal_entry *e, enum log_level lvl)
 }
 
 /*
- * A name may come from a file that describes a fabric of others, or from a client, so it is escaped
- * like the text of a message.
+ * Names are escaped like the text of a message, because a name may come from a client, or from a
+ * file that describes somebody else's fabric.
  */
 static void add_name(struct journal_entry *e, const char *field, const char *name)
 {
@@ -103,8 +103,8 @@ static void add_about(struct journal_entry *e, const struct log_about *about)
 }
 
 /*
- * Tells the journal how many entries it has refused. Return: false if the journal refuses this
- * entry, too
+ * Sends the journal an entry with the number of entries that it has refused. Return: false if the
+ * journal refuses this entry, too
  */
 static bool say_refused(struct journal_entry *e)
 {

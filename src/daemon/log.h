@@ -16,8 +16,8 @@
  *				names of the objects that the line is about, escaped as MESSAGE is: see util/log.h
  *	UIPOIB_COMPONENT	the word with which the line begins: sm, sa, mad, ibsim ...
  *
- * An entry for which the journal has no room goes to the supervisor, and the journal gets the number of these entries
- * with the next entry that it accepts. Nothing waits for the journal.
+ * An entry for which the journal has no room goes to the supervisor. When the journal accepts entries again, it gets
+ * the number of these entries. The daemon never waits for the journal.
  */
 
 #include "os/loop.h"
@@ -27,7 +27,7 @@
 /* log_open() - Begin the log of this process. Return: its sink, which discards all lines if @cfg has no log */
 struct log_sink log_open(const struct serve_cfg *cfg);
 
-/* log_follow() - Have @loop send lines that wait, while it runs */
+/* log_follow() - Have @loop, while it runs, send the lines that wait in the queue */
 void log_follow(struct loop *loop);
 void log_unfollow(void);
 

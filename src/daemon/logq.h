@@ -8,10 +8,10 @@
  *	daemon --(lines in a socket, MSG_DONTWAIT)--> supervisor --(write(), may wait)--> terminal, file, pipe
  *
  * Standard error may be a pipe that nobody reads, in which case a write waits for ever. The daemon cannot make this
- * descriptor non-blocking, because other programs use the same open file. So a thread of the supervisor writes
- * (proto/serve.h), and the daemon sends the lines to it without waiting. Lines for which the socket has no room wait in
- * the queue below. Lines for which the queue has no room are lost and counted, and the log gets their number when there
- * is room again.
+ * descriptor non-blocking, because other programs use the same open file. So a thread of the supervisor
+ * (proto/serve.h) writes to standard error, and the daemon sends the lines to this thread without waiting. Lines for
+ * which the socket has no room wait in the queue below. Lines for which the queue has no room are lost and counted,
+ * and the log gets the number of lost lines when the queue has room again.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 struct logq {
 	int sock; /* socket to the supervisor; -1 to drop all lines */
 	size_t len; /* number of octets that wait in .buf */
-	unsigned long lost; /* number of lines lost since the last line that found room */
+	unsigned long lost; /* number of lines lost since the last line that was queued */
 	char buf[LOGQ_OCTETS];
 };
 

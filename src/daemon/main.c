@@ -40,7 +40,7 @@ static void on_signal(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /*
- * Have the loop handle SIGTERM, by which the supervisor ends the daemon.
+ * Make the loop handle SIGTERM, the signal by which the supervisor ends the daemon.
  */
 static int watch_signals(struct daemon *d)
 {
@@ -88,8 +88,8 @@ static void name_limit(int status, char err[INST_ERR_MAX])
 }
 
 /*
- * Runs in the helper, because the helper can still remove the sockets when the daemon has dropped
- * its privileges.
+ * Runs in the helper, which can still remove the sockets after the daemon has dropped its
+ * privileges.
  */
 static void remove_sockets(const void *name)
 {
@@ -97,8 +97,8 @@ static void remove_sockets(const void *name)
 }
 
 /*
- * Write the folder of the sockets into the environment before the helper starts. The helper may be root of a
- * user namespace, and would look for root's folder.
+ * Write the folder of the sockets into the environment before the helper starts. Without this variable, a helper that
+ * is root of a user namespace would use root's folder.
  */
 static int fix_runtime_dir(void)
 {
@@ -106,8 +106,8 @@ static int fix_runtime_dir(void)
 	int status = proto_dir(dir, sizeof(dir), 0);
 
 	/*
-	 * If another user owns the folder, the socket cannot be made later, and that error is
-	 * reported.
+	 * If another user owns the folder, continue. The later attempt to make the socket fails,
+	 * and reports the error.
 	 */
 	if (status == -EPERM)
 		return 0;

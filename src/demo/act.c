@@ -12,10 +12,10 @@
 
 #define PING_PATIENCE_MS 15000
 #define INJECTED 100
-#define SWITCHES_SHOWN 6 /* largest number of switches of which each is shown */
+#define SWITCHES_SHOWN 6 /* with more switches than this, the demo does not show each switch */
 /*
- * Up to LINKS_SHOWN interfaces are all shown. If there are more, the first LINKS_SHOWN_OF_MANY and
- * all that are not up are shown.
+ * Up to LINKS_SHOWN interfaces are all shown. Of more interfaces, the first LINKS_SHOWN_OF_MANY and
+ * all interfaces that are not up are shown.
  */
 #define LINKS_SHOWN 6
 #define LINKS_SHOWN_OF_MANY 4
@@ -81,7 +81,7 @@ void demo_act_sweep(struct demo *d)
 	json_decref(groups);
 }
 
-/* Shows the interfaces. If there are many, shows the first few and all that are not up. */
+/* Shows the interfaces. Of many interfaces, shows the first few and all interfaces that are not up. */
 void demo_act_links(struct demo *d)
 {
 	json_t *rows = demo_ask(d, "link show", NULL, NULL, 0), *row;
@@ -214,7 +214,7 @@ void demo_act_capture(struct demo *d)
 		demo_say(d, false, "capture", "reading it back: %s", strerror(-status));
 		return;
 	}
-	/* The capture has the forged packets of demo_act_inject(), and no other packet may have a wrong CRC. */
+	/* The capture contains the forged packets of demo_act_inject(). Only these packets may have a wrong CRC. */
 	demo_say(d, c.packets && c.bad == INJECTED, "capture checked",
 		 "%llu packets (%llu SMPs, %llu GMPs, %llu IPoIB): ICRC and VCRC right but for "
 		 "%s%llu forged",

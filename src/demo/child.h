@@ -3,8 +3,8 @@
 #define DEMO_CHILD_H
 
 /*
- * The demo's child processes, each of which runs a function inside one host. They end with the demo,
- * and at once when the demo is interrupted.
+ * The demo's child processes, each of which runs a function inside one host. The children end with the demo; if the
+ * demo is interrupted, they end at once.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,10 @@
 
 #include "demo/net.h"
 
-/* Function of a child in host @i. It returns 0 or -errno, which the parent gets by the exit status. */
+/*
+ * Function of a child in host @i. The function returns 0 or -errno, and the parent gets this value
+ * by the exit status.
+ */
 typedef int demo_child_fn(const struct demo_net *d, unsigned int i, void *arg);
 
 /*
@@ -37,7 +40,7 @@ int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, 
  */
 int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 
-/* demo_child_kill_all() - Kill all children and let no other start; async-signal-safe */
+/* demo_child_kill_all() - Kill all children, and prevent the start of further children; async-signal-safe */
 void demo_child_kill_all(void);
 /*
  * demo_child_killed() - Tell whether demo_child_kill_all() was called, so that the caller should
@@ -45,7 +48,10 @@ void demo_child_kill_all(void);
  */
 bool demo_child_killed(void);
 
-/* demo_child_mem() - Zeroed memory that children share with their parent, to be munmap()ed. NULL: out of memory */
+/*
+ * demo_child_mem() - Allocate zeroed memory that children share with their parent; the caller frees
+ * the memory by munmap(). NULL: out of memory
+ */
 void *demo_child_mem(size_t size);
 
 #endif

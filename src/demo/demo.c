@@ -27,7 +27,7 @@
 #define UP_PATIENCE_MS 60000
 
 static volatile sig_atomic_t
-	interrupted; /* number of the signal that interrupted the demo; 0: none */
+	interrupted; /* number of the signal that interrupted the demo; 0: no signal came */
 static volatile sig_atomic_t lost; /* the daemon has ended although the demo did not stop it */
 static volatile pid_t daemon_pid;
 

@@ -11,7 +11,7 @@ struct serve_cfg;
 struct demo_opts {
 	int (*daemon)(const struct serve_cfg *cfg, int ready_fd); /* serve_cfg.run */
 	const char *name; /* name of the instance */
-	/* this program, in the form in which the user called it; for the commands to try next */
+	/* path of this program as the user typed it, for the commands that the demo suggests at its end */
 	const char *prog;
 	/* number of hosts, 2 .. 200; 0: 4 hosts, or one for each CA of .topology */
 	unsigned int hosts;

@@ -26,7 +26,7 @@
 /* State of a receiver, in memory that it shares with the sender */
 struct seen {
 	bool ready; /* the receiver listens */
-	/* true if a probe has arrived, so the SM has programmed the switches on the way */
+	/* true if a probe has arrived, which shows that the SM has programmed the switches on the way */
 	bool probed;
 	/* number of datagrams received; at a member of the group, probes do not count */
 	unsigned int got;

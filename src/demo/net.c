@@ -20,7 +20,7 @@
 #define RETRY_MS 200 /* first pause between rounds, doubled up to RETRY_MAX_MS */
 #define RETRY_MAX_MS 1600
 #define RTT_PINGS 32
-/* gc_thresh3 if the file cannot be read, because only the initial network namespace has the file */
+/* value used for gc_thresh3 if its file cannot be read; only the initial network namespace has the file */
 #define NEIGH_ENTRIES 1024
 
 /* --- echoes */
@@ -32,8 +32,8 @@ struct echo {
 };
 
 /*
- * Computes the Internet checksum without swapping octets, because the sum works in either byte
- * order (RFC 1071).
+ * Computes the Internet checksum. Octets are not swapped, because the sum has the same octets in
+ * either byte order (RFC 1071).
  */
 static uint16_t icmp_csum(const void *p, size_t len)
 {

@@ -3,8 +3,8 @@
 #define DEMO_NET_H
 
 /*
- * The applications that the demo runs on its hosts. They are child processes with plain sockets that
- * enter the namespaces of a host, so no program of the system is needed.
+ * The applications that the demo runs on its hosts. Each application is a child process that enters the namespaces of
+ * a host and uses plain sockets, so the demo needs no program of the system.
  */
 
 #include <netinet/in.h>
@@ -41,7 +41,10 @@ struct demo_pings {
  */
 int demo_ping_all(const struct demo_net *d, bool ipv6, int patience_ms, struct demo_pings *ret);
 
-/* demo_ping_df() - Ping with @size octets of payload and DF set. 0: answered; -EMSGSIZE; -ETIMEDOUT; -errno */
+/*
+ * demo_ping_df() - Ping with @size octets of payload and DF set. Return: 0: the answer came;
+ * -EMSGSIZE; -ETIMEDOUT; -errno
+ */
 int demo_ping_df(const struct demo_net *d, unsigned int from, unsigned int to, unsigned int size);
 
 struct demo_mcast {
@@ -52,7 +55,7 @@ struct demo_mcast {
 		 */
 		got;
 	unsigned int others,
-		leaked; /* number of hosts that did not join; number of packets that their interfaces got */
+		leaked; /* .others: hosts that did not join; .leaked: packets that the interfaces of these hosts got */
 	unsigned int sent;
 };
 
@@ -65,10 +68,10 @@ struct demo_flow;
 /* demo_flow_start() - Start a flow from one host to another. 0 or -errno */
 int demo_flow_start(const struct demo_net *d, unsigned int from, unsigned int to,
 		    struct demo_flow **ret);
-/* demo_flow_octets() - Octets received so far */
+/* demo_flow_octets() - Return the number of octets received so far */
 uint64_t demo_flow_octets(const struct demo_flow *f);
 /*
- * demo_flow_silence() - Longest pause at the receiver since the last call, in ms; a pause that still lasts
+ * demo_flow_silence() - Return the longest pause at the receiver since the last call, in ms; a pause that still lasts
  * counts, too
  */
 double demo_flow_silence(struct demo_flow *f);

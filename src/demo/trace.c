@@ -6,7 +6,7 @@
 #include "demo/priv.h"
 #include "util/escape.h"
 
-/* Shows in a few lines how the packets of one ping passed the fabric. */
+/* Shows in a few lines how the fabric forwarded the packets of one ping. */
 
 #define PATIENCE_MS 10000 /* time without a row after which the rest of the trace counts as lost */
 #define LINE_MAX_ 200
@@ -107,8 +107,8 @@ static bool complete(const struct trace *t)
 }
 
 /*
- * Trace one ping over the connection @c, which only the trace uses, because the trace ends when the
- * connection is closed.
+ * Trace one ping over the connection @c. No other request uses this connection, because a trace
+ * ends when its connection is closed.
  */
 static bool trace(struct demo *d, struct proto_client *c, struct trace *t, int *ret_pinged)
 {

@@ -198,8 +198,8 @@ const struct option dut_conform_options[] = {
 };
 
 /*
- * Apply one option. Return: 0; -1 after an option that only prints something; otherwise an exit
- * status
+ * Apply one option. Return: 0; -1 after an option that only prints text, after which the program
+ * ends; otherwise an exit status
  */
 static int one_option(struct conform_opts *o, int opt)
 {
@@ -356,8 +356,8 @@ static int run(struct conform_opts *o, struct conform_outside *out, FILE *json, 
 }
 
 /*
- * Write the packets for --fixtures. Return: @status, the exit status of the run; or the exit status
- * of a write error
+ * Write the packets for --fixtures. Return: @status, the exit status of the run, or the exit status
+ * for a write error
  */
 static int write_fixtures(struct fixtures *f, const struct conform_opts *o, int status)
 {

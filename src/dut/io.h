@@ -14,7 +14,8 @@
 #include "fixture/fixture.h"
 
 /*
- * number of steps of the hook program that run at a time; a further step ends the oldest of these
+ * number of steps of the hook program that can run at a time; the start of another step ends the
+ * oldest step
  */
 #define CONFORM_HOOKS 8
 /* time after which a running step of the hook program is killed */

@@ -17,8 +17,9 @@
 #include "vm/net.h"
 
 /*
- * The interface that carries uib's link over UDP is in a network namespace of its own. CMD does not see this namespace,
- * so nothing that CMD does to its own addresses, routes, firewall or connection tracking can break the link.
+ * The VM's interface that carries the link over UDP of uib.ko is in a network namespace of its own. CMD does not see
+ * this namespace, so nothing that CMD does to its own addresses, routes, firewall or connection tracking can break
+ * the link.
  */
 
 #define ETH "eth0"
@@ -43,7 +44,7 @@ static void enter_ns(int fd)
 }
 
 /*
- * Moves the interface from the namespace of this process to another one. In the new namespace, the interface is
+ * Moves the interface from the namespace of this process to the namespace @ns. In the new namespace, the interface is
  * down and has no address.
  */
 static void move_to(int ns)

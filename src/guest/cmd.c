@@ -24,7 +24,10 @@ enum { IN, OUT, ERR, NPIPES };
 struct cmd {
 	pid_t pid;
 	bool tty;
-	/* ends of the pipes in this process; -1: closed. With a terminal IN and OUT are the same descriptor */
+	/*
+	 * ends of the pipes in this process; -1: closed. If CMD has a terminal, end[IN] and
+	 * end[OUT] are the same descriptor
+	 */
 	int end[NPIPES];
 	uint8_t in[FRAME_DATA_MAX]; /* input that CMD has not read yet */
 	size_t in_len, in_at;
@@ -214,7 +217,7 @@ static bool pull(struct cmd *c, int which)
 	return false;
 }
 
-/* Sends the output that CMD has written before it ended. */
+/* Sends the output that CMD wrote before its end and that is still in the pipes. */
 static void drain(struct cmd *c)
 {
 	for (int i = OUT; i <= ERR; i++) {

@@ -5,9 +5,9 @@
 /*
  * DOC: The first process of a VM
  *
- * This static program is /init of the initramfs. It carries out the list VM_CONFIG (vm/guest.h), runs CMD, and powers
- * the machine off. Any failure ends the machine, with a message on the channel or, before the channel is open, on the
- * console. The program uses only the C library and the formats of vm/.
+ * This static program is /init of the initramfs. The program carries out the list VM_CONFIG (vm/guest.h), runs CMD,
+ * and powers the machine off. Any failure ends the machine, with a message on the channel or, before the channel is
+ * open, on the console. The program uses only the C library and the formats of vm/.
  */
 
 #include <linux/rtnetlink.h>
@@ -21,16 +21,16 @@
 
 /* chan_open() - Wait for the device file, open it, and send HELLO */
 void chan_open(void);
-/* chan_fd() - The descriptor, to poll it; -1: the channel is not open */
+/* chan_fd() - Return the descriptor of the channel, for poll(); -1: the channel is not open */
 int chan_fd(void);
 /* chan_send() - Send a frame; does nothing while the channel is not open */
 void chan_send(enum frame_type type, const void *data, size_t len);
 void chan_sendf(enum frame_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * chan_wait_end() - Wait until the host has closed the channel, or for ever if the host does not
- * close it. To be called after FRAME_EXIT or FRAME_ERROR, because the host ends QEMU when it has
- * read that frame. If the guest powered off at once, output that QEMU has not passed on yet would
- * be lost, which happens with QEMU 10 on a busy machine.
+ * close the channel. To be called after FRAME_EXIT or FRAME_ERROR: when the host has read such a
+ * frame, it ends QEMU. If the guest powered off at once instead, output that QEMU has not passed on
+ * yet would be lost. This was seen with QEMU 10 on a busy machine.
  */
 void chan_wait_end(void);
 /*
@@ -57,15 +57,21 @@ char *read_file(const char *path, char *buf, size_t size);
 void mount_early(void); /* mounts /proc, /sys, /dev of the initramfs */
 /* mounts the root file system with a tmpfs over it, and makes the result the root */
 void mount_root(void);
-void mount_modules(char *dir); /* mounts the kernel's modules at that folder, read-only */
+void mount_modules(char *dir); /* mounts the kernel's modules at the folder @dir, read-only */
 void mount_share(char *tag_and_dir); /* mounts a share; the argument is "TAG:DIR" */
 void make_dirs(char *path); /* makes a folder, and the folders above it that do not exist */
 
 /* --- cable.c: the network namespace of the link to the fabric */
 
-/* cable_init() - Make the namespace, and set up the interface that leads to `uipoib vm` in it */
+/*
+ * cable_init() - Make the namespace, move the interface that leads to `uipoib vm` into the
+ * namespace, and set the interface up
+ */
 void cable_init(void);
-/* cable_add_hca() - Add a device whose socket is in that namespace. The argument is a line for uib's parameter "add" */
+/*
+ * cable_add_hca() - Add a device of uib.ko whose socket is in the namespace of cable_init(). The
+ * argument is a line for uib's parameter "add"
+ */
 void cable_add_hca(const char *line);
 /* cable_name() - Give the namespace the name VM_CABLE in the file system; to be called when the root is mounted */
 void cable_name(void);
@@ -90,7 +96,10 @@ int net_set_up(const char *ifname); /* 0 or -errno */
 int net_add_address(const char *ifname, const char *text); /* "10.4.0.100/16"; 0 or -errno */
 /* stores an address, such as "0,10.4.0.100/16", which net_up() sets at ib0 */
 void net_address(char *text);
-/* sets the interfaces of @hcas HCAs up and waits until they can send; the VM ends if this takes more than @seconds; 0: does not wait */
+/*
+ * sets the interfaces of @hcas HCAs up and waits until they can send; the VM ends if the interfaces
+ * are not up within @seconds. If @seconds is 0, the function does not wait
+ */
 void net_up(unsigned int hcas, unsigned int seconds);
 
 /* --- user.c */

@@ -27,7 +27,10 @@ void mount_early(void)
 	mount_or_die("sysfs", "sys", "/sys", 0, NULL);
 }
 
-/* Mount a share by 9p. First tell the host for which mount the VM waits, because the host might not answer it. */
+/*
+ * Mount a share by 9p. First tell the host for which mount the VM waits, because the mount does not
+ * end if the host never answers.
+ */
 static void mount_9p(const char *tag, const char *at, unsigned long flags, const char *options)
 {
 	chan_sendf(FRAME_STATE, "the VM mounts %s (9p) at %s", tag, at);
@@ -63,9 +66,9 @@ static void enter(void)
 }
 
 /*
- * The host's files are assumed not to change while the VM runs, so they may be cached. Data that the VM writes go
- * into its memory. The contents of /run and /dev/shm belong to processes of the host, so the VM gets empty folders.
- * /tmp stays visible, because CMD may have been called from a folder there.
+ * The host's files are assumed not to change while the VM runs, so they may be cached. Data that the VM writes stay
+ * in the VM's memory. The contents of /run and /dev/shm belong to processes of the host, so the VM gets empty
+ * folders. /tmp stays visible, because CMD may have been called from a folder there.
  */
 void mount_root(void)
 {

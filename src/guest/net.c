@@ -172,8 +172,8 @@ static void set_addresses(void)
 }
 
 /*
- * Waits until an interface can send. @ms: time waited for other interfaces before. If the total
- * exceeds @until_ms, the VM ends. Returns the total, in ms.
+ * Waits until an interface can send. @ms: time in ms that the program has already waited for other
+ * interfaces. Returns @ms plus the time of this wait. If the sum exceeds @until_ms, the VM ends.
  */
 static unsigned int wait_up(unsigned int hca, unsigned int ms, unsigned int until_ms)
 {

@@ -21,13 +21,13 @@
  */
 
 #define PRIVATE \
-	"/run/systemd/private" /* socket of systemctl; systemd answers there, with or without D-Bus */
+	"/run/systemd/private" /* socket at which systemd answers systemctl, with or without D-Bus */
 #define TICK_MS 20
 
 /*
- * The configuration in the host's root file system is not made for a VM. Files in /run have precedence over those in
- * /usr/lib. With the empty tmp.conf, systemd does not clean /tmp, which has the host's files. The journal is kept
- * in memory, apart from the host's journal.
+ * These files in /run adapt the configuration in the host's root file system to a VM, because files in /run have
+ * precedence over files in /usr/lib. With the empty tmp.conf, systemd does not clean /tmp, which has the host's
+ * files. The journal is kept in memory, apart from the host's journal.
  */
 static const struct {
 	const char *path, *text;
@@ -87,8 +87,8 @@ void systemd_start(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		make_file(files[i].path, files[i].text);
 	/*
-	 * A host that is a container has this file, because of which systemd would take the VM for
-	 * a container, too.
+	 * If the host is a container, its root file system has this file, and systemd would take
+	 * the VM for a container, too.
 	 */
 	unlink("/.dockerenv");
 	pid = fork();

@@ -40,7 +40,10 @@ void user_become(void)
 {
 	if (!user.other)
 		return;
-	/* The user opens /dev/stdout and /dev/tty again, so terminal or pipes have to be the user's own. */
+	/*
+	 * Give the terminal or the pipes to the user, because programs of the user may open them
+	 * again by /dev/stdout or /dev/tty.
+	 */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		fchown(fd, user.uid, user.gid[0]);
 	if (setgroups(user.n, user.gid) < 0 || setgid(user.gid[0]) < 0 || setuid(user.uid) < 0) {

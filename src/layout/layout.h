@@ -7,14 +7,15 @@
  *
  * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of its neighbours.
  * So a fat tree looks like a tree, and the switches of a ring that all have CAs stand side by side. In each level the
- * nodes are put into an order in which they stand near their neighbours above and below, which leaves few crossings
- * (repeated means of the neighbours' places, as Sugiyama, Tagawa and Toda 1981 do it). Then the nodes of each level
- * are placed as near below or above their neighbours as the order and a smallest distance allow, by least squares.
+ * nodes are put into an order in which they stand near their neighbours above and below, so that few cables cross (by
+ * repeated means of the neighbours' places, as in Sugiyama, Tagawa and Toda 1981). Then the nodes of each level are
+ * placed as near below or above their neighbours as the order and a smallest distance allow, by least squares.
  *
- * The CAs of a switch stand below it in a block. In a large fabric the CAs with one cable are folded: they are not
- * drawn, and the switch shows their number.
+ * The CAs of a switch stand in a block below the switch. In a large fabric, CAs with one cable are folded. A folded
+ * CA is not drawn, and its switch shows the number of folded CAs.
  *
- * Lengths are in units of one box with the space beside it. The same input gives the same picture.
+ * The unit of lengths is the width of a box together with the space beside the box. The same input
+ * gives the same picture.
  */
 
 #include <stdbool.h>
@@ -45,8 +46,8 @@ struct layout_link {
 	bool up;
 	char speed[16]; /* "4xQDR" */
 	/*
-	 * The layout sets these: the index of this cable, from 0, among the cables between the same two nodes, and how
-	 * many such cables there are
+	 * Results of layout_place(): .nth is the index of this cable, from 0, among the cables between the same two
+	 * nodes, and .of is the number of these cables
 	 */
 	unsigned int nth, of;
 };
@@ -59,7 +60,7 @@ struct layout {
 	/* Results */
 	unsigned int levels; /* number of levels, with that of CAs */
 	unsigned int rows; /* largest number of rows of CAs below a switch */
-	double width; /* all .x are between 0 and this */
+	double width; /* width of the picture: all .x are between 0 and .width */
 };
 
 /*

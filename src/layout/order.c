@@ -14,7 +14,7 @@
 /* A switch, and the mean place of its neighbours, which is the best place for the switch */
 struct wish {
 	double x;
-	unsigned int node, was; /* .was is the former place, which orders switches with equal .x */
+	unsigned int node, was; /* .was: former place, by which equal .x are ordered */
 };
 
 static int by_wish(const void *pa, const void *pb)
@@ -27,8 +27,8 @@ static int by_wish(const void *pa, const void *pb)
 }
 
 /*
- * Return the mean place of the neighbours at @level; if the node has no neighbour there, the node's
- * present place
+ * Return the mean place of the neighbours at @level; if the node has no neighbour at this level,
+ * return the node's present place
  */
 static double mean_at(const struct layout *l, const struct layout_graph *g, unsigned int n,
 		      unsigned int level)

@@ -11,7 +11,10 @@
 
 #define GAP 0.5 /* space between the blocks of two switches */
 
-/* The CAs that stand below each switch, in linked lists of indices plus 1 (0: end) */
+/*
+ * The CAs that stand below each switch, in linked lists. The elements of both arrays are indices of
+ * CAs plus 1; 0 ends a list
+ */
 struct blocks {
 	/* first CA of the block of each switch; element nnodes is the block of CAs without a switch */
 	unsigned int *first;
@@ -109,7 +112,7 @@ static void place_leaves(struct layout *l, const struct layout_order *o, const s
 
 /* Neighbouring switches of a level that stand at the smallest distance from each other */
 struct run {
-	/* sum of the best x of the switches, each less its distance from the first switch */
+	/* sum, over the switches of the run, of (best x of the switch - its distance from the first switch) */
 	double sum;
 	unsigned int n;
 };
@@ -159,8 +162,8 @@ static double wish_of(const struct layout *l, const struct layout_graph *g, unsi
 }
 
 /*
- * Move all nodes to the right if a level reaches beyond the left border, which happens if the level is wider than the
- * levels below it.
+ * Move all nodes to the right if a level extends beyond the left border. A level does so if it is wider than the
+ * levels below.
  */
 static void shift_right(struct layout *l)
 {

@@ -35,8 +35,8 @@ static bool done(const void *ctx)
 /* --- the SA: members of groups, and SLs of paths */
 
 /*
- * time limit for an answer; it is long, because the SA may have to collect many records. A request
- * is repeated once
+ * time limit for an answer. The limit is long, because the SA may have to collect many records. A
+ * request is repeated once
  */
 #define SA_PATIENCE_MS 4000
 
@@ -49,7 +49,7 @@ static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 	survey_ask_members(mad, sm_key, 1);
 	n = live_ask_sa(l, survey_sa_lid(f), mad, &answer);
 	if (n > 0 && answer)
-		/* this call sets f->members, which tells whether the members are known */
+		/* sets f->members, the state that tells whether the members are known */
 		survey_take_members(f, answer, (size_t)n);
 	else
 		f->members = CHK_MEMBERS_SILENT;

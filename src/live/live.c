@@ -88,8 +88,8 @@ static int send_all(struct live *l, const struct live_asker *who)
 		int err = send(l, m.qpn, m.dlid, m.mad);
 
 		/*
-		 * -EINVAL means that the device refuses this request, as an HCA does with a request
-		 * by LID while its port has no LID. The request counts as lost.
+		 * -EINVAL means that the device refuses this request. For example, an HCA refuses a
+		 * request by LID while its port has no LID. The request counts as lost.
 		 */
 		if (err == -EINVAL)
 			who->lost(who->ctx, m.mad, sizeof(m.mad), clock_now());

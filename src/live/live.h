@@ -7,7 +7,7 @@
 #include "probe/probe.h"
 #include "survey/survey.h"
 
-/* The transport for modules that ask management agents and the SA: the umad device of a port. */
+/* The umad device of a port, as the transport for modules that send requests to management agents and to the SA. */
 
 #define LIVE_ANSWER_MAX ((size_t)32 << 20) /* octets of the longest answer of an SA */
 

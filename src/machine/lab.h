@@ -3,8 +3,8 @@
 #define CLI_LAB_H
 
 /*
- * The fabric that `uipoib vm` starts without a given instance or file. It is a switch with one host
- * and free ports for VMs.
+ * The fabric that `uipoib vm` starts if the user gives neither an instance nor a file: a switch
+ * with one host and with free ports for VMs.
  *
  *	h1, uib0 10.4.0.1 --- 1 Switch1 2 --- ib0 10.4.0.100
  */

@@ -15,8 +15,8 @@
 #define ANSWER_MS 10000
 #define INSTANCE_BUF (8 * 1024 * 1024)
 /*
- * Octets of the receive buffer. If the buffer is full, because the VM reads slowly, packets for the
- * VM are lost, as in a full switch.
+ * Octets of the receive buffer. If the VM reads slowly and the buffer is full, packets for the VM
+ * are lost, as in a switch with full queues.
  */
 #define RCVBUF (1024 * 1024)
 
@@ -38,8 +38,8 @@ static int bound_socket(struct sockaddr_in *ret)
 }
 
 /*
- * Sets a buffer size, above the system's limit if permitted. The instance has dropped the privilege for this, so this
- * process also sets the buffers of the instance's socket.
+ * Sets a buffer size, above the system's limit if permitted. This process also sets the buffers of the instance's
+ * socket, because the instance has dropped the privilege to exceed the limit.
  */
 static void set_buffer(int fd, int force, int plain, int size)
 {
@@ -102,7 +102,7 @@ static json_t *request(const char *port, uint16_t peer)
 	return args;
 }
 
-/* Reads the answer to the attachment: a row has the port, an end object without a row has the error. */
+/* Reads the answer to the request: a row, which has the port, or an end object without a row, which has the error. */
 static int take_answer(struct link *l, const char *instance, const char *seed, const json_t *answer)
 {
 	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");

@@ -15,10 +15,10 @@
 struct link {
 	struct proto_client client; /* control connection; .fd is -1 for a link to an address */
 	int fd; /* the VM's end of the link, a connected non-blocking UDP socket */
-	char host[64]; /* a name for the VM, such as "vm-Switch1-7" */
+	char host[64]; /* host name for the VM, such as "vm-Switch1-7" */
 	/*
-	 * true if both ends of the link are new. The link then comes up at once, without the pause
-	 * that an old end would need to notice the end of the former link
+	 * true if both ends of the link are new, so that the link comes up at once. Otherwise the
+	 * end that existed before needs a pause to notice that its former link has ended
 	 */
 	bool fresh;
 	/* GUID of the VM's HCA; a VM at the same port of an instance of the same name gets the same GUID */

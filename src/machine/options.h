@@ -15,11 +15,11 @@
 struct vm_opts {
 	const char *file, *name, *kernel, *module;
 	const char *systemd; /* unit to which systemd boots; NULL: CMD runs without systemd */
-	char *root; /* the guest's root file system; NULL: that of this machine */
+	char *root; /* folder with the guest's root file system; NULL: the root file system of this machine */
 	const char *user_text; /* value of --user; NULL: CMD runs as root */
 	struct user user; /* valid if .user_text is set */
 	struct ports ports;
-	const char *seed; /* the name from which GUIDs are computed; NULL: that of the instance */
+	const char *seed; /* name from which GUIDs are computed; NULL: the name of the instance */
 	char name_buf[PROTO_NAME_MAX];
 	char *share_path[VM_SHARES_MAX];
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
@@ -37,9 +37,9 @@ struct vm_opts {
 /* options_usage() - Print the usage message; returns @status */
 int options_usage(int status);
 /*
- * options_parse() - Read the command line into @o, whose pointers point into @argv. With --help
- * only cli_opts.help is set. options_free() is called in any case. Return: 0, or the exit status
- * after a message
+ * options_parse() - Read the command line into @o, whose pointers point into @argv. If the command
+ * line has --help, only cli_opts.help is set. The caller calls options_free() in any case. Return:
+ * 0, or the exit status after a message
  */
 int options_parse(struct vm_opts *o, int argc, char **argv);
 /* options_add_address() - Parse and store the value of --address */

@@ -30,15 +30,18 @@ struct ports {
 int ports_add(struct ports *p, const char *text);
 /* ports_guid() - Parse and store the value of --guid */
 int ports_guid(struct ports *p, const char *text);
-/* ports_check() - Check the options together; @option is "-c" or "-n" if the user gave one of them, else NULL */
+/*
+ * ports_check() - Check options that depend on each other; @option is "-c" or "-n" if the user gave
+ * -c or -n, else NULL
+ */
 int ports_check(const struct ports *p, const char *option);
-/* ports_hcas() - Number of HCAs */
+/* ports_hcas() - Return the number of HCAs */
 unsigned int ports_hcas(const struct ports *p);
 /* ports_udp() - Tell whether the ports are addresses, which need no instance */
 bool ports_udp(const struct ports *p);
 /**
  * ports_open() - Attach all links
- * @seed:	name from which the GUIDs are computed, unless the user gave them
+ * @seed:	name from which the GUIDs of HCAs without --guid are computed
  */
 int ports_open(struct ports *p, const char *instance, const char *seed);
 void ports_close(struct ports *p);

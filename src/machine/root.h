@@ -11,13 +11,13 @@
 int root_set(char **ret, const char *dir);
 
 /*
- * root_check_systemd() - Check that systemd is installed in the root file system @root; NULL:
- * this machine's. Return: 0, or the exit status after a message
+ * root_check_systemd() - Check that systemd is installed in the root file system @root; NULL: the
+ * root file system of this machine. Return: 0, or the exit status after a message
  */
 int root_check_systemd(const char *root);
 
 /**
- * root_cwd() - The folder in which CMD starts
+ * root_cwd() - Find the folder in which CMD starts
  * @share:	absolute paths, NULL-terminated
  *
  * The folder is the caller's folder, or / if the root is not this machine's and neither the root nor a share has that

@@ -2,7 +2,7 @@
 #ifndef MACHINE_USER_H
 #define MACHINE_USER_H
 
-/* The user as whom CMD runs in a VM, if that is not root */
+/* The user as whom CMD runs in a VM, if CMD does not run as root */
 
 #include <limits.h>
 #include <sys/types.h>
@@ -26,8 +26,9 @@ struct user {
 int user_find(struct user *ret, const char *text, const char *root);
 
 /*
- * user_environ() - The environment of CMD: @env with HOME, USER and LOGNAME of the user. Return: allocated by one malloc(); its
- * strings are borrowed from @env or @u, or are in the same allocation. NULL: out of memory
+ * user_environ() - Make the environment of CMD: @env with HOME, USER and LOGNAME of the user. Return: an array,
+ * allocated by one malloc(); its strings are borrowed from @env or @u, or are in the same allocation. NULL: out of
+ * memory
  */
 char **user_environ(const struct user *u, char *const *env);
 

@@ -54,8 +54,8 @@ static bool in_path(const char *program)
 }
 
 /*
- * Check that this machine is an x86-64, because the VM runs this machine's programs under a kernel
- * for x86-64.
+ * Check that the processor of this machine is an x86-64, because the VM runs this machine's
+ * programs under a kernel for x86-64.
  */
 static int check_machine(void)
 {

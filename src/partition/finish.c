@@ -85,8 +85,8 @@ static bool has_group(const struct sm_partition *part, const ib_gid *mgid)
 }
 
 /*
- * Refuse a multicast group that is in two partitions. A group has only one P_Key, so members of the
- * other partition could not join.
+ * Refuse a multicast group that is in two partitions. A group has only one P_Key, so members of
+ * only one of the two partitions could join.
  */
 static bool check_shared(struct lex *ps, const struct sm_partition *a, const struct sm_partition *b)
 {

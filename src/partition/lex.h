@@ -30,7 +30,7 @@ struct lex {
 bool lex_fail(struct lex *ps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool lex_no_memory(struct lex *ps);
 
-/* lex_skip() - Skip white space and comments; with @newline only up to the end of the line */
+/* lex_skip() - Skip white space and comments; if @newline is true, only up to the end of the line */
 void lex_skip(struct lex *ps, bool newline);
 
 /*
@@ -44,7 +44,7 @@ char lex_peek(struct lex *ps);
 bool lex_accept(struct lex *ps, char c);
 
 /*
- * lex_word() - Read a word; it is "" if the next character cannot begin a word. With @gid a word may
+ * lex_word() - Read a word; @ret is "" if the next character cannot begin a word. If @gid is true, the word may
  * contain colons
  */
 bool lex_word(struct lex *ps, char *ret, size_t size, bool gid);

@@ -15,11 +15,11 @@
  * =full, =limited or =both. As an extension to OpenSM's syntax, a member may also be a
  * NodeDescription in quotes: either the whole text or its first word. A multicast group is a line
  * mgid=... that is followed by its parameters, as flags. Several definitions of the same P_Key are
- * merged. Comments start with #. Other syntax of OpenSM is an error, whose message names the file,
- * the line and what was expected.
+ * merged. Comments start with #. Other syntax of OpenSM is an error. The message names the file,
+ * the line and the expected text.
  *
- * The default partition 0x7fff always exists. Ports for which its definitions have no rule are
- * limited members, and the SM's own port is always a full member.
+ * The default partition 0x7fff always exists. A port for which the definitions of the default
+ * partition have no rule is a limited member, and the SM's own port is always a full member.
  */
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #define SM_PKEY_AUTO 0
 
 /*
- * If out of memory, sm_partition_add() returns NULL and the other two functions return -ENOMEM.
+ * If memory runs out, sm_partition_add() returns NULL and the next two functions return -ENOMEM.
  * Adding a partition may move the other partitions in memory, so pointers to them become invalid.
  */
 struct sm_partition *sm_partition_add(struct sm_partitions *ps, const char *name, uint16_t pkey);

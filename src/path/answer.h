@@ -2,7 +2,7 @@
 #ifndef PATH_ANSWER_H
 #define PATH_ANSWER_H
 
-/* Reads the answer of an instance to a question, and fills in struct ipoib_path_info. */
+/* Functions that read the answer of an instance to a question, and fill in struct ipoib_path_info. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define PATH_ERROR_MAX 1024
 
-/* A whole answer. Begin with zeros, end with path_reply_fini(). */
+/* A whole answer. The caller sets the struct to zeros before its first use, and calls path_reply_fini() at the end. */
 struct path_reply {
 	json_t *row; /* row of the answer that has the path; NULL: the answer has no row */
 	int status; /* exit status for a command line, PROTO_EXIT_* */

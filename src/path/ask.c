@@ -23,7 +23,7 @@ static int connect_error(int err)
 		return -ENOENT;
 	case -EPERM: /* the folder of the sockets belongs to another user */
 		return -EACCES;
-	case -EAGAIN: /* the queue of connections is full */
+	case -EAGAIN: /* the instance's queue of new connections is full */
 		return -EBUSY;
 	default:
 		return err;
@@ -62,8 +62,8 @@ static bool is_utf8(const char *s)
 }
 
 /*
- * Copy the name of an interface or a host. Return: false if @name cannot be such a name, because it
- * is too long or not UTF-8.
+ * Copy the name of an interface or a host. Return: false if @name is too long or not UTF-8, so that
+ * it cannot name an interface or a host.
  */
 static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 {
@@ -73,8 +73,8 @@ static bool copy_name(char dst[PATH_DEV_MAX], const char *name)
 }
 
 /*
- * Return the host in UIPOIB_HOST; NULL unless UIPOIB_NAME names this instance. `uipoib exec` sets both variables, so
- * UIPOIB_HOST is a host of the instance that UIPOIB_NAME names.
+ * Return the host in the variable UIPOIB_HOST; NULL unless UIPOIB_NAME names this instance. `uipoib exec` sets both
+ * variables: UIPOIB_NAME to the instance, and UIPOIB_HOST to a host of this instance.
  */
 static const char *host_of(const char *instance)
 {
@@ -139,8 +139,8 @@ static char *request(const struct path_peer *peer, json_t *args)
 }
 
 /*
- * Send the line of the request. The socket is new, so it has room for the line unless the address
- * in the line is a very long text from the command line.
+ * Send the line of the request. The socket is new, so it has room for the line, except if the user
+ * has typed a very long text as the address.
  */
 static int send_line(int fd, const char *text, size_t len)
 {

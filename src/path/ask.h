@@ -7,8 +7,8 @@
  *
  * Each question has a connection of its own, because an instance answers the requests of one connection in their
  * order, and a question whose address has to be resolved would delay the others. The sending side of the connection
- * is shut down after the request. So the instance drops the connection as soon as it has answered, and a connection
- * whose answer the program does not read does not count as a client of the instance.
+ * is shut down after the request. So the instance drops the connection as soon as it has sent the answer, and a
+ * connection whose answer the program has not read does not count as a client of the instance.
  */
 
 #include <sys/un.h>
@@ -20,7 +20,7 @@
 /* The instance that is asked, and the interface in the question */
 struct path_peer {
 	struct sockaddr_un to;
-	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "" if not given */
+	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "" if the question names none */
 };
 
 /* An answer that is coming */
@@ -49,7 +49,7 @@ json_t *path_question(const struct ipoib_path_info *info);
 int path_ask(const struct path_peer *peer, json_t *args, int type);
 
 /*
- * path_take() - Receive some octets of an answer. Return: 0; 1 if none has arrived yet; -EPIPE: the instance has
+ * path_take() - Receive some octets of an answer. Return: 0; 1 if no octet has arrived yet; -EPIPE: the instance has
  * ended; -EPROTO: the answer is too long; -errno
  */
 int path_take(int fd, struct path_text *t);

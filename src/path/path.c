@@ -26,15 +26,15 @@
  * hold .lock. Callbacks are called without the lock, so a callback may call any function.
  *
  * After fork() the child has copies of its parent's connections and epoll descriptor. The child may keep the copies
- * for a long time without calling the library, but the answers belong to the parent. Two rules follow:
+ * for a long time without calling the library, but the answers belong to the parent. This has two consequences:
  *
  *	Before the parent closes a connection, it removes the connection from epoll and shuts it down. While the child
- *	has a copy, close() alone would do neither: the connection would still wake up the parent, and it would still
- *	count as a client of the instance.
+ *	has a copy of the descriptor, close() alone neither removes the connection from epoll nor shuts it down: the
+ *	connection would still wake up the parent, and would still count as a client of the instance.
  *
  *	When the child first uses the handle, take_over() closes the child's copies and does nothing else. The child
- *	must not remove them from epoll, because both processes share one epoll instance, and the parent would lose
- *	its connections.
+ *	must not remove the connections from epoll, because both processes share one epoll instance, and the parent
+ *	would get no events of its connections any more.
  */
 
 #define QUESTIONS 16 /* largest number of questions that wait at a time */
@@ -46,8 +46,9 @@
 struct question {
 	int fd; /* connection; -1: the entry is free */
 	/*
-	 * number of questions that have used this entry of the table. An epoll event that carries
-	 * an older number belongs to an earlier question, and is ignored
+	 * counts the questions that have used this entry of the table. An epoll event carries the
+	 * count at the time of its question; an event with an older count belongs to an earlier
+	 * question, and is ignored
 	 */
 	uint32_t nth;
 	struct ipoib_path_info asked;
@@ -62,7 +63,7 @@ struct kept {
 	struct ipoib_path_info info;
 	int status;
 	ns_t at; /* 0: the entry is free */
-	/* true if the program asked this question and has not fetched the answer */
+	/* true if the program has not fetched this answer to its question */
 	bool unread;
 };
 
@@ -80,7 +81,7 @@ struct ipoib_path {
 /* --- processes */
 
 /*
- * A process recognizes by two numbers that it is not the one that made the connections: the count of forks and the
+ * A process recognizes by two numbers whether it or a parent has made the connections: the count of forks and the
  * process number. The process number alone is not enough, because the kernel may use a number again, and because a
  * parent and a child in a new PID namespace may both have number 1. The count alone is not enough, because _Fork()
  * and the like make children without calling the handlers of pthread_atfork().
@@ -125,8 +126,8 @@ static void close_copy(int *fd)
 }
 
 /*
- * If a parent process used the handle, make the handle one of this process, and drop the parent's questions and
- * answers.
+ * If the handle still belongs to a parent process, make it belong to this process, and drop the parent's questions
+ * and answers.
  */
 static void take_over(struct ipoib_path *p)
 {
@@ -184,8 +185,9 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 }
 
 /*
- * End a question. Its entry in the table is freed before its descriptor is closed: another thread
- * may fork in between, and the child closes every descriptor that it finds in the table.
+ * End a question. Its entry in the table is freed before its descriptor is closed, because another
+ * thread can fork between the two steps, and the child closes every descriptor that it finds in the
+ * table.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
@@ -241,8 +243,8 @@ static void keep(struct ipoib_path *p, const struct ipoib_path_info *info, int s
 }
 
 /*
- * Tells whether a result stays valid for a while. A success stays valid, and so do two failures that depend on the
- * address only. Other failures may end at any moment.
+ * Tells whether a result stays valid for a while. A success stays valid, and so do the two failures that depend on
+ * the address only. The cause of any other failure can end at any moment.
  */
 static bool lasts(int status)
 {
@@ -250,8 +252,8 @@ static bool lasts(int status)
 }
 
 /*
- * Look for a stored answer to the question @info. Return: the status of this answer; -EAGAIN: no
- * answer is stored
+ * Look for a stored answer to the question @info, and mark the answer as fetched. Return: the
+ * status of this answer; -EAGAIN: no answer is stored
  */
 static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {
@@ -268,8 +270,9 @@ static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 }
 
 /*
- * Ends a question whose result is known, and stores the result if it may be needed again. @unread: the program has
- * not received the result; so the result is stored for the program's next query, even if lasts() is false
+ * Ends a question whose result is known, and stores the result if it may be needed again. @unread: true if the
+ * program has not received the result; the result is then stored for the program's next query, even if lasts() is
+ * false
  */
 static void settle(struct ipoib_path *p, struct question *q, int status, bool unread)
 {
@@ -287,8 +290,8 @@ static struct question *free_place(struct ipoib_path *p)
 }
 
 /*
- * Return a free entry of the table of questions; NULL: there is none. If no entry is free, the function looks for a
- * question whose answer has arrived but was not fetched, stores this answer, and frees the entry.
+ * Return a free entry of the table of questions. If no entry is free, the function looks for a question whose answer
+ * has arrived but was not fetched, stores this answer, and frees the entry. NULL: no answer has arrived either
  */
 static struct question *make_place(struct ipoib_path *p)
 {
@@ -425,7 +428,10 @@ int ipoib_get_path(struct ipoib_path *p, struct ipoib_path_info *info, ipoib_pat
 		return -query_later(p, info);
 	own(p);
 	k = kept_for(p, info);
-	/* Use a stored path. After a stored failure ask again, because a node may have the address by now. */
+	/*
+	 * If a path is stored, use it. If a failure is stored, ask again, because a node may have
+	 * the address by now.
+	 */
 	if (k && !k->status && clock_now() < k->at + KEEP)
 		*info = k->info;
 	else

@@ -16,7 +16,7 @@
  * @args:	arguments of `path get`, which the function takes: "address" as text, and "ip" if the address is no GID. The
  *		interface comes from @p. NULL: the caller is out of memory
  *
- * Return: 0, and @ret is a whole answer, perhaps with an error; -errno: there is none. In both cases the caller has
+ * Return: 0: @ret is a whole answer, perhaps with an error; -errno: there is no answer. In both cases the caller has
  * to call path_reply_fini()
  */
 int path_query(const struct ipoib_path *p, json_t *args, struct path_reply *ret);

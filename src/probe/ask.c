@@ -4,7 +4,7 @@
 #include "survey/sa.h"
 #include "wire/mgid.h"
 
-/* Builds the requests of a probe, and decides which of these are needed. */
+/* Builds the requests of a probe, and decides which requests are needed. */
 
 /* --- conclusions from earlier answers */
 
@@ -132,7 +132,7 @@ static unsigned int blocks(const struct smp_node_info *i)
 
 /*
  * Ask for the next block of a P_Key table, until all blocks were read or a request got no answer.
- * Without this answer the table counts as unknown.
+ * If a request got no answer, the table counts as unknown.
  */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {
@@ -182,7 +182,7 @@ static bool group(struct probe *p)
 	return true;
 }
 
-/* Ask whether a port is a member of the broadcast group. The group is known to exist. */
+/* Ask whether a port is a member of the broadcast group. An earlier answer has shown that the group exists. */
 static bool member(struct probe *p, const ib_gid *port_gid)
 {
 	const struct ib_mcmember_rec rec = { .mgid = probe_mgid(p), .port_gid = *port_gid };

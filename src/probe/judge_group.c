@@ -12,7 +12,10 @@ static const char *mgid_text(char ret[PRINT_GID_LEN], const ib_gid *mgid)
 
 /* --- no such group */
 
-/* Return: a broadcast group of the partition whose MGID has another scope; NULL: there is none */
+/*
+ * Return: a broadcast group of the partition whose MGID has another scope than that of the link;
+ * NULL: there is no such group
+ */
 static const struct ib_mcmember_rec *in_other_scope(const struct probe *p)
 {
 	const ib_gid want = probe_mgid(p);
@@ -191,7 +194,7 @@ void probe_judge_if(struct probe_case *c)
 		return;
 	}
 	/*
-	 * An interface without carrier is not reported if other faults were found, because those
+	 * If other faults were found, do not report an interface without carrier, because those
 	 * faults explain the missing carrier.
 	 */
 	if (!i->carrier && c->r->faults)
@@ -207,8 +210,8 @@ void probe_judge_if(struct probe_case *c)
 	if (i->connected)
 		probe_found(c, PROBE_IF_CONNECTED, "%s is in connected mode", i->name);
 	/*
-	 * An interface that has not joined the group yet has the MTU of its port, so its MTU says
-	 * nothing about the group.
+	 * Do not compare the MTU of an interface without carrier with the group, because an
+	 * interface that has not joined the group yet has the MTU of its port.
 	 */
 	if (i->carrier)
 		judge_if_mtu(c);

@@ -6,7 +6,7 @@
 
 /*
  * Judges the peer, which is the node that the user wants to reach: the kernel's neighbour entry for
- * it, the path to it, and the answers of its subnet management agent.
+ * the peer, the path to the peer, and the answers of the peer's subnet management agent.
  */
 
 static bool judge_neigh(struct probe_case *c)
@@ -32,7 +32,7 @@ static bool judge_neigh(struct probe_case *c)
 
 /*
  * Report why there is no path to the peer in the partition. If another partition has a path between
- * the same GIDs, name the field that differs, the P_Key.
+ * the same GIDs, the report names the P_Key as the field that differs, and the P_Key of that path.
  */
 static void no_path(struct probe_case *c)
 {

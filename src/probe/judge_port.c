@@ -8,8 +8,8 @@
 /* Judges the port, the subnet managers, and the partition. */
 
 /*
- * A subnet manager that takes longer is reported as slow; an idle subnet manager answers within
- * milliseconds.
+ * A subnet manager that takes longer than this to answer is reported as slow. An idle subnet
+ * manager answers within milliseconds.
  */
 #define SLOW NS_MSEC(250)
 
@@ -76,8 +76,8 @@ static void judge_link(struct probe_case *c)
 	bool ca_port = p->node.node_type != IB_NODE_SWITCH;
 
 	/*
-	 * An agent may ignore requests without its M_Key. So it is no fault if the node behind the
-	 * link does not answer but the SA does.
+	 * If the SA answers, it is no fault that the node behind the link does not answer, because
+	 * its agent is allowed to ignore requests without its M_Key.
 	 */
 	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST && !probe_has(p, ASK_SA))
 		probe_found(c, PROBE_SILENT_LINK,
@@ -125,8 +125,9 @@ bool probe_judge_port(struct probe_case *c)
 /* --- managers */
 
 /*
- * Tell whether the port at the SM LID refused a request because it does not support the management
- * class or the attribute. This means that no subnet manager runs at the port.
+ * Tell whether the answer from the SM LID refuses a request because the management class or the
+ * attribute is not supported. Such an answer means that no subnet manager runs at the port with
+ * this LID.
  */
 static bool is_none(const struct probe_reply *r)
 {

@@ -13,7 +13,7 @@
 
 /* The questions, in the order in which they are asked */
 enum probe_ask {
-	ASK_NODE, /* NodeInfo of the own node */
+	ASK_NODE, /* NodeInfo of the node that has the probed port */
 	ASK_PORT, /* PortInfo of the port */
 	ASK_PKEYS, /* P_Key table of the port, block by block */
 	ASK_SLTOVL, /* SLtoVL table of the port */
@@ -81,22 +81,22 @@ static inline bool probe_has(const struct probe *p, enum probe_ask ask)
 }
 
 /*
- * probe_fill() - Write the request of p->ask into p->sent. Return: false: the question p->ask is
+ * probe_fill() - Write the request of p->ask into p->sent. Return: false if the question p->ask is
  * not needed, or cannot be sent
  */
 bool probe_fill(struct probe *p);
-/* probe_take() - Process the answer to p->ask. Return: false: the answer is malformed */
+/* probe_take() - Process the answer to p->ask. Return: false if the answer is malformed */
 bool probe_take(struct probe *p, const uint8_t *mad, size_t len);
 
 /* probe_pkey() - Return: the P_Key of the IPoIB link, with bit 15 set; 0: not known */
 uint16_t probe_pkey(const struct probe *p);
 /* probe_mgid() - Return: the MGID of the link's broadcast group */
 ib_gid probe_mgid(const struct probe *p);
-/* probe_gid() - Return: the GID of the probed port that has index 0 */
+/* probe_gid() - Return: the GID with index 0 of the probed port */
 ib_gid probe_gid(const struct probe *p);
 /*
  * probe_own_pkey() - Return: the entry of @t that has the low 15 bits of @pkey; of two such
- * entries, that of a full member; 0: there is none
+ * entries, the entry of a full member; 0: there is no such entry
  */
 uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey);
 /*
@@ -106,8 +106,8 @@ uint16_t probe_own_pkey(const struct probe_pkeys *t, uint16_t pkey);
 bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey);
 
 /*
- * --- evaluation of the answers. Each function returns false if the functions after it have nothing
- * to judge, for example because the port is down
+ * --- evaluation of the answers, in this order. A function returns false if the remaining functions
+ * have nothing to judge, for example because the port is down
  */
 
 struct probe_case {

@@ -26,7 +26,7 @@ void probe_free(struct probe *p)
 
 /*
  * Store the outcome of the open request. A P_Key table has several blocks, so the question
- * ASK_PKEYS is asked again until probe_fill() finds no more blocks.
+ * ASK_PKEYS is repeated, for the next block each time, until probe_fill() finds no more blocks.
  */
 static void done_with(struct probe *p, enum probe_outcome how, uint16_t status, ns_t now)
 {

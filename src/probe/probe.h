@@ -7,8 +7,9 @@
  *
  * A probe examines one port, step by step: the port itself, the node at the other end of its cable,
  * the subnet manager, the subnet administrator, the broadcast group of an IPoIB link, and a peer if
- * one is given. All requests are Gets, so nothing is changed. Each request depends on the earlier
- * answers. Then the answers are evaluated, together with the state of the kernel's IPoIB interface.
+ * the user names one. All requests are Gets, so the probe changes nothing in the fabric. Each
+ * request depends on the earlier answers. Then the answers are evaluated, together with the state
+ * of the kernel's IPoIB interface.
  *
  * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost()
  * takes the result. The caller provides the transport, which also repeats requests.
@@ -84,7 +85,7 @@ struct probe_if {
 /* State of the kernel's neighbour entry for the peer's IP address */
 enum probe_neigh_state {
 	PROBE_NEIGH_UNASKED, /* the kernel was not asked for the entry */
-	PROBE_NEIGH_ABSENT, /* there is no entry; if .has_peer, the text of the address was used as a GID */
+	PROBE_NEIGH_ABSENT, /* there is no entry; if .has_peer, the address that the user gave was used as a GID */
 	PROBE_NEIGH_UNRESOLVED, /* the kernel has sent its requests, and has no answer yet, or has given up */
 	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
 };
@@ -102,8 +103,8 @@ struct probe_cfg {
 	struct probe_if ifc;
 	uint64_t mkey; /* M_Key of the requests to subnet management agents */
 	/*
-	 * SM_Key for queries about members of groups, which an SA answers only if the SM_Key is
-	 * right; 0: do not ask for members
+	 * SM_Key for queries about members of groups, because an SA answers such queries only with
+	 * the right SM_Key; 0: do not ask for members
 	 */
 	uint64_t sm_key;
 	/*
@@ -120,7 +121,7 @@ struct probe_finding {
 	char what[CHK_WHAT_MAX]; /* a sentence without a full stop; names are not escaped */
 };
 
-/* A value that the probe has learnt and that is shown to the user, whether or not it is a fault */
+/* A value that the probe has read and that is shown to the user, whether or not the value is a fault */
 struct probe_fact {
 	const char *name; /* a word, as in JSON: "port" */
 	char text[240];
@@ -156,8 +157,8 @@ void probe_recv(struct probe *p, const void *mad, size_t len, ns_t now);
  */
 void probe_lost(struct probe *p, const void *mad, size_t len, ns_t now);
 /*
- * probe_deadline() - Time at which probe_next() must be called even if nothing arrives; NS_NEVER: there is no such
- * time
+ * probe_deadline() - Return the time at which probe_next() must be called even if no MAD arrives; NS_NEVER: there is
+ * no such time
  */
 ns_t probe_deadline(const struct probe *p);
 bool probe_done(const struct probe *p);

@@ -15,8 +15,8 @@
 #include "util/list.h"
 
 /*
- * Largest length of a line that a client accepts. Rows may be long, and a client can trust its
- * instance.
+ * Largest length of a line that a client accepts. This limit is higher than PROTO_LINE_MAX, because
+ * rows can be long and a client trusts its instance.
  */
 #define CLIENT_LINE_MAX (16u * 1024 * 1024)
 

@@ -54,7 +54,7 @@ int proto_dir(char *buf, size_t size, int make)
 		return -ENAMETOOLONG;
 	if (make && mkdir(buf, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	/* Any user could have made the folder in /tmp, in order to offer a false socket. */
+	/* Refuse a folder of another user: any user could have made the folder in /tmp, to offer a false socket. */
 	return access(buf, F_OK) || is_ours(buf) ? 0 : -EPERM;
 }
 
@@ -126,8 +126,8 @@ int proto_lock(void)
 }
 
 /*
- * Tell whether an instance of that name is running. The socket file of an instance that has ended
- * refuses connections.
+ * Tell whether an instance with the name @name is running. The socket file of an instance that has
+ * ended refuses connections.
  */
 bool proto_alive(const char *name)
 {

@@ -21,9 +21,9 @@
  * the name of an error in errno(3): include/uipoib/path.h says what each means for "path get". If there are too many
  * connections, a new connection gets such an end (EBUSY) without a request. These commands are special:
  *
- * "exec" for a host sends the descriptors of the host's namespaces by SCM_RIGHTS with its end (network
- * first, then user if "userns" is true). For a node of a fabric the end has "node" and no descriptors. Its
- * "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
+ * "exec" for a host sends descriptors of the host's namespaces by SCM_RIGHTS with its end: first the network
+ * namespace, then, if "userns" is true, the user namespace. For a node of a fabric the end has "node" and no
+ * descriptors. Its "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
  *
  * "stop" sends a pidfd of the supervisor with its end. The pidfd becomes readable when all processes of the instance
  * have ended. The end has no descriptor if the kernel gave the daemon no pidfd.
@@ -35,13 +35,13 @@
  * content of a file as a memory file that file_seal() made, because the instance opens no path for a client;
  * its "file" is a name for messages.
  *
- * "reload" answers when the supervisor has read the configuration again, and everything is changed or refused. The
- * requests "reload await", "reload apply" and "reload done" are the supervisor's (cmd/reload.c).
+ * "reload" answers when the supervisor has read the configuration again, and the instance has made or refused all
+ * changes. The requests "reload await", "reload apply" and "reload done" are the supervisor's (cmd/reload.c).
  *
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.
  *
- * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers those commands that
+ * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers only commands that
  * change nothing, send nothing and pass neither packets nor descriptors to the client (enum ctl_effect in ctl/req.h).
  * The end of any other command has "errno" EACCES.
  *
@@ -98,13 +98,14 @@ int proto_netns_path(char *buf, size_t size, const char *name);
 bool proto_alive(const char *name);
 
 /*
- * proto_lib_path() - Write the path of a symbolic link to libuipoib-umad.so, DIR/NAME.so, for use
- * where LD_PRELOAD cannot contain the library's own path. Return: 0 or -errno
+ * proto_lib_path() - Write the path of a symbolic link to libuipoib-umad.so, DIR/NAME.so, for the
+ * case that LD_PRELOAD cannot contain the library's own path. Return: 0 or -errno
  */
 int proto_lib_path(char *buf, size_t size, const char *name);
 
 /*
- * proto_lock() - Make the folder of the sockets, and lock out other processes that make or remove sockets in it
+ * proto_lock() - Make the folder of the sockets, and take the lock that every process takes before it makes or
+ * removes sockets in the folder
  *
  * Return: a descriptor, which the caller closes to unlock; -errno
  */
@@ -132,8 +133,7 @@ struct proto_client {
 	size_t len, cap;
 	int fds[2]; /* descriptors that came by SCM_RIGHTS; -1: no descriptor */
 	/*
-	 * time in ms that proto_call() waits for each line; -1, which proto_connect() sets: no
-	 * limit
+	 * time in ms that proto_call() waits for each line; -1: no limit. proto_connect() sets -1
 	 */
 	int timeout_ms;
 };
@@ -152,8 +152,8 @@ void proto_close(struct proto_client *c);
 /* proto_send() - Send one request; @args is borrowed and may be NULL. Return: 0 or -errno */
 int proto_send(struct proto_client *c, const char *cmd, json_t *args);
 /*
- * proto_send_fd() - Send one request with a descriptor, which the caller still has to close; -1: without a
- * descriptor. Return: 0 or -errno
+ * proto_send_fd() - Send one request with the descriptor @fd, which the caller still has to close; if @fd is -1,
+ * without a descriptor. Return: 0 or -errno
  */
 int proto_send_fd(struct proto_client *c, const char *cmd, json_t *args, int fd);
 
@@ -179,8 +179,8 @@ int proto_call(struct proto_client *c, const char *cmd, json_t *args,
 	       json_t **ret_end);
 
 /*
- * proto_call_fd() - proto_call() with a descriptor in the request, which the caller still has to close; -1: without a
- * descriptor
+ * proto_call_fd() - Do the same as proto_call(), with the descriptor @fd in the request. The caller still has to
+ * close @fd; if @fd is -1, the request has no descriptor
  */
 int proto_call_fd(struct proto_client *c, const char *cmd, json_t *args, int fd,
 		  void (*row)(void *ctx, json_t *row), void *ctx, char *err, size_t err_len,

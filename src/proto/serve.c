@@ -38,8 +38,8 @@ struct serve_log {
 };
 
 /*
- * Relay the log until the daemon has ended. The reader of the log may be slow, or never read, and
- * then only this thread waits.
+ * Relay the log until the daemon has ended. If the reader of the log is slow or never reads, only
+ * this thread waits.
  */
 static void *relay(void *arg)
 {
@@ -88,8 +88,8 @@ static void log_end(struct serve_log *l)
 	until.tv_sec += LOG_PATIENCE_S;
 	if (pthread_timedjoin_np(l->thread, NULL, &until)) {
 		/*
-		 * The thread still waits for the reader of the log, so do not join it. It ends with
-		 * this process.
+		 * The thread still waits for the reader of the log, so do not join the thread. The
+		 * thread ends with this process.
 		 */
 		pthread_detach(l->thread);
 		return;
@@ -102,8 +102,8 @@ static void log_end(struct serve_log *l)
 
 /*
  * Run the daemon in this process. The terminal sends SIGINT and SIGHUP to the whole process group.
- * The daemon ignores both signals, and the supervisor ends the daemon by SIGTERM, which stays
- * blocked until the daemon's loop reads this signal.
+ * The daemon ignores both signals, and the supervisor ends the daemon by SIGTERM. This signal stays
+ * blocked until the daemon's loop is ready to read it.
  */
 static void child(const struct serve_cfg *cfg, int ready_fd, pid_t parent, const sigset_t *mask)
 	__attribute__((noreturn));
@@ -258,8 +258,8 @@ int serve_stop(struct serve *s)
 	log_end(s->log);
 	s->log = NULL;
 	/*
-	 * The daemon has no right to remove its sockets. The helper removes them, unless it was killed. In this case
-	 * the supervisor removes them.
+	 * The daemon has no right to remove its sockets. The helper removes the sockets; if the helper was killed,
+	 * the supervisor removes them here.
 	 */
 	if (s->clean)
 		s->clean(s->name);

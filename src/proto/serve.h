@@ -30,8 +30,8 @@ struct serve_cfg {
 	 */
 	int (*run)(const struct serve_cfg *cfg, int ready_fd);
 	/*
-	 * Removes the files and namespaces that stay if the daemon and its helper are killed; may
-	 * be NULL.
+	 * Removes the files and namespaces that remain if the daemon and its helper were killed;
+	 * may be NULL.
 	 */
 	void (*clean)(const char *name);
 	const char *name; /* name of the instance */
@@ -40,14 +40,17 @@ struct serve_cfg {
 	const struct topo *topo;
 	enum log_level verbosity;
 	/*
-	 * Descriptor of the log; -1 for none. serve_start() takes the supervisor's descriptor. In its place .run gets
-	 * one end of a socket. A thread of the supervisor copies from the other end to this descriptor, because
-	 * writing may have to wait.
+	 * Descriptor of the log; -1 for none. serve_start() gets the descriptor of the log from the supervisor. In
+	 * the daemon, .run gets one end of a socket instead. A thread of the supervisor copies from the other end of
+	 * this socket to the log, because writing may have to wait.
 	 */
 	int log_fd;
 	/* In .run: socket to systemd's journal (os/journal.h), if .log_fd is a stream to the journal; otherwise -1 */
 	int journal;
-	/* In .run: a pidfd of the supervisor, which is the last of the processes to end; -1 if the kernel has none */
+	/*
+	 * In .run: a pidfd of the supervisor, which is the last of the processes to end; -1 if the
+	 * kernel supports no pidfds
+	 */
 	int supervisor;
 };
 

@@ -10,7 +10,7 @@
 #include "inst/port.h"
 #include "reload/set.h"
 
-/* --- the steps that can fail. They come before the changes, because these steps can be undone */
+/* --- the steps that can fail and can be undone. reload_apply() takes these steps before it makes the changes */
 
 static struct inst_iface *find(struct inst *in, const struct reload_remove *r)
 {
@@ -92,7 +92,7 @@ static int make_hosts(struct reload_set *s, struct inst *in, char err[INST_ERR_M
 
 /*
  * Check that all fabrics will accept their partitions. The supervisor has parsed the files, so a
- * fabric refuses them only if its subnet manager was stopped.
+ * fabric refuses its partitions only if its subnet manager was stopped.
  */
 static int check_managers(const struct reload_set *s, struct inst *in, char err[INST_ERR_MAX])
 {
@@ -127,8 +127,9 @@ static bool same_space(const struct inst_host *a, const struct inst_host *b)
 }
 
 /*
- * Tell whether a host of the first helper must stay because interfaces of another helper are in the same namespace. The
- * first helper made the named namespaces of the start, and removes a name when the host is closed.
+ * Tell whether a host of the first helper must stay because interfaces that another helper serves are in the host's
+ * namespace. The first helper has made the named namespaces at the start of the instance, and removes the name of a
+ * namespace when its host is closed.
  */
 static bool name_in_use(const struct inst_host *h)
 {
@@ -188,8 +189,8 @@ static int add_one(struct reload_set *s, struct reload_add *a, ns_t now, char er
 	int status;
 
 	/*
-	 * The supervisor has set the offloads. They are set again here in order to learn which
-	 * offloads the kernel grants.
+	 * The supervisor has set the offloads already. This call sets the offloads again, because
+	 * only the call tells which offloads the kernel grants.
 	 */
 	status = tap_attach(&t.tap, iface_kind(&a->conf), a->fd, TAP_OFFLOAD_DEFAULT);
 	if (status) {

@@ -68,7 +68,7 @@ static bool goes(const struct conf_diff_row *r)
 
 /* --- namespaces of the running instance */
 
-/* Tell whether the instance has the host of @f, in the namespace that @f names */
+/* Tell whether the instance already has the host of @f, in the namespace that @f names */
 static bool runs(const struct make *m, const struct conf_iface *f)
 {
 	const struct conf *c = m->job->was;
@@ -110,8 +110,8 @@ static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_use
 }
 
 /*
- * Starts the helper in the user namespace of the instance's first helper, if that helper is in a user namespace of its
- * own.
+ * Starts the new helper. If the instance's first helper is in a user namespace of its own, the new helper starts in
+ * this user namespace.
  */
 static int start_helper(struct make *m)
 {
@@ -160,8 +160,8 @@ static int adopt(struct make *m, struct host *h)
 
 /*
  * Opens the namespace of a host. A namespace with a name may have been deleted and made again, so it is opened by its
- * name, as at the start. The namespace of a process is not opened by the process number if the instance has the host,
- * because the number may belong to another process by now.
+ * name, as at the start. If the instance already has the host, the namespace of a process (pid:N) is not opened by
+ * the process number, because the number may belong to another process by now.
  */
 static int open_host(struct make *m, struct host *h)
 {
@@ -246,7 +246,10 @@ static int send_add(struct make *m, unsigned int host, const struct conf_iface *
 	msg.add.conf = *c;
 	msg.add.conf.netns = NULL;
 	msg.add.conf.profile = NULL;
-	/* The main process cannot read the machine's identifier, from which the secret may come. */
+	/*
+	 * Send the secret, because the main process cannot compute it: the secret may come from the
+	 * machine's identifier, which the main process cannot read.
+	 */
 	memcpy(msg.add.conf.secret, secret, sizeof(secret));
 	msg.add.conf.secret_given = true;
 	snprintf(msg.add.profile, sizeof(msg.add.profile), "%s", c->profile->name);
@@ -352,8 +355,8 @@ static int send_all(struct make *m, pid_t *ret_helper)
 }
 
 /*
- * Send everything that was made to the instance. If the instance accepts no more messages, its answer, which is read
- * later, has the reason. Any other failure is reported here.
+ * Send the new hosts, TAPs and partitions to the instance. If the instance accepts no more messages, its answer,
+ * which is read later, contains the reason. Any other failure is reported here.
  */
 static int hand_over(struct make *m, pid_t *ret_helper, struct proto_client *c)
 {

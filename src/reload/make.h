@@ -7,8 +7,8 @@
  *
  * The helper of a running instance is sealed, and makes no namespace and no TAP. So the supervisor, which has read the
  * configuration itself, starts another helper, which opens the namespaces and makes the TAPs that the new configuration
- * names, and then seals that helper. Only then the main process gets the helper's socket. So the main process never talks
- * to a helper that is not sealed, and has no say in what the helper makes.
+ * names, and then seals that helper. Only then the main process gets the helper's socket. So the main process never
+ * sends requests to a helper that is not sealed, and cannot influence what the helper makes.
  */
 
 #include <stddef.h>
@@ -38,7 +38,8 @@ struct reload_job {
  * @ret_helper:	process of the new helper, for waitpid(); 0: none was started
  * @ret_answer:	connection on which the instance answers, for reload_answer(); set only on success
  *
- * Return: 0; or an exit status (PROTO_EXIT_*) with a message in @err, and then the instance changes nothing
+ * Return: 0; or an exit status (PROTO_EXIT_*) with a message in @err. If the status is not 0, the instance changes
+ * nothing
  */
 int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_client *ret_answer,
 		char *err, size_t err_len);
@@ -49,8 +50,8 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_cl
  * @missing:	for each row of @d, set to true if the instance could not add the interface of this row, but has removed the
  *		interfaces that the new configuration lacks
  *
- * Return: 0: everything is changed; -EAGAIN: the end of the answer has not come; an exit status (PROTO_EXIT_*) with a message in
- * @err: nothing is changed, unless a row of @missing is true
+ * Return: 0: the instance has made all changes; -EAGAIN: the end of the answer has not come; an exit status
+ * (PROTO_EXIT_*) with a message in @err: nothing is changed, unless a row of @missing is true
  */
 int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
 		  size_t err_len);

@@ -14,7 +14,7 @@
 struct reload_host {
 	struct reload_host_msg m;
 	int fd[RELOAD_FDS];
-	struct inst_host *made; /* set while the changes are made */
+	struct inst_host *made; /* set by reload_apply() */
 };
 
 struct reload_partitions {
@@ -27,12 +27,12 @@ struct reload_add {
 	uint32_t host, number;
 	int fd;
 	bool missing; /* the interface could not be added, although the changes had begun */
-	struct inst_port *port; /* set while the changes are made */
+	struct inst_port *port; /* set by reload_apply() */
 };
 
 struct reload_remove {
 	char name[IFNAMSIZ], host[CONF_NAME_MAX];
-	struct inst_iface *iface; /* set while the changes are made */
+	struct inst_iface *iface; /* set by reload_apply() */
 };
 
 struct reload_set {
@@ -59,8 +59,9 @@ int reload_set_take(struct reload_set *s, int sock);
 /**
  * reload_apply() - Make the changes
  *
- * Return: 0; -errno, with a message in @err. Then nothing has changed, unless .missing is true for an interface: memory
- * or the descriptors ran out after the first interface was removed, and all other changes are made.
+ * Return: 0; -errno, with a message in @err. After a failure nothing has changed if .missing is false for all
+ * interfaces. If .missing is true for an interface, memory or descriptors ran out after the first interface was
+ * removed, and all other changes are made.
  */
 int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
 

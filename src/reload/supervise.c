@@ -13,7 +13,10 @@
 #include "util/escape.h"
 #include "util/text.h"
 
-/* Time after which the supervisor no longer waits until the instance has read an outcome, because signals wait meanwhile */
+/*
+ * Longest time for which the supervisor waits until the instance has read an outcome. The time is
+ * limited, because no signal is handled meanwhile
+ */
 #define REPORT_MS 20000
 
 /* --- waiting for clients */
@@ -75,7 +78,10 @@ void reload_close(struct reload *r)
 	forget_sent(&r->sent);
 	if (r->conf == &r->own)
 		conf_free(&r->own);
-	/* A helper process ends as soon as the daemon has ended, and then has nothing left to do but to remove its namespaces. */
+	/*
+	 * These calls do not wait long: a helper process ends when the daemon has ended, as soon as
+	 * it has removed its namespaces.
+	 */
 	for (unsigned int k = 0; k < r->nhelpers; k++)
 		waitpid(r->helper[k], NULL, 0);
 	free(r->helper);
@@ -124,7 +130,7 @@ static int read_texts(struct reload_job *job, struct reload_text *texts, const s
 	return status;
 }
 
-/* Hands .sent.diff over to the instance. Return: 0, or an exit status with a message in @err */
+/* Sends the changes in .sent.diff to the instance. Return: 0, or an exit status with a message in @err */
 static int send_diff(struct reload *r, char *err)
 {
 	const struct conf *is = &r->sent.conf;
@@ -147,7 +153,7 @@ static int send_diff(struct reload *r, char *err)
 	return status;
 }
 
-/* Reads the file, and hands over what has changed. Return: 0, or an exit status with a message in @err */
+/* Reads the file, and sends the changes to the instance. Return: 0, or an exit status with a message in @err */
 static int read_and_send(struct reload *r, char *err)
 {
 	struct reload_sent *s = &r->sent;
@@ -244,8 +250,8 @@ static void report(const struct reload *r, int status, const char *text, bool ch
 }
 
 /*
- * Ends a reload, and reports its outcome. @changed is true after a success, and after a failure that came when the instance
- * had already begun to change.
+ * Ends a reload, and reports its outcome. @changed is true if the instance has made changes: after a success, and
+ * after a failure in the middle of the changes.
  */
 static void end(struct reload *r, int status, const char *text, bool changed)
 {

@@ -6,8 +6,9 @@
  * Reads the configuration again, for SIGHUP and for the command `reload`. The supervisor waits for this command with
  * the request "reload await" on a connection of its own.
  *
- * The supervisor does not block until the instance answers a reload, so a late answer delays no signal. When an answer
- * reports that the changes are made, however late, the supervisor takes the new configuration for that of the instance.
+ * The supervisor does not block until the instance answers a reload, so a late answer delays no signal. When an
+ * answer, however late, reports that the changes are made, the supervisor stores the new configuration as the
+ * configuration of the instance.
  */
 
 #include "conf/diff.h"
@@ -15,7 +16,7 @@
 
 #define RELOAD_TEXT_MAX 1024
 
-/* The data that were handed over to the instance, which has not answered yet */
+/* A reload that was sent to the instance, which has not answered yet */
 struct reload_sent {
 	struct proto_client answer; /* connection for the answer; .fd is -1 if none is awaited */
 	struct conf conf; /* the new configuration */
@@ -46,7 +47,10 @@ struct reload {
  * .file, .over and .conf
  */
 void reload_open(struct reload *r);
-/* reload_fd() - Return the descriptor that becomes readable when a client asks or the instance answers; -1: there is none */
+/*
+ * reload_fd() - Return the descriptor that becomes readable when a client asks or the instance
+ * answers; -1: there is no such descriptor
+ */
 int reload_fd(const struct reload *r);
 /* reload_serve() - Read the configuration again, or take the instance's answer, because reload_fd() is readable */
 void reload_serve(struct reload *r);

@@ -4,8 +4,8 @@
 
 /*
  * The progress of the start of an instance (os/progress.h). A large fabric takes seconds until its objects are made,
- * and further seconds until its subnet manager has configured it. Nothing is asked and nothing is printed if standard
- * error is no terminal.
+ * and further seconds until its subnet manager has configured it. If standard error is no terminal, these functions
+ * send no requests and print nothing.
  */
 
 #include <stdbool.h>
@@ -20,11 +20,11 @@ struct boot {
 	bool shown; /* the start is in progress, and a terminal shows its progress */
 	ns_t began; /* time of clock_now() */
 	struct proto_client
-		client; /* connection by which the instance is asked; .fd is -1 while there is none */
+		client; /* connection by which the instance is asked; .fd is -1 while there is no connection */
 	unsigned int asked; /* number of requests that the instance has not answered */
-	bool up; /* the instance said that all interfaces are up */
+	bool up; /* the instance has reported that all interfaces are up */
 	char waits_for[160]; /* what the instance waits for, according to its last answer */
-	/* what the first subnet manager of the instance does; "" if there is no manager, or it does nothing */
+	/* what the first subnet manager of the instance does; "" if there is no manager, or the manager does nothing */
 	char manager[64];
 };
 

@@ -130,11 +130,14 @@ void ready_reloads(const struct ready *r, const char *outcome)
 	char line[512];
 	struct text t = TEXT_IN(line);
 
-	/* Send nothing before the interfaces are up, because READY=1 would say that they are. */
+	/*
+	 * Send nothing before the interfaces are up, because READY=1, which ends a reload, would
+	 * report that the interfaces are up.
+	 */
 	if (!r->up)
 		return;
 	if (!outcome) {
-		/* The manager compares the time with that of its own request (Type=notify-reload). */
+		/* The manager compares MONOTONIC_USEC with the time of its own request (Type=notify-reload). */
 		text_add(&t, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			 (unsigned long long)(clock_now() / NS_USEC(1)));
 	} else {

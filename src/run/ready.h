@@ -47,8 +47,8 @@ void ready_waits(const struct ready *r, const char *why);
 /* ready_alive() - Tell the manager's watchdog that the instance works */
 void ready_alive(const struct ready *r);
 /*
- * ready_reloads() - Tell the manager that the instance reads its configuration again, or, if @outcome is not NULL, that
- * it has done so
+ * ready_reloads() - Tell the manager that a reload begins, or, if @outcome is not NULL, that the reload has ended
+ * with this outcome
  */
 void ready_reloads(const struct ready *r, const char *outcome);
 /* ready_stops() - Tell the manager that the instance is about to end */

@@ -2,7 +2,7 @@
 #ifndef RUN_RELOAD_H
 #define RUN_RELOAD_H
 
-/* The part of `run` that has the configuration read again */
+/* The part of `run` that makes the supervisor read the configuration again */
 
 #include "run/run.h"
 #include "reload/supervise.h"
@@ -15,7 +15,7 @@ bool run_has_terminal(void);
 
 /*
  * run_reload_begin() - Begin to wait for the command `reload`, and report reloads to the service manager. @job must
- * outlive @r. Return: false if there is no file
+ * outlive @r. Return: false if the job has no configuration file
  */
 bool run_reload_begin(struct reload *r, const struct run_job *job);
 

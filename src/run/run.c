@@ -27,13 +27,13 @@
  * `run` is the supervisor of an instance. After it has started the daemon, it reads signals from a signalfd:
  *
  *	without CMD	the first SIGINT, SIGTERM or SIGHUP stops the instance cleanly, the second kills it. If the
- *			process has no terminal that can hang up, SIGHUP has the configuration read again instead
+ *			process has no terminal that can hang up, SIGHUP makes it read the configuration again instead
  *	with CMD	the first signal is passed on to CMD, unless the terminal has sent it to CMD already,
  *			and the second kills CMD; when CMD has ended, the instance is stopped
  */
 
 /*
- * Time that the daemon has for its answer after the time limit for the links. A daemon that is making hundreds of hosts
+ * Time after the time limit for the links within which the daemon must answer. A daemon that makes hundreds of hosts
  * answers late.
  */
 #define ANSWER_PATIENCE_MS 20000
@@ -42,7 +42,7 @@ struct run {
 	struct run_job job;
 	struct reload reload; /* used when .reloads is set */
 	bool reloads; /* the configuration can be read again, from now on */
-	bool hup_reloads; /* SIGHUP has the configuration read again */
+	bool hup_reloads; /* SIGHUP makes the supervisor read the configuration again */
 	bool hup_waits; /* SIGHUP came before .reloads was set */
 	struct serve serve;
 	struct boot boot;
@@ -75,7 +75,7 @@ static bool daemon_ended(const struct run *r)
 	       si.si_pid != 0;
 }
 
-/* Reads the next signal; 0: none has arrived */
+/* Reads the next signal; returns 0 if no signal has arrived */
 static int next_signal(const struct run *r, struct signalfd_siginfo *si)
 {
 	return read(r->sigfd, si, sizeof(*si)) == sizeof(*si) ? (int)si->ssi_signo : 0;
@@ -211,7 +211,7 @@ static int wait_up(struct run *r)
 	return status;
 }
 
-/* Reports that all links are up, as soon as they are. Returns a signal that asks the program to end, or else 0 */
+/* Waits until all links are up, and reports this. Returns a signal that asks the program to end, or else 0 */
 static int announce(struct run *r)
 {
 	int status;
@@ -244,8 +244,8 @@ static bool answered(struct proto_client *c)
 }
 
 /*
- * The daemon has to answer a request at least every half of the watchdog's time. If the daemon does not answer, the
- * service manager gets no message and ends this process.
+ * In each half of the watchdog's time, the daemon has to answer a request. If the daemon does not answer, the service
+ * manager gets no message and ends this process.
  */
 static int watched(struct run *r)
 {
@@ -293,7 +293,7 @@ static pid_t spawn(struct run *r)
 	pid = fork();
 	if (pid)
 		return pid;
-	/* CMD has to end when its parent ends, because the hosts end then, too. */
+	/* CMD has to end when its parent ends, because the hosts end with the parent, too. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(PROTO_EXIT_FAILED);
@@ -310,7 +310,10 @@ static pid_t spawn(struct run *r)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Pass a signal on to CMD, unless it is a Ctrl-C of the terminal, which CMD has received itself. */
+/*
+ * Pass a signal on to CMD, unless the signal came from a Ctrl-C at the terminal, because CMD has
+ * received that signal itself.
+ */
 static void forward(pid_t pid, const struct signalfd_siginfo *si, unsigned int nth)
 {
 	if (nth > 1)

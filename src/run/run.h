@@ -2,7 +2,10 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
-/* The command `uipoib run`, and its job for other commands: to start an instance, run a command or function, and stop the instance */
+/*
+ * The command `uipoib run`, and run_job(), by which other commands, too, start an instance, run a
+ * command or function, and stop the instance
+ */
 
 #include <getopt.h>
 
@@ -22,7 +25,7 @@ struct run_job {
 	const struct topo *topo; /* as serve_cfg.topo */
 	long long timeout_ms; /* time within which all links must be up */
 	unsigned int verbose;
-	/* the service manager or pipe that is told when all links are up; NULL: there is none */
+	/* the service manager or pipe that gets a message when all links are up; NULL: there is none */
 	struct ready *ready;
 	/* .cmd or .fn runs as a child once the links are up. If both are NULL, the instance runs until a signal. */
 	char **cmd;
@@ -30,7 +33,7 @@ struct run_job {
 	void *arg;
 };
 
-/* What the command line of `run` says */
+/* The parsed command line of `run` */
 struct run_args {
 	struct run_job job;
 	struct conf_overrides over; /* -o */
@@ -45,8 +48,8 @@ int run_usage(int status);
 
 /**
  * run_name() - Find the name of the instance that @file describes
- * @name:	name given by the user; if NULL, it becomes the name given by -n before the command, or else the name
- *	of the file without its extension
+ * @name:	name given by the user; if NULL, *@name is set to the name given by -n before the command, or else to the
+ *	name of the file without its extension
  * @buf:	buffer for the name made from the file
  *
  * Return: 0, or the exit status after a message

@@ -42,7 +42,7 @@ static void put_off(struct sidr_offer *o, const char *what, ns_t now)
 		  now + ns_backoff(++o->failures, SIDR_OFFER_RETRY_MIN, SIDR_OFFER_RETRY_MAX));
 }
 
-/* Take those steps that are still missing before the port can answer SIDR_REQs. */
+/* Take the steps that are still necessary before the port can answer SIDR_REQs. */
 static void serve(struct sidr_offer *o, ns_t now)
 {
 	if (!o->service.cm) {
@@ -79,7 +79,7 @@ static void unserve(struct sidr_offer *o, ns_t now)
 
 /*
  * Handle the answer to a join. While no SA answers, the values of the last join are the best
- * available. After a refusal of the join, these values are not valid.
+ * available. If the SA refuses the join, the values of the last join are no longer valid.
  */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)

@@ -21,8 +21,8 @@
 #include "sac/sac.h"
 
 /*
- * Time until the next try if another listener of the port serves the ServiceID, or if memory ran out. The time is
- * doubled after each failure
+ * Time until the next try if another interface or program serves the ServiceID on this port, or if memory ran out.
+ * The time is doubled after each failure
  */
 #define SIDR_OFFER_RETRY_MIN NS_SEC(1)
 #define SIDR_OFFER_RETRY_MAX NS_SEC(16)
@@ -30,8 +30,8 @@
 /* The caller sets the struct to 0 and then sets @changed. All other members are private. */
 struct sidr_offer {
 	/*
-	 * Called when the result of sidr_offer_serves() has changed, maybe from inside a callback of the MAD
-	 * endpoint. NULL: no function is called
+	 * Called when the result of sidr_offer_serves() has changed. The call can come from inside a callback of the
+	 * MAD endpoint. NULL: no function is called
 	 */
 	void (*changed)(struct sidr_offer *o);
 	struct cm *cm; /* NULL: not started */

@@ -6,14 +6,14 @@
  * DOC: The choice of one of several servers
  *
  * Every member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
- * servers are arranged on a ring, each at the hash of its GID, and are asked in the order of the ring: after a
- * failure the next server is asked. So in a round each server is asked once, a server that failed comes last, and
- * only places on the ring have to be remembered. The hash has a secret key. Without a secret, an attacker could
+ * servers are arranged on a ring, each at the hash of its GID. After a failure of a server, the next server on the
+ * ring is asked. So in a round each server is asked once, and a server that failed is asked last. Only places on the
+ * ring have to be stored, and no list of servers. The hash has a secret key. Without a secret, an attacker could
  * register servers whose places always directly follow the current server, and the other servers would never be
  * asked.
  *
  * The first round begins with the first record of the SA, because a subnet manager that answers SIDR_REQs itself has its own
- * record there. A later round, after a restart of the SA client, begins with the server whose values were right.
+ * record there. A round after a restart of the SA client begins with the server whose values were right.
  */
 
 #include "util/hash.h"
@@ -29,17 +29,17 @@ struct sidr_order {
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
 	/*
-	 * Servers that were offered since the last choice: the number of servers offered, and the
-	 * nearest and the second nearest of them on the ring
+	 * The servers that were offered since the last choice: .offers is their number, .near and
+	 * .second are the distances of the nearest and the second nearest server on the ring
 	 */
 	unsigned int offers;
-	uint64_t near, second; /* distances of the two servers */
+	uint64_t near, second; /* see .offers */
 	ib_gid gid; /* GID of the nearest server */
 };
 
 /*
- * sidr_order_init() - Initialize the state: no server has been asked. The two random numbers become the key of the
- * hash
+ * sidr_order_init() - Initialize the state, in which no server has been asked. The two random numbers become the key
+ * of the hash
  */
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 
@@ -51,13 +51,16 @@ void sidr_order_offer(struct sidr_order *o, const ib_gid *gid);
 /*
  * sidr_order_choose() - Choose one of the servers that were offered since the last call
  *
- * Return: true if this server ends the round
+ * Return: true if the chosen server is the last server of the round
  */
 bool sidr_order_choose(struct sidr_order *o, ib_gid *ret);
 
 /* sidr_order_failed() - Report that the current server failed */
 void sidr_order_failed(struct sidr_order *o);
-/* sidr_order_answered() - Report that the current server answered, with values that are not tried yet */
+/*
+ * sidr_order_answered() - Report that the current server answered. The caller has not tried the
+ * values of the answer yet
+ */
 void sidr_order_answered(struct sidr_order *o);
 /*
  * sidr_order_good() - Report that the values of the last answer are right, so that its server is asked first in the

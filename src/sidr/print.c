@@ -4,7 +4,7 @@
 #include "text/print.h"
 #include "util/text.h"
 
-/* Append the reason why a question failed, without the LID of the server. */
+/* Append the reason why a question failed. The reason does not contain the LID of the server. */
 static void add_why(struct text *t, const struct sidr_result *r)
 {
 	char sa[SAC_STATUS_LEN], gid[PRINT_GID_LEN];

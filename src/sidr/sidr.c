@@ -29,8 +29,8 @@ static void cancel(struct sidr_ask *a)
 }
 
 /*
- * Wait before the next attempt. Up to a quarter of the time is added at random, because ports that
- * lost the same server must not come back at the same time.
+ * Wait before the next attempt. Up to a quarter of the time is added at random, so that ports that
+ * lost the same server do not send their next requests at the same time.
  */
 static void back_off(struct sidr_ask *a, ns_t now)
 {
@@ -38,7 +38,7 @@ static void back_off(struct sidr_ask *a, ns_t now)
 
 	if (a->last)
 		base = ns_backoff(++a->rounds, SIDR_BACKOFF_MIN, SIDR_BACKOFF_MAX);
-	/* In SIDR_STATE_SERVICE no server was chosen yet, so none failed. */
+	/* In SIDR_STATE_SERVICE no server was chosen yet, so no server has failed. */
 	if (a->state != SIDR_STATE_SERVICE)
 		sidr_order_failed(&a->order);
 	set_state(a, SIDR_STATE_BACKOFF);
@@ -162,8 +162,8 @@ static void ask_path(struct sidr_ask *a, ns_t now)
 /* --- the ServiceRecord */
 
 /*
- * A SIDR_REQ has no GRH, so it reaches ports of this subnet only. Records with other subnet prefixes are ignored,
- * because a port could register any number of GIDs of other subnets.
+ * A SIDR_REQ has no GRH, so it reaches ports of this subnet only. Records with other subnet prefixes are ignored.
+ * Otherwise a port could register any number of servers with GIDs of other subnets.
  */
 static void service_record(struct sac_service_query *q, const struct ib_service_rec *rec)
 {
@@ -222,8 +222,8 @@ static void timer_due(struct timer *t, ns_t now)
 /* --- from outside */
 
 /*
- * Begin a question. The first step waits for the timer, because the caller may run inside a
- * callback of the SA client.
+ * Begin a question. The timer takes the first step, because this function may run inside a callback
+ * of the SA client.
  */
 static void begin(struct sidr_ask *a, ns_t now)
 {

@@ -16,8 +16,8 @@
  * A question is repeated until it is answered, and asked again when the SA client was restarted
  * (ClientReregister, another SM or LID), because then another server may answer, or the group may
  * have another MLID. If several ports offer the service, each attempt asks the next port
- * (sidr/order.h), 1 s after the failure of the attempt before. When all of them have failed, the
- * next round begins 1 s later; this time doubles with each further round, up to 16 s.
+ * (sidr/order.h), 1 s after the failure of the previous attempt. When all ports have failed, the
+ * next round begins 1 s later. This delay doubles with each further round, up to 16 s.
  *
  * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key,
  * the SIDR_REQ is sent with the default P_Key, because a subnet manager that answers need not be a
@@ -60,8 +60,8 @@ enum sidr_state {
 	SIDR_STATE_SERVICE,
 	SIDR_STATE_PATH,
 	SIDR_STATE_REQUEST,
-	SIDR_STATE_BACKOFF, /* left by the timer */
-	SIDR_STATE_DONE, /* answered; left by SAC_EV_RESTART, sidr_again() and sidr_refresh() */
+	SIDR_STATE_BACKOFF, /* the timer ends this state */
+	SIDR_STATE_DONE, /* answered; SAC_EV_RESTART, sidr_again() and sidr_refresh() end this state */
 };
 
 /* A question. The caller zeroes the struct and sets @done; everything else is private. */
@@ -74,7 +74,7 @@ struct sidr_ask {
 	uint64_t service_id;
 	/* pkey: P_Key of the link; via: P_Key with which the SIDR_REQ is sent */
 	uint16_t pkey, via;
-	unsigned int rounds; /* rounds in which all servers failed, since sidr_good() */
+	unsigned int rounds; /* number of rounds since sidr_good() in which all servers failed */
 	unsigned int attempts; /* number of all attempts */
 	uint16_t server; /* LID of the server */
 	ib_gid server_gid;
@@ -95,7 +95,7 @@ struct sidr_ask {
  */
 void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t service_id,
 		uint16_t pkey, ns_t now);
-/* sidr_stop() - Drop the question; no effect if there is none */
+/* sidr_stop() - Drop the question; no effect if there is no question */
 void sidr_stop(struct sidr_ask *a);
 /*
  * sidr_again() - Report that the values of the last answer are wrong, such as a DLID that is not the group's MLID.
@@ -103,14 +103,14 @@ void sidr_stop(struct sidr_ask *a);
  */
 void sidr_again(struct sidr_ask *a, ns_t now);
 /*
- * sidr_refresh() - Repeat the question at once, to the same server first, because the values of the
- * last answer are no longer right. No effect in any state but SIDR_STATE_DONE
+ * sidr_refresh() - Repeat the question at once, because the values of the last answer are no longer
+ * right. The server of the last answer is asked first. No effect in any state but SIDR_STATE_DONE
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
  * sidr_good() - Report that the values of the last answer are right, so that the next back-off begins with 1 s again.
- * If sidr_again() was called before, this cancels it. To be called only if an answer has come since sidr_start() and
- * since the last restart of the SA client
+ * The call cancels the effect of an earlier sidr_again(). To be called only if an answer has come since sidr_start()
+ * and since the last restart of the SA client
  */
 void sidr_good(struct sidr_ask *a);
 

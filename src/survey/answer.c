@@ -22,9 +22,9 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 }
 
 /*
- * Record that another node has the GUID of a known node. The link to that node is not recorded,
- * because the port number in the answer does not refer to the known node, which may have fewer
- * ports.
+ * Record that another node has the GUID of a known node. The link to the other node is not
+ * recorded, because the port number in its answer does not refer to the known node, which may have
+ * fewer ports.
  */
 static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
 {
@@ -33,8 +33,8 @@ static void twin(struct survey *s, const struct chk_node *first, struct chk_node
 }
 
 /*
- * Record that a known node is behind a port. Only switches are asked for the nodes behind their ports, so the other
- * end of a CA's link is set here.
+ * Record that a known node is behind a port. If the known node is a CA, this function also sets the other end of the
+ * CA's link, because only switches are asked for the nodes behind their ports.
  */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)

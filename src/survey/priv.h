@@ -39,7 +39,7 @@ struct task {
 };
 
 /*
- * A request that was sent and has no answer yet, with those members of its task that are needed to
+ * A request that was sent and has no answer yet, with the members of its task that are needed to
  * handle the answer
  */
 struct open {
@@ -62,7 +62,7 @@ struct survey {
 	struct survey_cfg cfg;
 	struct chk_fabric *f;
 	enum phase phase;
-	struct task *first, *last; /* tasks that wait */
+	struct task *first, *last; /* queue of the tasks whose requests are not sent yet */
 	uint32_t ntasks;
 	struct open open[SURVEY_WINDOW_MAX];
 	unsigned int nopen;
@@ -70,7 +70,7 @@ struct survey {
 	/* time limit of the survey, after which no request is sent; 0: no request was sent yet */
 	ns_t end;
 	ns_t not_before; /* time at which the rate limit .per_second allows the next request */
-	ns_t counted; /* end of the first reading of counters */
+	ns_t counted; /* time at which the first reading of counters ended */
 	ns_t now; /* time at which the answer that is being handled arrived */
 	struct survey_stats st;
 };
@@ -92,7 +92,7 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
  */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
-/* answer_none() - Process a request that got no answer, or an answer with this status */
+/* answer_none() - Process a request that got no answer (@status 0), or an answer with the error @status */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
 /*
  * answer_unknown() - Mark the data that are missing in the fabric because a request of this kind has no answer, or

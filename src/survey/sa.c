@@ -52,7 +52,7 @@ static int take_record(struct chk_fabric *f, const uint8_t *p, size_t len, bool 
 		.join_state = rec.join_state,
 		.mgid = rec.mgid,
 	};
-	/* A group without members, and a group whose members the SA does not name, have no PortGID. */
+	/* The record of a group has no PortGID if the group has no members, or if the SA does not name the members. */
 	if (!m.port_guid)
 		return 0;
 	*ret_named = true;

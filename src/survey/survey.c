@@ -127,7 +127,7 @@ static void add_counters(struct survey *s, const struct chk_node *n)
 
 /*
  * Queue reads of SLtoVL tables. A large switch has a thousand SLtoVL tables, one for each pair of
- * ports, so only the tables that decide about a credit loop are read.
+ * ports, so only the tables that decide whether there is a credit loop are read.
  */
 static void add_lanes(struct survey *s)
 {
@@ -214,7 +214,7 @@ static struct open *free_slot(struct survey *s, unsigned int *ret_slot)
 	return NULL;
 }
 
-/* Build the next request of the first task. Return: false if this request is not needed */
+/* Build the next request of the first task. Return: false if the request is not needed */
 static bool make(struct survey *s, struct survey_mad *ret, ns_t now)
 {
 	struct task *t = s->first;
@@ -281,8 +281,8 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 }
 
 /*
- * Compute when the rate limit allows the request after this one. After a delay, at most one window
- * of requests may be sent at once. Return: true
+ * Compute when the rate limit allows the next request. After a delay, at most one window of
+ * requests is sent at once. Return: true
  */
 static bool paced(struct survey *s, ns_t now)
 {

@@ -36,11 +36,11 @@ struct survey_cfg {
 	 * loss
 	 */
 	ns_t patience;
-	ns_t within; /* time after the first request after which no more requests are sent */
+	ns_t within; /* time, counted from the first request, after which no more requests are sent */
 	uint64_t mkey; /* M_Key of the requests */
 	bool counters; /* read counters twice */
-	unsigned int counter_ms; /* least time between both readings */
-	size_t octets_max; /* bound of the fabric */
+	unsigned int counter_ms; /* least time between the two readings of counters */
+	size_t octets_max; /* largest number of octets of the fabric's data */
 };
 struct survey_cfg survey_cfg_default(void);
 /*
@@ -60,7 +60,7 @@ struct survey_mad {
 
 /*
  * survey_fits() - Tell whether @mad, which has at least the 24 octets of the MAD header, belongs to
- * a request of this class, TID, attribute and modifier: it is the request itself, or the answer.
+ * a request of this class, TID, attribute and modifier: @mad is the request itself, or the answer.
  * The transport may have changed the upper half of the TID
  */
 static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid, uint16_t attr,
@@ -72,7 +72,7 @@ static inline bool survey_fits(const void *mad, uint8_t mgmt_class, uint32_t tid
 
 struct survey_stats {
 	uint64_t sent, answered, refused, lost;
-	/* number of answers with the status busy; after each of these the request was repeated */
+	/* number of answers with the status busy; after each such answer the request was repeated */
 	uint64_t busy;
 	/*
 	 * number of received MADs that answer no open request, or whose length or attribute does
@@ -101,8 +101,8 @@ void survey_recv(struct survey *s, const void *mad, size_t len, ns_t now);
  */
 void survey_lost(struct survey *s, const void *mad, size_t len, ns_t now);
 /*
- * survey_deadline() - Time at which survey_next() must be called even if nothing arrives; NS_NEVER: there is no such
- * time
+ * survey_deadline() - Return the time at which survey_next() must be called even if no MAD arrives; NS_NEVER: there
+ * is no such time
  */
 ns_t survey_deadline(const struct survey *s);
 

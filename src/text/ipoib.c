@@ -288,8 +288,8 @@ static void add_arp(struct text *t, const char *name, const uint8_t *p, size_t l
 }
 
 /*
- * Add an IBARP message. Of the two link-layer addresses, a request has only that of the sender. The
- * reply has that of the target, for which the request asks.
+ * Add an IBARP message. A request has only the link-layer address of the sender. The reply has the
+ * link-layer address of the target, for which the request asks.
  */
 static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 {

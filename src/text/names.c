@@ -34,7 +34,7 @@ const char *print_port_state(unsigned int state)
 	return NAME_OF(states, state);
 }
 
-/* Traps of 128 and above are those of IBA 14.2.5.1, table "Traps"; traps 64 to 67 are those of IBA 15.2.4. */
+/* Traps 64 to 67 are defined in IBA 15.2.4, and traps of 128 and above in IBA 14.2.5.1, table "Traps". */
 const char *print_trap(unsigned int trap)
 {
 	static const struct name traps[] = {

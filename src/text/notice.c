@@ -48,7 +48,7 @@ static void add_mkey(struct text *t, const struct mad_notice *n)
 		text_add(t, " ...");
 }
 
-/* Add one end of a packet. Values that the notice does not have are left out. */
+/* Add the addresses of one end of a packet. Values that the notice does not have are omitted. */
 static void add_end(struct text *t, const char *word, uint16_t lid, uint32_t qp, const ib_gid *gid)
 {
 	char buf[PRINT_GID_LEN];

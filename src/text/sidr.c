@@ -25,9 +25,9 @@ static void add_req(struct text *t, const void *mad, size_t len)
 }
 
 /*
- * The format of the private data depends on the service, and the message does not tell the service.
- * If the private data have the form of the group parameters of draft-pelissier-ipoib-encaparp-00,
- * they are printed as group parameters.
+ * The format of the private data depends on the service, and this function does not know the
+ * formats of all services. If the private data have the format of the group parameters of
+ * draft-pelissier-ipoib-encaparp-00, they are printed as group parameters.
  */
 static void add_rep(struct text *t, const void *mad, size_t len)
 {

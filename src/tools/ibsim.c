@@ -14,8 +14,8 @@
 #define CTL_QUOTA 16 /* datagrams that are read from one socket in a wake-up */
 
 /*
- * The length of the address includes the zero at the end of the name, because libumad2sim counts
- * it, and all octets of an abstract name count.
+ * The length of the address includes the NUL at the end of the name. libumad2sim counts the NUL,
+ * too, and all octets of an abstract name are compared.
  */
 struct ibsim_addr ibsim_addr(const struct ibsim_net *n, const char *what, const char *id)
 {
@@ -108,8 +108,8 @@ int ibsim_socket(struct ibsim_place *p, int *ret_fd)
 }
 
 /*
- * Make the control socket of a namespace when the program starts, because only then may the loop
- * wait for the helper process.
+ * Make the control socket of a namespace when the program starts, because only at the start is the
+ * loop allowed to wait for the helper process.
  */
 static int first_socket(struct ibsim_place *p, int *ret_fd)
 {
@@ -236,7 +236,10 @@ static int place_listen(struct ibsim_place *p)
 	return err ? err : ctl_listen(p, fd);
 }
 
-/* If several hosts share a namespace, this function is called for each of them, but they share one set of sockets. */
+/*
+ * If several hosts share a namespace, this function is called for each of these hosts, but the
+ * hosts share one set of sockets.
+ */
 static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 {
 	struct ibsim_net *n = container_of(w, struct ibsim_net, watch);
@@ -283,7 +286,7 @@ static int place_add(struct ibsim_net *n, struct inst_host *h, bool own, uint32_
 	return status;
 }
 
-/* Hosts may share a namespace. Clients in it belong to the first of these hosts. */
+/* If several hosts share a namespace, clients in this namespace belong to the first of these hosts. */
 static int host_place(struct ibsim_net *n, struct inst_host *h, char err[INST_ERR_MAX])
 {
 	struct ibsim_place *p;
@@ -308,8 +311,8 @@ static int serve(struct ibsim_net *n, char err[INST_ERR_MAX])
 	int status;
 
 	/*
-	 * The handle serves only to recognise a host in the daemon's own namespace. If the handle
-	 * cannot be opened, no host has a handle either.
+	 * The handle of the daemon's own namespace serves only to recognise a host in this
+	 * namespace. If the handle cannot be opened, no host has a handle either.
 	 */
 	if (netdev_ns_open(in->helper, NULL, &ns, NULL))
 		ns = HOST_NO_NS;

@@ -37,7 +37,7 @@ static int connect_to(int fd, const struct ibsim_addr *a)
 static void mads_ready(struct loop_fd *fd, uint32_t events, ns_t now)
 {
 	struct ibsim_conn *c = container_of(fd, struct ibsim_conn, mads);
-	/* One octet more than a packet has, so that longer datagrams are recognised */
+	/* one octet more than a packet has, so that datagrams that are too long are recognised */
 	uint8_t buf[IBSIM_PKT_LEN + 1];
 
 	if (events & EPOLLOUT) {
@@ -87,8 +87,8 @@ static void process_ended(struct loop_fd *fd, uint32_t events, ns_t now)
 	(void)events;
 	ibsim_drop_fd(c->net, fd);
 	/*
-	 * A child process may have inherited the sockets, so the end of the process alone is not
-	 * enough.
+	 * Do not remove the client only because its process has ended: a child process may have
+	 * inherited the sockets.
 	 */
 	probe(c, "its process has ended", now);
 }
@@ -153,7 +153,8 @@ static int on_open(void *ctx, unsigned int id, const struct ibsim_peer *peer, ui
 
 	/*
 	 * A client that asks for answers at the number of another process would receive that
-	 * process's MADs. So the name of the client's control socket must contain the same number.
+	 * process's MADs. So the number in the request must be the number in the name of the
+	 * client's control socket.
 	 */
 	if (peer->len != says.len || memcmp(peer->addr, &says.un, says.len) != 0)
 		return -EPERM;
@@ -248,8 +249,8 @@ static struct node_port *on_find(void *ctx, void *place, const char *name, const
 }
 
 /*
- * Set or clear IsSM. Setting fails if IsSM is set already, by the embedded SM or by an SM with libuipoib-umad.so at this
- * port.
+ * Set or clear IsSM. Setting fails if IsSM is set already, by the embedded SM, or by an SM that uses
+ * libuipoib-umad.so at this port.
  */
 static int on_issm(void *ctx, struct node_port *port, bool on, ns_t now)
 {

@@ -23,7 +23,7 @@
 struct ibsim_place {
 	struct list link; /* link in ibsim_net.places */
 	struct ibsim_net *net;
-	struct inst_host *host; /* host whose namespace this is; NULL if it belongs to no host */
+	struct inst_host *host; /* host that has this namespace; NULL if no host has it */
 	bool own; /* true for the daemon's own network namespace */
 	uint32_t ns; /* the helper's handle of the namespace */
 	struct loop_fd ctl;
@@ -41,7 +41,7 @@ struct ibsim_conn {
 	struct ibsim_net *net;
 	unsigned int id;
 	struct ibsim_addr peer;
-	struct loop_fd mads; /* connected socket, to which only this client can send */
+	struct loop_fd mads; /* connected socket, which receives from this client only */
 	struct loop_fd process; /* pidfd of the client; its .fd is -1 if there is none */
 };
 

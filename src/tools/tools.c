@@ -14,7 +14,10 @@
 struct tools {
 	struct inst *in;
 	struct umad_net *umad;
-	/* Servers of ibsim's protocol by number of the fabric (inst.fab); NULL if ibsim is not configured */
+	/*
+	 * Servers of ibsim's protocol, indexed by the number of the fabric in inst.fab; NULL if
+	 * ibsim is not configured
+	 */
 	struct ibsim_net **ibsim;
 	unsigned int nibsims;
 };

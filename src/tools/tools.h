@@ -11,7 +11,7 @@
  *	tools/umad.h	libuipoib-umad.so, by a socket at a path
  *	tools/ibsim.h	libumad2sim.so of ibsim, by abstract sockets; for fabrics with the key `ibsim`
  *
- * The instance does not know of these programs. The caller that runs the instance opens the sockets when the instance
+ * No code in inst/ depends on these programs. The caller that runs the instance opens the sockets when the instance
  * has its fabrics and hosts, and closes the sockets before fabrics and hosts are destroyed.
  */
 

@@ -37,8 +37,8 @@ struct umad_client {
 	struct umad_conn *conn;
 	int sock, pid;
 	/*
-	 * Memfd of the MAD to send next, if it is too large for a message and the socket was full;
-	 * -1 if none
+	 * memfd of the MAD to send next, if this MAD is too large for a message and the socket was
+	 * full; otherwise -1
 	 */
 	int big;
 	struct loop_fd fd;
@@ -142,7 +142,7 @@ static void send_answer(struct umad_client *c, int fd)
 	const struct umad_answer *a = &c->u->answer;
 
 	/*
-	 * The result is ignored, because a failure only means that the program no longer reads this
+	 * Ignore the result, because a failure only means that the program no longer reads this
 	 * socket.
 	 */
 	if (a->to == UMAD_TO_SOCKET)

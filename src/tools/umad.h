@@ -30,7 +30,7 @@ void umad_close(struct umad_net *u);
 /* An open umad file of a program, as `stats` shows it. */
 struct umad_client_info {
 	int pid;
-	/* Port of the file, as "Hca1/1"; "" for a connection without one (sysfs) */
+	/* Port of the file, as "Hca1/1"; "" for a connection without a port (for sysfs) */
 	char port[FABRIC_NAME_MAX];
 	struct umad_conn_info conn;
 };
@@ -38,7 +38,7 @@ struct umad_client_info {
 void umad_each(const struct umad_net *u, void (*fn)(void *ctx, const struct umad_client_info *i),
 	       void *ctx);
 
-/* umad_closed_stats() - Sum of the counters of all closed connections */
+/* umad_closed_stats() - Compute the sums of the counters of all closed connections */
 void umad_closed_stats(const struct umad_net *u, struct umad_stats *ret);
 
 #endif

@@ -127,7 +127,7 @@ bool umad_memfd_read(int fd, uint8_t *buf, size_t len)
 	return true;
 }
 
-/* Only a memfd has seals, and reading from any other file might block. */
+/* Accept only a memfd, because reading from any other file might block. A file that has seals is a memfd. */
 size_t umad_memfd_len(int fd)
 {
 	struct stat st;

@@ -31,7 +31,7 @@ bool topo_take_uint(struct topo_cur *c, uint64_t max, uint64_t *ret);
 bool topo_take_hex(struct topo_cur *c, uint64_t *ret);
 /* Read a text in quotes of at most @size - 1 octets; @buf is written only on success. */
 bool topo_take_quoted(struct topo_cur *c, char *buf, size_t size);
-/* Find @s in the rest of the line; NULL if it is not there. The cursor does not move. */
+/* Find @s in the rest of the line; NULL if the rest does not contain @s. The cursor does not move. */
 const char *topo_seek(const struct topo_cur *c, const char *s);
 
 /*

@@ -8,9 +8,9 @@
 #include "util/list.h"
 
 /*
- * Find the end of a quoted description. The description may contain quotes itself, so its end is
- * the last quote of the line, provided that the text after this quote has the form that
- * ibnetdiscover prints.
+ * Find the end of a quoted description. The description itself may contain quotes. So the
+ * description ends at the last quote of the line, if the text after this quote is in the format of
+ * ibnetdiscover.
  */
 static const char *quoted_end(const struct topo_cur *c)
 {
@@ -31,8 +31,8 @@ static const char *quoted_end(const struct topo_cur *c)
 }
 
 /*
- * Read the description after '#'. Without quotes, it ends where the text of ibnetdiscover about
- * port 0 or LIDs begins. The cursor is then after the description.
+ * Read the description after '#'. A description without quotes ends where the text of ibnetdiscover
+ * about port 0 or LIDs begins. The cursor moves to the end of the description.
  */
 static void take_desc(struct topo_parser *p, struct topo_cur *c, char buf[TOPO_DESC_MAX + 1])
 {

@@ -10,7 +10,7 @@
 #include "util/list.h"
 
 #define MAX_INCLUDES 9 /* nesting depth of include, as in ibsim */
-#define MAX_FILES 1024 /* most files in all */
+#define MAX_FILES 1024 /* largest number of files, included files counted */
 /* largest number of lines left out; a text with more such lines is no topology */
 #define MAX_LEFT_OUT 1000
 
@@ -351,8 +351,8 @@ static int parse_line(struct topo_parser *p, struct topo_cur *c)
 		if (topo_take_word(c, keywords[i].word))
 			return parse_keyword(p, &keywords[i], c);
 	/*
-	 * The line may be a tool's error message between the port lines of a node, so the lines
-	 * after it still belong to that node.
+	 * The line may be a tool's error message between the port lines of a node. So do not end
+	 * the node: the next port lines still belong to it.
 	 */
 	return topo_fail_expected(p, c, "Switch, Ca, Hca, a port in brackets or a setting");
 }

@@ -67,7 +67,7 @@ static bool rate_unknown(const struct topo_cur *c)
 	return q && q - c->p <= 3; /* "??QDR", "4x???", "12x???" */
 }
 
-/* Read a rate like "4xQDR". Text that does not look like a rate, such as "undefined (0)", is ignored. */
+/* Read a rate like "4xQDR". Text that is not a rate, such as "undefined (0)", is ignored. */
 static int comment_rate(struct topo_parser *p, struct topo_cur *c, struct topo_rate *ret,
 			bool *ret_has)
 {

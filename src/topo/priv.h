@@ -48,7 +48,7 @@ struct topo_parser {
 	bool skipping; /* true while port lines are skipped, because their node was left out */
 };
 
-/* Write "file:line: ..." to the error of the caller of topo_parse(). Return: -EINVAL */
+/* Write the message "file:line: ..." into the struct topo_err of the caller of topo_parse(). Return: -EINVAL */
 int topo_fail(struct topo_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int topo_fail_at(struct topo_parser *p, const char *file, unsigned int line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -13,7 +13,10 @@ static int fail_plink(struct topo_parser *p, const struct topo_plink *l, const c
 			    p->t->node[l->node]->name, what);
 }
 
-/* Return the first line that lists a cable of @port of @node, at either end; 0 if there is none. */
+/*
+ * Return the number of the first line that lists a cable of @port of @node, at either end of the
+ * cable; 0 if there is no such line.
+ */
 static unsigned int said_on_line(const struct topo_parser *p, uint32_t node, uint8_t port)
 {
 	for (size_t i = 0; i < p->nlinks; i++) {
@@ -101,8 +104,8 @@ static int connect_link(struct topo_parser *p, const struct topo_plink *l, uint3
 }
 
 /*
- * Give ports of unknown rate the rate of the other end, or if that is unknown, too, ibsim's default
- * 4xSDR.
+ * Give each port of unknown rate the rate of the other end. If that rate is unknown, too, give the
+ * port ibsim's default 4xSDR.
  */
 static void rates_guess(struct topo *t)
 {
@@ -190,7 +193,7 @@ static int check_guids(struct topo_parser *p)
 	size_t n = 0;
 	int err = 0;
 
-	/* A switch has one end port, a CA as many as it has ports. */
+	/* A switch has one end port, port 0. All ports of a CA are end ports. */
 	for (uint32_t i = 0; i < p->t->n; i++)
 		n += p->t->node[i]->type == IB_NODE_CA ? p->t->node[i]->nports : 1;
 	v = calloc(n + 1, sizeof(*v));

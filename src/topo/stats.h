@@ -3,7 +3,7 @@
 #define TOPO_STATS_H
 
 /*
- * Numbers of the objects in a topology. They are for administrators who have imported a topology.
+ * Counts the objects in a topology, for administrators who have imported the topology.
  */
 
 #include "topo/topo.h"

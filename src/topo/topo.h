@@ -15,12 +15,12 @@
  *	[1]	"H-0002c90200000200"[1](2c90200000201)	# "h1" lid 5 4xQDR
  *	[2]	"Switch2"[7]	w=2 s=4 e=1	ibsim: masks of enabled widths and speeds
  *
- * A cable may be given at one of its ends or at both, which must agree. A peer without a port
- * number means port 1 of the peer, as in ibsim. Nodes without a GUID get consecutive GUIDs as in
- * ibsim: from 0x100000 for CAs (one for the node and one for each port), and from 0x200000 for
- * switches (one each). `module "M"` puts "M#" before the names that follow. `include "FILE"` is
- * allowed only with a struct topo_reader. Console commands (`do`), port aliases (`@`) and routers
- * are refused.
+ * A file may list a cable at one of its ends or at both; two listings of a cable must agree. A peer
+ * without a port number means port 1 of the peer, as in ibsim. Nodes without a GUID get consecutive
+ * GUIDs as in ibsim: from 0x100000 for CAs (one for the node and one for each port), and from
+ * 0x200000 for switches (one each). `module "M"` puts "M#" before the names that follow. `include
+ * "FILE"` is allowed only with a struct topo_reader. Console commands (`do`), port aliases (`@`)
+ * and routers are refused.
  *
  * topo_parse_found() is lenient, because the output of tools on a production fabric may contain
  * error messages, routers, and cables that contradict each other. The function leaves these lines
@@ -205,7 +205,7 @@ struct topo *topo_gen_demo(unsigned int hosts, unsigned int switches);
 struct topo_gen_random {
 	uint64_t seed;
 	unsigned int cas, switches;
-	unsigned int max_ca_ports; /* most ports of a CA; each has 1 or more, all connected */
+	unsigned int max_ca_ports; /* most ports of a CA; each CA has 1 or more, all connected */
 	unsigned int extra_links; /* number of cables beyond a spanning tree, which make loops */
 };
 /* topo_gen_random() - Make a connected topology, which depends on the parameters alone */
