@@ -10,7 +10,7 @@
  */
 
 #define EXAMPLES 3 /* most LIDs that a finding lists */
-#define LOOPS_MAX 64 /* most different loops that are reported */
+#define LOOPS_MAX 64 /* largest number of different loops that are reported */
 
 /*
  * ON_WAY: the search has reached the switch but not yet the end of the route; OVER: all faults on

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 65536 /* most entries in the lists of twins and of silences */
+#define LIST_MAX 65536 /* largest number of entries in the lists of twins and of silences */
 #define MEMBERS_MAX (1u << 22)
 
 /* --- memory */

@@ -16,7 +16,7 @@
  * the instance (1 to 3).
  */
 #define TRACE_NO_PROBE 127
-#define TRACE_TEXT_MAX 4096 /* most octets of a probe's output, NUL included */
+#define TRACE_TEXT_MAX 4096 /* largest number of octets of a probe's output, NUL included */
 
 /*
  * A probe, which is run by the host where the trace begins. The control protocol uses the same

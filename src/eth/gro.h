@@ -20,7 +20,8 @@
 #include "util/frame.h"
 
 #define ETH_GRO_FLOWS 8
-#define ETH_GRO_SEGS 64 /* most packets in one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
+/* largest number of packets in one super-frame; UDP_MAX_SEGMENTS of Linux before 6.10 */
+#define ETH_GRO_SEGS 64
 #define ETH_FRAME_PARTS (3 * ETH_GRO_SEGS)
 
 /* Layout of the link header (Ethernet or InfiniBand) with which each frame begins */

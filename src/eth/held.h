@@ -11,7 +11,7 @@
 
 #include "eth/eth.h"
 
-#define ETH_HELD_MAX 64 /* most reports that are held */
+#define ETH_HELD_MAX 64 /* largest number of reports that are held */
 #define ETH_HELD_TIME \
 	NS_SEC(2) /* a report is sent after this time even if its groups are not joined */
 

@@ -86,9 +86,12 @@ struct fabric_cfg {
 	 * effect is the same as for single packets
 	 */
 	bool trains;
-	unsigned int data_depth; /* most packets in an egress queue for data; 0: 2048 */
-	unsigned int vl15_depth; /* most packets in an egress queue for VL15; 0: 1024 */
-	unsigned int max_qps; /* most queue pairs of an HCA; 0: the default of hca_create() */
+	/* largest number of packets in an egress queue for data; 0: 2048 */
+	unsigned int data_depth;
+	/* largest number of packets in an egress queue for VL15; 0: 1024 */
+	unsigned int vl15_depth;
+	/* largest number of queue pairs of an HCA; 0: the default of hca_create() */
+	unsigned int max_qps;
 	uint64_t seed; /* seed of the random generators of faults */
 };
 

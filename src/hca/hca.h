@@ -97,7 +97,8 @@ struct hca_qp_attr {
 	uint8_t port;
 	uint16_t pkey_index;
 	uint32_t qkey;
-	unsigned int rx_depth; /* most packets in the receive queue; 0 for HCA_RX_DEPTH */
+	/* largest number of packets in the receive queue; 0 for HCA_RX_DEPTH */
+	unsigned int rx_depth;
 	uint32_t qpn_hint; /* QPN to use if it is free; 0 for any */
 };
 

@@ -285,7 +285,8 @@ struct netdev_tap_conf {
 	 */
 	uint8_t mac[6];
 	uint32_t mtu; /* MTU; 0 for the kernel's default, 1500 */
-	uint32_t txqlen; /* most frames that the kernel queues for the reader; 0 for 1000 */
+	/* largest number of frames that the kernel queues for the reader; 0 for 1000 */
+	uint32_t txqlen;
 	bool addrgen; /* true to let the kernel make an fe80:: address from the MAC */
 	/*
 	 * true to let the kernel make stable opaque interface identifiers (RFC 7217) from .stable_secret, for the

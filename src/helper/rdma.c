@@ -24,7 +24,8 @@
  * numbers from sysfs.
  */
 
-#define DEVICES_MAX 1024 /* most devices of one kind that the kernel makes (its RDMA_MAX_PORTS) */
+/* largest number of devices of one kind that the kernel makes (its RDMA_MAX_PORTS) */
+#define DEVICES_MAX 1024
 /*
  * The mode permits access to all users, because only the main process sees the folder, and the main
  * process has no privileges.

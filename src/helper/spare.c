@@ -33,7 +33,8 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 	return NULL;
 }
 
-#define DIGITS_MAX 4 /* most digits of the number at the end of a name: those of a P_Key */
+/* largest number of digits of the number at the end of a name: those of a P_Key */
+#define DIGITS_MAX 4
 
 static bool prefix_ok(const struct netdev_tap_conf *c, bool named)
 {

@@ -84,7 +84,7 @@ int ibsim_ctl_decode(struct ibsim_ctl *ret, const void *p, size_t n);
 /* ibsim_ctl_encode() - Write IBSIM_CTL_LEN octets */
 void ibsim_ctl_encode(void *p, const struct ibsim_ctl *c);
 
-#define IBSIM_NODE_MAX 32 /* most octets of the name of a node, with the final zero */
+#define IBSIM_NODE_MAX 32 /* largest number of octets of the name of a node, with the final zero */
 #define IBSIM_CLIENT_INFO_LEN 44
 
 /* Data of Connect. */

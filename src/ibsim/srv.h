@@ -36,7 +36,7 @@
 #include "node/node.h"
 
 #define IBSIM_CLIENTS_MAX 256
-#define IBSIM_PORT_CLIENTS_MAX 16 /* most clients of one end port */
+#define IBSIM_PORT_CLIENTS_MAX 16 /* largest number of clients of one end port */
 /* largest number of requests of a client that wait for their responses */
 #define IBSIM_OPEN_MAX 1024
 /*
@@ -49,7 +49,7 @@
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
-#define IBSIM_QUEUED_MAX 262144 /* most MADs in the queues of all clients together */
+#define IBSIM_QUEUED_MAX 262144 /* largest number of MADs in the queues of all clients together */
 #define IBSIM_TRY_MS 200 /* time-out of each try, as in OpenSM */
 /* number of retries, as in OpenSM: all tries take 0.8 s, and libibmad waits 1 s */
 #define IBSIM_RETRIES 3

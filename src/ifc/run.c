@@ -8,7 +8,7 @@
 
 /* Does one round of work for all interfaces, and reads their TAPs in round robin. */
 
-#define RX_BUDGET 4096 /* most packets that one call of ifc_work() receives */
+#define RX_BUDGET 4096 /* largest number of packets that one call of ifc_work() receives */
 
 /* --- ports, received packets, actions */
 

@@ -44,8 +44,8 @@ enum iface_net_set {
 	IFACE_NET_LL_OLD = 1 << 8,
 };
 
-#define IFACE_GONE_MAX \
-	1024 /* most hardware addresses that can wait for the deletion of their neighbour entries */
+/* largest number of hardware addresses that can wait for the deletion of their neighbour entries */
+#define IFACE_GONE_MAX 1024
 
 struct inst_iface;
 

@@ -27,7 +27,8 @@
  * that TAPs that have become readable meanwhile are read, too.
  */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
-#define WORK_ROUNDS 64 /* most rounds of packets and actions before the loop polls its files */
+/* largest number of rounds of packets and actions before the loop polls its files */
+#define WORK_ROUNDS 64
 /*
  * Time after which no new round begins, because a round may contain a slice of a sweep of the
  * subnet manager

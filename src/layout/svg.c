@@ -14,7 +14,7 @@
 #define ROW 40 /* distance of two rows of CAs */
 #define MARGIN 24
 #define PARALLEL 4 /* distance of parallel cables */
-#define NAME_MAX_SHOWN 14 /* most characters of a name that fit into a box */
+#define NAME_MAX_SHOWN 14 /* largest number of characters of a name that fit into a box */
 
 /* The style sheet has no CSS variables, because librsvg and other viewers do not support them */
 static const char style[] =

@@ -65,9 +65,9 @@ struct mad_ep_ops {
 };
 
 struct mad_ep_limits {
-	unsigned int max_tx; /* most open requests and RMPP sends together */
+	unsigned int max_tx; /* largest number of open requests and RMPP sends together */
 	unsigned int max_rmpp_rx; /* most RMPP messages that are being received */
-	size_t max_rmpp_len; /* most octets of one RMPP message */
+	size_t max_rmpp_len; /* largest number of octets of one RMPP message */
 	/* largest number of octets of all RMPP messages being sent; 0: the default of 256 MiB */
 	size_t max_rmpp_tx_len;
 };

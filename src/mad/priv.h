@@ -43,7 +43,7 @@
 #define RMPP_RX_LINGER NS_SEC(10)
 /* largest number of unsolicited messages that are received from one LID at a time */
 #define RMPP_UNSOLICITED_SOURCE 8
-#define RMPP_UNSOLICITED_MAX (256 * 1024) /* most octets of an unsolicited message */
+#define RMPP_UNSOLICITED_MAX (256 * 1024) /* largest number of octets of an unsolicited message */
 
 struct mad_ep {
 	const struct mad_ep_ops *ops;

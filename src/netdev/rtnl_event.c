@@ -23,8 +23,8 @@
  * the caller's other work
  */
 #define READS_MAX 64
-#define REPEATS_MAX \
-	8 /* most repetitions of a dump after a loss of events, if links change during each dump */
+/* largest number of repetitions of a dump after a loss of events, if links change during each dump */
+#define REPEATS_MAX 8
 
 struct events_cb {
 	void (*cb)(const struct rtnl_event *ev, void *arg);

@@ -6,7 +6,7 @@
 
 #include "route/ways.h"
 
-#define FTREE_LEVELS 8 /* most levels of switches, as with OpenSM */
+#define FTREE_LEVELS 8 /* largest number of levels of switches, as with OpenSM */
 
 struct ftree {
 	struct ways w;

@@ -11,7 +11,7 @@ struct sa_path_query {
 	struct sa_table *t;
 	struct ib_path_rec want;
 	uint64_t mask; /* component mask of the request, PATH_COMP_* */
-	unsigned int max; /* most paths for one pair of ports */
+	unsigned int max; /* largest number of paths for one pair of ports */
 };
 
 /*

@@ -35,16 +35,16 @@ struct sa;
 #define SA_MAX_SUBSCRIPTIONS_PORT 64
 /* the groups that one port has made are at most 1/4 of the groups that the SA allows */
 #define SA_GROUPS_SHARE 4
-/* most groups that a port may make in a burst; after that, SA_GROUPS_RATE a second */
+/* largest number of groups that a port may make in a burst; after that, SA_GROUPS_RATE a second */
 #define SA_GROUPS_BURST 2048
 #define SA_GROUPS_RATE 20
-/* most log lines about a port's refused joins in a burst; after that, one a second */
+/* largest number of log lines about a port's refused joins in a burst; after that, one a second */
 #define SA_REFUSALS_BURST 32
 #define SA_MAX_SERVICES 4096
 #define SA_MAX_SERVICES_PORT 512 /* ServiceRecords that one port may register */
 #define SA_MAX_REPORTS 32768 /* largest number of Reports that wait to be sent or answered */
 #define SA_MAX_TABLE (80u << 20) /* octets of one answer; a larger answer is refused with 0x0100 */
-/* most octets of unfinished RMPP answers to one port, unless a single answer is larger */
+/* largest number of octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
 #define SA_MAX_JOBS 64 /* number of requests that take several iterations of the event loop */
 #define SA_MAX_JOBS_PORT 4

@@ -31,7 +31,7 @@
 #include "wire/records.h"
 
 /* Limits and times. */
-#define SAC_MAX_OPEN 16 /* most requests that wait for an answer of the SA at a time */
+#define SAC_MAX_OPEN 16 /* largest number of requests that wait for an answer of the SA at a time */
 #define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
 /* largest number of groups that have references or that the client still has to leave */
 #define SAC_MAX_GROUPS 4096

@@ -205,7 +205,8 @@ struct topo *topo_gen_demo(unsigned int hosts, unsigned int switches);
 struct topo_gen_random {
 	uint64_t seed;
 	unsigned int cas, switches;
-	unsigned int max_ca_ports; /* most ports of a CA; each CA has 1 or more, all connected */
+	/* largest number of ports of a CA; each CA has 1 or more, all connected */
+	unsigned int max_ca_ports;
 	unsigned int extra_links; /* number of cables beyond a spanning tree, which make loops */
 };
 /* topo_gen_random() - Make a connected topology, which depends on the parameters alone */

@@ -19,8 +19,9 @@
 #include "umad/proto.h"
 
 #define UMAD_CAS_MAX 64
-#define UMAD_PORTS_MAX 256 /* most ports that all CAs of a struct umad_view have together */
-/* most agents of one open device file, as the kernel's IB_UMAD_MAX_AGENTS */
+/* largest number of ports that all CAs of a struct umad_view have together */
+#define UMAD_PORTS_MAX 256
+/* largest number of agents of one open device file, as the kernel's IB_UMAD_MAX_AGENTS */
 #define UMAD_AGENTS_MAX 32
 
 /* The CAs (or switches) that a program sees as uipoib0, uipoib1 ... */
@@ -63,23 +64,23 @@ struct umad_srv_ops {
 
 struct umad_limits {
 	unsigned int max_conns;
-	unsigned int max_queue; /* most MADs in the queue of a connection */
-	/* most octets in the queue of a connection; but an empty queue takes a MAD of any length */
+	unsigned int max_queue; /* largest number of MADs in the queue of a connection */
+	/* largest number of octets in the queue of a connection; but an empty queue takes a MAD of any length */
 	size_t max_queue_octets;
 	/*
-	 * most octets in the queues of all connections together; but while all are empty, a MAD of
+	 * largest number of octets in the queues of all connections together; but while all are empty, a MAD of
 	 * any length is taken
 	 */
 	size_t max_all_octets;
-	/* most requests and RMPP replies of a connection that are open at a time */
+	/* largest number of requests and RMPP replies of a connection that are open at a time */
 	unsigned int max_open;
 	/* number of requests that each connection may have open even if port_max_open is reached */
 	unsigned int min_open;
-	/* most octets of the RMPP messages that a connection is sending at a time */
+	/* largest number of octets of the RMPP messages that a connection is sending at a time */
 	size_t max_open_octets;
-	/* most requests and RMPP replies of all connections to a port that are open at a time */
+	/* largest number of requests and RMPP replies of all connections to a port that are open at a time */
 	unsigned int port_max_open;
-	/* most octets of the RMPP messages that all connections to a port are sending at a time */
+	/* largest number of octets of the RMPP messages that all connections to a port are sending at a time */
 	size_t port_max_open_octets;
 };
 extern const struct umad_limits umad_limits_default;

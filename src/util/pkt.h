@@ -29,7 +29,7 @@
 #define PKT_HDR_MAX 192
 #define PKT_TAIL_MAX 12
 #define PKT_PRIV_LEN 16
-#define PKT_BATCH 128 /* most packets that one call may carry */
+#define PKT_BATCH 128 /* largest number of packets that one call may carry */
 #define PKT_HOPS 64 /* largest number of links that a packet may cross */
 #define PKT_BUF_SIZE (68 * 1024) /* size of a buffer, for a super-frame of 64 KiB and its headers */
 /* Size of a small buffer, for one packet of the largest InfiniBand MTU; see pkt_shrink() */

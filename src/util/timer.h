@@ -63,7 +63,7 @@ struct timer *timers_first(const struct timers *ts);
 /* timers_next() - Return the earliest deadline; NS_NEVER if no timer is armed */
 ns_t timers_next(const struct timers *ts);
 
-#define TIMERS_RUN_MAX 1024 /* most timers that one call of timers_run() fires */
+#define TIMERS_RUN_MAX 1024 /* largest number of timers that one call of timers_run() fires */
 
 /**
  * timers_run() - Fire timers that are due at @now

@@ -41,7 +41,7 @@
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
 #define VERBS_RX_MIN 64 /* least receive buffers of a queue pair that does not request fewer */
-#define VERBS_AHS_MAX 16384 /* most address handles of a port */
+#define VERBS_AHS_MAX 16384 /* largest number of address handles of a port */
 /* largest number of unused address handles that are not destroyed at once */
 #define VERBS_AHS_IDLE 256
 #define VERBS_MADS 1024 /* number of requests whose TIDs are stored; a power of two */

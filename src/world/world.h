@@ -54,7 +54,7 @@
 #define WORLD_SIDR_HOP_LIMIT 3
 #define WORLD_SCOPE_GLOBAL 14
 
-#define WORLD_GROUPS 160 /* most multicast groups, of the peers and the DUT together */
+#define WORLD_GROUPS 160 /* largest number of multicast groups, of the peers and the DUT together */
 #define WORLD_PEERS 64
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
