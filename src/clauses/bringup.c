@@ -260,7 +260,7 @@ static const struct conform_case cases[] = {
 	  "The value 0 of PortState keeps the state.", "I5/init", nop_keeps, NULL },
 	{ "I7", "entry 0 of the P_Key table is 0xFFFF", "IBTA 10.9.1.2",
 	  "The table begins with the default P_Key, 0xFFFF.", "I2/node-info", pkey_table, NULL },
-	{ "I5/active", "the port becomes Active by Armed and Active", "IBTA 7.2.7, 14.2.5.6",
+	{ "I5/active", "the port goes from Init to Armed, and to Active", "IBTA 7.2.7, 14.2.5.6",
 	  "Armed from Init, Active from Armed.", "I5/init", active, NULL },
 	{ "I4", "no data leaves before the port is Active", "IBTA 7.2.3",
 	  "Other VLs than VL15 only in Active.", "U1", NULL, data_only_when_active },

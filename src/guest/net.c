@@ -110,7 +110,7 @@ int net_add_address(const char *ifname, const char *text)
 	return net_ask(&m);
 }
 
-/* --- ib0, ib1 ...: ib_ipoib numbers them as the HCAs are numbered, uib0, uib1 ... */
+/* --- the interfaces of ib_ipoib: ibN is the interface of the HCA uibN */
 
 void net_address(char *text)
 {

@@ -15,7 +15,11 @@ struct layout_graph {
 /* Switches by level, each level in its order from left to right */
 struct layout_order {
 	unsigned int *at; /* indices of switches */
-	unsigned int *start; /* start of level k in .at, from level 1; start[levels] is the end */
+	/*
+	 * start[k] is the index in .at of the first switch of level k, for k from 1, because level 0 has no switches;
+	 * start[levels] is the end of .at
+	 */
+	unsigned int *start;
 };
 
 /* These functions allocate the arrays in their results. Return: 0 or -ENOMEM */

@@ -41,7 +41,10 @@ bool smi_ends(const void *mad);
  */
 enum smi_verdict smi_send(void *mad, bool is_switch, uint8_t nports, uint8_t *ret_port);
 
-/* smi_make_response() - Turn a request into its response in place: method GetResp or TrapRepress, and the D bit */
+/*
+ * smi_make_response() - Turn a request into its response in place: the method becomes GetResp or TrapRepress, and the D
+ * bit of a directed route is set
+ */
 void smi_make_response(void *mad, uint16_t status);
 
 #endif

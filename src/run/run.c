@@ -163,7 +163,7 @@ static int stop(struct run *r)
 	return serve_stop(&r->serve);
 }
 
-/* --- until all links are up */
+/* --- the command waits until all links are up */
 
 /* Return the exit status for the answer to `wait`, after a message if the status is not 0 */
 static int wait_answer(const struct run *r, const json_t *answer)

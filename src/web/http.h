@@ -35,7 +35,7 @@
 struct web_http;
 
 /*
- * A HTTP request. Its handler has to call web_http_answer() or web_http_stream(), at once or later.
+ * An HTTP request. Its handler has to call web_http_answer() or web_http_stream(), at once or later.
  */
 struct web_request;
 

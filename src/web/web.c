@@ -18,8 +18,8 @@
 #include "web/api.h"
 
 /*
- * largest number of rows of the command "monitor" that are read at a time, so that clients do not
- * wait
+ * largest number of rows of the command "monitor" that one iteration of the loop reads, so that the loop also serves
+ * clients in time
  */
 #define MONITOR_LINES 256
 

@@ -15,8 +15,8 @@ need opensm ibsim flock
 shopt -s extglob
 examples=/usr/share/doc/ibsim-utils/net-examples
 nets=${NETS:-net net.1 net.2sw2path net.2sw2path4hca net.2sw2path4hca2port torus broken}
-# Each host subscribes to traps 66 and 67 (RFC 4391 section 10), so as many Reports as hosts times groups are open
-# while all hosts join. By default OpenSM tracks only 1000 open Reports.
+# Each host subscribes to traps 66 and 67 (RFC 4391 section 10). So while all hosts join, the number of open Reports is the number
+# of hosts multiplied by the number of groups. By default OpenSM tracks only 1000 open Reports.
 export OSM_UMAD_MAX_PENDING=100000
 engines=${ENGINES:-minhop updn ftree lash}
 lab_conf=$work/lab.conf

@@ -233,7 +233,7 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 }
 
 /*
- * The SA refuses the join of the group in SIDR's answer, or this group does not exist any more. The
+ * SIDR's answer names a group, but the SA refuses the join of this group, or the group does not exist any more. The
  * link must ask SIDR again and again, with a growing back-off.
  */
 static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)

@@ -48,7 +48,7 @@ first=$(sent uib0@h1)
 check "a file that is as before changes nothing" says "kept 3"
 check "and makes no helper" equal 1 "$(helpers)"
 
-# --- added: to a host that runs, to a new host, and to one in a named namespace
+# --- interfaces are added: to a running host, to a new host, and to a new host in a named namespace
 with uib1 3 "address = 10.5.0.3/16"
 with uib0 4 "address = 10.4.0.4/16" "address = fd04::4/64"
 ip netns add "$space"

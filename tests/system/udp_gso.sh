@@ -93,7 +93,8 @@ check "the hosts reach each other" reaches4 1 2
 check "UDP_SEGMENT: few messages" few_messages
 check "the link shows it" equal "true true" "$(field gso) $(field gro)"
 check "TCP comes whole" flow tcp 5401 20000000
-# With the device's offload switched off, the kernel cuts messages before the device, so the capture has the packets of the wire.
+# With tx-udp-segmentation off, the kernel splits each message into datagrams before it hands them to w1, so the capture on w1 has the
+# datagrams as they are on the wire.
 check "the device does not cut by itself" ethtool -K w1 tx-udp-segmentation off
 check "every datagram is one packet with right CRCs" captured with
 check "nothing was refused" equal "true 0 0" "$(field gso) $(sock gso_refused) $(said)"

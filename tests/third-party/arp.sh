@@ -5,7 +5,8 @@
 # works-with: arp-scan | a scan from ib0
 # works-with: arping of Habets | requests from ib0
 #
-# Two programs that write ARP packets themselves, for Ethernet only. Debian's package `arping` excludes `iputils-arping`.
+# Two programs that build ARP packets themselves, and support only Ethernet. Debian's package `arping` conflicts with
+# `iputils-arping`, so this script uses the second root file system.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM) 10.4.9.1
 . "$(dirname "$0")/lib.sh"

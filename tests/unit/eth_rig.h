@@ -95,8 +95,8 @@ void er_init(void);
 /* As er_init(), but the TAP stays down (eth_if_set_up() is not called). */
 void er_init_down(void);
 /*
- * As er_init(), with one peer: er_peer_mac is the peer's MAC in the TAP (its token), and the path
- * to the peer is known.
+ * As er_init(), with one peer, to which the path is known. er_peer_mac is the peer's token: the MAC that stands for
+ * the peer in the frames of the TAP (eth/eth.h).
  */
 void er_init_peer(void);
 void er_fini(void);
