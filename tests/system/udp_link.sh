@@ -268,7 +268,7 @@ for i in range(1000):
     sock.sendto([packet, packet[:-1], packet + b"x", b"", bytes(5000)][i % 5], ("127.0.0.1", int(sys.argv[2])))
 EOF
 # A valid SubnGet(NodeInfo) of 290 octets with CRCs: the first example of doc/udp-link.md
-sed -n '/SM.s first question/,/^The answer/p' doc/udp-link.md | grep -E '^    [0-9a-f]+$' | tr -d ' \n' |
+sed -n '/SM.s first request/,/^The answer/p' doc/udp-link.md | grep -E '^    [0-9a-f]+$' | tr -d ' \n' |
 	python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' >"$work/smp.bin"
 far_port=$(link v4 .peer)
 far_port=${far_port##*:}
