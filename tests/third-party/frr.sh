@@ -43,8 +43,9 @@ starts() { # PLACE NUMBER NEIGHBOUR
 # joined PLACE: succeeds if zebra has the connections of the other daemons. A bgpd that is configured earlier does not know the address
 # of the interface yet, and then FRR 8.4.4 never makes the BFD session.
 joined() {
+	local d
 	vty "$1" -c "show zebra client summary" >"$work/clients"
-	for d in static bfd ospf ospf6 bgp; do grep -q "^$d " "$work/clients" || { cat "$work/clients"; return 1; }; done
+	for d in ${daemons#zebra }; do grep -q "^${d%d} " "$work/clients" || { cat "$work/clients"; return 1; }; done
 }
 check "FRR starts on h1's TAP" starts h1 1 10.4.9.1
 check "FRR starts in the guest" starts a 2 10.4.0.1
