@@ -284,7 +284,7 @@ static void bcast_adopt(struct ipoib_link *l, const struct ib_mcmember_rec *rec,
 		ipoib_neighs_forget_qkey(l, former_qkey);
 	/* The address handles of the paths still have the SL of the former record. */
 	if (other_sl && l->sl_from == IPOIB_SL_GROUP)
-		ipoib_paths_stale(l);
+		ipoib_paths_stale(l, now);
 	ipoib_link_advance(l, now);
 }
 
@@ -351,14 +351,14 @@ void ipoib_link_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	switch (ev) {
 	case SAC_EV_RESTART:
 		ipoib_link_group_restart(l);
-		ipoib_paths_stale(l);
+		ipoib_paths_stale(l, now);
 		ipoib_mcasts_restart(l);
 		ipoib_router_ask(l, now);
 		l->renewing = l->joined;
 		break;
 	case SAC_EV_GID_IN:
 	case SAC_EV_GID_OUT:
-		ipoib_paths_stale_gid(l, gid);
+		ipoib_paths_stale_gid(l, gid, now);
 		return;
 	case SAC_EV_GROUP_CREATED:
 		ipoib_mcast_created(l, gid, now);

@@ -21,9 +21,9 @@ void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
  */
 void ipoib_path_verify(struct ipoib_path *p, ns_t now);
 /* ipoib_path_stale() - Let the next packet query the SA again, because the path may have changed */
-void ipoib_path_stale(struct ipoib_path *p);
-void ipoib_paths_stale(struct ipoib_link *l);
-void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid);
+void ipoib_path_stale(struct ipoib_path *p, ns_t now);
+void ipoib_paths_stale(struct ipoib_link *l, ns_t now);
+void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid, ns_t now);
 /*
  * ipoib_paths_forget() - Hold packets until the SA has answered with the new LIDs, because the
  * subnet was renumbered

@@ -298,48 +298,6 @@ void ipoib_path_ah_ready(struct ipoib_path *p, int err, ns_t now)
 	path_fail(p, now + ns_backoff(++p->ah_failures, IPOIB_BACKOFF_MIN, IPOIB_BACKOFF_MAX));
 }
 
-void ipoib_path_stale(struct ipoib_path *p)
-{
-	switch (p->state) {
-	case IPOIB_PATH_READY:
-	case IPOIB_PATH_REFRESH:
-	case IPOIB_PATH_STALE:
-		sac_path_cancel(&p->wait);
-		p->ah.cookie = 0;
-		path_set_state(p, IPOIB_PATH_STALE, 0);
-		break;
-	case IPOIB_PATH_FAILED:
-		p->until = 0;
-		break;
-	default: /* NONE, QUERY, AH_WAIT: no path record is in use yet */
-		break;
-	}
-}
-
-#define for_each_path(l, p)                                             \
-	for (p = (l)->paths; p < (l)->paths + (l)->path_slots.top; p++) \
-		if (p->link)
-
-void ipoib_paths_stale(struct ipoib_link *l)
-{
-	struct ipoib_path *p;
-
-	for_each_path(l, p) ipoib_path_stale(p);
-}
-
-void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid)
-{
-	struct hlink *h;
-
-	h = htab_first(&l->path_tab, hash_siphash(&path_key, gid->raw, sizeof(gid->raw)));
-	for (; h; h = htab_next(h)) {
-		struct ipoib_path *p = container_of(h, struct ipoib_path, by_gid);
-
-		if (ib_gid_equal(&p->gid, gid))
-			ipoib_path_stale(p);
-	}
-}
-
 static bool path_has_held(const struct ipoib_path *p)
 {
 	const struct ipoib_neigh *n;
@@ -350,19 +308,72 @@ static bool path_has_held(const struct ipoib_path *p)
 	return false;
 }
 
+/*
+ * Gives up the record and the address handle of the path. Packets to this path are held until the SA
+ * has answered again.
+ */
+static void path_renew(struct ipoib_path *p, ns_t now)
+{
+	sac_path_cancel(&p->wait);
+	ipoib_ah_drop(p->link, &p->ah);
+	path_set_state(p, IPOIB_PATH_NONE, 0);
+	if (path_has_held(p))
+		ipoib_path_resolve(p, now);
+}
+
+void ipoib_path_stale(struct ipoib_path *p, ns_t now)
+{
+	switch (p->state) {
+	case IPOIB_PATH_READY:
+	case IPOIB_PATH_REFRESH:
+	case IPOIB_PATH_STALE:
+		sac_path_cancel(&p->wait);
+		p->ah.cookie = 0;
+		path_set_state(p, IPOIB_PATH_STALE, 0);
+		break;
+	case IPOIB_PATH_AH_WAIT:
+		path_renew(p, now);
+		break;
+	case IPOIB_PATH_FAILED:
+		p->until = 0;
+		break;
+	default: /* NONE, QUERY: there is no path record yet */
+		break;
+	}
+}
+
+#define for_each_path(l, p)                                             \
+	for (p = (l)->paths; p < (l)->paths + (l)->path_slots.top; p++) \
+		if (p->link)
+
+void ipoib_paths_stale(struct ipoib_link *l, ns_t now)
+{
+	struct ipoib_path *p;
+
+	for_each_path(l, p) ipoib_path_stale(p, now);
+}
+
+void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid, ns_t now)
+{
+	struct hlink *h;
+
+	h = htab_first(&l->path_tab, hash_siphash(&path_key, gid->raw, sizeof(gid->raw)));
+	for (; h; h = htab_next(h)) {
+		struct ipoib_path *p = container_of(h, struct ipoib_path, by_gid);
+
+		if (ib_gid_equal(&p->gid, gid))
+			ipoib_path_stale(p, now);
+	}
+}
+
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now)
 {
 	struct ipoib_path *p;
 
 	for_each_path(l, p)
 	{
-		if (p->state == IPOIB_PATH_NONE || p->state == IPOIB_PATH_QUERY)
-			continue;
-		sac_path_cancel(&p->wait);
-		ipoib_ah_drop(l, &p->ah);
-		path_set_state(p, IPOIB_PATH_NONE, 0);
-		if (path_has_held(p))
-			ipoib_path_resolve(p, now);
+		if (p->state != IPOIB_PATH_NONE && p->state != IPOIB_PATH_QUERY)
+			path_renew(p, now);
 	}
 }
 

@@ -408,6 +408,31 @@ static void test_handle_of_an_overtaken_answer_is_not_taken(void **state)
 	rig_fini(&r);
 }
 
+static void test_changed_path_replaces_one_that_waits_for_its_handle(void **state)
+{
+	struct ipoib_neigh *n;
+	struct sa_path *p;
+
+	rig_init_up(&r, 1);
+	p = rig_peer(&r, 9);
+	n = rig_neigh(&r, 9, 0x77);
+	r.ah_slow = true;
+	rig_tx_neigh(&r, n, 0);
+	rig_run(&r, NS_MSEC(1)); /* the address handle for LID 9 is requested */
+	p->dlid = 19;
+	sa_report(&r.s.sa, MAD_TRAP_GID_IN_SERVICE, &n->lladdr.gid, r.s.now);
+	rig_drain(&r);
+	r.ah_slow = false;
+	rig_ah_release(&r);
+	rig_run(&r, NS_MSEC(1));
+	rig_tx_neigh(&r, n, 1);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 2);
+	assert_int_equal(r.sent[0].attr.dlid, 19);
+	assert_int_equal(r.sent[1].attr.dlid, 19);
+	rig_fini(&r);
+}
+
 static void test_R33_other_subnet_gets_a_grh(void **state)
 {
 	struct ipoib_lladdr a = { .qpn = 0x77, .gid = ib_gid_of(0xfec0000000000001ull, 0x1234) };
@@ -776,6 +801,7 @@ int main(void)
 		cmocka_unit_test(test_refused_address_handle_drops_and_backs_off),
 		cmocka_unit_test(test_late_answer_to_an_old_handle_request_is_given_back),
 		cmocka_unit_test(test_handle_of_an_overtaken_answer_is_not_taken),
+		cmocka_unit_test(test_changed_path_replaces_one_that_waits_for_its_handle),
 		cmocka_unit_test(test_R33_other_subnet_gets_a_grh),
 		cmocka_unit_test(test_addresses_that_are_none_make_no_neighbour),
 		cmocka_unit_test(test_idle_neighbours_expire_held_ones_by_consent),
