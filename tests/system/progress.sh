@@ -16,7 +16,7 @@ on_terminal() {
 	local file=$1 status
 	shift
 	printf '%q ' stty cols 70 >"$work/typed"
-	printf '; exec ' >>"$work/typed"
+	printf '; cd %q; exec ' "$work" >>"$work/typed"
 	printf '%q ' "$@" >>"$work/typed"
 	script -qec "bash $work/typed" /dev/null </dev/null >"$file"
 	status=$?
@@ -29,10 +29,12 @@ has() { # FILE TEXT
 # final FILE: print the text that is left on the terminal, without the erased lines
 final() { sed -z 's/[^\n]*\r\x1b\[K//g; s/\r//g' "$1"; }
 
-import() { "$UIPOIB" fabric import "$work/lab.topo" -o "$work/made.topo" --force; }
-check "an import on a terminal" on_terminal "$work/tty" "$UIPOIB" fabric import "$work/lab.topo" -o "$work/made.topo" --force
+# The file's path stays short, because a line that is longer than the terminal is wide would be cut.
+import_command=("$UIPOIB" fabric import lab.topo -o made.topo --force)
+import() (cd "$work" && "${import_command[@]}")
+check "an import on a terminal" on_terminal "$work/tty" "${import_command[@]}"
 for step in "reading it" "finding its nodes and cables" writing; do
-	check "shows the step '$step'" has "$work/tty" "$erase$work/lab.topo: $step$erase"
+	check "shows the step '$step'" has "$work/tty" "${erase}lab.topo: $step$erase"
 done
 check "an import into a pipe" import
 import >"$work/pipe" 2>&1
