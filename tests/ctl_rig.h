@@ -3,11 +3,12 @@
 #define TESTS_CTL_RIG_H
 
 /*
- * The control server, with all commands, on an instance without fabrics. The test runs the loop round by round, and time
- * is virtual.
+ * The control server, with all commands, on an instance to which a test may add fabrics. The test runs the loop round by
+ * round, and time is virtual.
  */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -17,11 +18,14 @@
 #include "cmd/cmd.h"
 #include "ctl/ctl.h"
 #include "ctl/priv.h"
+#include "inst/fab.h"
+#include "unit/inst_rig.h"
 
 struct ctl_rig {
 	struct inst in;
 	struct ctl ctl;
-	int peer;
+	int peer; /* the client's end of a connection; -1: none */
+	int fd; /* descriptor that cmd_rig_request() sends with the next request; -1: none */
 	ns_t now;
 };
 
@@ -31,16 +35,15 @@ static inline int ctl_rig_setup(void **state)
 
 	if (!r)
 		return -1;
-	inst_init(&r->in, &(struct inst_cfg){ .name = "test" });
-	if (loop_init(&r->in.loop))
+	if (inst_rig_init(&r->in))
 		return -1;
-	ifc_set_init(&r->in.ifcs, &r->in.loop.timers, NULL, NULL);
-	r->in.pool = pkt_pool_create(16, 1);
-	r->now = NS_SEC(1000);
+	snprintf(r->in.cfg.name, sizeof(r->in.cfg.name), "test");
+	r->now = r->in.loop.now;
 	r->peer = -1;
+	r->fd = -1;
 	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
-	return r->in.pool ? 0 : -1;
+	return 0;
 }
 
 static inline int ctl_rig_teardown(void **state)
@@ -55,6 +58,10 @@ static inline int ctl_rig_teardown(void **state)
 		ctl_client_free(c);
 	}
 	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+	for (unsigned int i = 0; i < r->in.nfabs; i++)
+		fab_destroy(r->in.fab[i]);
+	free(r->in.fab);
+	assert_int_equal(pkt_pool_pkts_used(r->in.pool), 0);
 	pkt_pool_destroy(r->in.pool);
 	loop_fini(&r->in.loop);
 	free(r);

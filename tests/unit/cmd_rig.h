@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UNIT_CMD_RIG_H
+#define UNIT_CMD_RIG_H
+
+/*
+ * A client that sends commands to an instance which has the fabric "lab" (two switches with two cables, four CAs; the SM is
+ * on Switch1) but no interfaces. The test needs no privileges, and time is virtual.
+ */
+
+#include <jansson.h>
+
+#include "ctl_rig.h"
+
+/* tests/ctl_rig.h has the teardown. */
+int cmd_rig_setup(void **state);
+
+/* cmd_rig_settle() - Run the instance until it is idle */
+void cmd_rig_settle(struct ctl_rig *r);
+/* cmd_rig_run_for() - Let the time @span pass, and run each timer at its deadline */
+void cmd_rig_run_for(struct ctl_rig *r, ns_t span);
+
+/* cmd_rig_request() - Send the command @cmd. All these functions take the reference to @args, which may be NULL */
+void cmd_rig_request(struct ctl_rig *r, const char *cmd, json_t *args);
+/*
+ * cmd_rig_collect() - Read the lines of the answer that have arrived, and append the rows to @rows. Return: the end object,
+ * or NULL if it has not arrived
+ */
+json_t *cmd_rig_collect(struct ctl_rig *r, json_t *rows);
+/* cmd_rig_rows() - Send a request that must succeed. Return: the rows of its answer */
+json_t *cmd_rig_rows(struct ctl_rig *r, const char *cmd, json_t *args);
+/* cmd_rig_ok() - Send a request that must succeed */
+void cmd_rig_ok(struct ctl_rig *r, const char *cmd, json_t *args);
+/* cmd_rig_refused() - Send a request that must be refused with an error message that contains @why */
+void cmd_rig_refused(struct ctl_rig *r, const char *cmd, json_t *args, const char *why);
+
+/* cmd_row_with() - Return the row whose member @key is the text @value; fail if there is none */
+json_t *cmd_row_with(json_t *rows, const char *key, const char *value);
+/* cmd_rows_count() - Return the number of rows whose member @key is the text @value */
+unsigned int cmd_rows_count(json_t *rows, const char *key, const char *value);
+long long cmd_row_num(const json_t *row, const char *key);
+const char *cmd_row_str(const json_t *row, const char *key);
+
+/* cmd_rig_file() - Make a file in /tmp that contains @text, and store its path in @path */
+void cmd_rig_file(char path[32], const char *text);
+
+#endif
