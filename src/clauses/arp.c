@@ -167,7 +167,7 @@ static void rarp(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R56/reply", "ARP requests for the DUT's address are answered", "RFC 4391 §9.2; RFC 826",
+	{ "R56/reply", "the DUT answers ARP requests for its address", "RFC 4391 §9.2; RFC 826",
 	  "Hardware type 32, hardware address length 20; the rest as in RFC 826.", "R28 U2 R29",
 	  answers, NULL },
 	{ "R48/reply", "the ARP reply goes to the QPN of the requester", "RFC 4391 §9.1.1; RFC 826",
@@ -178,19 +178,19 @@ static const struct conform_case cases[] = {
 	  request, NULL },
 	{ "R25", "ARP requests go to the broadcast group", "RFC 4391 §5",
 	  "The broadcast group carries ARP.", "R56/reply", request_is_broadcast, NULL },
-	{ "R46/arp", "the link-layer address is QPN and GID", "RFC 4391 §9.1.1",
-	  "The link-layer address is a reserved octet, the QPN and the GID.", "R29", NULL,
-	  address },
-	{ "R47/sent", "the reserved octet of the address is 0", "RFC 4391 §9.1.1",
-	  "It MUST be set to zero on send.", "R29", NULL, address_reserved },
-	{ "R47/received", "the reserved octet of a peer's address is ignored",
+	{ "R46/arp", "the sender's address in ARP consists of the DUT's QPN and GID",
+	  "RFC 4391 §9.1.1", "The link-layer address is a reserved octet, the QPN and the GID.",
+	  "R29", NULL, address },
+	{ "R47/sent", "the reserved octet of the DUT's own link-layer address is 0",
+	  "RFC 4391 §9.1.1", "It MUST be set to zero on send.", "R29", NULL, address_reserved },
+	{ "R47/received", "the DUT ignores the reserved octet of a peer's link-layer address",
 	  "RFC 4391 §9.1.1; RFC 4755", "It MUST be ignored on receive.", "R56/reply",
 	  reserved_received, NULL },
 	{ "R48/unicast", "unicasts go to the QPN of the peer's address", "RFC 4391 §9.1.1",
 	  "All IP traffic MUST go to the QPN of the link-layer address.", "U2", NULL, unicast_qpn },
-	{ "R56/ignored", "ARP of another hardware type is not answered", "RFC 826",
+	{ "R56/ignored", "the DUT does not answer ARP requests of another hardware type", "RFC 826",
 	  "Hardware type 32.", "R25", other_hardware, NULL },
-	{ "I29", "RARP has the form of ARP, and goes to the broadcast group",
+	{ "I29", "RARP requests have the form of ARP and go to the broadcast group",
 	  "RFC 4391 §6, §9.2; RFC 903", "The type 0x8035; the rest as in ARP.", "R25", rarp, NULL },
 };
 

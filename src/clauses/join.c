@@ -250,51 +250,51 @@ static void report_is_answered(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R23", "the interface joins as FullMember", "RFC 4391 §5",
+	{ "R23", "the interface joins the broadcast group as FullMember", "RFC 4391 §5",
 	  "Every IPoIB interface MUST \"FullMember\" join the IB multicast group defined by the "
 	  "broadcast-GID.",
 	  "I5/active P19/ver", full_member, NULL },
-	{ "I18", "the request goes from QP1 to the SA", "IBTA 13.5.1, 15.4",
+	{ "I18", "the DUT sends its join from QP1 to QP1 of the SA", "IBTA 13.5.1, 15.4",
 	  "GMPs go from QP1 to QP1 at MasterSMLID, with the Q_Key 0x80010000.", "R23", to_the_sa,
 	  NULL },
-	{ "R49", "PortGID is subnet prefix and port GUID", "RFC 4391 §9.1.1",
+	{ "R49", "PortGID in the join is the subnet prefix and the port GUID", "RFC 4391 §9.1.1",
 	  "It is RECOMMENDED that the GID is formed of the subnet prefix and the port's GUID.",
 	  "R23", port_gid, NULL },
-	{ "R5", "the MGID begins with FF", "RFC 4391 §4",
+	{ "R5", "the MGID of the broadcast group begins with FF", "RFC 4391 §4",
 	  "The MGID is FF, flags, scop, signature, P_Key, group ID.", "R23", prefix, NULL },
-	{ "R6", "the T flag of the MGID is 1", "RFC 4391 §4", "The T flag MUST be 1.", "R23",
-	  t_flag, NULL },
-	{ "R7", "the IPv4 signature is 0x401B", "RFC 4391 §4",
+	{ "R6", "the T flag in the MGID of the broadcast group is 1", "RFC 4391 §4",
+	  "The T flag MUST be 1.", "R23", t_flag, NULL },
+	{ "R7", "the signature in the MGID of the broadcast group is 0x401B", "RFC 4391 §4",
 	  "For IPv4 over IB, the signature MUST be 0x401B.", "R23", signature, NULL },
-	{ "R9", "the link's P_Key is in the MGID", "RFC 4391 §4",
+	{ "R9", "the MGID of the broadcast group contains the link's P_Key", "RFC 4391 §4",
 	  "The P_Key of the link is used together with the IP multicast address to form the MGID.",
 	  "R23", pkey_in_mgid, NULL },
-	{ "R13", "the group ID is that of 255.255.255.255", "RFC 4391 §4",
+	{ "R13", "the group ID of the broadcast group is that of 255.255.255.255", "RFC 4391 §4",
 	  "The limited broadcast address SHALL be mapped to the broadcast-GID: 48 zero bits and 32 "
 	  "ones.",
 	  "R23", group_id, NULL },
-	{ "R15", "the P_Key in the MGID is the full member's", "RFC 4391 §4.1",
+	{ "R15", "the P_Key in the MGID is the full-membership P_Key", "RFC 4391 §4.1",
 	  "A \"Full Membership\" P_Key (high-order bit is set to 1) MUST be used.", "R23",
 	  pkey_is_full, NULL },
-	{ "R20", "the scope is link-local", "RFC 4391 §4.1",
+	{ "R20", "the scope of the broadcast group is link-local", "RFC 4391 §4.1",
 	  "The default is RECOMMENDED to be link-local.", "R23", scope, NULL },
 };
 
 const struct conform_chapter chapter_join = { "join", cases, sizeof(cases) / sizeof(cases[0]) };
 
 static const struct conform_case link_cases[] = {
-	{ "R28", "a refused join is tried again", "RFC 4391 §5",
+	{ "R28", "the DUT repeats the join after the SA has refused it", "RFC 4391 §5",
 	  "The group may be created by the administrator, later than the first interface starts.",
 	  "R23 R49 R5 R6 R7 R9 R13 R15 R20 M3 M7 M8 M10 M13/pkey V24 V5 V6 V17/other "
 	  "P18/join P18/pkey P7/group",
 	  after_refusal, NULL },
-	{ "R22", "without a broadcast group nothing is sent", "RFC 4391 §5",
-	  "The broadcast group MUST be set up for the IPoIB subnet to be formed.", "I4", NULL,
-	  nothing_before_join },
+	{ "R22", "the DUT sends no IPoIB packet before it has joined the broadcast group",
+	  "RFC 4391 §5", "The broadcast group MUST be set up for the IPoIB subnet to be formed.",
+	  "I4", NULL, nothing_before_join },
 	{ "R65", "the interface subscribes to traps 66 and 67", "RFC 4391 §10",
 	  "Senders MUST subscribe to the multicast group create and delete traps.", "R28",
 	  subscribes, NULL },
-	{ "I25", "Reports are answered", "IBTA 15.4.1.3",
+	{ "I25", "the DUT answers a Report with a ReportResp", "IBTA 15.4.1.3",
 	  "A subscriber answers each Report by a ReportResp.", "R65", report_is_answered, NULL },
 };
 

@@ -109,7 +109,7 @@ static void not_from_limited(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R15/limited", "a limited member joins the MGID with the full member's P_Key",
+	{ "R15/limited", "the MGIDs of a limited member contain the full-membership P_Key",
 	  "RFC 4391 §4.1", "A \"Full Membership\" P_Key (high-order bit is set to 1) MUST be used.",
 	  "R15 R27", full_pkey_in_mgid, NULL },
 	{ "I7/limited", "packets of a limited member have its P_Key, 0x7FFF", "IBTA 10.9.2",

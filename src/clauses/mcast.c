@@ -165,18 +165,21 @@ static void directed_broadcast(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R25/directed", "broadcasts of the IP subnet go to the broadcast group", "RFC 4391 §5",
+	{ "R25/directed", "directed broadcasts of the IP subnet go to the broadcast group",
+	  "RFC 4391 §5",
 	  "The broadcast group carries net-, subnet- and all-subnets-directed broadcasts.",
 	  "R28 U2 R29 R33/dgid P2", directed_broadcast, NULL },
-	{ "R60", "packets to an existing group go to its MLID, after a join", "RFC 4391 §10",
+	{ "R60", "a sender joins an existing group, and then sends to the group's MLID",
+	  "RFC 4391 §10",
 	  "If the group exists, its MLID is used as the DLID; a sender must join before.",
 	  "R28 U2 R29 R33/dgid M9 M17 V4 V5 V6 P2", existing, NULL },
 	{ "R62", "a sender joins as SendOnlyNonMember", "RFC 4391 §10",
 	  "else if the group exists: do SendOnlyNonMember join.", "R60", send_only_non_member,
 	  NULL },
-	{ "R63", "packets to an absent link-local group are dropped", "RFC 4391 §10",
-	  "else: drop the packet.", "R60", absent_link_local, NULL },
-	{ "R61", "packets to an absent group of wider scope go to all-routers", "RFC 4391 §10",
+	{ "R63", "the DUT does not send packets to a link-local group that the SA does not have",
+	  "RFC 4391 §10", "else: drop the packet.", "R60", absent_link_local, NULL },
+	{ "R61", "packets to an absent group of wider scope go to the all-routers group",
+	  "RFC 4391 §10",
 	  "Beyond link-local scope the packet must be sent to the all-router or the broadcast "
 	  "group.",
 	  "R60", absent_beyond, NULL },
@@ -185,7 +188,7 @@ static const struct conform_case cases[] = {
 const struct conform_chapter chapter_mcast = { "senders", cases, sizeof(cases) / sizeof(cases[0]) };
 
 static const struct conform_case later_cases[] = {
-	{ "R66", "packets go to a new group as soon as it exists", "RFC 4391 §10",
+	{ "R66", "when an absent group is created, packets go to its MLID", "RFC 4391 §10",
 	  "Packets directed to the all-router group must be forwarded to the right group if it is "
 	  "created later.",
 	  "R61 M22/all-systems", moves, NULL },

@@ -115,12 +115,13 @@ static void leaves(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R11", "IPv4 groups use 28 bits, the others are 0", "RFC 4391 §4",
+	{ "R11", "the group ID of an IPv4 group has its low 28 bits, and other bits 0",
+	  "RFC 4391 §4",
 	  "For IPv4, the group ID is placed in the lower 28 bits; the rest is filled with 0.",
 	  "R6 R7 R9 R13 R15 R20 R15/limited", NULL, ip4_28_bits },
-	{ "R68", "new groups get the parameters of the broadcast group", "RFC 4391 §10",
-	  "P_Key, Q_Key, SL, MTU and HopLimit MUST be those of the broadcast-GID.", "R28", NULL,
-	  created_alike },
+	{ "R68", "a group that the DUT creates has the parameters of the broadcast group",
+	  "RFC 4391 §10", "P_Key, Q_Key, SL, MTU and HopLimit MUST be those of the broadcast-GID.",
+	  "R28", NULL, created_alike },
 	{ "R67", "a receiver joins its group as FullMember and creates it", "RFC 4391 §10",
 	  "A node that joins an IP multicast group attempts a FullMember join; an absent group "
 	  "must be created.",

@@ -100,17 +100,18 @@ static void sl(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R50/query", "the path to a peer is asked of the SA before the first packet",
+	{ "R50/query", "the DUT asks the SA for the path to a peer before its first unicast packet",
 	  "RFC 4391 §9.1.2",
 	  "The LID is found by an IBA method: an SA query for the PathRecord of the GID.", REACHED,
 	  asks_first, NULL },
-	{ "R45", "nothing is sent to a peer before its path is known", "RFC 4391 §9.1",
+	{ "R45", "the DUT sends nothing to a peer while the SA has not answered the path query",
+	  "RFC 4391 §9.1",
 	  "The rate of a path must be determined before sending; SL and LID come from the SA.",
 	  "R50/query", waits, NULL },
-	{ "R50/lid", "packets go to the LID of the PathRecord", "RFC 4391 §9.1.2",
+	{ "R50/lid", "unicast packets have the DLID of the PathRecord", "RFC 4391 §9.1.2",
 	  "The LID is found by an IBA method; a port may have several LIDs.", "R50/query", dlid,
 	  NULL },
-	{ "R54", "packets have the SL of the PathRecord", "RFC 4391 §9.1.2",
+	{ "R54", "unicast packets have the SL of the PathRecord", "RFC 4391 §9.1.2",
 	  "The SL is found by an IBA method.", "R50/query", sl, NULL },
 };
 

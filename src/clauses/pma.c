@@ -152,14 +152,14 @@ static void clear(struct run *r)
 
 static const struct conform_case cases[] = {
 	{ "PMA/class",
-	  "ClassPortInfo is answered, to the SLID of the request, with its SL and P_Key",
+	  "the answer to ClassPortInfo goes to the requester's LID with its SL and P_Key",
 	  "IBTA 16.1, 13.5.4; doc/udp-link.md",
 	  "Each port has a PMA; an answer goes to the SLID with the SL of the request.", REACHED,
 	  class_port_info, NULL },
-	{ "PMA/grh", "a request with a GRH gets an answer with one", "IBTA 13.5.4",
+	{ "PMA/grh", "the PMA answers a request with a GRH by a packet with a GRH", "IBTA 13.5.4",
 	  "If the request had a GRH, the answer has one, whose DGID is the request's SGID.",
 	  "PMA/class", with_grh, NULL },
-	{ "PMA/attribute", "an unknown attribute gets status 0x0C", "IBTA 13.4.7",
+	{ "PMA/attribute", "the PMA answers an unknown attribute with status 0x0C", "IBTA 13.4.7",
 	  "The status is 0x0C for a combination of method and attribute that is not supported.",
 	  "PMA/class", unknown_attribute, NULL },
 	{ "PMA/counters", "PortCounters count packets and words in both directions",

@@ -15,7 +15,7 @@ const struct conform_reason conform_unseen[] = {
 	{ "R16", "the SM chooses the Q_Key" },
 	{ "R17", "the SM chooses the MTU" },
 	{ "R18", "the SM chooses these fields; R24 sees that they are used" },
-	{ "R21", "it needs a configuration of the DUT; not yet" },
+	{ "R21", "it needs a configuration of the DUT" },
 	{ "R26", "the SA refuses; that the interface stays down is seen by R22" },
 	{ "R32", "a drop without an answer; only a counter of the DUT shows it" },
 	{ "R38", "seen by R40" },

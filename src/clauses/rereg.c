@@ -183,20 +183,21 @@ static void pkey_removed(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "I5/reregister", "ClientReregister is in the answer to the Set", "IBTA 14.2.5.6",
-	  "The bit is set in the answer to the Set.", REACHED, echoed, NULL },
+	{ "I5/reregister", "the answer to a Set with ClientReregister has this bit set, too",
+	  "IBTA 14.2.5.6", "The bit is set in the answer to the Set.", REACHED, echoed, NULL },
 	{ "R23/again", "the broadcast group is joined again after ClientReregister",
 	  "IBTA 14.4.11; RFC 4391 §5", "It asks the port to join all groups anew.", "I5/reregister",
 	  joins_again, NULL },
 	{ "R65/again", "subscriptions are made again after ClientReregister",
 	  "IBTA 14.4.11; RFC 4391 §10", "It asks the port to subscribe anew.", "R65 I5/reregister",
 	  subscribes_again, NULL },
-	{ "R24/again", "a new Q_Key of the group is used after ClientReregister",
+	{ "R24/again", "after ClientReregister the DUT uses the new Q_Key of the broadcast group",
 	  "RFC 4391 §5, §9.1.2", "The Q_Key is taken from the response to the join.",
 	  "R23/again R52", new_qkey, NULL },
 	{ "I16", "a new LID of the port is used at once", "IBTA 14.2.5.6",
 	  "The LID is what the SM has set.", "I5/reregister", new_lid, NULL },
-	{ "R27", "the interface works only while the port has its P_Key", "RFC 4391 §5, §9.1.2",
+	{ "R27", "the DUT answers pings only while its port has the link's P_Key",
+	  "RFC 4391 §5, §9.1.2",
 	  "The P_Key is configured, and the port must have it assigned by the SM.", "R23/again I16",
 	  pkey_removed, NULL },
 };

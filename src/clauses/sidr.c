@@ -192,22 +192,23 @@ static void another_version(struct run *r)
 }
 
 static const struct conform_case sidr_cases[] = {
-	{ "P18/service", "the SA is asked for the server of the group", DRAFT "6.2; IBTA 15.2.5.14",
+	{ "P18/service", "the DUT asks the SA for ServiceRecords of the SIDR server",
+	  DRAFT "6.2; IBTA 15.2.5.14",
 	  "These parameters are obtained using the Service ID Resolution Protocol.", "I5/active",
 	  asks_for_service, NULL },
-	{ "P18/path", "then the SA is asked for the path to the server", DRAFT "6.2; IBTA 12.11",
-	  "The SIDR_REQ goes to the port that offers the service.", "P18/service", asks_for_path,
-	  NULL },
-	{ "P18/request", "the SIDR_REQ names the service and the P_Key", "IBTA 12.11.1, 13.4",
+	{ "P18/path", "the DUT asks the SA for the path to the SIDR server",
+	  DRAFT "6.2; IBTA 12.11", "The SIDR_REQ goes to the port that offers the service.",
+	  "P18/service", asks_for_path, NULL },
+	{ "P18/request", "the SIDR_REQ has the ServiceID and the P_Key", "IBTA 12.11.1, 13.4",
 	  "Class 0x07, attribute 0x17, method Send, from QP1 to QP1, with ServiceID and P_Key.",
 	  "P18/path", request, NULL },
-	{ "P18/retry", "a SIDR_REQ without an answer is repeated", "IBTA 12.11",
+	{ "P18/retry", "the DUT repeats a SIDR_REQ that gets no answer", "IBTA 12.11",
 	  "A retry has the same RequestID and TID.", "P18/request", repeats, NULL },
-	{ "P18/refused", "a refused SIDR_REQ makes no link, and is made again",
+	{ "P18/refused", "after a refused SIDR_REQ the link is down, and the DUT asks again",
 	  DRAFT "6.2; IBTA 12.11.2",
 	  "Status is not 0: the service is not there, the parameters are not valid.", "P18/retry",
 	  after_refusal, NULL },
-	{ "P19/ver", "an answer of another version makes no link", DRAFT "6.2",
+	{ "P19/ver", "the link does not come up by a SIDR answer with Ver 2", DRAFT "6.2",
 	  "The Ver field SHALL be set to 1.", "P18/refused", another_version, NULL },
 };
 
@@ -232,14 +233,15 @@ static void group_of_small_mtu(struct run *r)
 }
 
 static const struct conform_case group_cases[] = {
-	{ "P18/join", "the group is that of the answer", DRAFT "6.2",
+	{ "P18/join", "the DUT joins the group whose DGID the SIDR answer names", DRAFT "6.2",
 	  "DGID is obtained by SIDR. To be in the group, the interface joins it.", "R23",
 	  dgid_of_sidr, NULL },
 	{ "P18/created", "the DUT joins the group and does not create it", DRAFT "6.2",
 	  "Its parameters come by SIDR.", "R23", NULL, join_never_creates },
-	{ "P18/pkey", "with a group whose P_Key is not that of SIDR the link does not come up",
+	{ "P18/pkey",
+	  "the link does not come up if the group's P_Key is not that of the SIDR answer",
 	  DRAFT "6.2", "PKey is obtained by SIDR.", "R23 P18/join", join_of_another_pkey, NULL },
-	{ "P7/group", "with a group whose MTU is 1024 the link does not come up", DRAFT "3.2",
+	{ "P7/group", "the link does not come up if the group's MTU is 1024", DRAFT "3.2",
 	  "The methods are limited to IBA paths that support 2048 byte or 4096 byte MTU.",
 	  "P18/pkey", group_of_small_mtu, NULL },
 };
@@ -375,21 +377,21 @@ static void unknown_service(struct run *r)
 }
 
 static const struct conform_case server_cases[] = {
-	{ "P18/registered", "a server has a ServiceRecord", "IBTA 15.2.5.14",
+	{ "P18/registered", "a SIDR server has a ServiceRecord at the SA", "IBTA 15.2.5.14",
 	  "ServiceID, ServiceGID and ServiceP_Key say where the service is.", "P16/request",
 	  registered, NULL },
-	{ "P18/capability", "a server sets the capability bit of communication management",
+	{ "P18/capability", "the port of a SIDR server has IsCommunicationManagementSupported",
 	  "IBTA 14.2.5.6", "IsCommunicationManagementSupported is bit 16 of the CapabilityMask.",
 	  "P18/registered", communication_management, NULL },
-	{ "P18/answer", "a server answers SIDR_REQ", "IBTA 12.11.2",
+	{ "P18/answer", "a SIDR server answers a SIDR_REQ", "IBTA 12.11.2",
 	  "SIDR_REP has attribute 0x18, method Send, and the RequestID of the request.",
 	  "P18/registered", answers, NULL },
-	{ "P19/layout", "the private data of the answer has the draft's layout", DRAFT "6.2",
+	{ "P19/layout", "the private data of a SIDR_REP has the draft's layout", DRAFT "6.2",
 	  "The private data area in SIDR responses for the IBARP service SHALL be formatted so.",
 	  "P18/answer", private_data, NULL },
-	{ "P18/duplicate", "a duplicate gets the same answer", "IBTA 12.11",
+	{ "P18/duplicate", "a repeated SIDR_REQ gets the same answer", "IBTA 12.11",
 	  "A SIDR_REQ may be repeated.", "P18/answer", answers_twice, NULL },
-	{ "P18/unknown", "another ServiceID gets Status 1", "IBTA 12.11.2",
+	{ "P18/unknown", "a SIDR_REQ with another ServiceID gets Status 1", "IBTA 12.11.2",
 	  "1: ServiceID not supported.", "P18/answer", unknown_service, NULL },
 };
 
