@@ -20,9 +20,10 @@
 #define CAPFILE_ERR_MAX 512
 
 /*
- * Sizes of the buffer in octets, which limit how far the reader of a stream (a client, a pipe, a terminal) or the
- * writer of a regular file may lag behind. The second size is larger, because traffic does not slow down while a busy
- * machine gives the writer no time. Memory is used only when it is first written.
+ * Sizes of the buffer in octets: for a stream (to a client, a pipe, a terminal) and for a regular
+ * file. They limit how far the reader of the stream, or the writer of the file, may lag behind. The
+ * second size is larger, because traffic does not slow down while a busy machine gives the writer
+ * no time. Memory is used only when it is first written.
  */
 #define CAPFILE_STREAM_BUF (8 * 1024 * 1024)
 #define CAPFILE_DISK_BUF (64 * 1024 * 1024)
@@ -46,7 +47,7 @@ struct capfile {
 	const char *fabric_name; /* name of .fabric */
 	/* port of the kernel whose packets are captured; NULL after it was closed */
 	struct ca *ca;
-	struct verbs_tap tap; /* at .ca */
+	struct verbs_tap tap; /* watcher that .ca calls for each packet (verbs/verbs.h) */
 	unsigned int source; /* number of .ca as a source of the capture (capture_add_source()) */
 	/*
 	 * source of the records; NULL after the capture has been told to end, while its writer
@@ -62,7 +63,7 @@ struct capfile {
 	 * seconds until this file is complete
 	 */
 	bool regular;
-	unsigned int nreports; /* number of reports so far */
+	unsigned int nreports; /* number of reports that the writer has sent so far */
 	/* watch for reports of the writer and, while .full, for room in the socket */
 	struct loop_fd watch;
 	bool full; /* true while the socket accepts no more octets */

@@ -9,12 +9,13 @@
  * answers SIDR_REQs for the services of this port (IBTA volume 1, 12.11). Both messages have the method Send, so the
  * code in mad/ cannot match a SIDR_REP to its SIDR_REQ. The agent matches them by RequestID.
  *
- * The agent stores no state of a SIDR_REQ that it has answered. A repeated SIDR_REQ gets the same answer, because the
- * answer is computed again from the same values. The agent answers CM_SOURCE_BURST requests of a source (LID) at
- * once, and then CM_SOURCE_RATE requests a second. It drops the excess requests, so that other sources are answered
- * while one source floods. A SIDR_REQ for a ServiceID without a service here is refused with Status 1, but only on a
- * port that has at least one service, and only if no other program has registered for the class. Otherwise the agent
- * does not answer, because another program may serve the ServiceID.
+ * The agent stores no state of a SIDR_REQ that it has answered. A repeated SIDR_REQ gets the same
+ * answer, because the answer is computed again from the same values. The agent answers
+ * CM_SOURCE_BURST requests of a source (LID) at once, and then CM_SOURCE_RATE requests a second. It
+ * drops the excess requests, so that other sources are answered while one source floods. If no
+ * service of this port has the ServiceID of a SIDR_REQ, the agent refuses the SIDR_REQ with Status
+ * 1. It does so only if the port has at least one service, and no other program has registered for
+ * the class. Otherwise the agent does not answer, because another program may serve the ServiceID.
  *
  * Other messages of the class are dropped and counted. A REQ is not refused with a REJ, because it may be for another
  * agent of the port.
@@ -58,7 +59,7 @@ const struct log_sink *cm_log(const struct cm *c);
 
 struct cm_request {
 	struct list link;
-	struct cm *cm; /* NULL: not open */
+	struct cm *cm; /* agent that sends the request; NULL: the request is not open */
 	struct timer timer;
 	struct mad_addr to;
 	struct sidr_req req;
@@ -86,7 +87,7 @@ void cm_request_cancel(struct cm_request *q);
 
 struct cm_service {
 	struct list link;
-	struct cm *cm; /* NULL: not added */
+	struct cm *cm; /* agent to which the service was added; NULL: none */
 	uint64_t id; /* ServiceID */
 	/* P_Key of the requests that this service answers, by the low 15 bits; 0: all */
 	uint16_t pkey;

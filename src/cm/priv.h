@@ -18,7 +18,7 @@
 struct cm_source {
 	struct list link; /* link in cm.sources, in which the most recent source is the first */
 	struct hlink by_lid;
-	uint16_t lid; /* 0: unused */
+	uint16_t lid; /* LID of the source; 0: the entry is unused */
 	struct pace pace;
 };
 

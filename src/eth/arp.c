@@ -5,8 +5,9 @@
 #include "wire/arp.h"
 
 /*
- * ARP and RARP, RFC 4391 §9.2. A message that passes between the kernel and the link keeps its content, but the
- * hardware type and the hardware addresses in it are replaced by those of the side that receives the message.
+ * ARP and RARP, RFC 4391 §9.2. Messages pass in both directions between the kernel and the link.
+ * The hardware type and the hardware addresses in a message are replaced by those of the receiving
+ * side, and the rest stays.
  *
  * The sender's hardware address must be valid, because receivers store it. The meaning of the target's hardware
  * address depends on the operation. In a reply it is the address of the receiver, and in a RARP message the address

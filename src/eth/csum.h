@@ -15,7 +15,7 @@ int eth_csum_complete(struct pkt *p, unsigned int l3);
 
 /*
  * eth_csum_by_ca() - Tell whether a CA that makes checksums (ca.csum of ca/ca.h) can make the
- * checksum of @p. @p is a packet with FRAME_CSUM_PARTIAL or a train, and begins with the
+ * checksum of @p. @p is a packet with FRAME_CSUM_PARTIAL or a train, and begins with the IPoIB
  * encapsulation
  */
 bool eth_csum_by_ca(struct pkt *p);

@@ -24,28 +24,30 @@
  *				the server can reply to this MAC, and the broadcast flag is cleared if the
  *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
- * On a device of type 32 the hosts' messages should have the format of RFC 4390, but some messages differ from it:
- * systemd-networkd sets the broadcast flag in all messages, and puts a part of the hardware address into a
- * DHCPRELEASE. So the messages of a device of type 32 are rewritten in the same way, except that no address is
- * inserted for a server. A message that is already right passes unchanged.
+ * On a device of type 32 the hosts' messages should have the format of RFC 4390, but not all have
+ * it. For example, systemd-networkd sets the broadcast flag in all messages, and puts a part of the
+ * hardware address into a DHCPRELEASE. So the messages of a device of type 32 are rewritten in the
+ * same way, except that no address is inserted for a server. A message that is already right passes
+ * unchanged.
  *
- * A client identifier that is missing or that is the hardware type and the hardware address is replaced by an
- * identifier of RFC 4361, and restored in the reply. Behind a TAP the new identifier contains the client's MAC. On
- * a device of type 32 the new identifier contains the port's GUID, because the hardware address includes the queue
- * pair number, which changes. Any other identifier was chosen by the client and stays. Messages of relay agents
- * (giaddr) are about another link and stay unchanged.
+ * Some clients send no client identifier, or one that consists of the hardware type and the
+ * hardware address. In both cases the request gets an identifier of RFC 4361, and the reply gets
+ * back what the client sent. Behind a TAP the new identifier contains the client's MAC. On a device
+ * of type 32 the new identifier contains the port's GUID, because the hardware address includes the
+ * queue pair number, which changes. Any other identifier was chosen by the client and stays.
+ * Messages of relay agents (giaddr) are about another link and stay unchanged.
  */
 
 #define MSG_MAX 4096
-#define CLIENTS 64 /* clients whose replies are expected */
-#define HW_ID_MAX (1 + ETH_HW_MAX) /* hardware type, then a hardware address */
+#define CLIENTS 64 /* largest number of clients whose replies are expected */
+#define HW_ID_MAX (1 + ETH_HW_MAX) /* longest identifier of a hardware type and address */
 #define MADE_ID_MAX DHCP_CLIENT_ID_LEN(8)
 
 struct client {
 	uint32_t xid;
 	bool used;
-	bool made; /* true if the request got a client identifier that this process made */
-	uint8_t htype, hlen, chaddr[16]; /* as the client sent them */
+	bool made; /* true if this process put a client identifier of its own into the request */
+	uint8_t htype, hlen, chaddr[16]; /* fields of the client's last request */
 	uint8_t id[HW_ID_MAX],
 		/*
 		 * number of octets in .id, the client's own identifier that was replaced; 0: no
@@ -59,7 +61,7 @@ struct eth_dhcp {
 	struct client client[CLIENTS];
 };
 
-/* A message that was parsed. */
+/* A DHCP message: .in as it was received, .out as it is sent on. */
 struct msg {
 	uint8_t in[MSG_MAX], out[MSG_MAX];
 	size_t ihl;
@@ -193,8 +195,8 @@ static struct pkt *msg_finish(struct eth_if *e, struct pkt *p, struct msg *m, in
 }
 
 /*
- * Copies the DHCP options into m->out, with @id as client identifier if @change. Return: octets of
- * the BOOTP message, or -errno
+ * Copies the BOOTP message with its DHCP options into m->out. If @change is set, the client
+ * identifier becomes @id. Return: octets of the BOOTP message, or -errno
  */
 static int msg_options(struct msg *m, size_t room, const uint8_t *id, size_t id_len, bool change)
 {
@@ -313,8 +315,8 @@ static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t re
 }
 
 /*
- * Stores in @c the client identifier of the request @m, and whether this identifier must be
- * replaced.
+ * Sets c->made if the request @m has no client identifier, or one that must be replaced. An
+ * identifier that must be replaced is stored in c->id.
  */
 static int note_id(const struct eth_if *e, struct client *c, const struct msg *m)
 {

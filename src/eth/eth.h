@@ -5,23 +5,26 @@
 /*
  * DOC: The shape in which the kernel sees the link
  *
- * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape). This layer turns
- * the frames of the device into packets of the link and back. In every shape, this layer cuts super-frames from the
- * device, and coalesces packets from the link. It reads outgoing IGMP and MLD reports, and joins the groups before
- * the reports leave. It replaces the hardware addresses of the kernel in ARP, RARP and ND by the addresses of the
- * link's profile, and vice versa, and adjusts the lengths and checksums of these messages. The differences between
- * the shapes are in struct eth_shape_ops (shape.h).
+ * The kernel sees an IPoIB link as a network device of Ethernet or of InfiniBand (enum eth_shape).
+ * This layer turns frames of the device into packets of the link, and received packets into frames.
+ * In every shape, this layer segments super-frames (GSO) from the device, and coalesces packets
+ * from the link. It reads outgoing IGMP and MLD reports, and joins the groups before the reports
+ * leave. In ARP, RARP and ND messages it replaces the kernel's hardware addresses by addresses in
+ * the format of the link's profile, and vice versa. It also adjusts the lengths and checksums of
+ * these messages. The differences between the shapes are in struct eth_shape_ops (shape.h).
  *
- *	device -> eth_tx() -> ops->post()	packets to send, checksums complete; or trains (train/train.h)
+ *	device -> eth_tx() -> ops->post()	packets or trains (train/train.h) to send
  *	QP -> eth_rx() -> ops->deliver()	frames to write, coalesced
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
- * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a 20-octet address: a
- * MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of a keyed hash of (QPN, GID, P_Key). The
- * key is fixed, so the token is the same in every daemon and after every restart. The interface's own MAC is 02 and
- * 40 bits of a hash of (port GUID, P_Key, QPN) with the same key. DHCP messages have the format of RFC 4390 on the
- * link. The InfiniBand shape (option 1) is for a device of type 32: hardware addresses are link-layer addresses,
- * and with RFC 4391's profile ARP and ND messages have the same format on the device and on the link.
+ * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a
+ * 20-octet address: a MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of
+ * a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in every daemon and
+ * after every restart. The interface's own MAC is 02 and 40 bits of a hash of (port GUID, P_Key,
+ * QPN) with the same key. DHCP messages have the format of RFC 4390 on the link. The InfiniBand
+ * shape (option 1) is for a device of type 32, whose hardware addresses are link-layer addresses.
+ * With the profile of RFC 4391, ARP and ND messages have the same format on the device and on the
+ * link.
  *
  * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
  * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
@@ -43,7 +46,7 @@ struct eth_station;
 
 enum eth_drop {
 	ETH_DROP_NONE,
-	/* from the TAP */
+	/* reasons to drop a frame from the TAP */
 	/* frame that is shorter than the link header, or than the headers of its ethertype */
 	ETH_DROP_SHORT,
 	ETH_DROP_TYPE, /* frame with an ethertype that IPoIB does not carry */
@@ -51,7 +54,10 @@ enum eth_drop {
 	/* frame with an IEEE 802.3 length instead of an ethertype, such as a spanning tree frame */
 	ETH_DROP_BPDU,
 	ETH_DROP_LLDP,
-	/* the source MAC is zero or a group's; InfiniBand shape: the source is not the interface's own address */
+	/*
+	 * the source MAC is zero or a group address; InfiniBand shape: the source is not the
+	 * interface's own address
+	 */
 	ETH_DROP_SOURCE,
 	/* the source MAC is the token of a peer, so the frame went in a loop or is forged */
 	ETH_DROP_SOURCE_TOKEN,
@@ -71,8 +77,8 @@ enum eth_drop {
 	 */
 	ETH_DROP_LOCAL,
 	ETH_DROP_MAC_MISMATCH, /* frame to the MAC of a group, although the IP destination is unicast */
-	ETH_DROP_ARP, /* ARP, RARP or ND that cannot be rewritten */
-	ETH_DROP_DHCP, /* DHCP that cannot be rewritten, or that would exceed the IP MTU */
+	ETH_DROP_ARP, /* ARP, RARP or ND message that cannot be rewritten */
+	ETH_DROP_DHCP, /* DHCP message that cannot be rewritten, or that would exceed the IP MTU */
 	ETH_DROP_TOO_BIG, /* super-frame whose datagrams exceed the link's IP MTU */
 	/*
 	 * a super-frame or partial checksum that contradicts the packet's headers, or a super-frame
@@ -81,23 +87,25 @@ enum eth_drop {
 	ETH_DROP_OFFLOAD,
 	/* there is no free packet buffer, or the queue of frames that wait is full */
 	ETH_DROP_NO_MEM,
-	/* an IGMP or MLD report had to wait, but the queue of waiting reports was full or the TAP went down */
-	ETH_DROP_HELD,
-	/* from the link */
 	/*
-	 * malformed ARP, RARP or ND, or no room for one more neighbour whose address is in the
-	 * message
+	 * an IGMP or MLD report had to wait, but the queue of waiting reports was full, memory ran
+	 * out, or the TAP went down
+	 */
+	ETH_DROP_HELD,
+	/* reasons to drop a packet from the link */
+	/*
+	 * malformed ARP, RARP or ND, or no room for the neighbour whose address is in the message
 	 */
 	ETH_DROP_RX_ARP,
 	/* IBARP or ND message with a Q_Key that packets of this link cannot have */
 	ETH_DROP_RX_QKEY,
-	ETH_DROP_RX_DHCP, /* DHCP that cannot be rewritten */
+	ETH_DROP_RX_DHCP, /* DHCP message that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */
 	ETH_DROP_MAX,
 };
 const char *eth_drop_name(enum eth_drop d);
 
-/* One packet for a QP. It begins with the IPoIB encapsulation. */
+/* One packet or train for a QP. It begins with the IPoIB encapsulation. */
 struct eth_send {
 	struct pkt *pkt;
 	void *ah; /* address handle, as passed to ipoib_ah_ready() */
@@ -107,30 +115,34 @@ struct eth_send {
 
 struct eth_ops {
 	/*
-	 * Takes all @n (at most PKT_BATCH) descriptors. Each descriptor has one packet, or, if
-	 * eth_if_cfg.trains is set, one train (train/train.h).
+	 * Posts all @n (at most PKT_BATCH) descriptors to their queue pairs, and owns the packets.
+	 * Each descriptor has one packet, or, if eth_if_cfg.trains is set, one train
+	 * (train/train.h).
 	 */
 	void (*post)(void *ctx, const struct eth_send *v, unsigned int n, ns_t now);
 	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * No neighbour has the token @mac, or the neighbour with this token is gone: delete the
-	 * kernel's neighbour entries that contain @mac. Frames to unknown MACs cause this call at a
-	 * limited rate only (ETH_UNKNOWN_RATE).
+	 * This layer calls the function when no neighbour has the token @mac, or when the neighbour
+	 * with this token is gone. The function deletes the kernel's neighbour entries that contain
+	 * @mac. Frames to unknown MACs cause this call at a limited rate only (ETH_UNKNOWN_RATE).
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * Make a UD queue pair for the station @mac, with the attributes of the main queue pair; if possible, a MAC
-	 * gets the same QPN each time. The owner passes the packets that the queue pair receives to eth_rx().
-	 * Return 0 or -errno. If the function is NULL, the interface itself is the only station.
+	 * Make a UD queue pair for the station @mac, with the attributes of the main queue pair; if
+	 * possible, a MAC gets the same QPN each time. The owner passes the packets that the queue
+	 * pair receives to eth_rx(). Return 0 or -errno. If this pointer is NULL, frames with other
+	 * source MACs than the interface's are dropped.
 	 */
 	int (*station_open)(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			    uint32_t *ret_qpn);
 	void (*station_close)(void *ctx, void *qp);
 	/*
-	 * InfiniBand shape, instead of .neigh_gone: this layer no longer has the data (such as the Q_Key) that it
-	 * learnt from messages of the peer @a. Delete the kernel's neighbour entries with this address, so that the
-	 * kernel asks the peer again. If the function is NULL, the first packets to @a can get lost
+	 * Called in the InfiniBand shape instead of .neigh_gone, when this layer no longer has the
+	 * data (such as the Q_Key) that it learnt from messages of the peer @a. The function
+	 * deletes the kernel's neighbour entries with this address, so that the kernel asks the
+	 * peer again. If this pointer is NULL, the kernel keeps its entry, and the first packets to
+	 * @a can get lost
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
@@ -148,7 +160,8 @@ enum eth_shape {
 struct eth_if_cfg {
 	enum eth_shape shape;
 	/*
-	 * the IPoIB link; the link and the objects of all pointers below must outlive the interface
+	 * the IPoIB link; the link and the objects to which the pointers below point must outlive
+	 * the interface
 	 */
 	struct ipoib_link *link;
 	struct pkt_pool *pool;
@@ -156,12 +169,15 @@ struct eth_if_cfg {
 	const struct log_sink *log;
 	uint16_t pkey; /* P_Key with bit 15 set */
 	bool gro_tcp, gro_udp; /* kinds of super-frames that the TAP accepts */
-	bool trains; /* eth_ops.post() takes trains */
-	bool dhcp_raw; /* DHCP passes unchanged */
+	bool trains; /* eth_ops.post() accepts trains (train/train.h) */
+	bool dhcp_raw; /* DHCP messages are not rewritten */
 	unsigned int stations; /* largest number of stations, not counting the interface itself */
 };
 
-/* eth_if_create() - Make an interface, whose TAP is down. Return: 0 or -ENOMEM */
+/*
+ * eth_if_create() - Make an interface; its TAP counts as down until eth_if_set_up(). Return: 0 or
+ * -ENOMEM
+ */
 int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struct eth_ops *ops,
 		  void *ctx);
 /*
@@ -179,13 +195,14 @@ void eth_if_destroy(struct eth_if *e);
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
  * eth_token() - Compute the token of a peer: 06 + hash(QPN, GID, P_Key). The flags in @a and bit 15
- * of @pkey are ignored. The peer gets another token if this token already belongs to another peer
+ * of @pkey are ignored. If this token already belongs to another peer, the interface gives the peer
+ * a different token
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
 /*
- * eth_if_set_addr() - Set the link-layer address of the QP, and (Ethernet shape) the MAC by which the kernel knows
- * this address
+ * eth_if_set_addr() - Set the link-layer address of the main QP, and (Ethernet shape) the MAC by
+ * which the kernel knows this address
  */
 void eth_if_set_addr(struct eth_if *e, const uint8_t mac[6], const struct ipoib_lladdr *own);
 
@@ -201,9 +218,10 @@ void eth_tx(struct eth_if *e, struct pkt **v, unsigned int n, ns_t now);
  * eth_set_room() - Set the number of packets for which the send queue behind eth_ops.post() has
  * room
  *
- * No more than @packets packets of a super-frame are sent. The remaining packets of this
- * super-frame, and later super-frames, wait until eth_tx_more(). Packets that do not come from
- * super-frames are posted in any case. Without this call there is no limit.
+ * Until the next call, this layer posts at most @packets packets that come from super-frames. The
+ * other packets of super-frames wait until the caller sets new room and calls eth_tx_more().
+ * Packets that do not come from super-frames are posted in any case. Without this call there is no
+ * limit.
  */
 void eth_set_room(struct eth_if *e, unsigned int packets);
 /*
@@ -258,8 +276,8 @@ void eth_station_each(const struct eth_if *e,
 bool eth_action(struct eth_if *e, const struct ipoib_action *act, ns_t now);
 
 /*
- * eth_if_set_up() - Report that the TAP was set up or down. When the TAP is set down, all groups
- * are left
+ * eth_if_set_up() - Tell this layer that the TAP was set up or down. When the TAP is set down, this
+ * layer leaves all groups
  */
 void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
 
@@ -271,16 +289,19 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  *	eth_groups_sync_seen()	for each group of the list; a group that snooping missed is joined at once
  *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list are left
  *
- * A group that was reported (by a station or by the kernel) but was in no list is left when each reporter has left
- * the group or has not reported the group for 260 s; reporters are queried every 125 s. 224.0.0.1 and ff02::1 stay
- * joined, because every host receives them and no host reports them.
+ * A station or the kernel may have reported a group that was in no list. Such a group is left when
+ * each reporter has left it, or has not reported it for 260 s. Reporters are queried every 125 s.
+ * 224.0.0.1 and ff02::1 stay joined, because every host receives them and no host reports them.
  */
 void eth_groups_sync_begin(struct eth_if *e);
-/* @addr: 4 or 16 octets */
+/*
+ * eth_groups_sync_seen() - Report a group of the list. @addr: 4 octets (IPv4) or 16 octets (IPv6)
+ */
 void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_t *addr, ns_t now);
 /*
- * @exact: true: the list was read in one piece; false: the list was read in several pieces, and the reader may have
- *	missed a group, so a group is left only if it is missing in two lists in a row
+ * @exact: true: the list was read in one piece; false: the list was read in several pieces, and the
+ *	reader may have missed a group. A group is then left only if it is missing in two lists in a
+ *	row
  */
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
@@ -289,9 +310,9 @@ struct eth_stats {
 	uint64_t tx_frames, tx_segments;
 	/* packets received from the link; frames written to the TAP after coalescing */
 	uint64_t rx_packets, rx_frames;
-	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* messages rewritten */
-	uint64_t igmp, mld; /* packets with reports or leaves that were snooped */
-	uint64_t dhcp_tx, dhcp_rx; /* messages rewritten */
+	uint64_t arp_tx, arp_rx, nd_tx, nd_rx; /* number of messages that were rewritten */
+	uint64_t igmp, mld; /* packets in which snooping found reports or leaves */
+	uint64_t dhcp_tx, dhcp_rx; /* number of messages that were rewritten */
 	uint64_t queries; /* IGMP and MLD queries that this layer sent to the TAP */
 	uint64_t token_collisions;
 	uint64_t stations_added, stations_aged;

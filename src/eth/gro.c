@@ -146,7 +146,8 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 		return false;
 	/*
 	 * The kernel gives consecutive IPv4 identifications to the segments that it makes of a
-	 * super-frame, so a packet with another identification must not join.
+	 * super-frame. So a packet with another identification must not join, unless DF is set: the
+	 * identification then has no meaning.
 	 */
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
 		return false;

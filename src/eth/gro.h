@@ -5,10 +5,10 @@
 /*
  * DOC: Coalescing
  *
- * The inverse of segmentation: within one batch, adjacent packets of a TCP flow, and datagrams of
- * equal size of a UDP flow, become one super-frame that is written to the TAP by one system call.
- * No packet waits for a later batch. Packets of a flow keep their order: before a packet that
- * cannot join its flow's super-frame, this super-frame is written.
+ * Coalescing is the inverse of segmentation. Within one batch, adjacent packets of a TCP flow, or
+ * datagrams of equal size of a UDP flow, become one super-frame. One system call writes the
+ * super-frame to the TAP. No packet waits for a later batch. Packets of a flow keep their order:
+ * before a packet that cannot join its flow's super-frame, this super-frame is written.
  *
  * A packet is coalesced only if its checksum is known to be right: either this process computed the
  * checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial checksum, as

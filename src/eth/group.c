@@ -9,11 +9,12 @@
 /*
  * DOC: Groups of the kernel
  *
- * This layer learns from IGMP and MLD reports which groups the kernel and the stations behind the TAP want to
- * receive. The groups of the kernel are also compared with the kernel's own lists from time to time, because the
- * kernel sends no reports for 224.0.0.1 and ff02::1, and no reports at all if IGMP is turned off. The lists of
- * stations cannot be read, so stations are sent queries (query.c). This layer remembers which groups each station
- * reported, and leaves a group when the group has no member behind the TAP any more.
+ * This layer learns from IGMP and MLD reports which groups the kernel and the stations behind the
+ * TAP want to receive. The groups of the kernel are also compared with the kernel's own lists from
+ * time to time. The reason: the kernel sends no reports for 224.0.0.1 and ff02::1, and no reports
+ * at all if IGMP is turned off. The lists of stations cannot be read, so stations are sent queries
+ * (query.c). This layer remembers which groups each station reported, and leaves a group when the
+ * group has no member behind the TAP any more.
  */
 
 static const uint8_t all_systems4[16] = { 224, 0, 0, 1 };
@@ -325,9 +326,10 @@ static bool has_mgid(const struct eth_if *e, const struct eth_group *g, const ib
 }
 
 /*
- * Records the join for every group that has the MGID of @group. Several groups can share an MGID (RFC 4391 §4: IPv6
- * groups with equal low 80 bits), and the link reports the join of an MGID under only one of these groups. The
- * MGIDs are not stored, because they change with the scope of the link's own group.
+ * Records the join for every group that has the MGID of @group. Several groups can share an MGID
+ * (RFC 4391 §4: IPv6 groups with equal low 80 bits). The link reports the join of an MGID under
+ * only one of these groups. The MGIDs are not stored, because they change with the scope of the
+ * link's own group.
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group)
 {

@@ -8,11 +8,11 @@
 #include "eth/report.h"
 #include "util/list.h"
 
-#define ETH_REPORT_LIFE NS_SEC(260) /* life of a report: RFC 3376 §8.4, RFC 3810 §9.4 */
+#define ETH_REPORT_LIFE NS_SEC(260) /* lifetime of a report: RFC 3376 §8.4, RFC 3810 §9.4 */
 #define ETH_GROUPS_MAX 1024
 #define ETH_MEMBERS_MAX 8192 /* members of all groups together */
 
-/* One receiver that reported a group. */
+/* One member of a group: a receiver that reported the group. */
 struct eth_member {
 	struct list link; /* in eth_group.members */
 	/*
@@ -42,7 +42,10 @@ struct eth_groups {
 	struct list all; /* struct eth_group.link */
 	struct htab by_addr; /* struct eth_group.by_addr */
 	unsigned int n, nmembers;
-	/* the line "no room for a group" was logged, and no group was left since then */
+	/*
+	 * the log already says that there is no room for a group, and the interface has left no
+	 * group since then
+	 */
 	bool full_logged;
 };
 

@@ -16,13 +16,13 @@
 	NS_SEC(2) /* a report is sent after this time even if its groups are not joined */
 
 struct eth_held {
-	struct pkt *pkt; /* head at the IP header */
+	struct pkt *pkt; /* the report; its data begin with the IP header */
 	uint16_t ethertype;
 	ns_t until; /* time at which the report is sent even if its groups are not joined */
 };
 
 struct eth_held_reports {
-	struct eth_held ring[ETH_HELD_MAX]; /* first in, first out */
+	struct eth_held ring[ETH_HELD_MAX]; /* queue of held reports, first in, first out */
 	unsigned int head, n;
 	struct timer timer; /* timer for .until of the first report in .ring */
 };
@@ -43,8 +43,8 @@ bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /* eth_held_add() - Hold the report @p, and take ownership of @p */
 void eth_held_add(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /*
- * eth_held_must() - Tell whether the report @p has to wait, because @p joins a group whose join the
- * SA has not answered, or because @p would overtake a held report
+ * eth_held_must() - Tell whether the report @p has to wait. It has to wait if @p joins a group
+ * whose join the SA has not answered, or if @p would overtake a held report
  */
 bool eth_held_must(const struct eth_if *e, const struct pkt *p);
 

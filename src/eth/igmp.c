@@ -33,10 +33,10 @@ static void tell(const struct walk *w, const uint8_t *group, bool join)
 }
 
 /*
- * Reduces a group record to a join or a leave. InfiniBand groups cannot select sources, so a host that selects some
- * sources joins the whole group, and INCLUDE with no source is a leave. BLOCK removes sources but does not show
- * whether any source remains, so BLOCK is ignored. All types that are not listed here are ignored, too
- * (RFC 3376 §4.2.12).
+ * Reduces a group record to a join or a leave. InfiniBand groups cannot select sources, so a host
+ * that selects some sources joins the whole group, and INCLUDE with no source is a leave. BLOCK
+ * removes sources but does not show whether any source remains, so BLOCK is ignored. Types that are
+ * not listed in the switch are ignored, too (RFC 3376 §4.2.12).
  */
 static void record(const struct walk *w, uint8_t type, unsigned int nsrc, const uint8_t *group)
 {

@@ -59,9 +59,10 @@ static int put(struct rewrite *w, const void *p, size_t n)
 }
 
 /*
- * Tells whether the option must be left out. A Redirect has the option only "if known" (RFC 4861 §4.5), and the LID
- * in the option is known only when the path to the port is known. In other messages the option is about the sender
- * of the message, whose LID is known.
+ * Tells whether the message must be sent without the link-layer address option. A Redirect has this
+ * option only "if known" (RFC 4861 §4.5). The LID that the profile's option contains is known only
+ * when the path to the port is known. In other messages the option is about the sender of the
+ * message, whose LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -111,8 +112,8 @@ static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const stru
 }
 
 /*
- * Finds the hardware address by which the kernel knows the port. Also stores the other values of
- * the option (such as the Q_Key), because packets to the port need these values.
+ * Finds the hardware address by which the kernel knows the port. The function also stores the other
+ * values of the option @port (such as the Q_Key), because packets to the port need these values.
  */
 static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
@@ -198,8 +199,8 @@ static int rewrite(struct rewrite *w, struct pkt *p)
 	if (ip_len > len || fixed > ip_len || icmp_sum(in, ip_len))
 		return -EBADMSG;
 	/*
-	 * After an answer to a solicitation, traffic to the sender of the answer will follow, so
-	 * the path to this sender is resolved now. Announcements need no path.
+	 * After a solicited Neighbour Advertisement, packets to its sender will follow, so the path
+	 * to this sender is resolved now. Unsolicited advertisements need no path.
 	 */
 	w->probe = in[IPV6_LEN] == ICMP6_NA && (in[IPV6_LEN + 4] & NA_SOLICITED);
 	w->len = 0;

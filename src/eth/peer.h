@@ -3,8 +3,9 @@
 #define ETH_PEER_H
 
 /*
- * As long as the kernel can have the address of a neighbour, this layer stores the neighbour's
- * token, and other data from messages about the neighbour, such as the neighbour's Q_Key.
+ * This layer stores the token of a neighbour, and other data from messages about the neighbour,
+ * such as its Q_Key. It keeps them as long as the kernel's tables can contain the neighbour's
+ * address.
  */
 
 #include "eth/eth.h"
@@ -24,9 +25,9 @@ struct eth_peer {
 	bool asked;
 	uint32_t asked_qkey;
 	uint64_t asked_eui64;
-	/* Ethernet shape */
+	/* members that only the Ethernet shape uses */
 	struct hlink by_mac; /* in eth_tokens.peers */
-	uint8_t mac[6]; /* the token */
+	uint8_t mac[6]; /* the neighbour's token */
 };
 
 /*

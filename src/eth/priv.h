@@ -30,7 +30,7 @@ struct eth_if {
 	struct ipoib_lladdr own;
 	bool has_own; /* .mac and .own are valid */
 	bool up; /* the network device is up */
-	ns_t now; /* present time that the caller passed to the last function call */
+	ns_t now; /* time that the owner passed to its last call into this layer */
 	struct list peers; /* struct eth_peer.link */
 	struct eth_tokens tokens;
 	struct eth_stations stations;

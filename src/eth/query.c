@@ -9,18 +9,19 @@
  * stations even if no router on the link sends queries, and again after a restart of this process.
  *
  * The queries are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but are sent to the MAC of one
- * station. Only when a new station appears, a query is sent to all stations by the broadcast MAC,
- * because more new stations may be there that have not sent a frame yet. Unicast queries have three
- * advantages. A unicast query has no part in the election of a querier. A snooping bridge looks at
- * multicast MACs, so it does not treat the TAP as the port of a router. And no station suppresses
- * its answer because another station answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends
- * for such queries, or a link-local address that no host makes.
+ * station. But when a new station appears, one query is sent to the broadcast MAC, because there
+ * may be further new stations that have not sent a frame yet. Unicast queries have three
+ * advantages. Other routers do not see a unicast query, so it has no effect on the election of a
+ * querier. A bridge that snoops looks only at frames to multicast MACs, so it does not treat the
+ * TAP as the port of a router. And no station suppresses its answer because another station
+ * answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries, or a link-local
+ * address that no host makes.
  */
 
-#define MAX_RESP 10 /* tenths of a second */
+#define MAX_RESP 10 /* time within which stations answer, in tenths of a second */
 #define ETHER_HLEN 14
 #define QRV 2 /* robustness, RFC 3376 §4.1.6 */
-#define QQIC 125 /* s */
+#define QQIC 125 /* interval between queries in seconds, RFC 3376 §4.1.7 */
 
 static const uint8_t nobody[6] = { 0x06 }; /* MAC of an unknown sender, as in ether.c */
 
@@ -36,7 +37,7 @@ static const uint8_t igmp[12] = { 0x11, MAX_RESP, [8] = QRV, [9] = QQIC };
 
 static const uint8_t ip6_header[48] = {
 	0x60,	     [5] = 36, [7] = 1, /* hop-by-hop options follow, hop limit 1 */
-	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from the EUI-64 of the MAC .nobody */
+	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from the EUI-64 of MAC nobody */
 	[24] = 0xff, 0x02,     [39] = 1, /* to all nodes */
 	[40] = 58,   0,	       5,	    2,		 0,    0, 1, 0, /* router alert, PadN */
 };

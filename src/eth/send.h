@@ -17,7 +17,8 @@ struct eth_out {
 	unsigned int n;
 	/* number of packets of super-frames that may still be posted, see eth_set_room() */
 	unsigned int room;
-	struct eth_send waiting[ETH_WAITING_MAX]; /* super-frames, first in, first out */
+	/* super-frames that wait for room, first in, first out */
+	struct eth_send waiting[ETH_WAITING_MAX];
 	unsigned int head, nwaiting;
 	/*
 	 * true if the first entry of .waiting was turned into a train, and some packets of this
@@ -26,7 +27,8 @@ struct eth_out {
 	bool begun;
 	/* true if the first entry of .waiting is posted as a train, false if packet by packet */
 	bool whole;
-	bool csum_by_ca; /* eth_ops.post() takes packets without checksum, see eth_set_csum() */
+	/* eth_ops.post() takes packets with partial checksums, see eth_set_csum() */
+	bool csum_by_ca;
 };
 
 void eth_out_init(struct eth_if *e);

@@ -61,8 +61,8 @@ struct eth_shape_ops {
 	/* --- frames to the kernel */
 
 	/*
-	 * Write both addresses of the link header @h, which was zeroed before. @st: station at whose queue pair the
-	 * packet arrived, or NULL
+	 * Write both addresses of the link header @h, which the caller has zeroed. @st: station at
+	 * whose queue pair the packet arrived; NULL: the packet arrived at the main queue pair
 	 */
 	void (*header)(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		       const struct ipoib_rx *r);
@@ -70,9 +70,10 @@ struct eth_shape_ops {
 	/* --- addresses in ARP and ND */
 
 	/*
-	 * Write the link-layer address of the port that the kernel knows as @hw. ret->flags become the flags that
-	 * the peer sent with its address, or 0 if @hw is an address of the interface or of a station. Return: 0;
-	 * -ENOENT: no port has the address @hw; *ret is then the value to send where the address has no meaning
+	 * Write the link-layer address of the port that the kernel knows as @hw. ret->flags become
+	 * the flags that the peer sent with its address, or 0 if @hw is an address of the interface
+	 * or of a station. Return: 0; -ENOENT: no port has the address @hw; *ret is then the value
+	 * to send in a field whose content has no meaning
 	 */
 	int (*lladdr)(const struct eth_if *e, const uint8_t *hw, struct ipoib_lladdr *ret);
 	/*

@@ -14,10 +14,10 @@
 #define ETH_STATION_SPARE NS_SEC(10)
 
 /*
- * A station is a MAC address behind the interface, for example behind a bridge, that has a queue pair
- * of its own. A packet from a station has the .id of the station in struct frame_info.station. An id is
- * not used again before 2^26 other stations were made, so a packet of a station that has been closed
- * does not leave by the queue pair of another station.
+ * A station is a MAC address behind the interface, for example behind a bridge, that has a queue
+ * pair of its own. A packet from a station has the .id of the station in struct frame_info.station.
+ * An id is not used again before 2^26 other stations were made. So a packet of a closed station
+ * never leaves by the queue pair of another station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */
@@ -35,10 +35,10 @@ struct eth_stations {
 	struct eth_station *slot[ETH_STATIONS_MAX];
 	struct htab by_mac; /* struct eth_station.by_mac */
 	unsigned int n;
-	uint32_t seq; /* slots given out so far */
+	uint32_t seq; /* number in the id of the station that was made last */
 	ns_t query_own_at; /* time of the next group query to the interface's own MAC */
 	ns_t query_all_at; /* time of the next group query to all; 0: no query is planned */
-	struct timer timer; /* ageing and queries */
+	struct timer timer; /* timer for ageing and queries */
 };
 
 void eth_stations_init(struct eth_if *e);

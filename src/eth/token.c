@@ -77,8 +77,9 @@ struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, si
 }
 
 /*
- * Chooses the token of @p. If another peer has this token, the collision is counted, and the
- * address of @p is hashed again with a salt.
+ * Chooses the token of @p. The token may belong to another peer, or be the MAC of the interface or
+ * of a station. Such a collision is counted, and the address of @p is hashed again with a salt.
+ * Return: false if every salt leads to a collision
  */
 static bool choose_token(struct eth_if *e, struct eth_peer *p)
 {

@@ -6,7 +6,7 @@
 
 #include "eth/peer.h"
 
-/* number of unknown tokens that are remembered, so that each is reported once a second */
+/* number of unknown tokens that are remembered, so that each is reported at most once a second */
 #define ETH_UNKNOWN_SLOTS 16
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 

@@ -32,12 +32,13 @@ static bool is_ones4(const uint8_t a[4])
 }
 
 /*
- * Determines the destination of an IP packet. The group is taken from the IP destination, because a MAC contains
- * only 23 or 32 bits of the group, and the kernel maps groups to MGIDs only as RFC 4391 does. An IPv4 packet whose
- * destination is no group goes to the broadcast group if its destination MAC is the broadcast address (directed
- * broadcast, RFC 4391 §5) or its IP destination is 255.255.255.255. A frame to a unicast hardware address is sent
- * to one receiver, whatever the IP destination is (RFC 6085): a bridge that converts multicast to unicast sends
- * frames to a group in this way.
+ * Determines the destination of an IP packet. A group is taken from the IP destination, and not
+ * from the frame's destination address. The reason: a MAC contains only 23 or 32 bits of the group,
+ * and in the InfiniBand shape the kernel knows only the MGIDs of RFC 4391. Two kinds of IPv4
+ * packets whose destination is no group go to the broadcast group: those with the broadcast address
+ * as destination MAC (directed broadcast, RFC 4391 §5), and those to 255.255.255.255. A frame to a
+ * unicast hardware address is sent to one receiver, whatever the IP destination is (RFC 6085). For
+ * example, a bridge that converts multicast to unicast sends packets to a group in such frames.
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now)
 {

@@ -310,9 +310,10 @@ static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct
 }
 
 /*
- * Tell the kernel to make no fe80:: address, as srv_tap_set_up() does, and delete the fe80:: address that the kernel has made
- * from the MAC, because the MAC is only a token for the link-layer address. The main process adds the right address.
- * A failure is ignored, because the kernel then has no IPv6, or has made no fe80:: address.
+ * Tell the kernel to make no fe80:: address, as srv_tap_set_up() does, and delete the fe80::
+ * address that the kernel has made from the MAC. That address is wrong, because the MAC is only a
+ * token for the link-layer address. The main process adds the right address. A failure is ignored,
+ * because the kernel then has no IPv6, or has made no fe80:: address.
  */
 static void ipv6_begun(struct srv_ns *ns, const struct srv_tap *t)
 {

@@ -11,13 +11,14 @@
 /*
  * DOC: Namespaces that may be deleted and made again while the instance runs
  *
- * A sealed helper cannot make a TAP, because its filter of system calls forbids open for writing, which /dev/net/tun
- * needs. So if the namespace of a host may be deleted and made again, the host's TAPs are made at the start in the
- * parking namespace, which only the helper uses, and are moved into the host's namespace. When the host's namespace
- * is deleted, the TAPs are moved to the parking namespace. When the host's namespace is made again, the TAPs are
- * moved into the new namespace. A TAP keeps alive only the namespace in which /dev/net/tun was opened, which is
- * the parking namespace. So the TAPs do not keep the deleted namespace alive, and the daemon's descriptors of
- * the TAPs stay valid.
+ * A sealed helper cannot make a TAP, because its filter of system calls forbids open for writing,
+ * which /dev/net/tun needs. So if the namespace of a host may be deleted and made again, the host's
+ * TAPs are made at the start in the parking namespace, which only the helper uses. Then they are
+ * moved into the host's namespace. When the host's namespace is deleted, the TAPs are moved to the
+ * parking namespace. When the host's namespace is made again, the TAPs are moved into the new
+ * namespace. A TAP keeps alive only the namespace in which /dev/net/tun was opened, which is the
+ * parking namespace. So the TAPs do not keep the deleted namespace alive, and the daemon's
+ * descriptors of the TAPs stay valid.
  */
 
 static int open_rtnl(void *arg)
@@ -231,9 +232,9 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * Moves a TAP to its namespace, unless it is there already. If two hosts share a namespace, a host
- * may request its TAP twice: before the host learns that the namespace was deleted, and when the
- * host learns that a new namespace has the name.
+ * Moves a TAP to its namespace, unless it is there already. If two hosts share a namespace, the
+ * daemon may request a host's TAP twice: before it learns for this host that the namespace was
+ * deleted, and when it learns that a new namespace has the name.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

@@ -48,7 +48,9 @@ static void lost(struct follow *f, ns_t now)
 	f->losses = now - f->came >= STEADY ? 1 : f->losses + 1;
 	f->present = false;
 	f->not_before = now + ns_backoff(f->losses, BACKOFF_MIN, BACKOFF_MAX);
-	/* ask when the back-off is over: another namespace may have the name already */
+	/*
+	 * ask as soon as the back-off is over, because another namespace may have the name already
+	 */
 	f->look_at = now;
 }
 

@@ -8,12 +8,12 @@
  * answers. This file does no I/O and reads no clock.
  *
  * The helper process is asked when a name was added or removed in the folder of the namespace's
- * name. It is also asked every ten seconds, because a namespace can be unmounted from its name, or
- * another namespace can be mounted over the name, without a change in the folder. While the
- * namespace is gone, the helper process is asked every second, because a namespace is mounted on
- * its name some time after the name was added. A question waits for the answer to the previous
- * question. If a namespace is deleted and made again repeatedly, the intervals between questions
- * grow, up to ten seconds.
+ * name. It is also asked every ten seconds, because not every change shows in the folder: a
+ * namespace can be unmounted from its name, and another namespace can be mounted over the name.
+ * While the namespace is gone, the helper process is asked every second, because a namespace is
+ * mounted on its name some time after the name was added. A question waits for the answer to the
+ * previous question. If a namespace is deleted and made again repeatedly, the intervals between
+ * questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 #include "util/ns.h"
 
 enum follow_change {
-	FOLLOW_SAME, /* nothing has changed */
+	FOLLOW_SAME, /* the answer reports no change */
 	FOLLOW_LOST, /* the name no longer names the namespace that was open */
 	FOLLOW_CAME, /* a namespace was opened, and its files came with the answer */
 };
@@ -44,7 +44,10 @@ struct follow {
 	ns_t look_at;
 };
 
-/* follow_init() - Begin to follow a namespace that is open, and has the number 1 */
+/*
+ * follow_init() - Begin to follow a namespace that is open, and to which the helper process gave
+ * the number 1
+ */
 void follow_init(struct follow *f, ns_t now);
 
 /* follow_event() - Note that a name was added to or removed from the folder */

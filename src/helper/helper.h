@@ -51,8 +51,8 @@
 
 #define NETDEV_NS_MAX 4096 /* largest number of namespaces at a time */
 #define NETDEV_TAP_MAX 16384 /* largest number of TAPs at a time */
-#define NETDEV_HWS_MAX 256 /* hardware addresses whose neighbours one job deletes */
-#define NETDEV_RDMA_MAX 64 /* ports of RDMA devices */
+#define NETDEV_HWS_MAX 256 /* hardware addresses in one job that deletes neighbours */
+#define NETDEV_RDMA_MAX 64 /* largest number of ports of RDMA devices */
 #define NETDEV_JOBS_MAX 32768 /* largest number of jobs that wait or are under way */
 #define NETDEV_ERR_MAX 160
 
@@ -93,9 +93,11 @@ enum netdev_refusal {
  * netdev_helper_start() - Fork the helper
  * @flags:	enum netdev_helper_flags
  *
- * Call this function after daemon(3), in the process and thread that will live to the end. The function raises the
- * caller's soft limit of open files to the hard limit, because each interface needs several files. The helper ends
- * when every copy of the caller's socket is closed, or the caller dies.
+ * Call this function after daemon(3), from the thread that will live to the end of the process,
+ * because the kernel tells the helper that its parent died when this thread ends. The function
+ * raises the caller's soft limit of open files to the hard limit, because each interface needs
+ * several files. The helper ends when every copy of the caller's socket is closed, or the caller
+ * dies.
  * Return: 0; -EPERM, -EUSERS or -ENOSPC if a user namespace was needed and is forbidden; -errno
  */
 int netdev_helper_start(uint32_t flags, struct netdev_helper **ret);
@@ -200,7 +202,8 @@ struct netdev_ns_info {
 	 * is also opened in another way: by a process number, by another path or with a @spec of NULL
 	 */
 	bool follows;
-	char path[272]; /* "/run/netns/h1", "/proc/7/ns/net", or "" */
+	/* for example "/run/netns/h1" or "/proc/7/ns/net"; "" if no file names the namespace */
+	char path[272];
 };
 
 /**
@@ -212,8 +215,8 @@ struct netdev_ns_info {
  * @ret_info:	may be NULL
  *
  * In a user namespace the helper cannot make a name in /run/netns. If @spec is a name that does not
- * exist there, the helper makes a namespace without a file, which only this helper finds under the
- * name (ret_info->named is false, .created is true).
+ * exist there, the helper makes a namespace without a file. Only this helper finds it under the
+ * name; ret_info->named is false, and .created is true.
  * Return: 0; -EINVAL: @spec is wrong; -ENOENT; -EPERM; -errno
  */
 int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
@@ -351,7 +354,11 @@ int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder);
 struct netdev_answer {
 	int err; /* 0 or -errno */
 	const char *text; /* the refused step and the reason, or "" */
-	int value; /* number of neighbours deleted; interface index; or the value of netdev_post_link() or netdev_post_ns_follow() */
+	/*
+	 * depends on the job: number of neighbours deleted, interface index, or as described at
+	 * netdev_post_link() and netdev_post_ns_follow()
+	 */
+	int value;
 	/*
 	 * Descriptor that netdev_post_socket() or netdev_post_ns_follow() gets: the socket, or the namespace that was
 	 * made again. -1: none. The callback has to close the descriptor.
@@ -420,10 +427,11 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
  * @gen:	number of the namespace that the caller has open: 1 at first, later the value of the last answer
  *		that had files; 0 after an answer that this namespace is gone, to get the new namespace
  *
- * If the file that names the namespace is gone or names another namespace, the helper leaves the old namespace: it
- * moves the TAPs to a namespace of its own and closes its descriptors of the old namespace. If the file names a new
- * namespace, now or at a later call, the helper opens the new namespace. The file is always the file of the
- * specification that the caller gave to netdev_ns_open().
+ * If the file that names the namespace is gone or names another namespace, the helper leaves the
+ * old namespace. It moves the TAPs to the parking namespace, which only the helper uses, and closes
+ * its descriptors of the old namespace. If the file names a new namespace, now or at a later call,
+ * the helper opens the new namespace. The file is always the file of the specification that the
+ * caller gave to netdev_ns_open().
  *
  * The answer's value is 0 if the namespace with number @gen is gone, or if @gen is 0 and there is no new namespace
  * yet. Until there is a new namespace, other requests are refused with -ESTALE. Otherwise the value is the number

@@ -20,10 +20,10 @@
 	1024 /* largest number of dumps for one request, in case entries are added as fast as they are deleted */
 
 struct srv_neigh {
-	uint32_t seq; /* tag of the request */
+	uint32_t seq; /* tag of the request, which its response repeats */
 	int ifindex;
-	unsigned int nhws; /* 0: all entries that were learnt */
-	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX]; /* sorted */
+	unsigned int nhws; /* number of addresses in .hw; 0: delete all entries that were learnt */
+	uint8_t hw[NETDEV_HWS_MAX][RTNL_HW_MAX]; /* the addresses, sorted */
 	bool dumping; /* a dump is under way */
 	enum rtnl_family family; /* family whose table is searched now */
 	unsigned int nfound; /* number of entries in .found */
@@ -93,7 +93,9 @@ static int on_neigh(const struct rtnl_neigh *e, void *arg)
 	return 0;
 }
 
-/* Returns 1 while the dump goes on, 0 when it has ended, or -errno. */
+/*
+ * Reads one piece of the dump. Returns 1 while the dump continues, 0 when it has ended, or -errno.
+ */
 static int dump_piece(struct srv_neigh *n, struct rtnl *nl)
 {
 	int res = 0;

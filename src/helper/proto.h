@@ -75,7 +75,7 @@ struct helper_req {
 			[NETNS_SPEC_MAX +
 			 1]; /* NS_OPEN: zero-terminated; "" for the own namespace. RDMA_*: "mlx5_0/1" */
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
-		int32_t socket_type; /* NS_SOCKET */
+		int32_t socket_type; /* NS_SOCKET: type of the socket */
 		/*
 		 * NS_FOLLOW: number of the namespace that the caller has open; 0: the caller has
 		 * none open
@@ -94,7 +94,7 @@ struct helper_req {
 struct helper_rsp {
 	uint32_t seq;
 	int32_t err; /* 0 or -errno */
-	uint32_t refused; /* enum netdev_refusal */
+	uint32_t refused; /* enum netdev_refusal: the step that was refused */
 	uint32_t ns;
 	/*
 	 * TAP_CREATE, TAP_PLACE and TAP_RETURN: ifindex; TAP_SPARE, TAP_NAMED: number of the TAP; NEIGH_DEL:

@@ -12,9 +12,10 @@
  * these P_Keys are made at the start and wait in the parking namespace (follow.c). When a TAP is needed, it gets a
  * name and is moved into the namespace for which it was made. When it is not needed any more, it is moved back.
  *
- * Requests to a sealed helper may come from an attacker who controls the main process. So a request that this file
- * serves can only place or park a spare TAP, only in the namespace for which the TAP was made, and only under a
- * name with the prefix that the configuration gave at the start.
+ * Requests to a sealed helper may come from an attacker who controls the main process. So a request
+ * that this file serves can only place or park a spare TAP. The TAP can only be placed in the
+ * namespace for which it was made, and only under a name with the prefix that the configuration
+ * gave at the start.
  *
  * The interfaces that a reload adds have spare TAPs, too. A second helper makes each of these TAPs for one name
  * (src/reload). So the main process can first remove an interface and then give its name to the next one.
@@ -33,7 +34,7 @@ static struct srv_tap *numbered(const struct srv_ns *ns, int32_t number)
 	return NULL;
 }
 
-/* largest number of digits of the number at the end of a name: those of a P_Key */
+/* largest number of hexadecimal digits at the end of a name, which are those of a P_Key */
 #define DIGITS_MAX 4
 
 static bool prefix_ok(const struct netdev_tap_conf *c, bool named)

@@ -23,11 +23,11 @@
 /*
  * DOC: The helper process
  *
- * One thread serves one request after the other. Only the deletion of neighbours, which may have to search a
- * table of 100,000 entries, is done in pieces between requests. The helper ends when no process has the
- * other end of its socket open any more, or when its parent dies. Signals to the terminal's foreground group
- * or the service's control group do not end the helper: the main process needs the helper while it shuts
- * down, and then ends the helper.
+ * One thread serves one request after the other. Only the deletion of neighbours, which may have to
+ * search a table of 100,000 entries, is done in pieces between requests. The helper ends when no
+ * process has the other end of its socket open any more, or when its parent dies. Signals to the
+ * terminal's foreground group or the service's control group do not end the helper. The main
+ * process still needs the helper while it shuts down, and then ends the helper itself.
  */
 
 int srv_refuse(struct srv_reply *r, enum netdev_refusal refused, int err, const char *what)
@@ -244,8 +244,9 @@ static bool may_administer(void)
 
 /*
  * Enters the user namespace of another helper, and makes a network namespace that belongs to this
- * user namespace. The process stays in the new network namespace when it is in no host's namespace,
- * because within a user namespace it is not allowed to enter the machine's network namespace again.
+ * user namespace. Whenever the process is in no host's namespace, it is in this new network
+ * namespace. From within a user namespace it is not allowed to enter the machine's network
+ * namespace again.
  */
 static int enter_userns(int user_fd)
 {

@@ -46,7 +46,7 @@ struct srv_tap {
 
 /* The parking namespace, in which TAPs wait until they are placed, or until their own namespace is made again */
 struct srv_park {
-	int fd; /* -1 until the namespace is needed */
+	int fd; /* descriptor of the namespace; -1 until the namespace is needed */
 	struct rtnl nl;
 	unsigned int names; /* number of names given to TAPs in this namespace so far */
 };
@@ -75,7 +75,7 @@ struct srv_ns {
 
 /* A port of an RDMA device, and its files in the folder; "" while a file does not exist */
 struct srv_rdma_port {
-	char name[UMAD_DEV_NAME]; /* "mlx5_0/1" */
+	char name[UMAD_DEV_NAME]; /* DEVICE/PORT, for example "mlx5_0/1" */
 	char uverbs[SRV_RDMA_NODE], umad[SRV_RDMA_NODE];
 };
 
@@ -121,8 +121,8 @@ struct srv_reply {
 	int fds[HELPER_FDS_MAX];
 	unsigned int n;
 	/*
-	 * True if the descriptors belong to the server, and must not be closed after the response
-	 * was sent
+	 * True if the helper needs the descriptors itself, so that they must not be closed after
+	 * the response was sent
 	 */
 	bool keep_fds;
 };
@@ -151,7 +151,10 @@ int srv_rtnl_result(struct srv_reply *r, enum netdev_refusal refused, int err, c
 
 #define SRV_LATER 1 /* return value of a handler that answers later by srv_answer() */
 
-/* srv_answer() - Send a response, and close its descriptors unless they belong to the server. Return: 0 or -errno */
+/*
+ * srv_answer() - Send a response, and close its descriptors unless .keep_fds is set. Return: 0 or
+ * -errno
+ */
 int srv_answer(struct srv *s, struct srv_reply *r);
 
 /*

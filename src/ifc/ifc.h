@@ -5,11 +5,12 @@
 /*
  * DOC: Interfaces, without the kernel's side of them
  *
- * An interface consists of an IPoIB link (ipoib/), the shape of the kernel's device (eth/), and queue pairs of a CA
- * port (ca/). This module joins these three parts: it carries out the actions of the link, passes on the events of
- * the port, polls the queue pairs, and decides which TAP is read next and how many frames are read. It does no I/O
- * and reads no clock, so the daemon and the simulations on virtual time run the same code. Everything that needs a
- * kernel is a function in struct ifc_ops.
+ * An interface consists of an IPoIB link (ipoib/), the shape of the kernel's device (eth/), and
+ * queue pairs of a CA port (ca/). This module joins these three parts. It carries out the actions
+ * of the link, passes on the events of the port, and polls the queue pairs. It also decides which
+ * TAP is read next and how many frames are read. It does no I/O and reads no clock, so the daemon
+ * and the simulations on virtual time run the same code. Everything that needs a kernel is a
+ * function in struct ifc_ops.
  *
  *	struct ifc_set		all interfaces and ports that one thread serves
  *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
@@ -32,15 +33,16 @@
 /*
  * Limit of packets from TAPs in the queues behind a port. Real InfiniBand links lose no packets by
  * congestion, because credits stop the sender. Links of the software fabric have no credits. So
- * while this number of packets or more is in the queues, TAPs are not read, and the kernel's queue stops
- * the sender. Egress queues of a fabric (2048 packets) and receive rings are larger.
+ * while this number of packets or more is in the queues, TAPs are not read, and the kernel's queue
+ * stops the sender. The egress queues of a fabric (2048 packets) and the receive rings have room
+ * for more than this number, so no packet is lost there.
  */
 #define IFC_ROOM 1024u
 /*
- * The transmit watchdog, which intel-ipoib-linux-hld-2002 asks for (H15 in CONFORMANCE.md): if
- * packets wait in the send queue and none leaves the queue for this time, the interface counts and
- * logs a transmit timeout and discards the waiting packets, so that later packets are not sent
- * late.
+ * Default time of the transmit watchdog, which intel-ipoib-linux-hld-2002 asks for (H15 in
+ * CONFORMANCE.md). If packets wait in the send queue and none leaves the queue for this time, the
+ * interface counts and logs a transmit timeout. It also discards the waiting packets, so that later
+ * packets are not sent late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
 #define IFC_STALL_POLL NS_MSEC(10) /* interval between checks of a send queue that cannot send */
@@ -110,7 +112,10 @@ struct ifc_port {
 	struct list link; /* in ifc_set.ports */
 	struct ifc_set *set;
 	struct ca *ca; /* owned: ifc_port_close() closes it */
-	/* log of the SA client and the CM agent, which may be set before ifc_port_start() */
+	/*
+	 * log for the SA client and the CM agent; by default the log of .set. Another log must be
+	 * set before ifc_port_start()
+	 */
 	const struct log_sink *log;
 	struct sac *sac;
 	struct cm *cm; /* CM agent of the port, for SIDR */
@@ -180,13 +185,16 @@ struct ifc_ops {
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
 	/*
-	 * Called after the link got the port's attributes, some of which (such as the LID) may have changed. May be
-	 * NULL
+	 * Called after the link got new attributes of the port, for example another LID. This
+	 * pointer may be NULL
 	 */
 	void (*port_changed)(void *ctx);
 };
 
-/* A queue pair of an interface; the context of its ca_qp. */
+/*
+ * A queue pair of an interface. This struct is the context that the CA passes to the callbacks of
+ * .ca.
+ */
 struct ifc_qp {
 	struct list rx_link; /* membership in ifc_set.rx_ready */
 	struct list link; /* in ifc.station_qps */
@@ -211,8 +219,8 @@ struct ifc_watchdog {
 	bool blocked;
 	/* a transmit timeout was logged, and no packet has left the send queue since then */
 	bool logged;
-	uint64_t timeouts; /* transmit timeouts */
-	uint64_t discarded; /* packets that these timeouts discarded */
+	uint64_t timeouts; /* number of transmit timeouts */
+	uint64_t discarded; /* number of packets that these timeouts discarded */
 };
 
 struct ifc {
@@ -224,7 +232,7 @@ struct ifc {
 	const struct ifc_ops *ops;
 	void *ctx;
 	char name[16]; /* name of the network interface */
-	char link_name[IPOIB_NAME_LEN]; /* name in the log */
+	char link_name[IPOIB_NAME_LEN]; /* name of the link in the log */
 	const struct log_sink *log;
 	uint16_t pkey;
 	/* number of packets that the receive ring of the interface's own queue pair holds */
@@ -251,7 +259,7 @@ struct ifc {
 	 * partition
 	 */
 	bool sidr_server;
-	uint64_t sidr_service; /* ServiceID */
+	uint64_t sidr_service; /* ServiceID of SIDR requests that are sent or answered */
 	uint8_t sidr_scope; /* scope of the broadcast group in .offer */
 	struct sidr_offer offer;
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
@@ -312,14 +320,14 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg);
 /* ifc_destroy() - Free the interface, at any time after ifc_init(); the ops are not called any more */
 void ifc_destroy(struct ifc *i);
 
-/* ifc_set_up() - Report that the TAP was set up or down */
+/* ifc_set_up() - Tell the interface that its TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
 /*
  * ifc_set_router() - Make the interface that of a multicast router, or an ordinary interface again.
  * Return: as ipoib_link_set_router()
  */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
-/* ifc_readable() - Note that the TAP may have frames to read */
+/* ifc_readable() - Tell the set of the interface that the TAP may have frames to read */
 void ifc_readable(struct ifc *i);
 /*
  * ifc_actions() - Carry out the actions of the interface's link; ifc_work() does this for all

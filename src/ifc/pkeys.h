@@ -5,10 +5,11 @@
 /*
  * DOC: The P_Keys of a port
  *
- * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it, so that the owner can
- * have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list can restrict the P_Keys that are
- * reported. This is useful because a join does not always show whether IPoIB uses a partition, since an SM may
- * create a group at any join.
+ * This file tells an owner which P_Keys enter the P_Key table of a port and which leave it. With
+ * this, the owner can have an interface for each P_Key (intel-ipoib-linux-hld-2002, 2.6). A list
+ * can restrict the P_Keys that are reported. Such a list is needed if IPoIB does not use every
+ * partition. An SM may create the broadcast group at any join, so a join that succeeds does not
+ * show that IPoIB uses the partition.
  *
  * A P_Key that leaves the table is reported at once. New P_Keys are reported at a limited rate, because a table that
  * is written again and again could otherwise keep the owner busy with making interfaces.

@@ -25,11 +25,15 @@ void ifc_qp_destroy(struct ifc *i);
  */
 void ifc_qps_renumbered(struct ifc *i, ns_t now);
 
-/* ifc_qp_ready() - Note that the queue pair has packets to poll */
+/*
+ * ifc_qp_ready() - Put the queue pair into the list of those that have received packets
+ * (ifc_set.rx_ready)
+ */
 void ifc_qp_ready(struct ifc_qp *q);
 /*
  * ifc_qp_poll() - Receive up to PKT_BATCH packets
- * @ret_more:	true: the queue pair has more packets; false: it is empty and armed
+ * @ret_more:	true: the queue pair has more packets; false: it is empty, and armed to report the
+ *		next packet
  *
  * Return: number of packets received
  */

@@ -84,8 +84,9 @@ static unsigned int room_behind(const struct ifc *i)
 }
 
 /*
- * Subtracts from the TAP's deficit the packets that were posted, but at least one packet for each
- * frame, because a frame that is dropped costs as much as a packet.
+ * Subtracts the packets that were posted from the number that the TAP may send (.deficit). At least
+ * one packet is subtracted for each frame, because a frame that is dropped costs as much as a
+ * packet.
  */
 static void charge(struct ifc *i, unsigned int frames, unsigned int posted_before)
 {
@@ -96,8 +97,9 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads at least one frame. Reads a further frame as long as a frame with as many packets as the
- * last frame would not exceed @limit packets in all. *ret_err is the error of the last read, or 0.
+ * Reads at least one frame. The function estimates that the next frame will become as many packets
+ * as the last frame, and reads it only if all frames together then become at most @limit packets.
+ * *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {

@@ -5,12 +5,13 @@
 /*
  * DOC: An interface for each P_Key of a port
  *
- * A section of the configuration can have a profile that names interfaces by P_Key (struct ipoib_profile.ifname).
- * Such a section makes an interface for each P_Key in the table of its port, or for each P_Key of a configured
- * list that is in the table. When its P_Key enters the table, an interface gets a TAP of the section and joins
- * the broadcast group. The network device appears in the host only after the join, so a partition whose broadcast
- * group does not exist has no device. When the P_Key leaves the table, the interface ends, and its TAP is free
- * for another P_Key.
+ * A section of the configuration can have a profile that names interfaces by P_Key (struct
+ * ipoib_profile.ifname). Such a section makes an interface for each P_Key in the table of its port.
+ * If the section has a list of P_Keys, only the P_Keys that are also in this list get an interface.
+ * When its P_Key enters the table, an interface gets a TAP of the section and joins the broadcast
+ * group. The network device appears in the host only after the join, so a partition whose broadcast
+ * group does not exist has no device. When the P_Key leaves the table, the interface ends, and its
+ * TAP is free for another P_Key.
  *
  * A daemon without privileges cannot make TAPs, so the helper process makes all TAPs of a section when the daemon
  * starts (helper/spare.c).
@@ -84,14 +85,14 @@ void by_pkey_destroy(struct by_pkey *b);
 /*
  * by_pkey_release() - Move the TAP @t, which its interface no longer needs, back to the parking
  * namespace
- * @tap:	the interface's copy of the TAP, for its counters
+ * @tap:	copy of the TAP that the interface has used; the function stores its counters in @t
  */
 void by_pkey_release(struct by_pkey_tap *t, const struct tap *tap);
 
 /*
  * by_pkey_up() - Tell whether at least one interface of the section is up, and every other
- * interface waits in vain, because its broadcast group does not exist or all TAPs are in use; @why
- * as in inst_up()
+ * interface waits in vain. An interface waits in vain if its broadcast group does not exist or all
+ * TAPs are in use. @why as in inst_up()
  */
 bool by_pkey_up(const struct by_pkey *b, char why[INST_ERR_MAX]);
 

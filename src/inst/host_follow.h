@@ -3,13 +3,13 @@
 #define INST_HOST_FOLLOW_H
 
 /*
- * While the instance runs, a namespace that is configured by name or path may be deleted, and another
- * one of the same name may be made. The daemon asks the helper process about the namespace, at the
- * times that helper/follow_ask.h chooses, because only the helper process may open namespaces after
- * the start. When the namespace is gone, the interfaces of the host go down as if they were set down,
- * and the descriptors of the namespace are closed, so that the instance does not keep it in existence.
- * When a namespace of this name exists again, the helper process moves the TAPs into it and configures
- * them as at the start.
+ * While the instance runs, a namespace that is configured by name or path may be deleted, and
+ * another one of the same name may be made. The daemon asks the helper process about the namespace,
+ * at the times that helper/follow_ask.h chooses, because only the helper process may open
+ * namespaces after the start. When the namespace is gone, the interfaces of the host go down as if
+ * they were set down. The daemon closes its descriptors of the namespace, so that they do not keep
+ * the namespace in existence. When a namespace of this name exists again, the helper process moves
+ * the TAPs into it and configures them as at the start.
  */
 
 #include "inst/host.h"
@@ -23,8 +23,8 @@ void host_follow(struct inst_host *h, const char *spec);
 void host_unfollow(struct inst_host *h);
 
 /*
- * host_watch_close() - Close the inotify descriptor that all hosts share, when no host is followed
- * any more
+ * host_watch_close() - Close the inotify descriptor that all hosts share. Call it only after the
+ * last host has been unfollowed
  */
 void host_watch_close(struct inst *in);
 

@@ -331,8 +331,8 @@ struct netdev_tap_conf iface_tap_conf(const struct inst_iface *i)
 }
 
 /*
- * Sets a provisional link-layer address, which a device of type 32 has until the port is Active,
- * with the default subnet prefix and the expected queue pair number. Programs may look for a device
+ * Sets the provisional link-layer address that a device of type 32 has until the port is Active. It
+ * has the default subnet prefix and the expected queue pair number. Programs may look for a device
  * by its address, so every device needs an address at once.
  */
 static void put_first_lladdr(struct inst_iface *i)

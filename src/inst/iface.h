@@ -141,7 +141,7 @@ void iface_mc_event(struct inst_iface *i, enum rtnl_family family, bool on, ns_t
 void iface_mc_retry(struct inst_iface *i, ns_t now);
 /*
  * iface_ns_lost() - Handle the loss of the namespace, after the helper process has moved the TAP
- * out of the namespace. iface_net_came() is called when the namespace exists again
+ * out of the namespace. When the namespace exists again, the caller calls iface_net_came()
  */
 void iface_ns_lost(struct inst_iface *i, ns_t now);
 

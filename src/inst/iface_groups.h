@@ -3,12 +3,12 @@
 #define INST_IFACE_GROUPS_H
 
 /*
- * The groups that the kernel has joined on an interface, read from /proc and compared with the groups that eth/
- * has recorded, every two seconds while the interface is up (eth_groups_sync_begin()).
+ * Every two seconds while an interface is up, the groups that the kernel has joined on it are read
+ * from /proc, and compared with the groups that eth/ has recorded (eth_groups_sync_begin()).
  *
- * A host may have joined tens of thousands of groups, and then the kernel needs 0.3 ms for each piece of 4 KiB, and
- * 0.1 s for the whole list. So a long list is read in pieces, with a pause after every few pieces in which packets
- * of all interfaces are served.
+ * A host may have joined tens of thousands of groups. The kernel then needs 0.3 ms for each piece
+ * of 4 KiB of the list, and 0.1 s for the whole list. So a long list is read in pieces, with a
+ * pause after every few pieces in which packets of all interfaces are served.
  */
 
 #include "netdev/groups.h"

@@ -19,8 +19,8 @@ struct iface_iid {
 /*
  * iface_iid_init() - Adopt the configuration, and compute the secret of stable identifiers
  *
- * To be called while /etc is visible. Return: 0; -ENOENT: the secret is not configured and cannot be
- * computed from /etc/machine-id; -errno, with a message in @err
+ * Call this function before the process loses access to /etc. Return: 0; -ENOENT: the secret is not
+ * configured and cannot be computed from /etc/machine-id; -errno, with a message in @err
  */
 int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
@@ -28,7 +28,8 @@ int iface_iid_init(struct inst_iface *i, const struct conf_iface *c, char err[IN
  * iface_iid_secret() - Get the configured secret, or else the secret computed from the machine's identifier; @ret is
  * unchanged unless ip6-iid is stable
  *
- * To be called while /etc is visible; iface_iid_init() calls it. Return: as iface_iid_init()
+ * Call this function before the process loses access to /etc; iface_iid_init() calls it. Return: as
+ * iface_iid_init()
  */
 int iface_iid_secret(const struct conf_iface *c, uint8_t ret[IPOIB_STABLE_SECRET],
 		     char err[INST_ERR_MAX]);

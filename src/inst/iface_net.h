@@ -11,8 +11,9 @@
  * only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is
  * a carrier.
  *
- * The daemon itself sets the carrier, and for a device of type 32 also the addresses and the largest MTU, by ioctl() on
- * the descriptor of the device. These calls wait while the kernel changes other links.
+ * The daemon itself sets the carrier by ioctl() on the descriptor of the device. For a device of
+ * type 32 it also sets the addresses and the largest MTU in this way. These calls wait while the
+ * kernel changes other links.
  *
  * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in one job, because a job
  * has to search the whole neighbour table. After such a job the interface waits ten times as long as the search took
@@ -130,7 +131,7 @@ void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 void iface_net_lost(struct inst_iface *i);
 /*
  * iface_net_came() - Request that the TAP is moved into the namespace and gets its addresses and
- * IFF_UP, because the namespace exists again, or because the interface gets its network device for
+ * IFF_UP. Called when the namespace exists again, or when the interface gets its network device for
  * the first time
  */
 void iface_net_came(struct inst_iface *i);

@@ -23,11 +23,11 @@
 #include "util/text.h"
 
 /*
- * Number of rounds of inst_work() in which TAPs are read. After these rounds the loop polls, so
- * that TAPs that have become readable meanwhile are read, too.
+ * Number of rounds of inst_work() in which TAPs are read. After these rounds the loop checks its
+ * descriptors, so that TAPs that have become readable meanwhile are read, too.
  */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
-/* largest number of rounds of packets and actions before the loop polls its files */
+/* largest number of rounds of packets and actions before the loop checks its descriptors */
 #define WORK_ROUNDS 64
 /*
  * Time after which no new round begins, because a round may contain a slice of a sweep of the
@@ -39,8 +39,8 @@
 /* --- the loop's work */
 
 /*
- * Returns true if another round is needed, because a packet waits, or because a packet was moved,
- * which may have been a MAD that queued actions.
+ * Returns true if another round is needed: a packet waits, or a packet was moved. A packet that was
+ * moved may have been a MAD that caused new actions.
  */
 static bool run_fabrics(struct inst *in, ns_t now)
 {

@@ -50,7 +50,8 @@ struct udp_rx;
 /* A set of functions that are called at certain events; see inst_watch() */
 struct inst_watch {
 	struct list link;
-	void (*fn)(struct inst_watch *w, ns_t now); /* may be NULL */
+	/* called at the end of each inst_work(); may be NULL */
+	void (*fn)(struct inst_watch *w, ns_t now);
 	/*
 	 * Called for an event of a port, from inside the HCA, so the function may only record the event. The function
 	 * may be NULL.
@@ -80,7 +81,7 @@ struct inst_cfg {
 	const struct netdev_helper_end *at_end;
 };
 
-/* All links over UDP; inst/udplink.h */
+/* All links over UDP of the instance (inst/udplink.h) */
 struct udp_links {
 	struct list links; /* list of struct inst_udp */
 	struct udp_rx *rx; /* buffers for received datagrams; made together with the first link */
@@ -140,8 +141,8 @@ int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR
 /*
  * inst_leave() - Leave groups and subscriptions at the SA, which would otherwise keep them
  *
- * To be called before inst_destroy(), while management programs are still served, because one of them may be the
- * SA. An SA that does not answer delays the call by half a second.
+ * Call this function before inst_destroy(), while management programs are still served, because one
+ * of them may be the SA. An SA that does not answer delays the call by half a second.
  */
 void inst_leave(struct inst *in);
 

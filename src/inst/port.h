@@ -2,7 +2,9 @@
 #ifndef INST_PORT_H
 #define INST_PORT_H
 
-/* A CA port in use, with an access layer and an SA client that its interfaces share. */
+/*
+ * A CA port in use. All interfaces on the port share its access layer (ca/ca.h) and its SA client.
+ */
 
 #include "fabric/fabric.h"
 #include "inst/inst.h"
@@ -17,7 +19,8 @@ struct inst_port {
 	uint8_t num; /* number of the port on its CA */
 	char ca_name
 		[FABRIC_NAME_MAX]; /* name of the CA, which is unique among the CAs with the same .fab */
-	char name[FABRIC_NAME_MAX + 4]; /* CA/PORT, for messages and answers */
+	/* the name CA/PORT, for messages and for answers to clients */
+	char name[FABRIC_NAME_MAX + 4];
 	struct log_sink log; /* log of .fab or of the instance, with the name of this port */
 	struct ifc_port ifc; /* access layer, SA client, and the interfaces of this port */
 	struct reopen reopen; /* opens the RDMA device of a port of the kernel again */

@@ -21,13 +21,14 @@ struct reopen {
 
 void reopen_init(struct inst_port *p);
 /*
- * reopen_allow() - Allow the helper process to look for this port later; to be called before the helper process is
- * sealed. If the helper process lacks the privileges to make device files, only a log line is written
+ * reopen_allow() - Allow the helper process to look for this port later. Call this function before
+ * the helper process is sealed. If the helper process lacks the privileges to make device files,
+ * only a log line is written
  */
 void reopen_allow(struct inst_port *p);
 /*
- * reopen_start() - Begin to open the device again after it has failed. May be called in a callback
- * of the port
+ * reopen_start() - Begin to open the device again after it has failed. This function may be called
+ * inside a callback of the port
  */
 void reopen_start(struct inst_port *p, ns_t now);
 void reopen_fini(struct inst_port *p);

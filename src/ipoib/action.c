@@ -198,9 +198,9 @@ static uint32_t held_cost(const struct pkt *pkt)
 
 /*
  * Packets that are held back must leave buffers for other traffic, because the TAPs are read into
- * free buffers. So a packet that fits into a small buffer is moved into one, a link holds back a
- * limited number of packets and octets, and no link holds back a further packet while more than
- * half of the pool is in use.
+ * free buffers. So a packet that fits into a small buffer is moved into one, and a link holds back
+ * a limited number of packets and octets. While more than half of the pool is in use, no link holds
+ * back a further packet.
  */
 static bool hold_allowed(struct ipoib_link *l, const struct pkt_queue *q, unsigned int max,
 			 struct pkt *pkt)

@@ -10,8 +10,8 @@
 #include "ipoib/link.h"
 
 /*
- * ipoib_act() - Append an action of @type, whose other members are zero; the caller fills in these
- * members at once
+ * ipoib_act() - Append an action of @type, whose other members are zero. The caller fills in these
+ * members before it queues another action
  */
 struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type);
 
@@ -23,7 +23,7 @@ void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t de
 enum ipoib_ah_kind {
 	IPOIB_AH_PATH,
 	IPOIB_AH_MCAST,
-	IPOIB_AH_LENT, /* ipoib_mcast.lent */
+	IPOIB_AH_LENT, /* the handle ipoib_mcast.lent */
 };
 
 /*
@@ -45,7 +45,9 @@ bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
  */
 bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
-/* ipoib_ah_drop() - Have the handle destroyed, and ignore the answer to an open request */
+/*
+ * ipoib_ah_drop() - Queue AH_DESTROY for the handle of @a, and ignore the answer to an open request
+ */
 void ipoib_ah_drop(struct ipoib_link *l, struct ipoib_ah *a);
 
 /*

@@ -29,15 +29,16 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
- * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different identifier for
- * each prefix, from a secret, the prefix and the number of collisions that duplicate address detection found. So
- * the secret that uipoib gives to the kernel has to depend on the other inputs of RFC 7217: on the interface, on
- * the interface's link, and on the secret of the administrator or of the machine.
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different
+ * identifier for each prefix, from a secret, the prefix and the number of collisions that duplicate
+ * address detection found. The other inputs of RFC 7217 are the interface, its link, and a secret
+ * of the administrator or of the machine. The secret that uipoib gives to the kernel is computed
+ * from them.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 
 /**
- * ipoib_stable_secret() - Make the secret of an interface, which the kernel gets
+ * ipoib_stable_secret() - Make the secret that uipoib gives to the kernel for an interface
  * @secret:	secret of the administrator or the machine
  * @guid:	port GUID
  * @pkey:	P_Key of the link, whose membership bit is ignored

@@ -45,11 +45,11 @@ struct ipoib_path;
 
 enum ipoib_drop {
 	IPOIB_DROP_NONE,
-	/* tx */
+	/* reasons to drop a packet that is to be sent */
 	IPOIB_DROP_LINK_DOWN, /* the link is not up */
 	IPOIB_DROP_TX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
-	IPOIB_DROP_TOO_BIG, /* longer than the IP MTU */
-	IPOIB_DROP_HEADROOM, /* no room for the encapsulation */
+	IPOIB_DROP_TOO_BIG, /* the packet is longer than the IP MTU */
+	IPOIB_DROP_HEADROOM, /* the packet's buffer has no room for the encapsulation */
 	/*
 	 * too many packets wait for the same answer, or the link holds too many packets, or few
 	 * packet buffers are free
@@ -64,12 +64,12 @@ enum ipoib_drop {
 	IPOIB_DROP_NOT_GROUP, /* the destination is not a multicast address */
 	/* neither the group nor a substitute group (RFC 4391 §10) exists */
 	IPOIB_DROP_NO_GROUP,
-	/* the SA refused the group or did not answer, or the CA refused the address handle */
+	/* the SA refused the join or did not answer, or the CA refused the address handle */
 	IPOIB_DROP_GROUP_REFUSED,
-	IPOIB_DROP_GROUPS_FULL, /* no room for another group */
+	IPOIB_DROP_GROUPS_FULL, /* the table has no room for another group */
 	IPOIB_DROP_NEIGH_GONE, /* the packet was held for a neighbour that was removed */
-	/* rx */
-	IPOIB_DROP_SHORT, /* shorter than the encapsulation */
+	/* reasons to drop a received packet */
+	IPOIB_DROP_SHORT, /* the packet is shorter than the encapsulation */
 	IPOIB_DROP_RX_TYPE, /* ethertype that the profile does not carry (RFC 4391 §6) */
 	IPOIB_DROP_OWN_ECHO, /* a multicast packet that this interface sent came back */
 	IPOIB_DROP_RX_LINK_DOWN, /* the link is not up */
@@ -81,8 +81,8 @@ const char *ipoib_drop_name(enum ipoib_drop reason);
 
 struct ipoib_stats {
 	/*
-	 * A packet is a descriptor here, so a super-frame counts as one packet (eth/ counts the segments).
-	 * Octets of the encapsulation are not counted.
+	 * These counters count packet descriptors, so a super-frame counts as one packet (eth/
+	 * counts the segments). Octets of the encapsulation are not counted.
 	 */
 	uint64_t tx_packets, tx_octets, tx_mcast, tx_held;
 	uint64_t rx_packets, rx_octets, rx_mcast, rx_no_source;
@@ -106,10 +106,16 @@ enum ipoib_link_state {
 const char *ipoib_link_state_name(enum ipoib_link_state state);
 
 struct ipoib_link_cfg {
-	char name[IPOIB_NAME_LEN]; /* for traces */
-	/* SA client of the port; the owner keeps .sac and all objects of the pointers below alive */
+	char name[IPOIB_NAME_LEN]; /* name of the link in the log */
+	/*
+	 * SA client of the port; it and the objects to which the pointers below point must outlive
+	 * the link
+	 */
 	struct sac *sac;
-	/* CM agent of the port, which asks for the group if the profile gets the group by SIDR */
+	/*
+	 * CM agent of the port, by which the link asks for its broadcast group if the profile uses
+	 * SIDR for this
+	 */
 	struct cm *cm;
 	/* ServiceID of the SIDR service, if the profile gets the broadcast group by SIDR */
 	uint64_t sidr_service;
@@ -148,14 +154,17 @@ struct ipoib_link_cfg {
 	bool create_broadcast;
 	/* MTU code of a broadcast group that the link creates; 0: the code of the port's MTU */
 	uint8_t create_mtu_code;
-	/* Q_Key of a broadcast group that the link creates; 0: CREATE_QKEY, which is a controlled Q_Key */
+	/*
+	 * Q_Key of a broadcast group that the link creates; 0: CREATE_QKEY (link_join.c), a
+	 * controlled Q_Key
+	 */
 	uint32_t create_qkey;
 };
 
 /*
- * ipoib_link_create() - Make a link, in state DOWN. Return: 0; -EINVAL: P_Key whose low 15 bits are 0, scope > 15, a
- * scope or subnet number that the profile does not have, or no CM agent though the profile needs one; -EOPNOTSUPP: a
- * router with a profile that ignores Reports; -ENOMEM
+ * ipoib_link_create() - Make a link, in state DOWN. Return: 0; -EINVAL: P_Key whose low 15 bits are
+ * 0, scope > 15, a scope or subnet number that the profile does not have, or no CM agent though the
+ * profile needs one; -EOPNOTSUPP: .router is set, but the profile ignores Reports; -ENOMEM
  */
 int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg);
 
@@ -171,7 +180,7 @@ void ipoib_link_destroy(struct ipoib_link *l);
 /*
  * ipoib_link_set_admin() - Set the link administratively up or down
  *
- * Setting the link down leaves all groups. Neighbours stay in the table, and so do the groups of
+ * A link that is set down leaves all groups. Neighbours stay in the table, and so do the groups of
  * ipoib_mcast_add(), which are joined again when the link is up.
  */
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
@@ -188,7 +197,7 @@ int ipoib_link_set_router(struct ipoib_link *l, bool router, ns_t now);
 struct ipoib_port {
 	uint8_t state; /* enum ib_port_state */
 	uint8_t lmc;
-	uint8_t mtu_code; /* active MTU of the port */
+	uint8_t mtu_code; /* code of the port's active MTU */
 	uint8_t rate_code;
 	uint16_t lid;
 	ib_gid gid;
@@ -202,8 +211,8 @@ struct ipoib_port {
 void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port, ns_t now);
 
 /*
- * Add and remove a further UD QP of this interface (the QP of a station), so that the link recognizes echoes of the
- * QP's multicasts. Return: 0; -ENOSPC; -EEXIST
+ * Add and remove a further UD QP of this interface (the QP of a station), so that the link
+ * recognizes multicast packets that this QP sent and that came back. Return: 0; -ENOSPC; -EEXIST
  */
 int ipoib_link_own_qp_add(struct ipoib_link *l, uint32_t qpn);
 void ipoib_link_own_qp_del(struct ipoib_link *l, uint32_t qpn);
@@ -213,8 +222,8 @@ struct ipoib_link_info {
 	const struct ipoib_profile *profile;
 	enum ipoib_link_state state;
 	/*
-	 * text of the reason why the link is not UP, valid until the next call; "" if the link is
-	 * UP
+	 * text of the reason why the link is not UP, valid until the next call into the link; "" if
+	 * the link is UP
 	 */
 	const char *reason;
 	ns_t since; /* time at which the state began */
@@ -222,8 +231,8 @@ struct ipoib_link_info {
 	uint16_t pkey;
 	bool has_qp;
 	uint32_t qpn;
-	struct ipoib_lladdr lladdr; /* valid with has_qp */
-	bool router; /* the link is a multicast router's */
+	struct ipoib_lladdr lladdr; /* valid if .has_qp is set */
+	bool router; /* the link belongs to a multicast router */
 	/* true if the last answer of the SA said that the broadcast group does not exist */
 	bool no_group;
 	/*
@@ -242,14 +251,15 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
 /*
  * Single values of struct ipoib_link_info, for the data path. The MTU is 0 before the first join.
  */
-const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l); /* never changes */
+/* the profile never changes */
+const struct ipoib_profile *ipoib_link_profile(const struct ipoib_link *l);
 unsigned int ipoib_link_ip_mtu(const struct ipoib_link *l);
 /*
  * MGID of the broadcast group; zero before the MGID is known. The pointer is valid until the next
  * call into the link
  */
 const ib_gid *ipoib_link_broadcast(const struct ipoib_link *l);
-bool ipoib_link_is_up(const struct ipoib_link *l); /* UP or REJOINING */
+bool ipoib_link_is_up(const struct ipoib_link *l); /* true in UP and REJOINING */
 
 /* --- Actions --- */
 
@@ -287,8 +297,8 @@ enum ipoib_action_type {
 	/* .mcast_ready: the SA has granted or refused the join that ipoib_mcast_add() requested */
 	IPOIB_ACT_MCAST_READY,
 	/*
-	 * post .send.pkt, a packet that was held back and now has its encapsulation; the owner
-	 * takes over the packet, and segments it if it is a super-frame (gso)
+	 * post .send.pkt, a packet that was held back and now has its encapsulation; the owner then
+	 * owns the packet, and segments it if it is a super-frame (gso)
 	 */
 	IPOIB_ACT_SEND,
 };
@@ -373,7 +383,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 struct ipoib_neigh_rev {
 	struct hlink by_lid_qpn;
 	struct ipoib_neigh *neigh;
-	uint16_t lid; /* 0: not in the table */
+	uint16_t lid; /* the SLID; 0: this entry is not in the table */
 };
 
 /*
@@ -408,7 +418,7 @@ struct ipoib_neigh {
 	 */
 	bool dying;
 	bool used; /* a packet was sent to or received from the neighbour since the last sweep */
-	uint32_t refs; /* references by ipoib_neigh_hold() */
+	uint32_t refs; /* number of references that ipoib_neigh_hold() took */
 	uint32_t slot; /* index in ipoib_link.neighs */
 	ns_t last_used; /* time of the last sweep (IPOIB_SWEEP) that found .used set */
 	struct ipoib_link *link;
@@ -417,14 +427,15 @@ struct ipoib_neigh {
 	struct pkt_queue held; /* packets to the neighbour that wait until its path is known */
 	struct hlink by_addr; /* in ipoib_link.neigh_tab */
 	/*
-	 * entries by the DLID of the path ([0]) and by the SLID of the last packet received ([1])
+	 * this neighbour's entries in ipoib_link.rev_tab: [0] has the DLID of the path to the
+	 * neighbour, and [1] has the SLID of the last packet from it
 	 */
 	struct ipoib_neigh_rev rev[2];
 };
 
 /*
- * ipoib_lladdr_is_unicast() - Tell whether @a can be the address of a port: the GID is neither a group's nor zero,
- * and the QPN is that of a UD queue pair
+ * ipoib_lladdr_is_unicast() - Tell whether @a can be the address of a port: its GID is neither a
+ * group's nor zero, and its QPN can be that of a UD queue pair
  */
 bool ipoib_lladdr_is_unicast(const struct ipoib_lladdr *a);
 /* ipoib_neigh_get() - Find or make a neighbour; NULL: table full, or @a is no unicast address */
@@ -434,9 +445,10 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
  * ipoib_neigh_said() - Store the Q_Key and the EUI-64 that a message from @src (NULL: unknown)
  * contains about the neighbour @n
  *
- * Once the path to the neighbour is known, messages about the neighbour from other ports have no effect. Return:
- * 0; -EKEYREJECTED: the link cannot send packets with this Q_Key. For a Q_Key with bit 31 set, the HCA puts the
- * Q_Key of the sending queue pair into the packet (IBTA 10.2.5). This Q_Key is the link's
+ * Once the path to the neighbour is known, messages about the neighbour from other ports have no
+ * effect. Return: 0; -EKEYREJECTED: bit 31 of the Q_Key is set, and it is not the link's Q_Key, so
+ * the link cannot send packets with it. Instead of a Q_Key with bit 31 set, the HCA puts the Q_Key
+ * of the sending queue pair, which is the link's, into the packet (IBTA 10.2.5)
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);
@@ -455,7 +467,7 @@ void ipoib_neigh_put(struct ipoib_neigh *n);
 void ipoib_neigh_probe(struct ipoib_neigh *n, ns_t now);
 
 enum ipoib_path_state {
-	IPOIB_PATH_NONE, /* not asked yet */
+	IPOIB_PATH_NONE, /* the SA was not asked for the path yet */
 	IPOIB_PATH_QUERY, /* the SA was asked for the path; packets are held back */
 	/* the owner of the link makes the address handle; packets are held back */
 	IPOIB_PATH_AH_WAIT,
@@ -558,19 +570,19 @@ enum ipoib_verdict {
 enum ipoib_dst {
 	IPOIB_DST_NEIGH,
 	IPOIB_DST_BROADCAST,
-	IPOIB_DST_MCAST4, /* group[0..3] */
-	IPOIB_DST_MCAST6, /* group[0..15] */
+	IPOIB_DST_MCAST4, /* the IPv4 group in .group[0..3] */
+	IPOIB_DST_MCAST6, /* the IPv6 group in .group[0..15] */
 };
 
 struct ipoib_tx {
-	/* in */
+	/* set by the caller */
 	/* packet, beginning with the IP or ARP header; possibly a super-frame (gso) */
 	struct pkt *pkt;
 	struct ipoib_neigh *neigh; /* destination if .dst is IPOIB_DST_NEIGH */
 	uint16_t ethertype;
 	uint8_t dst; /* enum ipoib_dst */
 	uint8_t group[16];
-	/* out */
+	/* set by ipoib_tx() */
 	uint8_t verdict; /* IPOIB_SEND, _HELD, _DROP */
 	uint8_t reason; /* enum ipoib_drop */
 	uint32_t dest_qpn, qkey;
@@ -586,13 +598,13 @@ struct ipoib_tx {
 void ipoib_tx(struct ipoib_link *l, struct ipoib_tx *v, unsigned int n, ns_t now);
 
 struct ipoib_rx {
-	/* in, as in struct ca_wc */
+	/* set by the caller, as in struct ca_wc */
 	struct pkt *pkt; /* packet, beginning with the encapsulation */
-	const uint8_t *grh; /* 40 octets, or NULL */
+	const uint8_t *grh; /* the GRH, 40 octets; NULL: the packet has no GRH */
 	uint32_t src_qp;
 	uint16_t slid;
 	uint8_t sl, dlid_path_bits;
-	/* out */
+	/* set by ipoib_rx() */
 	uint8_t verdict; /* IPOIB_DELIVER, _DROP */
 	uint8_t reason; /* enum ipoib_drop */
 	bool mcast; /* the packet was sent to an IB multicast group */

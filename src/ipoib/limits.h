@@ -6,10 +6,10 @@
 
 #include "util/ns.h"
 
-/* Sizes, per link */
+/* Limits of one link */
 #define IPOIB_MAX_NEIGH 8192 /* number of neighbours (GID, QPN) */
-#define IPOIB_MAX_PATHS 8192 /* ports (GID) that have neighbours */
-#define IPOIB_MAX_GROUPS 1024 /* groups joined or sent to */
+#define IPOIB_MAX_PATHS 8192 /* number of paths; each port (GID) with neighbours has one path */
+#define IPOIB_MAX_GROUPS 1024 /* groups that are joined, sent to, or known not to exist */
 #define IPOIB_MAX_ATTACHED 3 /* largest number of MLIDs with which a QP is attached to one group */
 #define IPOIB_MAX_OWN_QPS 64 /* UD QPs of stations behind the interface */
 #define IPOIB_HELD_NEIGH 64 /* packets held for one neighbour */

@@ -189,7 +189,8 @@ void ipoib_link_port_update(struct ipoib_link *l, const struct ipoib_port *port,
 	l->port = *port;
 	/*
 	 * A subnet manager that changed the LID of this port has probably changed other LIDs, too.
-	 * A cached path may now lead to a different node with the same QPN, so drop all paths.
+	 * A known path may now lead to a different node with the same QPN, so ask the SA again for
+	 * all paths.
 	 */
 	if (renumbered)
 		ipoib_paths_forget(l, now);
@@ -277,7 +278,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 	case IPOIB_ACT_ATTACH:
 		attach_failed(l, &act->mcast.mgid, act->mcast.mlid, err);
 		break;
-	default: /* the other actions cannot be retried */
+	default: /* the link does not retry the other actions */
 		break;
 	}
 }

@@ -105,7 +105,7 @@ struct ipoib_link {
 	struct {
 		uint16_t lid;
 		uint32_t qpn;
-		struct ipoib_neigh *neigh; /* NULL: nothing cached */
+		struct ipoib_neigh *neigh; /* NULL: no result is stored */
 	} rx_last; /* result of the last search for a neighbour by (SLID, QPN) */
 	struct ipoib_stats stats;
 
@@ -234,8 +234,8 @@ struct ipoib_link {
 /* ipoib_link_advance() - Enter the state that the link's conditions require (see link.c) */
 void ipoib_link_advance(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_reason() - Return an empty text that writes to .reason, the reason why the link is not
- * UP
+ * ipoib_link_reason() - Empty .reason, and return a struct text by which the caller writes the new
+ * reason why the link is not UP
  */
 struct text ipoib_link_reason(struct ipoib_link *l);
 
@@ -250,9 +250,9 @@ void ipoib_link_group_forget(struct ipoib_link *l); /* stops SIDR when the link 
 void ipoib_link_group_restart(
 	struct ipoib_link *l); /* forgets SIDR's values, because the SA client restarted */
 /*
- * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because SIDR's group cannot
- * be used. If the group is joined before the back-off ends, ipoib_link_group_good() cancels the
- * question
+ * ipoib_link_group_again() - Ask the next SIDR server after a back-off, because the broadcast group
+ * that SIDR named cannot be used. If the group is joined before the back-off ends,
+ * ipoib_link_group_good() cancels the question
  */
 void ipoib_link_group_again(struct ipoib_link *l, ns_t now);
 /*
@@ -262,16 +262,17 @@ void ipoib_link_group_wrong(struct ipoib_link *l, ns_t now);
 /* ipoib_link_group_good() - Report that the broadcast group was joined and that its record fits */
 void ipoib_link_group_good(struct ipoib_link *l);
 /*
- * ipoib_link_group_renew() - Ask SIDR for new values at once, because the SA's answer to a new join contradicts
- * SIDR's values. The SA's answer is normal if the group was deleted and created again. .granted_rec is later
- * compared with the new values. Return: false, and SIDR is not asked, if no earlier join has agreed with SIDR's last
- * answer
+ * ipoib_link_group_renew() - Ask SIDR for new values at once, because the SA's answer to a new join
+ * contradicts SIDR's values. Such a contradiction is normal if the group was deleted and created
+ * again. .granted_rec is later compared with the new values. Return: false, and SIDR is not asked,
+ * if no earlier join has agreed with SIDR's last answer
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_link_group_doubt() - If SIDR's last answer differs from the granted record @rec in the SL or in fields of
- * the GRH, ask SIDR once more, because SIDR's values may be the older ones. .granted_rec is later compared with the
- * new answer. Return: false if the values agree, or if SIDR has already repeated its values
+ * ipoib_link_group_doubt() - Ask SIDR once more if its last answer differs from the granted record
+ * @rec in the SL or in fields of the GRH. SIDR's values may be the older ones. .granted_rec is
+ * later compared with the new answer. Return: false if the values agree, or if SIDR has already
+ * repeated its values
  */
 bool ipoib_link_group_doubt(struct ipoib_link *l, const struct ib_mcmember_rec *rec, ns_t now);
 /*

@@ -5,10 +5,11 @@
 #include "text/print.h"
 
 /*
- * This file determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always known. With
- * IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00 §6.2) SIDR has to be asked, before the first join and after
- * each restart of the SA client. Until SIDR's new answer arrives, the old answer stays in use, and the SA's answer
- * to a new join is stored for the comparison with SIDR's new values.
+ * This file determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always
+ * known. With IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00 §6.2) a SIDR server has to be
+ * asked for the group, before the first join and after each restart of the SA client. Until SIDR's
+ * new answer arrives, the old answer stays in use, and the SA's answer to a new join is stored for
+ * the comparison with SIDR's new values.
  */
 
 static bool by_sidr(const struct ipoib_link *l)

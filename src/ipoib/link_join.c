@@ -122,8 +122,8 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 }
 
 /*
- * Logs the reason for which the join failed: the first time as a warning, as soon as all details
- * are known, and then as a debug message.
+ * Logs the reason for which the join failed, once all details of the reason are known. The first
+ * line is a warning; while the join continues to fail, further lines are debug messages.
  */
 static void log_refused(struct ipoib_link *l)
 {

@@ -147,7 +147,7 @@ int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t 
 	}
 	/*
 	 * IPv6 groups that differ only in their scope share one MGID, so .beyond_link is set if one
-	 * of these scopes is wide.
+	 * of these scopes is wider than link-local.
 	 */
 	m->beyond_link |= group_beyond_link(proto, group);
 	*ret = m;
@@ -210,8 +210,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 	if (m->attach_failed)
 		ipoib_mcast_attach(m);
 	/*
-	 * If the CA refused the address handle of a group that the link receives, the handle is
-	 * requested again here. For other groups the next packet causes the request.
+	 * If the CA refused the address handle of a group that the link receives, this function
+	 * requests the handle again. For other groups the next packet causes the request.
 	 */
 	if (m->state == IPOIB_MCAST_FAILED && ipoib_mcast_receives(m) && now >= m->until) {
 		const struct ib_mcmember_rec rec = m->rec;
@@ -270,7 +270,7 @@ int ipoib_mcasts_init(struct ipoib_link *l)
 }
 
 /*
- * Moves the table entry of @m to @mgid. Needs no memory, so cannot fail.
+ * Moves the table entry of @m to @mgid. The function needs no memory, so it cannot fail.
  */
 static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 {

@@ -14,14 +14,15 @@ int ipoib_mcasts_init(struct ipoib_link *l); /* makes l->bcast for l->mgid */
 void ipoib_mcasts_fini(struct ipoib_link *l);
 void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_mcasts_regroup() - Adopt @mgid as the link's broadcast group, perhaps with another scope. Call
- * ipoib_link_leave() first. Groups with receivers get the MGIDs of the new scope, and the other groups are
- * removed from the table
+ * ipoib_mcasts_regroup() - Adopt @mgid, whose scope may differ from the old one, as the MGID of the
+ * link's broadcast group. Call ipoib_link_leave() first. Groups with receivers get the MGIDs of the
+ * new scope, and the other groups are removed from the table
  */
 void ipoib_mcasts_regroup(struct ipoib_link *l, const ib_gid *mgid);
 struct ipoib_mcast *ipoib_mcast_find(const struct ipoib_link *l, const ib_gid *mgid);
 /*
- * ipoib_mcast_get() - Find or make a group. Return: 0; -EINVAL: not a multicast address; -ENOBUFS
+ * ipoib_mcast_get() - Find the group's entry in the table, or make it. Return: 0; -EINVAL: not a
+ * multicast address; -ENOBUFS
  */
 int ipoib_mcast_get(struct ipoib_link *l, enum ipoib_proto proto, const uint8_t *group,
 		    struct ipoib_mcast **ret);
@@ -76,7 +77,8 @@ void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
-void ipoib_mcasts_restart(struct ipoib_link *l); /* called when the SA has lost its state */
+/* asks again about absent and failed groups, because the SA has lost its state */
+void ipoib_mcasts_restart(struct ipoib_link *l);
 
 /* ipoib_mcast_join_non(), _leave_non() - Begin and end to receive a group as NonMember, for a router */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
@@ -85,7 +87,8 @@ void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 /* functions of router.c; they have no effect unless the link belongs to a multicast router */
 void ipoib_router_init(struct ipoib_link *l);
 void ipoib_router_ask(struct ipoib_link *l, ns_t now); /* asks the SA for all groups */
-void ipoib_router_stop(struct ipoib_link *l); /* called when the link is not up any more */
+/* stops asking for the list of groups, because the link is not up any more */
+void ipoib_router_stop(struct ipoib_link *l);
 void ipoib_router_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 
@@ -137,8 +140,8 @@ extern const uint8_t ipoib_all_routers[][16];
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
 				     ns_t now);
 /*
- * ipoib_mcast_refresh() - Query the SA about the group of a packet that is being sent, if the SA has not answered
- * yet or its answer is too old
+ * ipoib_mcast_refresh() - Query the SA about @m, to which a packet is being sent, if the SA has not
+ * answered yet or its answer is too old
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*

@@ -325,7 +325,7 @@ static void non_done(struct sac_group_ref *r, int status, const struct ib_mcmemb
 		return;
 	if (differs)
 		mcast_log(m, "join of a router, other than the broadcast group's", differs);
-	else if (status != SA_STATUS_REQ_INVALID) /* that status: the group was deleted */
+	else if (status != SA_STATUS_REQ_INVALID) /* this status means that the group was deleted */
 		join_failed(m, "join of a router", status);
 	ipoib_mcast_leave_non(m, now);
 }

@@ -3,12 +3,13 @@
 #include "ipoib/mcast.h"
 
 /*
- * This file sends to a group that cannot be joined (draft-kashyap-ipoib-ipv4-multicast-01 §6.3). The packet has the
- * MGID of the group, but the LID of the all-systems group (224.0.0.1), or of the broadcast group if the all-systems
- * group cannot be joined either. These two groups, called lenders in the code, contain all hosts, and receivers of a
- * group recognize the group's MGID (mcast_attach.c). Such a packet has the SL, rate and the like of the lender,
- * because the packet takes the lender's multicast tree. For IPv6, which the draft does not mention, the all-nodes
- * group (ff02::1) is used in place of all-systems.
+ * This file sends to a group that cannot be joined (draft-kashyap-ipoib-ipv4-multicast-01 §6.3).
+ * The packet has the MGID of the group, but the MLID of the all-systems group (224.0.0.1), or of
+ * the broadcast group if the all-systems group cannot be joined either. These two groups, called
+ * lenders in the code, contain all hosts, and receivers of a group recognize the group's MGID
+ * (mcast_attach.c). The SL, the rate and the other values of the packet's address vector are the
+ * lender's, because the packet travels along the lender's multicast tree. For IPv6, which the draft
+ * does not mention, the all-nodes group (ff02::1) is used in place of all-systems.
  */
 
 static const uint8_t all_systems[][16] = {
@@ -40,7 +41,7 @@ bool ipoib_mcast_lends(const struct ipoib_mcast *m)
 }
 
 /*
- * Returns the record of the lender whose LID is used for packets to @m. NULL: the packets wait
+ * Returns the record of the lender whose MLID is used for packets to @m. NULL: the packets wait
  * until the all-systems group *@ret_wait is joined or refused
  */
 static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_mcast **ret_wait,
@@ -61,8 +62,8 @@ static const struct ib_mcmember_rec *lender(struct ipoib_mcast *m, struct ipoib_
 }
 
 /*
- * Finds the address handle for packets to @m by the LID in @rec. If there is no handle, requests
- * one.
+ * Finds the address handle for packets to @m with the MLID in @rec. If there is no handle, the
+ * function requests one.
  */
 static enum ipoib_verdict lent_ah(struct ipoib_mcast *m, const struct ib_mcmember_rec *rec,
 				  void **ret_ah, enum ipoib_drop *ret_why, ns_t now)

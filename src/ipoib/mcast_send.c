@@ -115,7 +115,7 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum 
 		return IPOIB_DROP;
 	default:
 		/*
-		 * Send with the lender's LID (mcast_lent.c) until the SA has answered again.
+		 * Send with the lender's MLID (mcast_lent.c) until the SA has answered again.
 		 */
 		if (m->lent.ah)
 			return ipoib_mcast_lent_route(m, ret_ah, ret_why, now);

@@ -218,9 +218,10 @@ int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 }
 
 /*
- * Deletes the stored Q_Keys of the neighbours that advertised @qkey, the link's old Q_Key, because these neighbours
- * also change to the link's new Q_Key and will advertise the new Q_Key. All stored Q_Keys with bit 31 equal the
- * link's old Q_Key, see ipoib_neigh_said(). A stored Q_Key without bit 31 that differs from @qkey stays valid.
+ * Deletes the stored Q_Keys of the neighbours that advertised @qkey, the link's old Q_Key. These
+ * neighbours also change to the link's new Q_Key, and will advertise it. All stored Q_Keys with bit
+ * 31 equal the link's old Q_Key, see ipoib_neigh_said(). A stored Q_Key without bit 31 that differs
+ * from @qkey stays valid.
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey)
 {

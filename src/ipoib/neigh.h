@@ -28,7 +28,7 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid, ns_t now);
  * ipoib_paths_forget() - Hold packets until the SA has answered with the new LIDs, because the
  * subnet was renumbered
  *
- * Before the answer, a packet could reach a node that has got the old LID of the packet's
+ * Otherwise a packet could reach a node to which the SM has given the old LID of the packet's
  * destination.
  */
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
@@ -52,7 +52,7 @@ void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
  * Q_Key of the link
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey);
-/* called when the path is usable: sends the packets that were held back */
+/* sends the packets that were held back for @n, whose path is now usable */
 void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*
  * ipoib_neigh_learn() - Record that packets without GRH from LID @lid and the QPN of @n come from

@@ -104,7 +104,7 @@ static struct sac_path_key path_sac_key(const struct ipoib_path *p)
 
 /*
  * Returns the time at which the path becomes stale. The answer may have been in the SA client's
- * cache for a while, so the cache determines this time. A new answer lives for SAC_PATH_TTL.
+ * cache for a while, so the cache determines this time. A new answer is valid for SAC_PATH_TTL.
  */
 static ns_t path_until(const struct ipoib_path *p, ns_t now)
 {

@@ -21,13 +21,17 @@ enum ipoib_proto {
 
 /* Treatment of a sender's packets to a group that does not exist. */
 enum ipoib_absent {
-	/* if the scope is wider than link-local, send to the all-routers group; otherwise drop */
-	IPOIB_ABSENT_ROUTERS,
-	IPOIB_ABSENT_DROP, /* drop */
 	/*
-	 * Send to the group's own MGID, but by the LID of the all-systems group. If the all-systems group cannot be
-	 * joined, use the LID of the broadcast group. Receivers of a group listen to the group's MGID on these LIDs,
-	 * too. Every group that cannot be joined is treated in this way, whatever the reason is.
+	 * if the scope is wider than link-local, send to the all-routers group; otherwise drop the
+	 * packet
+	 */
+	IPOIB_ABSENT_ROUTERS,
+	IPOIB_ABSENT_DROP, /* drop the packet */
+	/*
+	 * Send to the group's own MGID, but with the MLID of the all-systems group. If the
+	 * all-systems group cannot be joined, use the MLID of the broadcast group. Receivers of a
+	 * group receive packets to the group's MGID with these MLIDs, too. Every group that cannot
+	 * be joined is treated in this way, whatever the reason is.
 	 */
 	IPOIB_ABSENT_LENT,
 };
@@ -35,8 +39,8 @@ enum ipoib_absent {
 /* The source of the SL of unicast packets. Multicast packets have the SL of their group. */
 enum ipoib_sl_from {
 	IPOIB_SL_DEFAULT, /* no SL source is configured, so the profile decides */
-	IPOIB_SL_PATH, /* the PathRecord */
-	IPOIB_SL_GROUP, /* the link's own group */
+	IPOIB_SL_PATH, /* the PathRecord of the destination */
+	IPOIB_SL_GROUP, /* the record of the link's broadcast group */
 	IPOIB_SL_FIXED, /* the configuration */
 };
 
@@ -59,13 +63,13 @@ enum ipoib_resolve {
 
 /* How an interface that only sends to a group becomes a member. */
 struct ipoib_sender {
-	bool asks; /* ask the SA whether the group exists, and join only then */
+	bool asks; /* ask the SA whether the group exists, and join only if it exists */
 	/*
 	 * the join creates a missing group. If .asks and .creates are both false, a refused join
 	 * means that the group does not exist
 	 */
 	bool creates;
-	uint8_t join_state; /* MCM_JOIN_* */
+	uint8_t join_state; /* JoinState of the join: MCM_JOIN_* */
 	enum ipoib_absent absent;
 	ns_t idle; /* the membership ends when no packet was sent to the group for this time */
 };
@@ -88,9 +92,9 @@ struct ipoib_encap {
 /* Source and target link-layer address options of Neighbour Discovery. */
 struct ipoib_nd_form {
 	uint8_t len; /* octets of the option in sent messages, a multiple of 8, at most IPOIB_ND_OPT_MAX */
-	bool has_lid; /* the option contains the LID of the port */
+	bool has_lid; /* the option also contains the LID of the port */
 	void (*encode)(void *p, uint8_t type, const struct nd_port *a); /* writes .len octets */
-	int (*decode)(struct nd_port *ret, const struct nd_opt *o); /* 0 or -EBADMSG */
+	int (*decode)(struct nd_port *ret, const struct nd_opt *o); /* returns 0 or -EBADMSG */
 };
 #define IPOIB_ND_OPT_MAX 40
 
@@ -100,7 +104,7 @@ struct ipoib_nd_form {
  * values.
  */
 struct ipoib_map {
-	uint16_t pkey; /* with bit 15 set */
+	uint16_t pkey; /* P_Key with bit 15 set */
 	uint8_t scope; /* scope of the broadcast group, 1 to 15 */
 	uint16_t subnet; /* number of the IP subnet; 0: none */
 };

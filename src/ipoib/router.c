@@ -3,9 +3,10 @@
 #include "text/print.h"
 
 /*
- * A multicast router must receive every group of a link. On Ethernet the router's interface is promiscuous. An
- * IPoIB interface takes three steps (RFC 4391 §11): list the groups of the link (A), join each group as NonMember,
- * a membership that does not keep the group alive (B), and learn of new groups from traps 66 (C).
+ * A multicast router must receive every group of a link. On Ethernet the router's interface is
+ * promiscuous. An IPoIB interface takes three steps instead (RFC 4391 §11). It asks the SA for the
+ * list of the link's groups (A), joins each group as NonMember (B), and learns of new groups from
+ * traps 66 (C). A NonMember does not keep the group alive.
  *
  * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise the router would miss
  * a group that is created between the list and the subscription. So if the list was requested too early, it is

@@ -3,7 +3,10 @@
 #include "ipoib/neigh.h"
 #include "wire/ib_hdr.h"
 
-/* The receive path. The HCA has checked CRCs, P_Key, Q_Key and MGID. */
+/*
+ * The receive path. The HCA has already checked the CRCs, the P_Key, the Q_Key and, of multicast
+ * packets, the MGID.
+ */
 
 /*
  * The fields of the GRH that rx_one() needs. They are copied before the packet is changed, because

@@ -5,10 +5,11 @@
 /*
  * DOC: MAD endpoints
  *
- * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as management applications see them:
- * agents that register for classes and methods, requests that are retried until their response or time-out, and whole
- * RMPP messages. The owner provides one function that puts 256 octets on the wire, and calls mad_ep_recv() for
- * received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
+ * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as management
+ * applications see them. Its agents register for classes and methods, send requests that are
+ * retried until their response or time-out, and send and receive whole RMPP messages. The owner
+ * provides one function that puts 256 octets on the wire, and calls mad_ep_recv() for received
+ * MADs. The behaviour is that of Linux's ib_mad and ib_umad.
  *
  * An RMPP message is passed to the agent as a whole: the headers once (56 octets for SA, 36+4 for vendor classes with
  * OUI), then the data of all segments. So an SA table without records has 56 octets. All other MADs have 256 octets.
@@ -25,22 +26,26 @@
 #include "wire/mad.h"
 
 /*
- * Address of the other end of a MAD. The address that comes with a request is, unchanged, the
- * address for the reply.
+ * Address of the remote port to which a MAD is sent, or from which it came, and the local QP and
+ * port. The address that comes with a request is, unchanged, the address for the reply.
  */
 struct mad_addr {
-	uint8_t qp; /* QP of this end: 0 or 1 */
-	uint8_t port; /* port of this end: ingress port on receive, egress port of a directed route of a switch */
+	uint8_t qp; /* local QP: 0 or 1 */
+	/*
+	 * local port: on receive the ingress port; on send the egress port of a switch's directed
+	 * route
+	 */
+	uint8_t port;
 	uint8_t sl;
-	uint8_t path_bits; /* path bits of the LID of this end */
-	uint16_t lid; /* LID of the other end; IB_LID_PERMISSIVE on directed routes */
+	uint8_t path_bits; /* path bits of the local LID */
+	uint16_t lid; /* LID of the remote port; IB_LID_PERMISSIVE on directed routes */
 	/* P_Key in the BTH; on send, an entry of the port's P_Key table must match this P_Key */
 	uint16_t pkey;
-	uint32_t qpn; /* QP of the other end */
+	uint32_t qpn; /* remote QP */
 	uint32_t qkey; /* Q_Key in the DETH; 0x80010000 to QP1 */
 	bool has_grh;
-	ib_gid gid; /* GID of the other end, if has_grh */
-	uint8_t gid_index; /* index of the GID of this end, if has_grh */
+	ib_gid gid; /* GID of the remote port, if has_grh */
+	uint8_t gid_index; /* index of the local GID, if has_grh */
 	uint8_t tclass, hop_limit;
 	uint32_t flow_label;
 };
@@ -66,7 +71,7 @@ struct mad_ep_ops {
 
 struct mad_ep_limits {
 	unsigned int max_tx; /* largest number of open requests and RMPP sends together */
-	unsigned int max_rmpp_rx; /* most RMPP messages that are being received */
+	unsigned int max_rmpp_rx; /* largest number of RMPP messages that are being received */
 	size_t max_rmpp_len; /* largest number of octets of one RMPP message */
 	/* largest number of octets of all RMPP messages being sent; 0: the default of 256 MiB */
 	size_t max_rmpp_tx_len;
@@ -80,7 +85,9 @@ struct mad_ep;
  */
 struct mad_ep *mad_ep_create(const struct mad_ep_ops *ops, void *ctx, struct timers *timers,
 			     const struct log_sink *log);
-/* mad_ep_destroy() - Ends every open request with -ECANCELED and frees the agents; NULL is accepted */
+/*
+ * mad_ep_destroy() - End every open request with -ECANCELED, and free the agents; NULL is accepted
+ */
 void mad_ep_destroy(struct mad_ep *ep);
 
 /**
@@ -196,12 +203,13 @@ void mad_cancel(struct mad_tx *tx);
 
 /**
  * mad_reply() - Send a MAD to which no response is expected: a response, a Trap or a TrapRepress
- * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent by RMPP: segments
- *		are acknowledged and repeated, and the transfer is aborted after the last retry
+ * @len:	octets of @mad. A message of more than 256 octets, or with RMPP flag Active, is sent
+ *		by RMPP. Its segments are acknowledged and repeated, and the transfer is aborted
+ *		after the last retry
  *
- * The TID is not changed. The data of an RMPP message end at @len, even if @len is less than 256. While a message is
- * being sent, a second message for the same peer and TID is not sent, because the second message answers a
- * repetition of the same request.
+ * The TID is not changed. The data of an RMPP message end at @len, even if @len is less than 256.
+ * While a message is being sent, a second message for the same peer and TID is dropped, because it
+ * answers a repetition of the same request.
  * Return: 0; -EBUSY; -ENOMEM; -EINVAL; for a single MAD the result of ops->send
  */
 int mad_reply(struct mad_agent *a, const struct mad_addr *to, const void *mad, size_t len,

@@ -105,7 +105,11 @@ struct mad_tx {
 	void *ctx;
 	struct rmpp_rx *rx; /* reception of the response, in MAD_TX_RECV */
 	bool rmpp;
-	uint32_t segs, sent, acked, win_last; /* numbers of segments, from 1 */
+	/*
+	 * .segs: number of segments; the others: number (from 1) of the last segment that was sent,
+	 * that was acknowledged, and that is in the window
+	 */
+	uint32_t segs, sent, acked, win_last;
 	size_t len;
 	uint8_t msg[]; /* the message, with room for at least MAD_LEN octets */
 };

@@ -400,7 +400,10 @@ int mad_rmpp_recv(struct mad_ep *ep, const struct mad_addr *from, const void *ma
 	struct rmpp_hdr h;
 
 	rmpp_hdr_decode(&h, (const uint8_t *)mad + SA_RMPP_OFF, SA_RMPP_LEN);
-	/* A STOP or ABORT is never answered, because two ends could answer each other for ever. */
+	/*
+	 * A STOP or ABORT is never answered, because otherwise two endpoints could answer each
+	 * other for ever.
+	 */
 	if (h.type == RMPP_TYPE_STOP || h.type == RMPP_TYPE_ABORT)
 		return recv_end(ep, from, mad, now);
 	if (h.version != RMPP_VERSION) {

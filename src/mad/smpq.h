@@ -20,8 +20,9 @@ struct smpq;
 struct smp_cmd;
 
 /*
- * Called when an SMP has ended. @status is 0, -ETIMEDOUT, or -EPROTO if the response had a MAD
- * status other than 0, which is in cmd->mad_status. @data are 64 octets of the response, or NULL
+ * Called once for each SMP: when its response came, or when the pipeline has given up the SMP.
+ * @status is 0; -EPROTO if the response has a MAD status other than 0, which is in cmd->mad_status;
+ * or -ETIMEDOUT if no valid response came. @data are the 64 data octets of the response, or NULL
  * with -ETIMEDOUT. The function may add SMPs to the queue.
  */
 typedef void smp_done_fn(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,

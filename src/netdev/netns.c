@@ -169,9 +169,10 @@ static int loopback_up(void)
 }
 
 /*
- * Switch IPv4 forwarding off in a new namespace. The namespace has the IPv4 settings of the system's first
- * namespace, in which a container engine may have switched forwarding on, but hosts do not forward by default
- * (RFC 1122 section 3.1). If /proc/sys cannot be written, as in some containers, the setting does not change.
+ * Switch IPv4 forwarding off in a new namespace, because hosts do not forward by default (RFC 1122
+ * section 3.1). A new namespace has the IPv4 settings of the system's first namespace, in which a
+ * container engine may have switched forwarding on. If /proc/sys cannot be written, as in some
+ * containers, the setting does not change.
  */
 static void no_forwarding(void)
 {

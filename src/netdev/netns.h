@@ -103,7 +103,8 @@ int netns_call(int fd, int (*fn)(void *arg), void *arg);
  * @ret_fds:	the descriptors of @fds, as this process received them
  * @ret_n:	number of descriptors
  *
- * To be used in a process with several threads, or if @fn must not be able to harm the caller.
+ * Use this function in a process with several threads, or if @fn must not be able to harm the
+ * caller.
  * Return: the return value of @fn, or -errno of this function; -ECHILD if the child died
  */
 int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int *n), void *arg,

@@ -13,9 +13,9 @@
 #include "os/userns.h"
 
 /*
- * Make /run/netns a shared mount point. Names of namespaces are made as `ip netns add` makes them,
- * so that ip and uipoib see each other's namespaces: a name is an empty file in /run/netns on which
- * the namespace is mounted.
+ * Make /run/netns a shared mount point. A name is an empty file in /run/netns on which the
+ * namespace is mounted. `ip netns add` makes names in the same way, so ip and uipoib see each
+ * other's namespaces.
  */
 
 static int share_run_dir(void)

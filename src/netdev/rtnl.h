@@ -6,9 +6,10 @@
  * DOC: rtnetlink
  *
  * A netlink socket belongs to the namespace in which it was opened, even if a process in another
- * namespace uses it. A request that changes something needs CAP_NET_ADMIN both of the opener and of
- * the caller. So the main process, which has dropped this capability, can dump and listen on
- * sockets that the privileged helper process made, but asks the helper process for changes.
+ * namespace uses it. A request that changes something succeeds only if both the process that opened
+ * the socket and the process that sends the request have CAP_NET_ADMIN. So the main process, which
+ * has dropped this capability, can dump and listen on sockets that the privileged helper process
+ * made, but asks the helper process for changes.
  *
  * A socket has one request at a time. The kernel answers the request before sendto() returns.
  */
@@ -142,7 +143,7 @@ int rtnl_neigh_del(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
  * rtnl_neigh_use() - Make the kernel resolve an address, as if a packet were to be sent to it.
  * Return: 0 or -errno
  *
- * rtnl_neigh_get() shows the state of the entry.
+ * rtnl_neigh_get() shows whether the kernel has resolved the address.
  */
 int rtnl_neigh_use(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip);
 
@@ -175,9 +176,10 @@ struct rtnl_neigh {
 };
 
 /**
- * rtnl_neigh_get() - Find the entry of one address
+ * rtnl_neigh_get() - Find the neighbour entry of one IP address
  *
- * Return: 0; -ENOENT: there is none; -EOPNOTSUPP before Linux 5.0; -errno
+ * Return: 0; -ENOENT: there is no such entry; -EOPNOTSUPP: the kernel is older than Linux 5.0;
+ * -errno
  */
 int rtnl_neigh_get(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip, struct rtnl_neigh *ret);
 

@@ -34,8 +34,8 @@ int rtnl_send(struct rtnl *nl, struct nlmsghdr *nlh);
 
 /**
  * rtnl_take() - Wait for the next part of the answer to the last request
- * @stop:	set to the value of @cb, or to -EAGAIN if the table changed during the dump. While *@stop is not 0,
- *		@cb is not called
+ * @stop:	set to the return value of @cb, or to -EAGAIN if the table changed during the dump.
+ *		While *@stop is not 0, @cb is not called
  *
  * Return: 1: the answer is not complete; 0: the answer is complete; -errno of the kernel; -ETIMEDOUT
  */

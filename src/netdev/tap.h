@@ -5,23 +5,25 @@
 /*
  * DOC: TAP devices
  *
- * TAPs with virtio-net headers, so that TCP and UDP super-frames of up to 64 KiB
- * cross the kernel's boundary in one system call and checksums may stay partial.
+ * Each frame of a TAP has a virtio-net header. So a TCP or UDP super-frame of up to 64 KiB passes
+ * between the kernel and this process by one system call, and its checksum may stay partial.
  *
  *	struct tap_rx rx;	(one for all TAPs of a thread)
  *	struct tap_frame f;
  *
  *	err = tap_read(&tap, &rx, &f);
  *
- * A frame that was read owns only its struct pkt, whose first octet is the first octet of the link header. A frame
- * of at most TAP_SMALL octets is in pkt->hdr. A longer frame is one slice of a buffer, which tap_read() fills with
- * many frames, so that a frame of 2 KiB does not keep a buffer of 68 KiB in use.
+ * tap_read() returns each frame in a struct pkt of its own, whose first octet is the first octet of
+ * the link header. A frame of at most TAP_SMALL octets is in pkt->hdr. A longer frame is one slice
+ * of a buffer, which tap_read() fills with many frames, so that a frame of 2 KiB does not keep a
+ * buffer of 68 KiB in use.
  *
- * A TAP is made in the network namespace in which /dev/net/tun was opened, and its descriptor keeps this namespace in
- * existence, even after rtnl_link_move() has moved the TAP to another namespace. If `ip netns del` has removed the
- * namespace in which a TAP is, writes to the TAP still succeed, but the frames are lost. Only netns_check() shows
- * this loss; no call on the TAP does. If the device was deleted, reads and writes return -EBADFD (-EBUSY for
- * TAP_INFINIBAND, see tap_deleted()).
+ * A TAP is made in the network namespace in which /dev/net/tun was opened. The TAP's descriptor
+ * keeps this namespace in existence, even after rtnl_link_move() has moved the TAP to another
+ * namespace. If `ip netns del` has removed the namespace in which a TAP is, writes to the TAP still
+ * succeed, but the frames are lost. Only netns_check() shows this loss; no call on the TAP does. If
+ * the device was deleted, reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see
+ * tap_deleted()).
  */
 
 #include <errno.h>
@@ -107,7 +109,7 @@ struct tap_stats {
 };
 
 struct tap {
-	int fd; /* -1 if closed */
+	int fd; /* descriptor of the device; -1: closed */
 	enum tap_kind kind;
 	uint32_t offload; /* mask of enum tap_offload that the kernel granted */
 	struct tap_stats stats;
@@ -186,7 +188,8 @@ void tap_rx_fini(struct tap_rx *rx);
  * tap_read() - Read one frame
  * @ret:	the caller frees ret->pkt
  *
- * Counts and skips a bad frame. Reads nothing while the pool is exhausted.
+ * The function counts and skips frames whose virtio-net header is wrong. It reads nothing while the
+ * pool is exhausted.
  * Return: 0; -EAGAIN: no frame waits; -ENOBUFS: the pool is exhausted; see tap_deleted(); -errno
  */
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);

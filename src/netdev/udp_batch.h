@@ -5,10 +5,11 @@
 /*
  * DOC: Packets to send, as the messages of one sendmmsg()
  *
- * Each packet is one datagram. Consecutive packets of equal length are one message with UDP_SEGMENT, which the kernel
- * cuts into these datagrams; the last packet may be shorter. Headers and tail of a packet are copied one after the
- * other into the batch, and the payload is not copied. So a packet in a run has two parts: its payload, and the
- * octets between this payload and the payload of the next packet.
+ * Each packet is one datagram. Consecutive packets of equal length are one message with
+ * UDP_SEGMENT, which the kernel cuts into these datagrams; the last packet may be shorter. Headers
+ * and tail of a packet are copied one after the other into the batch, and the payload is not
+ * copied. So a packet in a message of several packets needs only two parts (struct iovec): its
+ * payload, and the octets between this payload and the payload of the next packet.
  */
 
 #include <stdbool.h>

@@ -377,9 +377,9 @@ static int send_msgs(struct udp_sock *s, struct mmsghdr *m, unsigned int n)
 }
 
 /*
- * Tells whether the first message was refused because of UDP_SEGMENT, either because the datagrams
- * are longer than the device's MTU (EINVAL, EMSGSIZE), or the route's device has no checksum
- * offload (EIO)
+ * Tells whether the first message was refused because of UDP_SEGMENT. The kernel refuses
+ * UDP_SEGMENT if the datagrams are longer than the device's MTU (EINVAL, EMSGSIZE), or if the
+ * route's device has no checksum offload (EIO)
  */
 static bool gso_refused(const struct udp_batch *b, int err)
 {

@@ -5,12 +5,13 @@
 /*
  * DOC: UDP sockets for packets in batches
  *
- * Out: one sendmmsg() sends a batch (netdev/udp_batch.h), in which a run of packets of the same
+ * Sending: one sendmmsg() sends a batch (netdev/udp_batch.h), in which a run of packets of the same
  * length is one message with UDP_SEGMENT (GSO).
  *
- * In: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many datagrams. A message that
- * fills a large part of its buffer stays in this buffer. Shorter messages are copied one after the other into one
- * buffer, so that a waiting packet does not keep a whole buffer in use.
+ * Receiving: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many
+ * datagrams. A message that fills a large part of its buffer stays in this buffer. Shorter messages
+ * are copied one after the other into one buffer, so that a waiting packet does not keep a whole
+ * buffer in use.
  *
  * ICMP errors mean that a peer does not exist. The errors are counted and have no other effect.
  */
@@ -135,7 +136,7 @@ int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_b
 /* udp_sock_send_empty() - Send a datagram without content. Return: 0 or -errno */
 int udp_sock_send_empty(struct udp_sock *s, const struct ip_endpoint *to);
 
-/* udp_sock_errors() - Read and count the socket's ICMP errors; to be called after EPOLLERR */
+/* udp_sock_errors() - Read and count the socket's ICMP errors. Call this function after EPOLLERR */
 void udp_sock_errors(struct udp_sock *s);
 
 #endif

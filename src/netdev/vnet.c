@@ -177,8 +177,8 @@ int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind)
 }
 
 /*
- * Returns the number of octets that the kernel shall put into contiguous memory. With 0, the kernel
- * would put all 64 KiB of the frame into contiguous memory.
+ * Returns the number of octets at the beginning of the frame that the kernel has to put into
+ * contiguous memory. With 0, the kernel would put all 64 KiB of the frame into contiguous memory.
  */
 static uint16_t hdr_len(const struct pkt *p, uint32_t l4)
 {

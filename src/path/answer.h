@@ -2,7 +2,10 @@
 #ifndef PATH_ANSWER_H
 #define PATH_ANSWER_H
 
-/* Functions that read the answer of an instance to a question, and fill in struct ipoib_path_info. */
+/*
+ * Functions that parse the answer of an instance to a question for a path, and fill in struct
+ * ipoib_path_info.
+ */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,7 +30,8 @@ void path_reply_fini(struct path_reply *r);
  * @text:	octets received so far
  * @ret:	zeros, or as path_reply_fini() or the last call of this function left it
  *
- * Return: 1: the answer is not complete; 0: @ret is a whole answer; -EPROTO: the text is no answer
+ * Return: 1: the answer is not complete; 0: @ret is a whole answer; -EPROTO: the text is not an
+ * answer of an instance
  */
 int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 

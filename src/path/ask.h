@@ -5,10 +5,11 @@
 /*
  * DOC: One question to an instance
  *
- * Each question has a connection of its own, because an instance answers the requests of one connection in their
- * order, and a question whose address has to be resolved would delay the others. The sending side of the connection
- * is shut down after the request. So the instance drops the connection as soon as it has sent the answer, and a
- * connection whose answer the program has not read does not count as a client of the instance.
+ * Each question has a connection of its own. An instance answers the requests of one connection in
+ * their order, so a question whose address has to be resolved would delay the others. The sending
+ * side of the connection is shut down after the request. So the instance drops the connection as
+ * soon as it has sent the answer. A connection whose answer the program has not read yet therefore
+ * does not count as a client of the instance.
  */
 
 #include <sys/un.h>
@@ -23,7 +24,7 @@ struct path_peer {
 	char dev[PATH_DEV_MAX], host[PATH_DEV_MAX]; /* "" if the question names none */
 };
 
-/* An answer that is coming */
+/* The part of an answer that has been received */
 struct path_text {
 	size_t len;
 	char octets[4096]; /* an answer is below 3 KiB */

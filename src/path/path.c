@@ -62,7 +62,7 @@ struct question {
 struct kept {
 	struct ipoib_path_info info;
 	int status;
-	ns_t at; /* 0: the entry is free */
+	ns_t at; /* time at which the answer was stored; 0: the entry is free */
 	/* true if the program has not fetched this answer to its question */
 	bool unread;
 };
@@ -72,7 +72,7 @@ struct ipoib_path {
 	pthread_mutex_t lock;
 	pid_t pid; /* process to which the connections belong */
 	unsigned int forks; /* value of the global counter when the connections were made */
-	int epoll; /* -1: not made yet */
+	int epoll; /* epoll descriptor; -1: not made yet */
 	struct question question[QUESTIONS];
 	struct kept kept[KEPT];
 	unsigned int next_kept;
@@ -81,10 +81,11 @@ struct ipoib_path {
 /* --- processes */
 
 /*
- * A process recognizes by two numbers whether it or a parent has made the connections: the count of forks and the
- * process number. The process number alone is not enough, because the kernel may use a number again, and because a
- * parent and a child in a new PID namespace may both have number 1. The count alone is not enough, because _Fork()
- * and the like make children without calling the handlers of pthread_atfork().
+ * A process recognizes by two numbers whether it or a parent has made the connections: the count of
+ * forks and the process number. The process number alone is not enough: the kernel may use a number
+ * again, and a parent and a child in a new PID namespace may both have number 1. The count alone is
+ * not enough, because _Fork() and the like make children without calling the handlers of
+ * pthread_atfork().
  */
 static unsigned int forks;
 static pthread_mutex_t forks_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -155,7 +156,7 @@ static void disown(struct ipoib_path *p)
 
 /* --- questions that wait */
 
-/* Return: the descriptor; -errno */
+/* Return: the epoll descriptor, which is made on first use; -errno */
 static int epoll_of(struct ipoib_path *p)
 {
 	if (p->epoll < 0)
@@ -185,9 +186,9 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 }
 
 /*
- * End a question. Its entry in the table is freed before its descriptor is closed, because another
- * thread can fork between the two steps, and the child closes every descriptor that it finds in the
- * table.
+ * End a question. Its entry in the table is freed before its descriptor is closed. Otherwise
+ * another thread could fork between the two steps, and the child, which closes every descriptor
+ * that it finds in the table, would close a wrong one.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
 {

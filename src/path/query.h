@@ -3,10 +3,11 @@
 #define PATH_QUERY_H
 
 /*
- * The request behind ipoib_path_query(). `uipoib path get` is linked with the library's objects and sends this request,
- * too. The command shows data for which the 72 octets of struct ipoib_path_info have no room (the interface and its
- * host, whether the path is reversible, the error as text), and it can ask for the path to a GID, too. So path_query()
- * returns the answer as the instance sent it, and ipoib_path_query() fills in the structure from this answer.
+ * The request behind ipoib_path_query(). `uipoib path get` is linked with the library's objects and
+ * sends this request, too. The command can also ask for the path to a GID. It shows data for which
+ * the 72 octets of struct ipoib_path_info have no room: the interface and its host, whether the
+ * path is reversible, and the error as text. So path_query() returns the answer as the instance
+ * sent it, and ipoib_path_query() fills in the structure from this answer.
  */
 
 #include "path/answer.h"

@@ -27,7 +27,7 @@
 
 /* A host of an interface that is added */
 struct host {
-	const struct conf_iface *like; /* the first of its interfaces */
+	const struct conf_iface *like; /* the first of the host's interfaces */
 	struct netdev_ns_info info;
 	uint32_t ns;
 };
@@ -37,7 +37,7 @@ struct make {
 	struct netdev_helper *helper; /* NULL: no interface is added */
 	struct host *host;
 	unsigned int nhosts;
-	int sock; /* to the main process */
+	int sock; /* socket to the main process */
 	bool shut; /* the main process takes no more messages, and its answer says why */
 	char *err;
 	size_t err_len;
@@ -81,9 +81,9 @@ static bool runs(const struct make *m, const struct conf_iface *f)
 }
 
 /*
- * Asks the main process for the descriptors of the namespaces of one of its hosts. The main process has descriptors of
- * namespaces of its hosts only, so even an attacker who controls the main process cannot make it send the descriptor of
- * another namespace.
+ * Asks the main process for the descriptors of the namespaces of one of its hosts. The main process
+ * has descriptors only of its hosts' namespaces. So not even an attacker who controls the main
+ * process can make it send the descriptor of another namespace.
  */
 static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_user)
 {
@@ -159,9 +159,10 @@ static int adopt(struct make *m, struct host *h)
 }
 
 /*
- * Opens the namespace of a host. A namespace with a name may have been deleted and made again, so it is opened by its
- * name, as at the start. If the instance already has the host, the namespace of a process (pid:N) is not opened by
- * the process number, because the number may belong to another process by now.
+ * Opens the namespace of a host. A namespace with a name may have been deleted and made again, so
+ * it is opened by its name, as at the start. If the instance already has the host, a namespace that
+ * is configured as pid:N is not opened by the process number. The number may belong to another
+ * process by now.
  */
 static int open_host(struct make *m, struct host *h)
 {
@@ -301,7 +302,7 @@ static int send_helper(struct make *m, pid_t *ret_helper)
 	return status;
 }
 
-/* --- the whole */
+/* --- a whole reload */
 
 static unsigned int host_of(struct make *m, const struct conf_iface *c)
 {
@@ -355,8 +356,9 @@ static int send_all(struct make *m, pid_t *ret_helper)
 }
 
 /*
- * Send the new hosts, TAPs and partitions to the instance. If the instance accepts no more messages, its answer,
- * which is read later, contains the reason. Any other failure is reported here.
+ * Send the new hosts, TAPs and partitions to the instance. If the instance accepts no more
+ * messages, its answer, which is read later, contains the reason. This function reports any other
+ * failure in m->err.
  */
 static int hand_over(struct make *m, pid_t *ret_helper, struct proto_client *c)
 {

@@ -5,10 +5,11 @@
 /*
  * DOC: The supervisor's part of a reload
  *
- * The helper of a running instance is sealed, and makes no namespace and no TAP. So the supervisor, which has read the
- * configuration itself, starts another helper, which opens the namespaces and makes the TAPs that the new configuration
- * names, and then seals that helper. Only then the main process gets the helper's socket. So the main process never
- * sends requests to a helper that is not sealed, and cannot influence what the helper makes.
+ * The helper of a running instance is sealed, and makes no namespace and no TAP. So the supervisor,
+ * which has read the configuration itself, starts another helper. This helper opens the namespaces
+ * and makes the TAPs that the new configuration names, and then the supervisor seals it. Only then
+ * the main process gets the helper's socket. So the main process never sends requests to a helper
+ * that is not sealed, and cannot influence what the helper makes.
  */
 
 #include <stddef.h>
@@ -20,7 +21,7 @@
 /* The text of a fabric's file of partitions */
 struct reload_text {
 	char fabric[CONF_NAME_MAX];
-	const char *file; /* path, for messages */
+	const char *file; /* path of the file, for messages */
 	char *text;
 	size_t len;
 };
@@ -47,8 +48,9 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_cl
 /**
  * reload_answer() - Read the part of the instance's answer that has arrived, without waiting
  * @d:		changes that the instance was told to make
- * @missing:	for each row of @d, set to true if the instance could not add the interface of this row, but has removed the
- *		interfaces that the new configuration lacks
+ * @missing:	array with an element for each row of @d. An element becomes true if the instance
+ *		could not add the interface of its row, although it has removed the interfaces that
+ *		the new configuration lacks
  *
  * Return: 0: the instance has made all changes; -EAGAIN: the end of the answer has not come; an exit status
  * (PROTO_EXIT_*) with a message in @err: nothing is changed, unless a row of @missing is true

@@ -7,7 +7,7 @@
  * SOCK_SEQPACKET socket. Both sides are the same binary, so messages carry no version.
  *
  *	HELPER		one descriptor: the socket of a sealed helper	at most once
- *	HOST		a namespace of that helper, and its files	for each host of an ADD
+ *	HOST		a namespace of that helper, and its files	for each host with an ADD
  *	PARTITIONS	a memory file					for each fabric that has partitions
  *	REMOVE		an interface
  *	ADD		an interface, and its TAP
@@ -38,14 +38,14 @@ enum reload_host_fd {
 };
 
 struct reload_host_msg {
-	uint32_t ns; /* handle of the namespace */
+	uint32_t ns; /* handle of the namespace in requests to the new helper */
 	uint32_t fds;
 	bool follows; /* as in struct netdev_ns_info */
 	char name[CONF_NAME_MAX], netns[256];
 };
 
 struct reload_add_msg {
-	struct conf_iface conf; /* without its pointers */
+	struct conf_iface conf; /* configuration of the interface; its pointers are NULL */
 	char profile[32];
 	/* number of the message RELOAD_HOST of the interface's host; the first one has number 0 */
 	uint32_t host;

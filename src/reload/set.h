@@ -14,7 +14,7 @@
 struct reload_host {
 	struct reload_host_msg m;
 	int fd[RELOAD_FDS];
-	struct inst_host *made; /* set by reload_apply() */
+	struct inst_host *made; /* the host in the instance; set by reload_apply() */
 };
 
 struct reload_partitions {
@@ -27,12 +27,12 @@ struct reload_add {
 	uint32_t host, number;
 	int fd;
 	bool missing; /* the interface could not be added, although the changes had begun */
-	struct inst_port *port; /* set by reload_apply() */
+	struct inst_port *port; /* port of the interface; set by reload_apply() */
 };
 
 struct reload_remove {
 	char name[IFNAMSIZ], host[CONF_NAME_MAX];
-	struct inst_iface *iface; /* set by reload_apply() */
+	struct inst_iface *iface; /* the interface to remove; set by reload_apply() */
 };
 
 struct reload_set {

@@ -306,7 +306,7 @@ static void client_asked(struct reload *r)
 	bool asked;
 
 	if (proto_recv(&r->awaits, 1000, &msg)) {
-		proto_close(&r->awaits); /* the instance ends */
+		proto_close(&r->awaits); /* the instance is ending */
 		return;
 	}
 	asked = !json_integer_value(json_object_get(json_object_get(msg, "end"), "status"));

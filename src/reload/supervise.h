@@ -3,8 +3,8 @@
 #define RELOAD_SUPERVISE_H
 
 /*
- * Reads the configuration again, for SIGHUP and for the command `reload`. The supervisor waits for this command with
- * the request "reload await" on a connection of its own.
+ * This file reads the configuration again, after SIGHUP and for the command `reload`. The
+ * supervisor waits for this command with the request "reload await" on a connection of its own.
  *
  * The supervisor does not block until the instance answers a reload, so a late answer delays no signal. When an
  * answer, however late, reports that the changes are made, the supervisor stores the new configuration as the
@@ -33,7 +33,7 @@ struct reload {
 	void *ctx;
 
 	const struct conf *conf; /* configuration of the running instance */
-	struct conf own; /* .conf after the first reload */
+	struct conf own; /* storage to which .conf points after the first reload */
 	struct reload_sent sent;
 	bool asked; /* a client waits for the outcome of the present reload */
 	bool again; /* a signal came after the reload began, so the file is read once more */
@@ -59,7 +59,7 @@ void reload_serve(struct reload *r);
  * goes to the log of the instance
  */
 void reload_now(struct reload *r);
-/* reload_reap() - Wait for helpers that have ended */
+/* reload_reap() - Collect the exit statuses of helpers that have ended, by waitpid() */
 void reload_reap(struct reload *r);
 void reload_close(struct reload *r);
 

@@ -25,8 +25,8 @@ static void ask_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * Separates the query from its request before the callback of the query runs, because the callback
- * may start the query again.
+ * Detaches the query from its request. This is done before the callback of the query runs, because
+ * the callback may start the query again.
  */
 static struct sac_group_query *ask_end(struct ask *a)
 {

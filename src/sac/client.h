@@ -19,13 +19,15 @@ struct sac_op {
 	bool active; /* true while the request is queued, or sent and not yet answered */
 	uint8_t resp_method;
 	uint16_t attr_id;
-	struct sac_tries tries; /* set before the request is queued */
+	struct sac_tries tries; /* time-out and number of tries; set before the request is queued */
 	/*
 	 * Writes the MAD. Called when the MAD is sent, not when the request is queued, so that the
 	 * MAD is up to date.
 	 */
 	void (*fill)(struct sac_op *op, uint8_t mad[MAD_LEN]);
-	/* @resp is the answer; NULL unless @status is 0 */
+	/*
+	 * called when the request has ended; @resp is the SA's answer, or NULL unless @status is 0
+	 */
 	void (*done)(struct sac_op *op, int status, const struct sa_mad *resp, ns_t now);
 };
 
@@ -68,7 +70,7 @@ struct sac {
 	struct list users;
 
 	/* members of op.c */
-	struct list urgent, normal; /* queued requests */
+	struct list urgent, normal; /* requests that wait to be sent */
 	unsigned int nopen, nqueued;
 	struct timer pump;
 	struct sac_outage outage;

@@ -6,11 +6,12 @@
 #include "text/print.h"
 
 /*
- * The SA sees one membership of this port in a group, with one set of JoinState bits, even if the group has many
- * references. The client stores three sets of JoinState bits: `want` is the union of the references, `have` is what
- * the SA has granted, and `may` is what the SA may have recorded, granted or not, because the answer to a join can
- * get lost or come after a restart. group_step() sends the request that brings `have` and `may` closer to `want`;
- * this function is called after each change of one of the sets.
+ * The SA sees one membership of this port in a group, with one set of JoinState bits, even if the
+ * group has many references. The client stores three sets of JoinState bits. `want` is the union of
+ * the bits in the references, and `have` has the bits that the SA has granted. `may` has the bits
+ * that the SA may have recorded, because the answer to a join can get lost, or come after a
+ * restart. group_step() sends the request that brings `have` and `may` closer to `want`; this
+ * function is called after each change of one of the sets.
  */
 
 /*
@@ -625,8 +626,8 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 }
 
 /*
- * Joins again the groups whose end the client may have missed. A group ends only when its last FullMember
- * leaves, so groups of which this port is a FullMember are left out.
+ * Joins again the groups whose end the client may have missed. A group ends only when its last
+ * FullMember leaves, so groups of which this port is a FullMember are not joined again.
  */
 void sac_groups_verify(struct sac *s, ns_t now)
 {
@@ -650,8 +651,8 @@ void sac_groups_resume(struct sac *s, const ib_gid *mgid, ns_t now)
 }
 
 /*
- * Joins all groups again from time to time on a port that the kernel's IPoIB uses, too, because the
- * port's membership ends unnoticed when the kernel leaves the group.
+ * Joins all groups again from time to time on a port that the kernel's IPoIB uses, too. When the
+ * kernel leaves a group, the port's membership ends, and the client does not notice it.
  */
 static void groups_rejoin(struct timer *t, ns_t now)
 {

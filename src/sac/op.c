@@ -128,8 +128,8 @@ void sac_op_cancel(struct sac_op *op)
 		op->tx = NULL;
 		s->nopen--;
 		/*
-		 * The present time is not known here, so the next queued request is sent by a timer
-		 * that expires at once.
+		 * This function does not know the present time, so a timer that expires at once
+		 * sends the next queued request.
 		 */
 		if (s->nqueued && !timer_armed(&s->pump))
 			timer_arm(s->timers, &s->pump, 0);

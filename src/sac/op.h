@@ -4,7 +4,8 @@
 
 /*
  * Requests to the SA. At most SAC_MAX_OPEN are open at a time. Further requests wait: urgent
- * requests before normal requests, and the requests of each kind in the order of sac_op_submit().
+ * requests before normal requests, and the requests of each kind in the order in which they were
+ * submitted.
  */
 
 #include "sac/client.h"

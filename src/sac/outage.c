@@ -4,10 +4,11 @@
 #include "sac/op.h"
 
 /*
- * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is too busy, or that
- * no SA runs on the port with the SM LID (Linux gives this last answer for a class that no program serves). Such
- * answers are not refusals: memberships and paths stay, and requests are repeated. The log has one line when an
- * outage begins and one when it is over, with the number of failed requests, instead of a line for each request.
+ * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is
+ * too busy, or that no SA runs on the port with the SM LID. (Linux answers so if no program serves
+ * the SA class.) Such answers are not refusals: memberships and paths stay, and requests are
+ * repeated. The log does not get a line for each request. It gets one line when an outage begins,
+ * and one with the number of failed requests when it is over.
  */
 
 bool sac_status_is_outage(int status)

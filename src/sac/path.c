@@ -34,8 +34,8 @@ struct sac_path {
 };
 
 /*
- * Hashes the members of a key, but not its padding. No secret is needed, because the number of
- * entries is limited.
+ * Hashes the members of a key, but not its padding. The hash needs no secret against keys that are
+ * chosen to collide, because the number of entries is limited.
  */
 static uint64_t key_hash(const struct sac_path_key *k)
 {

@@ -11,10 +11,11 @@
  * sees the union of their JoinState bits. The port has one subscription for each of the traps 64 to 67. At most
  * SAC_MAX_OPEN requests are open at a time, and queued joins are sent before other queued requests.
  *
- * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno. -ETIMEDOUT: no answer after
- * all retries; -ENXIO: the port of the SM answers that no SA runs there; -EBUSY: the SA is too busy; -ENETDOWN: the
- * port is not usable; -ECANCELED; -EBADMSG: the answer does not fit the request. sac_status_print() makes text of a
- * status. Only a MAD status means that the SA refused the request.
+ * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno.
+ * -ETIMEDOUT: no answer after all retries; -ENXIO: the port of the SM answers that no SA runs
+ * there; -EBUSY: the SA is too busy; -ENETDOWN: the port is not usable; -ECANCELED: the MAD
+ * endpoint was destroyed; -EBADMSG: the answer does not fit the request. sac_status_print() makes
+ * text of a status. Only a MAD status means that the SA refused the request.
  *
  * After a change of LID, GID or SM, and on ClientReregister, users first get SAC_EV_RESTART; then the
  * client joins every referenced group again, subscribes again and forgets all paths.
@@ -173,8 +174,8 @@ struct sac_path_wait {
  * sac_path_get() - Get the path to a port from the cache, or ask the SA
  * @ret:	written only with return value 0
  *
- * After a failed query this function does not ask the SA again until a back-off is over (1 s, doubled up to 16 s
- * by further failures), and returns the status of the failed query.
+ * After a failed query a back-off begins: 1 s, doubled up to 16 s by further failures. Until it is
+ * over, this function does not ask the SA again, and returns the status of the failed query.
  * Return: 0; -EINPROGRESS: w->done() will be called once; a MAD status (> 0) or -ETIMEDOUT of a query that
  * failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
  */
@@ -202,7 +203,7 @@ struct sac_path_info {
 	struct sac_path_key key;
 	enum sac_path_state state;
 	int status; /* result of the last query */
-	struct ib_path_rec rec; /* the path, in SAC_PATH_VALID */
+	struct ib_path_rec rec; /* the path; valid in SAC_PATH_VALID */
 	ns_t until; /* time at which the path leaves this state */
 	unsigned int waiters;
 };
@@ -320,7 +321,7 @@ void sac_group_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_
 struct sac_service_query {
 	struct list link;
 	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
-	uint64_t id; /* ServiceID */
+	uint64_t id; /* ServiceID of the wanted service */
 	uint16_t pkey;
 	/*
 	 * Called for each record of the answer that has this ServiceID, this P_Key and a unicast

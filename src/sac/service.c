@@ -42,8 +42,8 @@ static void question_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 }
 
 /*
- * Separates the query from its request before the callback of the query runs, because the callback
- * may start the query again.
+ * Detaches the query from its request. This is done before the callback of the query runs, because
+ * the callback may start the query again.
  */
 static struct sac_service_query *question_end(struct question *a)
 {

@@ -8,7 +8,7 @@
  * Some subnet managers, such as OpenSM, do not answer SIDR_REQs. Then a host can answer SIDR_REQs
  * instead. A port of the host joins the broadcast group that the subnet manager has made for the
  * partition. The port joins as a full member, because the group persists as long as it has a full
- * member, and because the SA's answer contains the values of the group's MCMemberRecord. While the
+ * member. The SA's answer to the join contains the values of the group's MCMemberRecord. While the
  * port is a member, it serves the ServiceID, keeps a ServiceRecord registered, and answers
  * SIDR_REQs with these values.
  *
@@ -34,7 +34,7 @@ struct sidr_offer {
 	 * MAD endpoint. NULL: no function is called
 	 */
 	void (*changed)(struct sidr_offer *o);
-	struct cm *cm; /* NULL: not started */
+	struct cm *cm; /* CM agent of the port; NULL: the offer was not started */
 	struct sac *sac;
 	const struct log_sink *log;
 	struct cm_service service;
@@ -43,7 +43,7 @@ struct sidr_offer {
 	/* record of the group; valid while the port serves the ServiceID */
 	struct ib_mcmember_rec rec;
 	struct timer retry; /* armed while the port should answer SIDR_REQs but cannot do so yet */
-	unsigned int failures; /* tries in a row that failed */
+	unsigned int failures; /* number of tries in a row that failed */
 	int said; /* status of the failure that was logged last */
 };
 

@@ -12,8 +12,9 @@
  * register servers whose places always directly follow the current server, and the other servers would never be
  * asked.
  *
- * The first round begins with the first record of the SA, because a subnet manager that answers SIDR_REQs itself has its own
- * record there. A round after a restart of the SA client begins with the server whose values were right.
+ * The first round begins with the server of the first ServiceRecord in the SA's answer, because a
+ * subnet manager that answers SIDR_REQs itself puts its own record first. A round after a restart
+ * of the SA client begins with the server whose values were right.
  */
 
 #include "util/hash.h"

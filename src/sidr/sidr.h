@@ -13,7 +13,7 @@
  *	PATH		the SA returns the path to this port (PathRecord)
  *	REQUEST		that port answers a SIDR_REQ
  *
- * A question is repeated until it is answered, and asked again when the SA client was restarted
+ * A question is repeated until it is answered. It is asked again when the SA client was restarted
  * (ClientReregister, another SM or LID), because then another server may answer, or the group may
  * have another MLID. If several ports offer the service, each attempt asks the next port
  * (sidr/order.h), 1 s after the failure of the previous attempt. When all ports have failed, the
@@ -54,13 +54,13 @@ struct sidr_result {
 };
 
 enum sidr_state {
-	SIDR_STATE_IDLE, /* not asked */
+	SIDR_STATE_IDLE, /* there is no question */
 	SIDR_STATE_WAIT_PORT, /* the port cannot reach an SA; SAC_EV_RESTART ends this state */
 	SIDR_STATE_START, /* the timer will begin the first step, which ends this state */
 	SIDR_STATE_SERVICE,
 	SIDR_STATE_PATH,
 	SIDR_STATE_REQUEST,
-	SIDR_STATE_BACKOFF, /* the timer ends this state */
+	SIDR_STATE_BACKOFF, /* the next attempt is delayed; the timer ends this state */
 	SIDR_STATE_DONE, /* answered; SAC_EV_RESTART, sidr_again() and sidr_refresh() end this state */
 };
 
@@ -75,8 +75,8 @@ struct sidr_ask {
 	/* pkey: P_Key of the link; via: P_Key with which the SIDR_REQ is sent */
 	uint16_t pkey, via;
 	unsigned int rounds; /* number of rounds since sidr_good() in which all servers failed */
-	unsigned int attempts; /* number of all attempts */
-	uint16_t server; /* LID of the server */
+	unsigned int attempts; /* number of attempts since the caller zeroed the struct */
+	uint16_t server; /* LID of the server that was chosen last; 0: none */
 	ib_gid server_gid;
 	struct sidr_order order;
 	bool last; /* true if the present server is the last server of the round */
@@ -108,9 +108,9 @@ void sidr_again(struct sidr_ask *a, ns_t now);
  */
 void sidr_refresh(struct sidr_ask *a, ns_t now);
 /*
- * sidr_good() - Report that the values of the last answer are right, so that the next back-off begins with 1 s again.
- * The call cancels the effect of an earlier sidr_again(). To be called only if an answer has come since sidr_start()
- * and since the last restart of the SA client
+ * sidr_good() - Report that the values of the last answer are right, so that the next back-off
+ * begins with 1 s again. The call cancels the effect of an earlier sidr_again(). Call this function
+ * only if an answer has come since sidr_start() and since the last restart of the SA client
  */
 void sidr_good(struct sidr_ask *a);
 

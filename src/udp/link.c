@@ -96,9 +96,9 @@ static void try_listen(struct udp_link *l, ns_t now)
 /*
  * Leaves the state UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard,
  * and this function arms the timer again, once for each time-out instead of once for each datagram.
- * After UP this side is silent, so that the other end goes down, too, even if the loss is in one
- * direction only. If the other end stayed up, its port would not leave Active, and the SM would not
- * bring up this port.
+ * After UP this side is silent, so that the peer's link goes down, too, even if datagrams are lost
+ * in one direction only. If the peer's link stayed up, the peer's port would not leave Active, and
+ * the SM would not bring up this port.
  */
 static void check_heard(struct udp_link *l, ns_t now)
 {

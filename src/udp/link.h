@@ -49,7 +49,7 @@ const char *udp_link_state_name(enum udp_link_state s);
 /* Reasons for which a datagram or a packet is discarded. */
 enum udp_drop {
 	UDP_DROP_NONE,
-	/* reasons for received datagrams */
+	/* reasons to discard a received datagram */
 	UDP_DROP_SILENT, /* datagram that was received in the state SILENT or OFF */
 	UDP_DROP_STRAY_ADDR, /* the sender's address is not the peer's */
 	UDP_DROP_STRAY_PORT, /* the sender has the peer's address, but another UDP port */
@@ -60,7 +60,7 @@ enum udp_drop {
 	UDP_DROP_LEN, /* PktLen is smaller than the length of the datagram */
 	UDP_DROP_VCRC,
 	UDP_DROP_NO_MEM, /* there is no packet descriptor or buffer for the packet */
-	/* reasons for packets to be sent */
+	/* reasons to discard a packet that is to be sent */
 	UDP_DROP_TX_DOWN, /* the link is not up */
 	UDP_DROP_TX_QUEUE, /* too many packets wait for the socket */
 	UDP_DROP_TX_ERROR, /* the socket refused the packet */
@@ -120,8 +120,8 @@ void udp_link_init(struct udp_link *l, struct timers *timers, const struct ip_en
 /*
  * udp_link_fresh() - Skip the state SILENT after udp_link_init(), and enter POLLING at once
  *
- * The peer must be new, too: a peer whose link is UP notices a restart of this end only if this end is silent for a while.
- * Only this first silence is skipped.
+ * The peer must be new, too: a peer whose link is UP notices a restart of this side only if this
+ * side is silent for a while. Only this first silence is skipped.
  */
 void udp_link_fresh(struct udp_link *l, ns_t now);
 
@@ -158,8 +158,8 @@ static inline void udp_link_sent(struct udp_link *l, uint64_t packets, uint64_t 
 }
 
 /*
- * udp_link_drop() - Count @n packets that the owner discarded; @why is UDP_DROP_NO_MEM or a reason
- * for packets to be sent
+ * udp_link_drop() - Count @n packets that the owner discarded; @why is UDP_DROP_NO_MEM or
+ * UDP_DROP_TX_*
  */
 static inline void udp_link_drop(struct udp_link *l, enum udp_drop why, unsigned int n)
 {

@@ -12,7 +12,7 @@
 
 #include "util/pkt.h"
 
-#define UDP_QUEUE_DEPTH 4096 /* packets of each class */
+#define UDP_QUEUE_DEPTH 4096 /* largest number of packets of each class */
 
 /* A queue. A zeroed struct is valid and empty. */
 struct udp_queue {
