@@ -3,10 +3,10 @@
 #define TESTS_CHECK_RIG_H
 
 /*
- * Fabrics for the tests of src/check and src/survey. The links come from a topology file, all ports
- * are Active, LIDs are assigned in the order of the file, and the rig computes the LFTs by a
- * breadth-first search. With rig_finds() a test expects that the checks of the fabric report
- * exactly one finding.
+ * Fabrics for the tests of src/check and src/survey. The links come from a topology file, all
+ * cabled ports are Active, LIDs are assigned in the order of the file, and the rig computes the
+ * LFTs by a breadth-first search. With rig_finds() a test expects that the checks of the fabric
+ * report exactly one finding.
  */
 
 #include "check.h"
@@ -28,7 +28,7 @@ static inline struct chk_node *rig_node(const struct chk_fabric *f, const char *
 	return NULL;
 }
 
-/* rig_lid() - LID of port 1 of a CA, or of port 0 of a switch */
+/* rig_lid() - Return the LID of port 1 of a CA, or of port 0 of a switch */
 static inline unsigned int rig_lid(const struct chk_fabric *f, const char *name)
 {
 	const struct chk_node *n = rig_node(f, name);
@@ -78,7 +78,7 @@ static inline void rig_route_to(struct chk_fabric *f, const struct chk_node *des
 	bool *seen = calloc(f->n, sizeof(*seen));
 	struct chk_node *first = dest->sw ? f->node[dest->index] : chk_peer(f, end);
 
-	if (!first->sw) /* two CAs back to back */
+	if (!first->sw) /* two CAs that are cabled to each other need no LFT */
 		goto out;
 	assert_int_equal(chk_set_lft(f, first->sw, end->lid, dest->sw ? 0 : end->peer_port), 0);
 	seen[first->index] = true;
@@ -160,7 +160,7 @@ static inline void rig_print(const struct chk_report *r)
 			      r->finding[i].where, r->finding[i].what);
 }
 
-/* rig_healthy() - Expect no finding; frees @f */
+/* rig_healthy() - Check that the checks of @f report no finding; free @f */
 static inline void rig_healthy(struct chk_fabric *f)
 {
 	const struct chk_opts o = { 0 };
@@ -175,8 +175,8 @@ static inline void rig_healthy(struct chk_fabric *f)
 }
 
 /*
- * rig_finds_with() - Check that the checks of @f report one finding, which is of @kind and whose
- * text "WHERE: WHAT" contains @words; free @f
+ * rig_finds_with() - Check that the checks of @f report exactly one finding, which is of @kind and
+ * whose text "WHERE: WHAT" contains @words; free @f
  */
 static inline void rig_finds_with(struct chk_fabric *f, const struct chk_opts *o,
 				  enum chk_kind kind, const char *words)

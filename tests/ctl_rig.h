@@ -3,8 +3,8 @@
 #define TESTS_CTL_RIG_H
 
 /*
- * The control server, with all commands, on an instance to which a test may add fabrics. The test runs the loop round by
- * round, and time is virtual.
+ * The control server, with all commands, on an instance to which a test may add fabrics. The test
+ * runs the loop round by round, and time is virtual.
  */
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 struct ctl_rig {
 	struct inst in;
 	struct ctl ctl;
-	int peer; /* the client's end of a connection; -1: none */
+	int peer; /* the client's end of the connection under test; -1: none */
 	int fd; /* descriptor that cmd_rig_request() sends with the next request; -1: none */
 	ns_t now;
 };
@@ -68,7 +68,7 @@ static inline int ctl_rig_teardown(void **state)
 	return 0;
 }
 
-/* Serve the ready descriptors and run the due timers once; true if there is more to do. */
+/* Serve the ready descriptors and run the due timers once. Returns true if there is more to do. */
 static inline bool ctl_rig_spin_once(struct ctl_rig *r)
 {
 	struct epoll_event ev[16];
@@ -82,15 +82,15 @@ static inline bool ctl_rig_spin_once(struct ctl_rig *r)
 	}
 	timers_run(&r->in.loop.timers, r->now);
 	/*
-	 * The timer of one event may arm a timer that is due at once, such as the timer that
-	 * removes clients. That timer runs in the next round.
+	 * A timer that runs in this round may arm a timer that is due at once, such as the timer
+	 * that removes clients. The new timer runs in the next round.
 	 */
 	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
 }
 
 /*
- * Run the loop until it is idle. Fail if the loop does not become idle, for example because a
- * connection keeps it busy.
+ * Run the loop until it is idle. The test fails if the loop does not become idle, for example
+ * because a connection keeps it busy.
  */
 static inline void ctl_rig_spin(struct ctl_rig *r)
 {
@@ -110,8 +110,8 @@ static inline int ctl_rig_client(struct ctl_rig *r)
 }
 
 /*
- * Read the text that has arrived at @fd, at most @size - 1 octets. *@ret_eof tells whether the end
- * of file followed
+ * Read the text that has arrived at @fd, at most @size - 1 octets. *@ret_eof becomes true if the
+ * peer has closed the connection after this text.
  */
 static inline char *ctl_rig_hear(int fd, char *buf, size_t size, bool *ret_eof)
 {

@@ -8,7 +8,7 @@
 #include "fabric/fabric.h"
 
 /*
- * pkt_from_wire() - Make a packet from octets that do not lie in a packet buffer. Return: as
+ * pkt_from_wire() - Make a packet from octets that are not in a packet buffer. Return: as
  * fabric_pkt_from_buf()
  */
 static inline int pkt_from_wire(struct pkt **ret, struct pkt_pool *pool, const void *data,

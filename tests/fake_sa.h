@@ -3,10 +3,10 @@
 #define TESTS_FAKE_SA_H
 
 /*
- * A fake SA for one client port, on virtual time. A MAD endpoint sends its requests to this SA in
- * place of a network. The SA has groups with the port's membership, paths by GID, and
- * subscriptions. It can be slow, ignore requests, lose answers, and refuse. It can also offer a
- * service of SIDR, for which it answers SIDR_REQs.
+ * A fake SA for one client port, on virtual time. The client's MAD endpoint sends its MADs to this
+ * SA in place of a network. The SA has groups with the client's membership in each, paths by
+ * destination GID, and subscriptions. It can be slow, ignore requests, lose answers, and refuse. It
+ * can also offer a SIDR service, for which it answers SIDR_REQs.
  */
 
 #include <stdlib.h>
@@ -33,14 +33,14 @@ struct sa_group {
 	 */
 	uint8_t refuse_bits;
 	struct ib_mcmember_rec rec;
-	unsigned int joins, leaves, asks; /* number of requests, retries not counted */
+	unsigned int joins, leaves, asks; /* numbers of requests; a repeated request counts once */
 };
 
 struct sa_path {
 	ib_gid gid;
 	uint16_t dlid;
 	uint8_t sl;
-	uint8_t mtu_code; /* 0: 2048 */
+	uint8_t mtu_code; /* code of the path's MTU; 0: that of 2048 octets */
 	uint16_t refuse;
 	unsigned int asks;
 };
@@ -55,7 +55,10 @@ struct sa_sidr {
 	ib_gid gid;
 	struct sidr_group group;
 	struct sidr_req last;
-	unsigned int asks, requests; /* questions for the ServiceRecord, SIDR_REQs; with retries */
+	/*
+	 * Numbers of requests for the ServiceRecord and of SIDR_REQs; each repetition counts, too.
+	 */
+	unsigned int asks, requests;
 };
 
 struct fake_sa {
@@ -71,22 +74,22 @@ struct fake_sa {
 	uint16_t absent;
 	unsigned int loss_ppm; /* share of the requests, and of the answers, that are lost */
 	uint16_t next_mlid;
-	uint32_t qkey; /* Q_Key of new groups whose creator gave none */
+	uint32_t qkey; /* Q_Key of the groups that sa_group_make() makes */
 	struct sa_group group[SA_GROUPS];
 	struct sa_path path[SA_PATHS];
 	bool subscribed[4]; /* [i]: the client has subscribed to trap 64 + i */
 	uint16_t inform_refuse;
-	uint64_t seen_tid[4096]; /* TIDs seen; a repeated request counts only once */
+	uint64_t seen_tid[4096]; /* TIDs of requests, by which repetitions are recognised */
 	unsigned int nseen;
 	unsigned int requests, retries, open, max_open;
 	unsigned int path_asks, joins, leaves, asks, subscribes, unsubscribes, report_resps;
 	uint64_t last_comp_mask, join_mask;
-	uint64_t join_masks[16]; /* component masks of the first joins */
+	uint64_t join_masks[16]; /* component masks of the first joins that were sent */
 	uint8_t last[MAD_LEN];
 	struct ib_mcmember_rec last_join;
 	struct ib_path_rec last_path;
 	struct mad_addr last_to;
-	struct sa_reply *replies; /* answers under way */
+	struct sa_reply *replies; /* answers that have not arrived at the client yet */
 	struct sa_sidr sidr;
 	/* If not NULL, this function may change each answer before it is sent. */
 	void (*twist)(struct fake_sa *sa, uint8_t *mad);
@@ -153,7 +156,10 @@ static inline struct sa_group *sa_group_find(struct fake_sa *sa, const ib_gid *m
 	return NULL;
 }
 
-/* Return the entry of sa->group for @mgid. The group of this entry perhaps does not exist yet. */
+/*
+ * Return the entry of sa->group for @mgid. A new entry has no members, so its group does not exist
+ * yet.
+ */
 static inline struct sa_group *sa_group_slot(struct fake_sa *sa, const ib_gid *mgid)
 {
 	struct sa_group *g = sa_group_find(sa, mgid);
@@ -333,7 +339,7 @@ static inline uint16_t sa_do_inform(struct fake_sa *sa, const struct sa_mad *rq,
 	return 0;
 }
 
-/* GetTable(ServiceRecord): RMPP with one segment */
+/* Answer GetTable(ServiceRecord) by an RMPP transfer of one segment. */
 static inline uint16_t sa_do_service(struct fake_sa *sa, const struct sa_mad *rq, uint8_t *mad)
 {
 	struct rmpp_hdr rmpp = {
@@ -425,7 +431,7 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 		sa->report_resps++;
 		return 0;
 	}
-	if (rq.rmpp.type == RMPP_TYPE_ACK) /* an ACK of an answer to GetTable */
+	if (rq.rmpp.type == RMPP_TYPE_ACK) /* the client's ACK of an answer to GetTable */
 		return 0;
 	memcpy(sa->last, mad, MAD_LEN);
 	sa->last_to = *to;
@@ -455,7 +461,10 @@ static inline int sa_ep_send(void *ctx, const struct mad_addr *to, const void *m
 
 static const struct mad_ep_ops sa_ep_ops = { .send = sa_ep_send };
 
-/* Send a Report of trap @trap about the group @gid. The sender @from is the SA or another port. */
+/*
+ * Let a Report of trap @trap about the group @gid arrive. The sender @from is the SA or another
+ * port.
+ */
 static inline void sa_report_from(struct fake_sa *sa, const struct mad_addr *from, uint16_t trap,
 				  const ib_gid *gid, ns_t now)
 {
@@ -491,8 +500,8 @@ static inline void sa_report(struct fake_sa *sa, uint16_t trap, const ib_gid *gi
 }
 
 /*
- * Act like a restart of the SM: memberships and subscriptions are forgotten, and groups get new
- * MLIDs.
+ * Act like a restart of the SM: the SA forgets the client's memberships and subscriptions. Groups
+ * that have other members get new MLIDs, and other groups end.
  */
 static inline void sa_forget(struct fake_sa *sa)
 {

@@ -12,7 +12,8 @@
  * @ret:	room for @max groups
  * @ret_n:	number of groups that were written
  *
- * Return: 0; -EBADMSG the text is not such a list; -ENOSPC there are more than @max, and the first @max were written
+ * Return: 0; -EBADMSG: the text is not such a list; -ENOSPC: there are more than @max groups, and
+ * the first @max groups were written
  */
 static inline int parse_groups(int family, const char *text, size_t len, int ifindex,
 			       struct netdev_group *ret, size_t max, size_t *ret_n)
@@ -28,7 +29,10 @@ static inline int parse_groups(int family, const char *text, size_t len, int ifi
 	return p.n > p.max ? -ENOSPC : 0;
 }
 
-/* read_groups() - Read a whole list at once. Return: as parse_groups(), but nothing is written at -ENOSPC */
+/*
+ * read_groups() - Read a whole list at once. Return: as parse_groups(), but nothing is written at
+ * -ENOSPC
+ */
 static inline int read_groups(int family, int fd, int ifindex, struct netdev_group *ret, size_t max,
 			      size_t *ret_n)
 {

@@ -2,7 +2,10 @@
 #ifndef TESTS_HELPER_RIG_H
 #define TESTS_HELPER_RIG_H
 
-/* A helper process with a network namespace and a TAP in it, for tests of the requests that the helper serves. */
+/*
+ * A helper process with a network namespace and a TAP in it, for tests of the requests that the
+ * helper serves.
+ */
 
 #include <arpa/inet.h>
 
@@ -102,7 +105,7 @@ static inline int neigh_del(struct host *t, const uint8_t (*mac)[RTNL_HW_MAX], u
 	return helper_await(t->h, &d);
 }
 
-/* Skip the test if no named network namespace can be made here */
+/* Skip the test if the process may not make a named network namespace. */
 static inline void need_run_dir(void)
 {
 	env_need_netns();

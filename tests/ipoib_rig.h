@@ -24,11 +24,11 @@ struct rig_ah {
 };
 
 struct rig_sent {
-	uint32_t tag; /* first 4 octets of the payload */
+	uint32_t tag; /* first 4 octets of the payload, by which a test recognises the packet */
 	uint16_t type;
 	uint32_t len, dest_qpn, qkey;
 	const struct rig_ah *ah;
-	struct ipoib_ah_attr attr; /* address handle's attributes at the time of sending */
+	struct ipoib_ah_attr attr; /* attributes of the address handle at the time of sending */
 };
 
 struct ipoib_rig {
@@ -38,8 +38,8 @@ struct ipoib_rig {
 	struct ipoib_port port;
 	struct pkt_pool *pool;
 	/*
-	 * Numbers of actions that the owner has carried out, by kind, and the values that the
-	 * actions set last.
+	 * Numbers of actions that the rig has carried out, by kind, and the values that the last
+	 * actions have set.
 	 */
 	unsigned int acts[16];
 	bool carrier;
@@ -56,10 +56,10 @@ struct ipoib_rig {
 	struct rig_sent sent[RIG_SENT];
 	unsigned int nsent;
 	struct ipoib_neigh *gone;
-	int ready_status; /* status in the last MCAST_READY */
-	/* Errors and delays of the owner's answers. */
+	int ready_status; /* status in the last action MCAST_READY */
+	/* Errors with which the rig answers the link's actions; 0: it carries them out. */
 	int qp_err, ah_err, attach_err, modify_err;
-	bool ah_slow; /* true: the owner answers requests for address handles later */
+	bool ah_slow; /* true: only rig_ah_release() answers requests for address handles */
 	uint64_t slow_cookie[64];
 	struct ipoib_ah_attr slow_attr[64];
 	unsigned int nslow;
@@ -102,7 +102,7 @@ static inline void rig_record(struct ipoib_rig *r, struct pkt *pkt, const struct
 	assert_true(ah->live);
 	pkt_copy_out(pkt, 0, b, sizeof(b));
 	s->type = encap ? be16_at(b) | be16_at(b + 2) : 0;
-	if (encap) /* Clauses R30 and P3: one of the two words is reserved and must be 0 */
+	if (encap) /* Clauses R30 and P3: one of the two 16-bit words is reserved (0) */
 		assert_true(!be16_at(b) != !be16_at(b + 2));
 	s->tag = be32_at(b + encap);
 	s->len = pkt->len;
@@ -279,7 +279,7 @@ static inline void rig_cm(struct ipoib_rig *r, const struct sa_group *g)
 }
 
 /*
- * Make a link that is administratively down, on an Active port; the broadcast group exists at the
+ * Make a link that is administratively down, on an Active port. The broadcast group exists at the
  * SA.
  */
 static inline void rig_init_cfg(struct ipoib_rig *r, struct ipoib_link_cfg *cfg, uint64_t seed)
@@ -337,7 +337,7 @@ static inline void rig_fini(struct ipoib_rig *r)
 	ipoib_link_set_admin(r->link, false, r->s.now);
 	rig_drain(r);
 	for (unsigned int i = 0; i < r->nah; i++)
-		assert_false(r->ah[i].live); /* every address handle was given back */
+		assert_false(r->ah[i].live); /* the link has given back every address handle */
 	assert_int_equal(r->natt, 0);
 	assert_false(r->carrier);
 	ipoib_link_destroy(r->link);

@@ -3,8 +3,8 @@
 #define TESTS_KERNEL_TABLES_H
 
 /*
- * Requests to the kernel's tables of addresses and neighbours which only tests need, so that
- * src/netdev does not have them.
+ * Requests to the kernel's tables of addresses and neighbours. Only tests need them, so src/netdev
+ * does not have them.
  */
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "netdev/rtnl_msg.h"
 
 /*
- * kernel_neigh_put() - Add a neighbour in this state (NUD_...), or replace the entry that exists.
- * Return: 0 or -errno
+ * kernel_neigh_put() - Add a neighbour in the state @state (NUD_...), or replace the neighbour's
+ * existing entry. Return: 0 or -errno
  */
 static inline int kernel_neigh_put(struct rtnl *nl, int ifindex, const struct rtnl_ip *ip,
 				   const uint8_t mac[6], uint16_t state)
@@ -59,9 +59,9 @@ static inline int kernel_on_addr(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * kernel_addr_dump() - Call @cb for each address of a link.
+ * kernel_addr_dump() - Call @cb for each address of a link, until @cb returns another value than 0
  *
- * Return: 0; -errno; or the value other than 0 by which @cb ended the calls
+ * Return: 0; -errno; the value of @cb if it is not 0
  */
 static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 				   int (*cb)(const struct rtnl_addr *a, void *arg), void *arg)
@@ -70,7 +70,7 @@ static inline int kernel_addr_dump(struct rtnl *nl, int ifindex,
 	struct kernel_addr_cb c = { ifindex, cb, arg };
 	void *body;
 
-	/* The family, zeroed here, means all families. */
+	/* rtnl_begin() has set the family to 0 (AF_UNSPEC), which means all families. */
 	return rtnl_talk(nl,
 			 rtnl_begin(buf, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg), &body),
 			 kernel_on_addr, &c);

@@ -5,7 +5,8 @@
 /*
  * Check a decoder and an encoder against the table of bits that a specification prints. Each field
  * is checked alone, so that a wrong offset or width is found even if decoder and encoder have the
- * same error. Reserved bits, every truncated length and the written size are checked, too.
+ * same error. The checks also cover reserved bits, every truncated length, and the number of octets
+ * that the encoder writes.
  */
 
 #include <errno.h>
@@ -20,8 +21,8 @@
 
 struct field {
 	const char *name;
-	unsigned int bit, width; /* place and width on the wire; bit 0 is sent first */
-	size_t offset, size; /* place and size in the host structure */
+	unsigned int bit, width; /* place and width in bits on the wire; bit 0 is sent first */
+	size_t offset, size; /* place and size in octets in the host structure */
 };
 
 /* clang-format off */
@@ -31,7 +32,7 @@ struct field {
 
 struct layout {
 	size_t wire_len, host_len;
-	size_t min_len; /* shortest length accepted */
+	size_t min_len; /* the decoder must refuse fewer octets than this */
 	int (*decode)(void *ret, const void *p, size_t len);
 	void (*encode)(void *p, const void *h);
 	const struct field *fields;
@@ -65,8 +66,8 @@ static inline void layout_ones(uint8_t *p, const struct field *f)
 }
 
 /*
- * Tell whether a decoded field is zero, or, with @ones, whether it has the value that a field of
- * all ones decodes to.
+ * Tell whether the field @f of the decoded structure @host is zero. With @ones, tell instead
+ * whether it has the value to which a field of all ones is decoded.
  */
 static inline bool layout_is(const uint8_t *host, const struct field *f, bool ones)
 {
@@ -132,8 +133,8 @@ static inline void layout_check_reserved(const struct layout *l)
 }
 
 /*
- * Decode and encode in buffers of the exact size, so that the sanitizer notices accesses beyond the
- * end.
+ * Decode from every length up to the full one. Each buffer has exactly that length, so that the
+ * sanitizer notices a read beyond its end.
  */
 static inline void layout_check_lengths(const struct layout *l)
 {

@@ -3,8 +3,8 @@
 #define TESTS_MAD_RIG_H
 
 /*
- * Two MAD endpoints, with LIDs 1 and 2, joined by a wire on virtual time. Each MAD takes a
- * millisecond, and passes a filter, which may lose or change it.
+ * Two MAD endpoints, with LIDs 1 and 2, joined by a wire on virtual time. A MAD arrives a
+ * millisecond after it was sent. A filter sees each MAD before that, and may lose or change it.
  */
 
 #include <errno.h>
@@ -40,11 +40,9 @@ struct rig {
 	struct log_sink log;
 	ns_t now;
 	struct rig_end end[2];
-	/*
-	 * This filter may change @mad, or return true so that the MAD is lost. NULL: all MADs pass.
-	 */
+	/* This filter may change @mad. If it returns true, the MAD is lost. NULL: all MADs pass. */
 	bool (*filter)(struct rig *r, uint16_t to, uint8_t *mad);
-	unsigned int n; /* number of MADs that were sent so far */
+	unsigned int n; /* number of calls of ops->send so far */
 	struct {
 		uint16_t to;
 		ns_t at;
@@ -156,7 +154,7 @@ static inline void rig_fini(struct rig *r)
 	timers_fini(&r->timers);
 }
 
-/* Arguments that the callback of a request or of an agent got last. */
+/* Arguments of the last call of a callback (of a request or of an agent). */
 struct rig_got {
 	unsigned int calls;
 	int status;

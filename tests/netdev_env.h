@@ -4,7 +4,7 @@
 
 /*
  * Network namespaces and TAPs of the real kernel, for tests that run as root or in a user
- * namespace. Tests are skipped if the kernel allows neither.
+ * namespace. A test is skipped if it needs one of them and the process may not make it.
  */
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 static int env_netns_err, env_tun_err;
 
 /*
- * Set-up of a test group: enter a user namespace if the right to make network namespaces needs one,
- * and find out which features the machine lacks.
+ * Set-up of a test group: enter a user namespace unless the process runs as root, and find out
+ * whether the process may make network namespaces and TAPs.
  */
 static int env_setup(void **state)
 {
@@ -65,7 +65,7 @@ static inline void env_need_tap(void)
 	skip();
 }
 
-/* Wait until @fd has one of @events. The test fails if none occurs for a long time. */
+/* Wait until one of @events is pending on @fd. The test fails if none comes for a long time. */
 static inline void env_wait(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -78,8 +78,7 @@ static inline void env_wait(int fd, short events)
 }
 
 /*
- * Enter the network namespace @fd for the rest of the process. The caller gives each test a
- * namespace of its own.
+ * Enter the network namespace @fd, and stay there. So each test must enter a namespace of its own.
  */
 static inline void env_enter(int fd)
 {
@@ -96,7 +95,10 @@ static inline void env_enter_new(void)
 	close(fd);
 }
 
-/* Open a TAP with the name uib0, or rename it, in the namespace of the caller. For netns_call() */
+/*
+ * The functions below open a TAP "uib0", and rename it, in the caller's network namespace. A test
+ * passes them to netns_call().
+ */
 static inline int env_open_uib0(void *arg)
 {
 	return tap_open("uib0", arg, NULL);

@@ -3,8 +3,8 @@
 #define TESTS_NODE_RIG_H
 
 /*
- * One node (CA or switch), whose owner is the rig: it stores the MADs that the node sends and the
- * events that the node raises.
+ * One node (CA or switch). The rig is the owner of the node: it stores the MADs that the node sends
+ * and the events that the node raises.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define RIG_SENT 2048
 #define RIG_EVENTS 64
 #define RIG_GUID 0x0002c90300000100ull
-#define RIG_SM_LID 0x21 /* LID of the requester */
+#define RIG_SM_LID 0x21 /* LID of the rig, which sends requests as the SM does */
 #define RIG_TID 0x7700000001ull
 
 struct node_rig {
@@ -31,14 +31,14 @@ struct node_rig {
 		struct mad_addr to;
 		uint8_t mad[MAD_LEN];
 		ns_t at;
-		unsigned int events; /* number of events raised before this MAD */
+		unsigned int events; /* number of events that came before this MAD */
 	} sent[RIG_SENT];
 	struct {
 		uint8_t port;
 		enum node_event ev;
 	} event[RIG_EVENTS];
-	uint64_t mkey; /* M_Key in requests */
-	uint8_t data[64]; /* data of the last answer */
+	uint64_t mkey; /* M_Key that the rig puts into its requests */
+	uint8_t data[64]; /* attribute data of the last answer */
 };
 
 static inline int node_rig_xmit(void *ctx, uint8_t egress, const struct mad_addr *to,
@@ -122,7 +122,7 @@ static inline void node_rig_fini(struct node_rig *r)
 	timers_fini(&r->timers);
 }
 
-/* Let a LID-routed SMP arrive at @in_port. */
+/* Let a LID-routed SMP from the SM arrive at @in_port. */
 static inline void node_rig_smp(struct node_rig *r, uint8_t in_port, uint8_t method, uint16_t attr,
 				uint32_t mod, const void *data)
 {
@@ -145,7 +145,8 @@ static inline void node_rig_smp(struct node_rig *r, uint8_t in_port, uint8_t met
 }
 
 /*
- * Send an SMP to the node and take its answer. Returns the MAD status; r->data gets the attribute.
+ * Send an SMP to the node and take its answer. Returns the MAD status; r->data gets the attribute
+ * data of the answer.
  */
 static inline uint16_t node_rig_ask(struct node_rig *r, uint8_t in_port, uint8_t method,
 				    uint16_t attr, uint32_t mod, const void *data)
@@ -190,8 +191,8 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 }
 
 /*
- * Returns the port's PortInfo in the form in which an SM writes it back to change nothing: the
- * values that were read, with both state fields 0 (no change).
+ * Returns the port's PortInfo in the form in which an SM writes it back if nothing is to change:
+ * all values are those that were read, but both state fields are 0 (no change).
  */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {
@@ -226,7 +227,7 @@ static inline uint16_t node_rig_state(struct node_rig *r, uint8_t in_port, uint3
 	return node_rig_set_port_info(r, in_port, mod, &pi);
 }
 
-/* Assign LIDs as an SM does: 5 to the end port, RIG_SM_LID as the LID of the SM. */
+/* Assign LIDs as an SM does: LID 5 to the end port, and RIG_SM_LID as the LID of the SM. */
 static inline void node_rig_lids(struct node_rig *r, uint8_t in_port)
 {
 	struct smp_port_info pi = node_rig_nop(r, in_port, 0);

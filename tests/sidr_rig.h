@@ -32,7 +32,10 @@ struct sidr_rig {
 	 */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
-	/* Status with which the SA refuses requests; 0: the SA answers */
+	/*
+	 * Statuses with which the SA refuses requests for ServiceRecords and for paths; 0: it
+	 * grants them.
+	 */
 	uint16_t service_status, path_status;
 	/* The only P_Key for which the SA has a path; 0: the SA has a path for every P_Key. */
 	uint16_t path_pkey;
@@ -159,7 +162,10 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 	sac_port_update(r->sac, &r->port, r->net.now);
 }
 
-/* Secret of the SA clients that are created from now on; a test may set it. */
+/*
+ * Secret of the SA clients that are created from now on, from which they make ServiceKeys. A test
+ * may change it.
+ */
 static struct hash_key sidr_rig_secret;
 
 static inline void sidr_rig_agents(struct sidr_rig *r)

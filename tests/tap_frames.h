@@ -7,8 +7,8 @@
 #include "netdev/tap.h"
 
 /*
- * read_frames() - Read up to @max frames. Return: number of frames. Before the first frame: the
- * error of tap_read(), but 0 if the TAP is empty
+ * read_frames() - Read up to @max frames. Return: number of frames that were read. If none was
+ * read: 0 if the TAP is empty, otherwise the error of tap_read()
  */
 static inline int read_frames(struct tap *t, struct tap_rx *rx, struct tap_frame *ret,
 			      unsigned int max)
@@ -21,7 +21,10 @@ static inline int read_frames(struct tap *t, struct tap_rx *rx, struct tap_frame
 	return n || err == -EAGAIN ? (int)n : err;
 }
 
-/* write_pkt() - Write a frame that consists of one packet; the caller keeps the packet. Return: as tap_write() */
+/*
+ * write_pkt() - Write a frame that consists of one packet; the caller keeps the packet. Return: as
+ * tap_write()
+ */
 static inline int write_pkt(struct tap *t, const struct tap_vnet *vnet, struct pkt *p)
 {
 	struct iovec iov[4];

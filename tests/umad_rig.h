@@ -3,9 +3,9 @@
 #define TESTS_UMAD_RIG_H
 
 /*
- * Two CAs, A (LID 1) and B (LID 2), on a cable with virtual time, where a packet takes a
- * millisecond; and a umad server over both. Host "a" has A, host "b" has B, and host "ab" has both.
- * Node "S" is a switch without a cable.
+ * Two CAs, A (LID 1) and B (LID 2), joined by a cable, and a umad server that serves both. Time is
+ * virtual, and each packet arrives after a millisecond. Host "a" has A, host "b" has B, and host
+ * "ab" has both. Node "S" is a switch without a cable.
  */
 
 #include <errno.h>
@@ -178,8 +178,8 @@ static inline void umad_rig_run(struct umad_rig *r, ns_t for_ns)
 }
 
 /*
- * Destroy the rig. All connections must be closed before. A timer that is still armed is reported
- * as a leak.
+ * Destroy the rig. The caller must have closed all connections. The test fails if a timer is still
+ * armed.
  */
 static inline void umad_rig_fini(struct umad_rig *r)
 {
@@ -223,7 +223,7 @@ static inline struct umad_result umad_rig_result(const struct umad_rig *r, enum 
 	return res;
 }
 
-/* Send a hello message for @conn. Returns the error in the server's answer. */
+/* Send a hello message on the connection @c. Returns the error in the server's answer. */
 static inline int umad_rig_hello(struct umad_rig *r, struct umad_conn *c, uint32_t kind,
 				 const char *host, const char *node, uint32_t dev)
 {
@@ -242,7 +242,7 @@ static inline int umad_rig_hello(struct umad_rig *r, struct umad_conn *c, uint32
 	return umad_rig_result(r, UMAD_TO_CONN).err;
 }
 
-/* Open umadN of a host */
+/* Open the device umad<@dev> of a host. */
 static inline struct umad_conn *umad_rig_open(struct umad_rig *r, const char *host, uint32_t dev)
 {
 	struct umad_conn *c = umad_rig_conn(r);
@@ -274,7 +274,9 @@ static inline int umad_rig_register(struct umad_rig *r, struct umad_conn *c,
 	return res.err ? res.err : (int)res.id;
 }
 
-/* Register an agent for requests of one method (0: none). Returns the number of the agent. */
+/*
+ * Register an agent for the requests of one method (0: for none). Returns the number of the agent.
+ */
 static inline uint32_t umad_rig_agent(struct umad_rig *r, struct umad_conn *c, uint8_t mgmt_class,
 				      uint8_t version, uint8_t rmpp, uint8_t method)
 {
@@ -298,8 +300,8 @@ static inline struct umad_mad umad_rig_hdr(uint32_t id, uint16_t lid, uint32_t q
 }
 
 /*
- * Write a MAD as write() of libibumad's file does: within the message if the MAD is short enough,
- * otherwise in a memfd.
+ * Let the server get a MAD in the form in which the preload library sends it: inside the message if
+ * the MAD is short enough, otherwise in a memfd.
  */
 static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const struct umad_mad *m,
 				 const void *data, size_t len)
@@ -322,8 +324,8 @@ static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const 
 }
 
 /*
- * Return the octets that read() of libibumad's file would return, valid until the next call; NULL
- * if there are none.
+ * Take the octets of the next MAD that the program can read, valid until the next call. Returns
+ * NULL if there is none.
  */
 static inline const uint8_t *umad_rig_read(struct umad_conn *c, struct umad_mad *ret)
 {

@@ -5,7 +5,8 @@
 /*
  * DOC: Both CRCs by one carry-less fold
  *
- * This header has the code that the kernels share. Only crc/ includes it.
+ * A kernel is the code that computes the CRCs on one kind of CPU. This header has what the kernels
+ * share. Only crc/ includes it.
  *
  * Octets are read as polynomials over GF(2) in *reflected* order: in a register of N bits loaded little-endian, bit i is the
  * coefficient of x^(N-1-i). P16 is the generator of the VCRC, x^16 + x^12 + x^3 + x + 1 (0x100B), P32 that of the ICRC

@@ -207,7 +207,7 @@ bool fabric_border_transit(struct pkt *p);
 
 /* ext.c */
 /*
- * Return a pointer to octet @off of the payload of @p. The caller has called pkt_unshare(), so the
+ * Return a pointer to octet @off of the payload of @p. The caller must have called pkt_unshare(), so the
  * payload is one slice in a buffer that no other packet uses.
  */
 uint8_t *fabric_own_octet(const struct pkt *p, uint32_t off);

@@ -228,7 +228,7 @@ static void deliver(struct fabric_port *from, struct pkt **v, unsigned int n, ns
  * Pass packets through the devices from @at to the last one, and then over the link. If @at is the
  * head of the list of devices, no device is left. The devices may have added packets to @q, so @q
  * may have more than one batch. The link may go down between two batches, because deliver() calls
- * the owners of HCAs.
+ * the owners of HCAs, which may disable the link.
  */
 static void pass_devs(struct fabric_port *p, struct list *at, struct pkt_queue *q, ns_t now)
 {

@@ -47,7 +47,7 @@ static void trace_decision(const struct hop *h, const struct pkt *p, enum fabric
 	fabric_trace_emit(h->sw->f, &ev);
 }
 
-/* Report P_Key violations at a switch port, one for each packet. Trap 259 needs the addresses of the packet. */
+/* Report the P_Key violation of @p at switch port @at; for a train, report one violation for each of its packets. */
 static void report_pkey(const struct hop *h, const struct fabric_port *at, struct pkt *p)
 {
 	const uint8_t *bth = h->lrh + ib_bth_off(h->lrh);

@@ -28,7 +28,7 @@
 #define HCA_RX_DEPTH 512
 #define HCA_RX_DEPTH_MAX 65536
 /*
- * largest number of MADs that a port sends to its own LIDs and that the timer has not delivered yet
+ * largest number of MADs from a port to its own LIDs that wait until the timer delivers them
  */
 #define HCA_MAD_LOOP_MAX 128
 

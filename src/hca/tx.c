@@ -127,10 +127,12 @@ static void tx_packets(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * Tell whether the packets of a train must be sent one by one. This is necessary if the group may
- * have several receivers, if the packets are for QP0 or QP1, which take single packets only, or if
- * the full packets of the train exceed the MTU, because the last packet may be short enough to
- * pass.
+ * Tell whether the packets of a train must be sent one by one. This is necessary
+ *
+ * - if the HCA is configured without trains, or if hdr[] has no room for the headers,
+ * - if the packets are multicast, because the group may have several receivers,
+ * - if the packets are for QP0 or QP1, which take single packets only,
+ * - if the full packets exceed the MTU, because the last packet may be short enough to pass.
  */
 static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 {

@@ -6,7 +6,7 @@
 #include "crc/crc.h"
 
 #define PATH_BITS 0x7f
-/* the highest hop limit, which replies get because the number of routers on its way is not known (13.5.4.4) */
+/* the highest hop limit, which replies get because the number of routers on their way is not known (13.5.4.4) */
 #define REPLY_HOP_LIMIT 0xff
 
 static uint16_t source_lid(const struct node_port *port, const struct mad_addr *to)

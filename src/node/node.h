@@ -78,8 +78,8 @@ struct node_counters {
 struct node;
 
 /*
- * Members that have their power-up values in most ports. Only ports with other values have a copy
- * of this struct, which saves memory in a fabric of 200,000 ports.
+ * Data of a port that have their power-up values in most ports. Only ports with other values have a
+ * struct of their own (node_port.rare), which saves memory in a fabric of 200,000 ports.
  */
 struct node_rare {
 	struct smp_vlarb_entry vlarb[4][32];

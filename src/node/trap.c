@@ -224,8 +224,8 @@ uint16_t sma_get_notice(struct sma_req *r)
 }
 
 /*
- * Handle a Set(Notice), which acknowledges the notice with the same trap number, as TrapRepress
- * does (13.4.8.2).
+ * Handle a Set(Notice). If it has the trap number of the oldest notice, it acknowledges that notice,
+ * as a TrapRepress does (13.4.8.2).
  */
 uint16_t sma_set_notice(struct sma_req *r)
 {

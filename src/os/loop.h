@@ -5,9 +5,9 @@
 /*
  * DOC: The main loop
  *
- * One thread, one epoll set, one timer domain. The clock is read once before the events of a wake-up are served.
- * After these events the owner's work() runs timers and moves packets until nothing is left to do, or its budget is
- * used up. Then the loop sleeps until a file is ready or until the next deadline.
+ * A loop has one thread, one epoll set and one struct timers. The clock is read once before the events of a wake-up
+ * are served. After these events the owner's work() runs timers and moves packets until nothing is left to do, or its
+ * budget is used up. Then the loop sleeps until a file is ready or until the next deadline.
  */
 
 #include <stdbool.h>

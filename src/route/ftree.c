@@ -204,7 +204,7 @@ static bool pair(struct sm_router *r, uint32_t s, uint32_t d, uint8_t *lft, bool
 
 	if (!n)
 		n = ways_edges(&t->w, r, s, t->hub, cand);
-	assert(n); /* is_hub() has seen that all switches have a way to the hub */
+	assert(n); /* is_hub() has checked that all switches have a way to the hub */
 	/* the links are numbered by the switch at their lower end */
 	lower = t->level[edge[cand[0]].to] < t->level[s] ? edge[cand[0]].to : s;
 	for (unsigned int i = 0; i < n; i++)

@@ -10,17 +10,17 @@
 
 struct ftree {
 	struct ways w;
-	/* switch at which packets change from down to up if no way up and then down exists */
+	/* the hub (ftree.c): leaf switch at which packets turn from down to up if no path goes up and then down */
 	uint32_t hub;
 	uint8_t *level; /* level of each switch, from 0 for leaf switches, [nswitches] */
 	unsigned int nlevels;
-	/* slot number of each link among the links upwards of the switch at its lower end, [edges] */
+	/* slot of each link: its number among the links that lead up from the switch at its lower end, [edges] */
 	uint32_t *slot;
 	/* number of slots for links upwards that each switch has, empty slots included, [nswitches] */
 	uint32_t *nslots;
 	/*
-	 * for each level, a number for each target: this number modulo the number of slots of a switch is the slot
-	 * that the target prefers; [.nlevels][targets]
+	 * for each level, a number for each target: this number modulo the number of slots of a switch of the level
+	 * is the slot that the target prefers at this switch; [.nlevels][targets]
 	 */
 	uint32_t *turn;
 	uint8_t *by_switch; /* memory to mark switches, [nswitches] */

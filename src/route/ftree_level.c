@@ -14,7 +14,7 @@
  *   as the switch with the most channel adapters (make()).
  * - A leaf switch all of whose channel adapters are down would get a level above its neighbours. But a
  *   switch that is really above its neighbours connects several parts of the tree. So if all links of a
- *   switch lead to one part, the switch stands below its neighbours, and becomes a leaf switch.
+ *   switch lead to one part, the switch stands below its neighbours, and gets a level that is 2 lower.
  */
 
 #define NO_LEVEL 0xff
@@ -58,8 +58,8 @@ static void search(struct ftree *t, struct sm_router *r, uint32_t fewest)
 }
 
 /*
- * Search from the first neighbour of @s over links below the level of @s. Return: true if the search reaches all
- * neighbours of @s, which are all one level below @s
+ * Search from the first neighbour of @s over links below the level of @s. Return: true if all neighbours of @s are
+ * one level below @s, and the search reaches all of them
  */
 static bool leads_to_one_part(const struct ftree *t, struct sm_router *r, uint32_t s)
 {

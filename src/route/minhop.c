@@ -60,7 +60,7 @@ static uint64_t equal(uint64_t a, uint64_t b)
 
 /*
  * For each destination of a block, return the number of hops from a neighbour that is one hop nearer to the
- * destination than the switch. @here: hops of the switch
+ * destination than the switch. @here: hops from the switch to these destinations
  */
 static uint64_t nearer(const uint8_t *here)
 {

@@ -20,7 +20,7 @@
  * nearly every table near it.
  *
  * A thousand switches need tens of millions of decisions. The decisions are made switch by switch, so that the data
- * for them (port loads, hops of the neighbours) stays in the cache, and in slices, so that the event loop is not
+ * for them (the LFT, the hops of the neighbours) stays in the cache, and in slices, so that the event loop is not
  * delayed.
  */
 

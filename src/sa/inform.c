@@ -153,7 +153,10 @@ static unsigned int info_cost(const struct sa_req *r, const struct mad_inform_in
 	return last - i->lid_begin + 1;
 }
 
-/* Tell whether the subscriber shares a P_Key with every port that its subscription names. */
+/*
+ * Tell whether the subscription is permitted. A subscriber that is not trusted must share a P_Key
+ * with every port that the subscription names, and must not name a trap about key violations.
+ */
 static bool info_allowed(const struct sa_req *r, const struct mad_inform_info *i)
 {
 	unsigned int last = last_named(r, i);

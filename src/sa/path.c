@@ -10,7 +10,8 @@
  *
  * IBTA 15.2.5.16. A request names each end of a path by its GID or LID, or leaves the end open,
  * which means all end ports. A pair of ports has a path to each LID of the destination. The offset
- * of the source LID is the offset of the destination LID modulo the number of LIDs of the source.
+ * of the source LID from its base LID is that of the destination LID from its base LID, modulo the
+ * number of LIDs of the source.
  * Values that the request gives, GIDs included, are repeated in the answer.
  *
  * A path also serves any MTU and rate below its own, so "exactly" and "less than" are granted by

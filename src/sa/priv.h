@@ -3,7 +3,7 @@
 #define SA_PRIV_H
 
 /*
- * Declarations for the files of the SA only.
+ * Declarations that only the files of the SA use.
  *
  *	sa.c		the agent: accepts requests, finds the handler, answers; events of the SM
  *	table.c		records of an answer; matching by component mask
@@ -82,11 +82,11 @@ struct sa {
 	struct sm_listener listener;
 	struct sa_stats stats;
 	struct sa_table table;
-	/* members of join.c */
+	/* used by join.c */
 	struct list joins;
 	unsigned int njoins;
 	uint32_t mgid_seq;
-	/* members of inform.c and report.c */
+	/* used by inform.c and report.c */
 	struct list subs;
 	unsigned int nsubs;
 	struct list reports, open, held;
@@ -96,17 +96,17 @@ struct sa {
 	 */
 	unsigned int nreports, nopen;
 	struct timer report_timer;
-	/* members of service.c */
+	/* used by service.c */
 	struct list services;
 	/*
 	 * .nservices: number of all services; .nown: number of services of the SM itself, which do
 	 * not count against the limits on services
 	 */
 	unsigned int nservices, nown;
-	/* members of sidr.c */
+	/* used by sidr.c */
 	struct cm *cm; /* NULL: the node serves no SIDR */
 	struct cm_service sidr;
-	/* members of job.c and quota.c */
+	/* used by job.c and quota.c */
 	struct list jobs; /* list of struct sa_job in the order of their requests */
 	unsigned int njobs;
 	struct timer job_timer;
@@ -189,7 +189,7 @@ struct sa_attr_ops {
 const struct sa_attr_ops *sa_attr_find(uint16_t attr);
 
 /*
- * sa_req_accept() - Check the SM_Key and the requester, and set .db, .port and .trusted. Return:
+ * sa_req_accept() - Check the SM_Key and the requester, and set .db, .port and .trusted of @r. Return:
  * false if the request must not be answered
  */
 bool sa_req_accept(struct sa_req *r);
@@ -213,7 +213,7 @@ bool sa_quota_group(const struct sa_req *r);
 void sa_quota_fini(struct sa *sa);
 
 /*
- * sa_job_slice() - Run the handler again in a later iteration of the event loop, with r->job set.
+ * sa_job_slice() - Have the handler run again in a later iteration of the event loop, with r->job set.
  * The handler must return the value that this function returns
  */
 uint16_t sa_job_slice(struct sa_req *r);
@@ -294,20 +294,20 @@ struct ib_mcmember_rec sa_mcm_show(const struct sm_group *g);
 /* sa_mcm_supports() - Tell whether @p can send and receive at the MTU and rate of the group */
 bool sa_mcm_supports(const struct sm_port *p, const struct ib_mcmember_rec *rec);
 
-/* sa_group_make() - Create the group of a join to an MGID that has no group. Return: 0 or a MAD status */
+/* sa_group_make() - Create the group for a join whose MGID no group has yet. Return: 0 or a MAD status */
 uint16_t sa_group_make(struct sa_req *r, const struct ib_mcmember_rec *want,
 		       const struct sm_port *port, struct sm_group **ret);
 
 void sa_joins_fini(struct sa *sa);
 
 /*
- * sa_inform_refresh() - Renew the LIDs of subscribers after a new database, and end the
+ * sa_inform_refresh() - Take the LIDs of subscribers from a new database, and end the
  * subscriptions of ports that left the subnet
  */
 void sa_inform_refresh(struct sa *sa, ns_t now);
 void sa_inform_clear(struct sa *sa);
 
-/* sa_report() - Send a notice to @s */
+/* sa_report() - Send a Report with the notice to @s */
 void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice *n, ns_t now);
 void sa_reports_init(struct sa *sa);
 /* sa_reports_forget() - Cancel the Reports to @s */
@@ -323,15 +323,15 @@ void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
 
 void sa_services_clear(struct sa *sa);
 /*
- * sa_service_add_own() - Add a ServiceRecord of the SM itself, without a lease, before the records
- * of ports
+ * sa_service_add_own() - Add a ServiceRecord of the SM itself, which never expires, at the head of
+ * the list, so that it precedes the records that ports registered
  */
 void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
 void sa_services_clear_own(struct sa *sa);
 
 /*
  * sa_sidr_refresh() - Replace the SIDR server's ServiceRecords by records of the groups that exist
- * now. Called after a new database
+ * now. To be called when a new database has been published
  */
 void sa_sidr_refresh(struct sa *sa);
 void sa_sidr_fini(struct sa *sa);

@@ -30,7 +30,7 @@
 
 struct sa;
 
-#define SA_MAX_JOINS 4096 /* joins that wait until their MFTs are written */
+#define SA_MAX_JOINS 4096 /* largest number of joins that wait until their MFTs are written */
 #define SA_MAX_SUBSCRIPTIONS 16384
 #define SA_MAX_SUBSCRIPTIONS_PORT 64
 /* the groups that one port has made are at most 1/4 of the groups that the SA allows */
@@ -46,7 +46,8 @@ struct sa;
 #define SA_MAX_TABLE (80u << 20) /* octets of one answer; a larger answer is refused with 0x0100 */
 /* largest number of octets of unfinished RMPP answers to one port, unless a single answer is larger */
 #define SA_MAX_TABLES_PORT (8u << 20)
-#define SA_MAX_JOBS 64 /* number of requests that take several iterations of the event loop */
+/* largest number of requests that take several iterations of the event loop */
+#define SA_MAX_JOBS 64
 #define SA_MAX_JOBS_PORT 4
 
 /**

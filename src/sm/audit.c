@@ -15,7 +15,7 @@
  *
  * A round over all tables takes one minute (AUDIT_ROUND), or longer where the limit of sm_cfg.audit_rate SMPs a
  * second requires it. Small subnets are read in bursts, so that an idle instance sleeps between two bursts. The
- * audit pauses during a heavy sweep, which may be writing the tables, and then continues where it stopped.
+ * audit pauses during heavy and partial sweeps, which may write the tables, and then continues where it stopped.
  *
  * If all partitions use SL 0, the SM writes no SLtoVL table (sm/qos.c). In this case the audit
  * regards a table as wrong if it maps SL 0 to a VL that the link does not have.
@@ -47,8 +47,8 @@ static void repair_log(struct sm *sm, const struct smp_cmd *cmd, const char *tab
 }
 
 /*
- * If a repair fails, mark the table as unknown and request a sweep, which handles the node's
- * failure.
+ * If a repair fails, mark the block as unknown. If the node has not answered, also request a sweep,
+ * which handles the failure of the node.
  */
 static void on_repaired(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)

@@ -216,7 +216,7 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* Log the duplicate GUID with the names of both nodes, after the request for the NodeDescription of the second node. */
+/* Handle the NodeDescription of the second node that has a GUID: log the GUID and the names of both nodes. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {
@@ -268,7 +268,7 @@ static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *inf
 
 /*
  * Note the GUID of a CA port that is reached for the first time. Return: false if another port has
- * the GUID
+ * the GUID, or if discovery found the port with another GUID before
  */
 static bool ca_port_found(struct sm *sm, struct sm_node *n, const struct smp_node_info *info)
 {

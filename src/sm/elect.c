@@ -23,7 +23,7 @@
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
  * The better SM has the higher priority, or the same priority and the lower GUID. A master sends HANDOVER when
- * its own sweep finds a better SM, which is STANDBY until then.
+ * its own sweep finds a better SM that is STANDBY or another MASTER.
  */
 
 static const char *const state_name[] = {
@@ -180,7 +180,7 @@ static void on_sm_info(void *ctx, const struct smp_cmd *cmd, int status, const u
 	struct smp_sm_info info;
 	struct sm_other *o;
 
-	/* An SM that does not answer has probably ended. Its port had IsSM set when PortInfo was read. */
+	/* Ignore an SM that does not answer. It has probably ended since this sweep read IsSM from its PortInfo. */
 	if (status || smp_sm_info_decode(&info, data, SMP_DATA_LEN))
 		return;
 	o = other_add(sm);

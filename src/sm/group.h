@@ -7,9 +7,9 @@
  *
  * Groups, their members and their MLIDs. The SA checks requests (component masks, matching parameters, rights
  * to change a membership) and calls the functions of this header. The SM updates the MFTs of all switches, so
- * that the packets of a group follow a tree that reaches all receivers of the group. Packets of send-only
- * members are led into this tree. A group exists while it has a FullMember or a SendOnlyFullMember; groups of
- * the administrator (partitions.conf) exist even without members.
+ * that the packets of a group follow a tree that reaches all receivers of the group. The MFTs also lead the packets
+ * that send-only members send into this tree. A group exists while it has a FullMember or a SendOnlyFullMember;
+ * groups of the administrator (partitions.conf) exist even without members.
  *
  * Groups survive sweeps, and all groups end when this SM stops being master.
  */
@@ -23,7 +23,7 @@ struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
 
 /*
- * sm_groups_max() - Return the largest possible number of groups, which is the size of the largest MFT of a
+ * sm_groups_max() - Return the largest possible number of groups: the number of MLIDs in the largest MFT of a
  * switch, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group, the tree of the group
  * leads around this switch
  */
@@ -43,7 +43,7 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
  * sm_group_create() - Make a group and give it an MLID
  * @rec:	parameters of the group; if the MLID is 0, the SM chooses one; port GID and join
  *	state are ignored
- * @admin:	the group is the administrator's, and exists even without members
+ * @admin:	true if the administrator defined the group (partitions.conf), so that it exists without members
  *
  * Calls the function group() of the listeners with created = true.
  * Return: 0; -EEXIST: a group has the MGID; -ENOSPC: no MLID is left (SA status 0x0100); -ENOMEM;
@@ -53,13 +53,13 @@ int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin
 		    struct sm_group **ret, ns_t now);
 
 /*
- * Called with @status 0 when every switch has acknowledged its MFT, or with -ETIMEDOUT after 200
- * ms. The SA answers the join in both cases.
+ * Called with @status 0 when every switch has acknowledged its MFT, or with -ETIMEDOUT if this takes
+ * longer than 200 ms. The SA answers the join in both cases.
  */
 typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
 
 /**
- * sm_group_join() - Add JoinState bits to the membership of a port, or make it a member
+ * sm_group_join() - Add JoinState bits to the membership of a port, or make the port a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
  * @done:	called exactly once, possibly before sm_group_join() returns, and with -ECANCELED
  *	when the SM stops being master or is destroyed; NULL if the result is not needed. @g may already be

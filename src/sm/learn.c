@@ -25,7 +25,7 @@ struct learn_walk {
 	struct list link;
 	enum sm_table what;
 	uint32_t node, last_node;
-	unsigned int port, last_port; /* next port of .node, and its last port */
+	unsigned int port, last_port; /* next port of .node; last port of .last_node */
 	unsigned int block; /* next block of the port */
 };
 
@@ -169,7 +169,7 @@ static void on_block(void *ctx, const struct smp_cmd *cmd, int status, const uin
 	}
 }
 
-/* Tell whether the table @what of a port has been read or does not exist. */
+/* Tell whether the table @what of a port was requested before, is known from the sweep, or does not exist. */
 static bool port_done(const struct sm_port *p, enum sm_table what)
 {
 	return !sm_table_blocks(p, what) || (what == SM_TABLE_PKEY && p->pkeys) ||
@@ -192,7 +192,7 @@ static void walk_free(struct learn_walk *w)
 	free(w);
 }
 
-/* Step to the next port with a table to read. Return: NULL at the end of the walk */
+/* Step to the next port whose table is to be read. Return: NULL at the end of the walk */
 static struct sm_port *walk_port(struct sm *sm, struct learn_walk *w)
 {
 	for (; w->node <= w->last_node; w->node++, w->port = 0) {
@@ -257,7 +257,7 @@ static void waits_finish(struct sm *sm, ns_t now)
 {
 	struct list due;
 
-	/* A done() that calls sm_learn() again adds a new wait, which must not be completed here. */
+	/* Move the waits to a list of their own: done() may call sm_learn(), whose new wait must not end here. */
 	list_init(&due);
 	while (!list_empty(&sm->learn_waits)) {
 		struct learn_wait *w = list_first(&sm->learn_waits, struct learn_wait, link);
@@ -297,7 +297,7 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	walk.node = p ? walk.last_node : 0;
 	walk.port = p && !all_ports ? p->num : 0;
 	walk.last_port = p && !all_ports ? p->num : UINT8_MAX;
-	/* There is nothing to wait for, because all tables were requested before and no answer is outstanding. */
+	/* If all tables were requested before, and no answer is outstanding, there is nothing to wait for. */
 	if (!walk_port(sm, &walk) && smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks))
 		return 0;
 	w = malloc(sizeof(*w));
@@ -313,8 +313,8 @@ int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool al
 	list_add_tail(&sm->learn_walks, &w->link);
 	learn_fill(sm, now);
 	/*
-	 * None of the blocks exists, so nothing was sent and no answer will end the wait. Return at
-	 * once, because done() must not be called inside sm_learn().
+	 * If none of the blocks exists, nothing was sent and no answer will end the wait. Return 0
+	 * at once, because done() must not be called inside sm_learn().
 	 */
 	if (smpq_idle(&sm->learnq) && list_empty(&sm->learn_walks)) {
 		list_del(&wait->link);

@@ -43,7 +43,7 @@ typedef void sm_learn_fn(void *ctx, ns_t now);
 int sm_learn(struct sm *sm, enum sm_table what, const struct sm_port *p, bool all_ports,
 	     sm_learn_fn *done, void *ctx, ns_t now);
 
-/* sm_learn_forget() - Cancel the call of done() whose argument is @ctx */
+/* sm_learn_forget() - Cancel all pending calls of done() that would get @ctx */
 void sm_learn_forget(struct sm *sm, const void *ctx);
 
 #endif

@@ -18,7 +18,7 @@ bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said)
 	struct sm_lid_slot *s = sm_lid_slot(&sm->lids, port_guid);
 	bool before;
 
-	/* a port to which this SM has not assigned a LID has no slot yet, so make one */
+	/* a port to which this SM has not assigned a LID has no slot in the LID book yet, so make one */
 	if (!s && said)
 		s = sm_lid_note(&sm->lids, port_guid, 0);
 	if (!s)

@@ -13,16 +13,16 @@
  * ports to the multicast forwarding tables (MFTs) of the switches.
  *
  * A job is one block (32 MLIDs) at one position (16 ports) of a switch's MFT that must be written.
- * When a job is sent, it carries the entries that are wanted at that time. A waiter, such as the
- * answer to a join, waits until all jobs that are older than the waiter are done.
+ * The entries that a job writes are chosen when the job is sent. A waiter, such as the answer to a
+ * join, waits until all jobs that are older than the waiter are done.
  *
  * While switches change from old trees to new ones, links of old and new trees together could form a loop. So
  * the jobs first remove the ports that the new trees do not have; until all these ports are removed, every
  * switch has only ports of the old trees. Then the jobs add the ports of the new trees. Nothing is removed from
  * a position whose content is unknown because its switch is new, was reset, or did not answer.
  *
- * Two lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
- * jobs are still in the list.
+ * Some lines have NOLINT, because the analyser does not follow list_del(), and reports that freed
+ * jobs or waiters are still in their list.
  */
 
 struct mft_job {

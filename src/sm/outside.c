@@ -16,8 +16,8 @@
  *
  * The owner of the SM knows which ports are external (sm_cfg.is_external). A node belongs to the
  * external port that the directed route to it crossed last. Behind each external port a sweep
- * accepts at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because memory and SMPs
- * depend on ports. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep
+ * accepts at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because each port costs
+ * memory and SMPs. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep
  * accepts no further nodes. Nodes accepted until then belong to the subnet if they answer in time.
  * The rest of the fabric comes up as if the nodes that were left out did not exist. The log lines
  * about faults of nodes behind each external port are limited, so that they neither fill the log

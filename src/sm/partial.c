@@ -13,7 +13,7 @@
  * before routes lead over them.
  *
  * A partial sweep changes the published database in place, but the SA sees the change as a whole. The sweep records
- * the changes that it found at the links (enum sm_link_change), and the SA and the multicast trees still use the
+ * in each link how the link changed (enum sm_link_change), and the SA and the multicast trees still use the
  * links with which the routes were computed. When all links are Active, links and routes change in one step
  * (sm_part_route()). From then on the SA answers by the new routes, some milliseconds before the last switch has
  * acknowledged its LFT. Keeping the old tables until then would require copies of the tables of half the switches.

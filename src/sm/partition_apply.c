@@ -94,7 +94,7 @@ static uint8_t lowest_mtu(const struct sm *sm, const struct sm_db *db,
 }
 
 /*
- * Return the parameters of the group as the present subnet permits. @ret_where is the port that
+ * Return the parameters that the group can have in the present subnet. @ret_where is the port that
  * limits the MTU, or NULL.
  */
 static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_partition *part,
@@ -120,8 +120,8 @@ static struct ib_mcmember_rec group_rec(const struct sm *sm, const struct sm_par
 }
 
 /*
- * End a group. Its members have to join again. Members that have not subscribed to trap 67 get
- * ClientReregister instead of the trap.
+ * End a group. Its members have to join again. They get ClientReregister, because members that have
+ * not subscribed to trap 67 would not notice the end of the group otherwise.
  */
 static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
 {
@@ -153,8 +153,8 @@ static void link_end(struct sm *sm, struct sm_group *of, ns_t now)
 }
 
 /*
- * Tell whether any group of an IPoIB link has members. All these groups have the parameters of the
- * broadcast group, so the MTU is lowered for all or for none.
+ * Tell whether @bc or, if it is a broadcast group, any group of its IPoIB link has members. All groups
+ * of a link have the parameters of its broadcast group, so the MTU is lowered for all or for none.
  */
 static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 {
@@ -170,8 +170,8 @@ static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 }
 
 /*
- * Handle a port that cannot join because its link has a lower MTU than the group. A group without
- * members is deleted, so that it can be created again with the port's MTU. A group with members is
+ * If a link has a lower MTU than the group, the port at this link cannot join. A group without members
+ * is then deleted, so that it can be created again with the MTU of the link. A group with members is
  * not changed, because the administrator has to decide whether its members lose their memberships.
  * Return: true if the group was deleted
  */

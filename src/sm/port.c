@@ -210,9 +210,9 @@ void sm_ports_start(struct sm *sm, ns_t now)
 
 /*
  * Read the PortInfo of a port that refused to change its state. The port may have the new state already. If the
- * answer to a Set was lost, the repeated Set is refused with status 0x001c. A Set that follows received data,
- * which have made the port Active, is refused with the same status. The answer to the Set does not show the state,
- * because it may only repeat the request.
+ * answer to a Set was lost, the repeated Set is refused with status 0x001c. If received data have made the port
+ * Active already, the Set to Active is refused with the same status. The answer to the refused Set does not show
+ * the state of the port, because the answer may only repeat the request.
  */
 static void read_again(struct sm *sm, const struct smp_cmd *set, smp_done_fn *done, ns_t now)
 {

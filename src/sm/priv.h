@@ -3,7 +3,7 @@
 #define SM_PRIV_H
 
 /*
- * Declarations for the files of the SM only.
+ * Declarations that only the files of the SM use.
  *
  *	sm.c       creation, listeners, incoming SMPs and traps
  *	sweep.c    heavy sweeps, stage by stage    light.c light sweeps
@@ -12,16 +12,16 @@
  *	discover.c nodes, ports, links            -> struct sm_db *next
  *	outside.c  limits of the nodes behind external ports
  *	feed.c     SMPs for many ports or LFTs, made when they can be sent
- *	lid.c      LIDs, stored in subnet/lid_book.h
+ *	lid.c      LIDs, which the SM keeps in a LID book (subnet/lid_book.h)
  *	port.c     PortInfo: addresses, MTU, arm, activate
  *	pkey.c     P_Key tables                   qos.c  SLtoVL tables
  *	lft.c      LFT writes
- *	mcast.c    MFT writes, of the trees of subnet/tree.h
+ *	mcast.c    MFT writes; subnet/tree.c computes the trees
  *	group.c    groups and members
  *	partition_apply.c groups and P_Keys that the partitions define
  *	learn.c    tables that are read when a client of the SA asks for them
  *	audit.c    tables that are read back between sweeps
- *	mkey.c     ports that have another M_Key; leases
+ *	mkey.c     ports that have another M_Key; M_Key leases
  */
 
 #include "sm/group.h"
@@ -45,9 +45,9 @@
 #define SM_REDISCOVERIES 2
 /* largest number of sweeps that traps of one port start in a burst; after the burst, one sweep per SubnetTimeOut */
 #define SM_SWEEPS_BURST 4
-/* largest number of traps of one port that are passed on in a burst; after the burst, 8 traps per SubnetTimeOut */
+/* largest number of traps of one port that listeners get in a burst; after the burst, 8 traps per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
-/* pause before a trap starts another sweep, as a multiple of the duration of the last sweep */
+/* time after a sweep in which no trap starts a sweep: a multiple of the sweep's duration, but at most SM_REST_MAX */
 #define SM_REST 3
 #define SM_REST_MAX NS_SEC(1)
 /* interval of light sweeps while the link of the SM's own port is down */
@@ -56,7 +56,7 @@
 #define SM_JOIN_TIMEOUT NS_MSEC(200)
 /* largest number of nodes that a sweep accepts, because each node needs a LID */
 #define SM_NODES_MAX SM_LID_TOP_MAX
-/* largest number of ports that a sweep accepts, because memory and SMPs depend on ports */
+/* largest number of ports that a sweep accepts, because each port costs memory and SMPs */
 #define SM_PORTS_MAX (1u << 20)
 /* largest number of ports behind one external port, as a multiple of sm_cfg.outside_nodes */
 #define SM_OUTSIDE_PORTS 8
@@ -105,13 +105,13 @@ struct sm_feed {
 	struct smpq_source source;
 	struct sm *sm;
 	void (*fn)(struct sm *sm, struct sm_port *p, ns_t now); /* queues the SMPs of a port */
-	/* .at: next node or switch; .item: its next port or LFT block; .end: the feed ends before this switch */
+	/* .at: next node or switch; .item: its next port or LFT block; .end: switch before which an LFT feed ends */
 	uint32_t at, item, end;
 };
 
 /* State of partial sweeps, sm/partial.c */
 struct sm_part {
-	/* true if the running sweep is partial; .next and .db are then the same database, which the sweep changes in place */
+	/* true if the running sweep is partial; sm.next and sm.db are then the same database, which the sweep changes */
 	bool on;
 	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
 	bool cut; /* a link went down, so directed routes over it may fail */
@@ -220,7 +220,7 @@ struct sm {
 	/* audit.c */
 	struct smpq auditq;
 	struct timer audit; /* timer of the next burst of reads */
-	uint64_t audit_items; /* number of SMPs that a round over all tables needs */
+	uint64_t audit_items; /* number of SMPs that one round of the audit over all tables needs */
 	uint64_t audit_left; /* number of SMPs of this burst that are not sent yet */
 	uint32_t audit_node; /* cursor of the audit: index of the node */
 	unsigned int audit_port, audit_item; /* cursor of the audit: port, and item of the port */
@@ -259,7 +259,7 @@ bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char 
 
 /* Stages of a sweep. Each stage queues SMPs on sm->sweepq; the next stage starts when the queue is idle. */
 int sm_discover_start(struct sm *sm, ns_t now);
-/* sm_port_read() - Ask for PortInfo of @p */
+/* sm_port_read() - Queue a Get(PortInfo) for @p */
 void sm_port_read(struct sm *sm, struct sm_port *p, smp_done_fn *done, ns_t now);
 int sm_discover_finish(struct sm *sm);
 void sm_elect_start(struct sm *sm, ns_t now);
@@ -280,9 +280,9 @@ int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
 /* sm_lft_write() - Write those blocks of the LFT of @n that @n has not acknowledged */
 void sm_lft_write(struct sm *sm, struct sm_node *n, ns_t now);
-/* sm_lft_block() - Write one block. Return: false if the switch has acknowledged it already */
+/* sm_lft_block() - Write one block of the LFT of @n. Return: false if the switch has acknowledged it already */
 bool sm_lft_block(struct sm *sm, struct sm_node *n, uint32_t block, ns_t now);
-/* sm_switch_info_write() - Write MulticastFDBTop, LinearFDBTop and LifeTimeValue, if they differ */
+/* sm_switch_info_write() - Write MulticastFDBTop, LinearFDBTop and LifeTimeValue, unless the switch has them already */
 void sm_switch_info_write(struct sm *sm, struct sm_node *n, ns_t now);
 void sm_arm_start(struct sm *sm, ns_t now);
 void sm_activate_start(struct sm *sm, ns_t now);
@@ -301,8 +301,8 @@ void sm_part_suspect(struct sm *sm, uint64_t node_guid);
 bool sm_part_possible(const struct sm *sm);
 void sm_part_start(struct sm *sm);
 /*
- * sm_part_more() - Ask the next switch, when the answers of the previous switch have arrived. Return: false if all
- * switches were asked
+ * sm_part_more() - Ask the next switch for its SwitchInfo. To be called when the answers of the previous switch have
+ * arrived. Return: false if no switch is left, or if the partial sweep has failed
  */
 bool sm_part_more(struct sm *sm, ns_t now);
 /*
@@ -312,7 +312,7 @@ bool sm_part_more(struct sm *sm, ns_t now);
 bool sm_part_gave_up(const struct sm *sm);
 /* sm_part_end() - End a partial sweep, if one is running; the published database stays in use */
 void sm_part_end(struct sm *sm);
-/* sm_part_discovered() - Complete the discovery of a partial sweep, when all links are known */
+/* sm_part_discovered() - Complete the discovery of a partial sweep. To be called when all links are known */
 void sm_part_discovered(struct sm *sm);
 /* sm_part_each_port() - Call @fn for the ports whose links came up */
 void sm_part_each_port(struct sm *sm, void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
@@ -323,7 +323,7 @@ int sm_part_route(struct sm *sm, ns_t now);
 void sm_part_publish(struct sm *sm, ns_t now);
 
 /* outside.c */
-/* sm_outside_begin() - Reset the counts at the beginning of a sweep */
+/* sm_outside_begin() - Reset the counts of all external ports at the beginning of a sweep */
 void sm_outside_begin(struct sm *sm);
 void sm_outside_fini(struct sm *sm);
 /*
@@ -465,7 +465,7 @@ bool sm_mcast_idle(const struct sm *sm);
  */
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
 		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
-/* sm_mcast_repair() - Write a position of an MFT block again, in order with the writes of joins */
+/* sm_mcast_repair() - Write a position of an MFT block again, by a job, so that it overtakes no write of a join */
 void sm_mcast_repair(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
 		     ns_t now);
 void sm_mcast_cancel(struct sm *sm, int status, ns_t now);

@@ -57,7 +57,7 @@ struct sm_cfg {
 	uint16_t mkey_lease; /* M_Key lease in seconds; 0: the lease never ends */
 	uint8_t mkey_protect;
 	const struct sm_engine *routing; /* routing engine, route/route.h; NULL: minhop */
-	bool partial_sweeps; /* true: a partial sweep (sm/partial.c) suffices when a cable between switches changes */
+	bool partial_sweeps; /* true: if only links between switches changed, the SM makes a partial sweep (sm/partial.c) */
 	bool no_enforce; /* true if switch ports shall not check P_Keys */
 	unsigned int max_smps; /* largest number of SMPs in flight */
 	unsigned int timeout_ms, retries; /* time-out and retries of an SMP */
@@ -121,9 +121,9 @@ struct sm_sweep {
 	uint32_t lft_blocks, mft_blocks, pkey_blocks, ports_set, armed, activated;
 	/* number of end ports that were not changed because they have another M_Key */
 	uint32_t foreign_mkeys;
-	/* requests refused by their node, duplicate GUIDs, and other faults found in the sweep */
+	/* requests that nodes refused, duplicate GUIDs, and other faults found in the sweep */
 	uint32_t errors;
-	uint32_t left_out; /* nodes that answered but were left out, because there are too many */
+	uint32_t left_out; /* nodes that answered but exceed a limit of sm/outside.c */
 };
 
 struct sm_events {
@@ -134,7 +134,7 @@ struct sm_events {
 	void (*state)(void *ctx, enum smp_sm_state st, ns_t now);
 	/* A stage has ended. When this stage is SM_STAGE_UP, sm_db() returns the new database. */
 	void (*stage)(void *ctx, const struct sm_sweep *sw, ns_t now);
-	/* After SM_STAGE_UP, an end port has appeared (trap 64) or disappeared (trap 65). */
+	/* Called after SM_STAGE_UP for each end port that has appeared (trap 64) or disappeared (trap 65). */
 	void (*port)(void *ctx, const ib_gid *gid, bool in_service, ns_t now);
 	/*
 	 * A group was created (trap 66) or deleted (trap 67). A deleted group is readable until the
@@ -147,7 +147,7 @@ struct sm_events {
 
 /*
  * Listener for events of the SM. Each function of .ops may be NULL. Listeners are called in the
- * order of sm_listen(), and must not destroy the SM.
+ * order in which sm_listen() added them, and must not destroy the SM.
  */
 struct sm_listener {
 	struct list link;
@@ -184,7 +184,7 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
  * A sweep writes the LID, and requests ClientReregister from all CAs, because ClientReregister makes
  * the CAs query their paths to the port again.
  *
- * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: no unicast LID, or not aligned for the
+ * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: not a unicast LID, or not aligned for the
  * port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and is absent;
  * -ENOMEM
  */
@@ -226,7 +226,7 @@ struct sm_status {
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
 	/* blocks of tables that other programs had changed, and that the audit wrote again */
 	uint64_t repairs;
-	/* traps beyond the limit of their source, which were repressed but not passed on */
+	/* traps above the rate limit of the port that sent them; they were repressed, but no listener got them */
 	uint64_t traps_many;
 	const struct sm_other *others; /* other SMs; valid until the next event is handled */
 	uint32_t nothers;

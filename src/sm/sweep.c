@@ -135,8 +135,8 @@ static void enter(struct sm *sm, enum sm_stage st, ns_t now)
 }
 
 /*
- * Compare the end ports of the old and the new database, and report differences to the subscribers of traps
- * 64 and 65. If a port has disappeared, its memberships end; the port registers again when it is back.
+ * Compare the end ports of the old and the new database, and report each difference to the listeners, which make
+ * it trap 64 or 65. If a port has disappeared, its memberships end; the port registers again when it is back.
  */
 static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 {

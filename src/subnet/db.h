@@ -30,7 +30,7 @@ struct sm_routes;
  * it did not answer, is all zeros.
  */
 struct sm_tables {
-	uint8_t asked; /* kinds of tables that were read, a bit for each enum sm_table */
+	uint8_t asked; /* kinds of tables that were requested, a bit for each enum sm_table */
 	uint8_t (*pkey)[SMP_DATA_LEN]; /* blocks of the P_Key table, [npkey] */
 	uint8_t (*sltovl)[8]; /* SLtoVL tables by ingress port, [nsltovl]; a CA port has one */
 	uint8_t (*vlarb)[SMP_DATA_LEN]; /* blocks of VL arbitration, [SM_VLARB_BLOCKS] */
@@ -56,14 +56,14 @@ struct sm_port {
 	struct sm_node *node;
 	/*
 	 * other end of the link; NULL: none; the port itself with a loopback plug. While .change is not
-	 * SM_LINK_KEPT, see sm_port_peer_routed() and sm_port_peer_now()
+	 * SM_LINK_KEPT, use sm_port_peer_routed() or sm_port_peer_now() instead
 	 */
 	struct sm_port *peer;
 	uint64_t guid; /* port GUID of an end port, 0 for other ports */
 	uint16_t lid; /* base LID that the SM assigned to an end port, 0: none; see sm_port_lid() */
 	uint8_t num;
 	uint8_t lmc;
-	uint8_t mtu_code; /* MTU code of the link: the lower MTUCap of both ends */
+	uint8_t mtu_code; /* MTU code of the link: the lower MTUCap of both ends, at most sm_cfg.max_mtu_code */
 	uint8_t rate_code; /* rate code of the link */
 	bool known; /* true if PortInfo was read, so the port was reached */
 	uint8_t change; /* enum sm_link_change, the same at both ends of a link */
@@ -171,7 +171,7 @@ static inline bool sm_node_is_switch(const struct sm_node *n)
 	return n->sw != NULL;
 }
 
-/* Return the end port that manages @p: the port itself on a CA, port 0 on a switch. */
+/* Return the end port that stands for @p: the port itself on a CA, port 0 on a switch. */
 static inline struct sm_port *sm_port_end(const struct sm_port *p)
 {
 	return &p->node->port[sm_node_is_switch(p->node) ? 0 : p->num];

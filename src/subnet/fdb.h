@@ -17,7 +17,7 @@
 #define SM_MFT_BLOCKS 512
 #define SM_MFT_POSITIONS 16
 
-/* A linear forwarding table. The database and the record of the switch's intended entries share the table. */
+/* A linear forwarding table. struct sm_switch and struct sm_fdb have references to the same table. */
 struct sm_lft {
 	unsigned int refs;
 	uint32_t blocks;
@@ -64,7 +64,7 @@ void sm_fdb_forget(struct sm_fdb *f);
  * count as not acknowledged
  * @t:	if the previous table is equal, @t is freed and the previous table is returned in its place
  *
- * Return: 0, and the fdb has a reference of its own; -ENOMEM
+ * Return: 0, and @f has a reference of its own; -ENOMEM
  */
 int sm_fdb_lft_set(struct sm_fdb *f, struct sm_lft **t);
 

@@ -10,7 +10,8 @@
  *
  * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. Such an SM
  * keeps the LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port
- * has the LID that was found. The new LID is the lowest one that no port has or had.
+ * has the LID that was found. The new LID is the lowest one that no port has or had. If there is none, it is the
+ * lowest one that no present port has.
  */
 
 #include "subnet/db.h"
@@ -22,7 +23,7 @@ struct sm_lid_slot {
 	uint64_t guid;
 	uint16_t lid; /* base LID; 0: this SM has assigned none to the port */
 	bool configured; /* true if sm_cfg.lids gives the LID */
-	bool outside; /* true if the port is, or once was, behind an external port */
+	bool outside; /* true if the port was behind an external port when a sweep last found it */
 	/* true while the SM must still send a ClientReregister to the port, or the port has not acknowledged it */
 	bool owed;
 	bool mkey_said; /* true if the log already says that the port has an M_Key of another SM */
@@ -43,8 +44,8 @@ void sm_lid_book_forget(struct sm_lid_book *b);
 /*
  * sm_lid_book_purge() - Remove absent ports if the book has too many of them
  *
- * Absent ports in this sense are not in @db, and were behind an external port or have no LID. If there are more than
- * @max of them, all of them are removed.
+ * Absent ports in this sense are not in @db and have no configured LID, and they were behind an external port or have
+ * no LID at all. If there are more than @max of them, all of them are removed.
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);

@@ -4,7 +4,7 @@
 
 /*
  * Links between the ports of a database. In a published database a change (enum sm_link_change) is first recorded, and
- * takes effect when the new routes have been computed.
+ * takes effect together with the new routes (sm_links_apply()).
  */
 
 #include "subnet/db.h"

@@ -12,8 +12,8 @@
  * switches the one with the lowest GUID. The tree consists of the paths from each member's switch to the root, always
  * by the lowest port that leads one hop nearer, so that all paths through a switch continue in the same way. A link
  * of the tree carries packets downwards if receivers are below it, and upwards if receivers are elsewhere. So
- * send-only members can send, and nothing is sent to them. The root does not change unless the topology does, so that
- * a join changes only the branch to the new member.
+ * send-only members can send, and nothing is sent to them. While a group has two or more members, its
+ * root changes only when the topology changes, so that a join changes only the branch to the new member.
  *
  * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree. Paths lead around such
  * switches. Members at such a switch, or behind such switches only, do not get packets. If these switches divide the
@@ -68,9 +68,9 @@ static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
 }
 
 /*
- * Number the parts of the fabric. Switches with room for @mlid that are linked get the same number
- * in @part, switches without room get NOWHERE. @queue has room for the index of each switch.
- * Return: number of parts
+ * Number the parts of the fabric. Switches with room for @mlid get the same number in @part if a
+ * path over such switches connects them. Switches without room get NOWHERE. @queue has room for the
+ * index of each switch. Return: number of parts
  */
 static uint32_t parts_find(const struct sm_db *db, uint16_t mlid, uint32_t *part, uint32_t *queue)
 {

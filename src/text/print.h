@@ -26,8 +26,8 @@ int print_gid_parse(ib_gid *ret, const char *s);
 char *print_lladdr(char *buf, size_t size, const struct ipoib_lladdr *a);
 
 /*
- * Each of these functions prints one header as a line, such as "LRH VL 0 SL 0 DLID 4 SLID 2 PktLen
- * 25"
+ * Each of these functions prints one header as a line, such as
+ * "LRH VL 0 SL 0 DLID 4 SLID 2 PktLen 25"
  */
 char *print_lrh(char *buf, size_t size, const struct ib_lrh *h);
 char *print_grh(char *buf, size_t size, const struct ib_grh *h);
@@ -41,9 +41,8 @@ char *print_deth(char *buf, size_t size, const struct ib_deth *h);
 char *print_mad(char *buf, size_t size, const void *mad, size_t len);
 
 /*
- * Print an IPoIB packet that starts with its encapsulation header of 4 octets, such as "IPv4
- * 10.4.0.1 >
- * 10.4.0.4 ICMP echo request"
+ * Print an IPoIB packet that starts with its encapsulation header of 4 octets, such as
+ * "IPv4 10.4.0.1 > 10.4.0.4 ICMP echo request"
  */
 char *print_ipoib(char *buf, size_t size, const void *p, size_t len);
 

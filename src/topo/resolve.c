@@ -217,7 +217,7 @@ static int check_guids(struct topo_parser *p)
 	return err;
 }
 
-/* Check that there are enough unicast LIDs for all end ports. */
+/* Check that there are enough unicast LIDs: one for each switch, and one for each CA port that has a cable. */
 static int check_lids(struct topo_parser *p)
 {
 	size_t n = 0;

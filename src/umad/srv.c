@@ -85,8 +85,8 @@ static void port_put(struct umad_port *p)
 
 /*
  * Sets IsSM on the port whose issm file a program opens. Only one issm file of a port may be open,
- * as in ib_umad, where a semaphore ensures this. A port on which the embedded SM runs has IsSM
- * already.
+ * as in ib_umad, where a semaphore ensures this. A port that has IsSM already, because the embedded
+ * SM runs on it, is refused.
  */
 static int issm_open(struct umad_conn *c, ns_t now)
 {

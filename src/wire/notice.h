@@ -4,7 +4,8 @@
 
 /*
  * The DataDetails of the generic traps that report a port or a packet (IBA 14.2.5.1). The decoders read the details
- * of a notice whose trap number the caller has checked. The encoders write the details, and need .trap in @n.
+ * of a notice whose trap number the caller has checked. The encoders write the details; the caller must have set
+ * .trap of @n.
  */
 
 #include "wire/ib.h"

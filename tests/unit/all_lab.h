@@ -48,7 +48,7 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
-	bool no_tso, no_uso; /* the TAP accepts no TCP super-frames; no UDP super-frames */
+	bool no_tso, no_uso; /* the TAP accepts no super-frames of TCP, or none of UDP */
 	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
 	uint8_t scope;
 	/*
@@ -75,8 +75,9 @@ struct lab {
 	ns_t now;
 	struct log_sink log;
 	/*
-	 * Called for every packet of lab_send() that arrives. @src is the sender; NULL if there is no neighbour entry
-	 * for the sender. @data is borrowed.
+	 * Called for every packet of lab_send() or lab_send_group() that arrives at host @to. @src
+	 * is the address of the sender; NULL if @to has no neighbour entry for the sender. @data is
+	 * the payload (borrowed)
 	 */
 	void (*rx)(struct lab *l, struct lab_host *to, const struct ipoib_lladdr *src,
 		   const uint8_t *data, size_t len);
@@ -146,9 +147,10 @@ void lab_run(struct lab *l, ns_t d);
 bool lab_all_up(const struct lab *l, const bool *want);
 
 /*
- * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with @len octets into the host's TAP, addressed to
- * another host or to a group. The packet leaves in the next lab_run(). If the host's profile does not carry IPv4, the
- * packet is an IPv6 packet, and its group is ff0e::/96 followed by the 32 bits of @group
+ * lab_send(), lab_send_group() - Put an IPv4 packet (protocol 253) with the payload @data into the
+ * TAP of host @from. The destination is the host @to or the group @group. The packet leaves in the
+ * next lab_run(). If the profile of @from does not carry IPv4, the packet is an IPv6 packet, and
+ * its group is ff0e::/96 followed by the 32 bits of @group
  */
 void lab_send(struct lab_host *from, const struct lab_host *to, const void *data, size_t len);
 void lab_send_group(struct lab_host *from, const uint8_t group[4], const void *data, size_t len);
@@ -181,8 +183,8 @@ void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);
 /*
- * lab_mac() - Return the MAC address under which @from knows @to; only for a lab whose interfaces
- * are of the Ethernet shape
+ * lab_mac() - Return the MAC address that stands for @to in the frames of the TAP of @from (the
+ * token of @to); only for a lab whose interfaces are of the Ethernet shape
  */
 const uint8_t *lab_mac(struct lab_host *from, const struct lab_host *to);
 

@@ -35,7 +35,10 @@ struct lab_count {
 void lab_count_init(struct lab_count *c, struct lab *l);
 void lab_count_fini(struct lab_count *c);
 
-/* lab_reachable() - Set want[i] to whether links that are up connect host i to the SM's node */
+/*
+ * lab_reachable() - Set want[i] to true if a path of links that are up leads from host i to the
+ * SM's node, and to false otherwise
+ */
 void lab_reachable(struct lab *l, bool *want);
 
 /*

@@ -31,7 +31,8 @@ struct sa_client {
 	struct sa_rig *r;
 	struct node_port *np;
 	struct mad_agent *agent;
-	uint64_t sm_key; /* SM_Key and attribute modifier of the requests */
+	/* SM_Key and attribute modifier of the requests that the client sends */
+	uint64_t sm_key;
 	uint32_t attr_mod;
 	bool rmpp; /* true: requests have an RMPP header, as GetMulti requires */
 	bool answer_reports;
@@ -52,7 +53,10 @@ struct sa_client {
 };
 
 struct sa_rig_cfg {
-	/* arguments of topo_gen_demo(); .hosts 0: .topology is used */
+	/*
+	 * arguments of topo_gen_demo(). If .hosts is 0, the fabric has the topology .topology
+	 * instead
+	 */
 	unsigned int hosts, switches;
 	const char *topology;
 	const char *sm; /* name of the port on which the SM runs; NULL: Switch1/0 */

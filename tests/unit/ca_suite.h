@@ -35,7 +35,7 @@ struct ca_suite_backend {
 	void (*close)(struct ca_suite_env *e);
 	/* Deliver all packets and notifications that are under way. */
 	void (*run)(struct ca_suite_env *e);
-	/* Take the link between the two ports down; NULL if the backend cannot do this. */
+	/* Take down the link between the two ports; NULL if the backend cannot do this. */
 	void (*link_down)(struct ca_suite_env *e);
 	/*
 	 * Set an entry of a port's P_Key table, as an SM does; NULL if the backend cannot do this.

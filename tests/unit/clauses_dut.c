@@ -26,8 +26,8 @@ static void put(struct dut *d, const void *data, size_t len)
 }
 
 /*
- * Damage one packet in four: change some octets, mostly in the payload, and perhaps cut the end
- * off. Returns the new length of the packet
+ * Damage the packet with a probability of 1/4: change some octets, mostly in the payload, and
+ * perhaps cut the end off. Returns the new length of the packet
  */
 static size_t garble(struct dut *d, uint8_t *raw, size_t len)
 {

@@ -5,8 +5,8 @@
 /*
  * A small device under test (DUT) on virtual time, for the conformance suite. The DUT keeps the
  * link up, answers SMPs, ARP and pings, subscribes to the SA's notices, and joins the broadcast
- * group; one second after a refusal it joins again. A test can choose one flaw, by which the DUT violates one
- * clause.
+ * group. If the SA refuses the join, the DUT joins again one second later. A test can choose one
+ * flaw, by which the DUT violates one clause.
  */
 
 #include "check.h"
@@ -53,7 +53,8 @@ struct dut {
 	ns_t now, keepalive_at, join_at;
 	ns_t interrupt_at; /* time at which the user interrupts the suite; 0: never */
 	int hook_status;
-	bool has_dhcp; /* true: the hook's step starts a DHCP client, which accepts no offer */
+	/* true: each step of the hook program starts a DHCP client, which accepts no offer */
+	bool has_dhcp;
 	const char *profile; /* NULL: rfc4391 */
 	const struct conform_profile *own_profile; /* made by the test; NULL: .profile is used */
 	unsigned int hooks;

@@ -19,7 +19,10 @@ void cmd_rig_settle(struct ctl_rig *r);
 /* cmd_rig_run_for() - Let the time @span pass, and run each timer at its deadline */
 void cmd_rig_run_for(struct ctl_rig *r, ns_t span);
 
-/* cmd_rig_request() - Send the command @cmd. All these functions take the reference to @args, which may be NULL */
+/*
+ * cmd_rig_request() - Send the command @cmd with the arguments @args, which may be NULL. This
+ * function and those below release the reference to @args
+ */
 void cmd_rig_request(struct ctl_rig *r, const char *cmd, json_t *args);
 /*
  * cmd_rig_collect() - Read the lines of the answer that have arrived, and append the rows to @rows. Return: the end object,

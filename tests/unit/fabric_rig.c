@@ -139,8 +139,8 @@ static void configure_sltovl(struct node *n)
 }
 
 /*
- * Set the entries for @lid in all LFTs. A search, breadth first, begins at node @to, which has the
- * LID; each switch sends packets for the LID to the port by which the search reached the switch.
+ * Set the entries for @lid in all LFTs. A breadth-first search begins at node @to, which has the
+ * LID. Each switch sends packets for the LID to the port by which the search reached this switch.
  */
 static void route_lid(struct rig *r, struct fabric_node *to, unsigned int to_port, uint16_t lid)
 {

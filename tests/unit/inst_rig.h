@@ -2,7 +2,7 @@
 #ifndef UNIT_INST_RIG_H
 #define UNIT_INST_RIG_H
 
-/* An instance without a daemon, for tests that call its loop with a virtual time */
+/* An instance without a daemon, for tests that run its event loop with a virtual time */
 
 #include "inst/inst.h"
 

@@ -4,8 +4,8 @@
 
 /*
  * A CA and a switch, for tests of the answers that the agents of a node give. Each test gets a new
- * pair. A test may define CA_PORTS and SW_PORTS, the numbers of ports, before it includes this
- * file.
+ * pair. A test may define CA_PORTS and SW_PORTS (the numbers of ports of the two nodes) before it
+ * includes this file.
  */
 
 #include "node_rig.h"

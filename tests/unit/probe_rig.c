@@ -226,7 +226,7 @@ static size_t serve(struct rig *r, uint8_t *mad, uint16_t dlid)
 					     : answer_smp(r, mad, dlid)))
 		return 0;
 	mad[MAD_OFF_METHOD] |= MAD_METHOD_RESP;
-	/* as the kernel's umad does, write another id into the upper half of the TID */
+	/* write an agent id into the upper half of the TID, as the kernel's umad does */
 	be32_put(mad + MAD_OFF_TID, 0xabcd);
 	if (fails)
 		be16_put(mad + MAD_OFF_STATUS, r->fault.status);

@@ -3,9 +3,9 @@
 #define TESTS_PROBE_RIG_H
 
 /*
- * The surroundings of a probe (src/probe), which answer its requests: a port, the node at the other
- * end of the port's link, an SM with its SA, and a peer. After rig_init() all of them are healthy.
- * A test then causes one fault, and rig_finds() expects exactly one finding.
+ * All that answers the requests of a probe (src/probe): a port, the node at the other end of the
+ * port's link, an SM with its SA, and a peer. After rig_init() all of them are healthy. A test then
+ * causes one fault, and rig_finds() expects exactly one finding.
  */
 
 #include "check.h"
@@ -41,9 +41,9 @@ struct rig {
 	uint8_t vl[16];
 	struct ib_mcmember_rec group[4]; /* the first is the broadcast group */
 	unsigned int ngroups;
-	bool member, peer_member; /* whether port and peer are in the broadcast group */
+	bool member, peer_member; /* true: the port or the peer is in the broadcast group */
 	uint16_t own_lid; /* LID of the port according to the SA */
-	bool peer_known; /* the SA knows the peer */
+	bool peer_known; /* true: the SA knows the peer */
 	struct ib_path_rec path; /* the path to the peer */
 	/*
 	 * the only P_Key, without bit 15, for which the SA has a path to the peer; 0: the SA has a

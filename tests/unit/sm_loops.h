@@ -4,8 +4,7 @@
 
 /*
  * Finds credit loops in the LFTs of a subnet database (struct sm_db). A channel is a link in one
- * direction. The number of a channel is 256 * (index of the switch that sends into the channel) +
- * the port of this switch.
+ * direction. Its number is 256 * (index of the switch that sends into it) + (port of this switch).
  */
 
 #include <stdlib.h>
@@ -17,8 +16,8 @@
 struct deps {
 	const struct sm_db *db;
 	/*
-	 * [channels][256]: 1 if a packet in this channel can wait for this port of the switch at
-	 * which the channel ends
+	 * [channels][256]: 1 if a packet in the channel can wait for this port of the switch at the
+	 * end of the channel
 	 */
 	uint8_t *after;
 	uint8_t *colour; /* [channels]: 0 not visited, 1 on the current path, 2 done */

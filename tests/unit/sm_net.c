@@ -10,7 +10,8 @@
 #define TRAP_TID 0x7700000077ull
 
 /*
- * A MAD on its way. Its timer fires after the latency of all hops, and the MAD then arrives at .at.
+ * A MAD on its way. Its timer fires after the latency of all hops. The MAD then arrives at the node
+ * .at.
  */
 struct flight {
 	struct timer timer;
@@ -52,7 +53,7 @@ void net_fini(struct net *net)
 	for (unsigned int i = 0; i < net->n; i++)
 		mad_ep_destroy(net->node[i]->ep);
 	/*
-	 * The endpoints have been destroyed, so all timers that are left are those of MADs on their
+	 * The endpoints have been destroyed, so each timer that is left belongs to a MAD on its
 	 * way.
 	 */
 	while (net->timers.n) {
@@ -446,8 +447,8 @@ static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from
 		const uint8_t *mad, unsigned int hops);
 
 /*
- * Answer in place of the destination of the SMP @mad, as a switch that has all ports up and a new
- * GUID (see net_node.abyss_ports). Returns false if there is no answer
+ * Answer the SMP @mad in place of its destination. The answer is that of a switch with a new GUID
+ * and with all ports up (see net_node.abyss_ports). Returns false if the abyss does not answer
  */
 static bool abyss_answer(struct net_node *n, uint8_t *mad)
 {
@@ -488,8 +489,8 @@ static bool abyss_answer(struct net_node *n, uint8_t *mad)
 }
 
 /*
- * Follow the directed route of the SMP @mad from node @n, which sends it by port @out, to the node
- * that processes it.
+ * Let node @n send the SMP @mad by port @out, and follow the SMP's directed route to the node that
+ * processes the SMP.
  */
 static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 {
@@ -561,7 +562,7 @@ static void leave(struct net_node *n, const struct mad_addr *to, uint8_t *mad)
 		route(n, out, mad);
 		break;
 	case SMI_LOCAL:
-		/* The SM of a CA is at port 1. */
+		/* On a CA, the SM uses port 1. */
 		fly(n, n->lft ? 0 : 1, &from, mad, 0);
 		break;
 	default:

@@ -51,15 +51,15 @@ struct net_node {
 	unsigned int lft_sets, mft_sets, si_sets;
 	/*
 	 * 0 for an ordinary node. Otherwise the node is an abyss, which behaves like an endless
-	 * subnet: it answers every SMP that reaches it as a switch with this number of ports and a
-	 * new GUID would, whatever the rest of the directed route is.
+	 * subnet. It answers every SMP that reaches it, whatever the rest of the directed route is.
+	 * Its answer is that of a switch with this number of ports and a new GUID.
 	 */
 	unsigned int abyss_ports;
-	bool abyss_mute; /* the abyss answers nothing but Get(NodeInfo) */
+	bool abyss_mute; /* true: the abyss answers nothing but Get(NodeInfo) */
 	ns_t abyss_delay; /* time that the abyss takes for an answer */
 	/*
-	 * Properties of the nodes inside an abyss, except its first switch, which is an ordinary
-	 * switch
+	 * Properties of the nodes inside an abyss. The first one is always an ordinary switch, and
+	 * these properties are those of the other nodes.
 	 */
 	uint64_t abyss_guid; /* GUID of all nodes inside the abyss; 0: each node has another GUID */
 	uint8_t abyss_type; /* NodeType of all nodes inside the abyss; 0: a switch */
@@ -98,7 +98,7 @@ void net_link(struct net_node *a, unsigned int ap, struct net_node *b, unsigned 
 /* net_join() - Connect the lowest free ports of both nodes; false if a node has no free port */
 bool net_join(struct net_node *a, struct net_node *b);
 /*
- * Cut a link (@cut true) or restore it. If one end of the link is a switch, the switch sets
+ * Cut a link (@cut true) or restore it. If an end of the link is a switch, this switch sets
  * PortStateChange and sends trap 128 to the LID of its SM.
  */
 void net_cut(struct net_node *a, unsigned int ap, bool cut);
@@ -151,8 +151,8 @@ int net_flood(const struct net_port *src, uint16_t mlid, void (*hit)(void *, str
 	      void *ctx);
 
 /*
- * Check that, by the LFTs, every end port that answers SMPs reaches every other end port that
- * answers SMPs, by each LID of the destination.
+ * Check the LFTs: every end port that answers SMPs must reach every other such end port, by each
+ * LID of the destination.
  */
 void net_assert_connected(struct net *net);
 

@@ -84,7 +84,7 @@ static void pkeys(const struct ask *a)
 	smp_pkey_block_encode(a->data, v);
 }
 
-/* Map SL n to VL n mod 4. */
+/* Write an SLtoVLMappingTable in which SL n uses VL n mod 4. */
 static void sltovl(const struct ask *a)
 {
 	uint8_t vl[16];
@@ -122,7 +122,7 @@ static bool answer_smp(const struct ask *a, uint16_t attr)
 		assert_in_range(a->mod, 0, a->n->nports);
 		/*
 		 * The port number in a CA's PortInfo request must be that of the port at which the
-		 * request arrived, because many HCAs answer no other request.
+		 * request arrived, because many HCAs refuse any other port number.
 		 */
 		assert_true(a->n->sw || a->mod == a->arrived);
 		port_info(a);
@@ -198,7 +198,7 @@ static bool serve(struct rig *r, struct survey_mad *m)
 	m->mad[3] = MAD_METHOD_GET_RESP;
 	be16_put(m->mad + MAD_OFF_STATUS,
 		 (uint16_t)((m->qpn ? 0 : MAD_STATUS_DR_D) | (hit ? r->status : 0)));
-	/* as the kernel's umad does, write another id into the upper half of the TID */
+	/* write an agent id into the upper half of the TID, as the kernel's umad does */
 	be32_put(m->mad + MAD_OFF_TID, 0xabcd);
 	a.data = m->mad + SMP_DATA_OFF;
 	if (m->qpn) {

@@ -3,9 +3,9 @@
 #define TESTS_SURVEY_RIG_H
 
 /*
- * A fabric that answers Get requests. Every node of a model (tests/check_rig.h) has the agents and
- * the values that the model describes, and directed routes are followed port by port. A survey that
- * runs at the CA h1 reads this fabric on virtual time.
+ * A fabric that answers Get requests. The rig follows directed routes port by port through a model
+ * (tests/check_rig.h). Each node answers as the model describes. A survey that runs at the CA h1
+ * reads this fabric on virtual time.
  */
 
 #include "check_rig.h"
@@ -40,8 +40,8 @@ struct rig {
 
 void rig_init(struct rig *r, struct chk_fabric *real);
 /*
- * rig_read() - Survey the fabric, and return the fabric that the survey has found. Frees the model
- * by which the agents answer
+ * rig_read() - Survey the fabric, and return the fabric that the survey has found. Free the model,
+ * by which the agents have answered
  */
 struct chk_fabric *rig_read(struct rig *r);
 

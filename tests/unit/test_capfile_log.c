@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests of captures without an instance: with a fabric of one cable, an event loop and a log. The
- * test itself is the writer of the capture. Log lines about a capture must name the capture. When
- * captures of ports end, a capture of a fabric must go on.
+ * Tests captures of a fabric of one cable, with an event loop and a log but without an instance.
+ * The test itself takes the place of the writer, the process that writes the capture file. Log
+ * lines about a capture must name the capture. When captures of ports end, a capture of a fabric
+ * must go on.
  */
 #include "capfile/capfile.h"
 
@@ -111,7 +112,7 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 	assert_string_equal(t.about.capture, "/full/a.pcap");
 	assert_string_equal(t.about.fabric, "lab");
 	assert_null(t.about.port);
-	assert_null(t.log.about.capture); /* the owner's log must not name the capture */
+	assert_null(t.log.about.capture); /* only a copy of the test's log sink names the capture */
 	close(t.writer);
 	t.writer = -1;
 	turn();
@@ -121,8 +122,8 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 }
 
 /*
- * A capture of a fabric has no CA (NULL), like a port of the kernel that was never opened. When
- * such a port is closed, the capture of the fabric must stay.
+ * The CA of a capture of a fabric is NULL, and so is the CA of a port of the kernel that was never
+ * opened. When such a port goes away, the capture of the fabric must stay.
  */
 static void test_a_capture_of_a_fabric_outlives_the_ports_of_the_kernel(void **state)
 {

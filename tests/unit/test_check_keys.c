@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests findings about P_Keys: P_Keys of ports that differ from a partitions.conf, and switches
- * that enforce wrong P_Keys. Also tests findings about counters that grow.
+ * Tests the findings of src/check about P_Keys: P_Keys of ports that differ from a partitions.conf,
+ * and switches that enforce wrong P_Keys. Also tests the findings about counters that grow.
  */
 #include "check_rig.h"
 
@@ -86,8 +86,8 @@ static void test_missing_pkeys(void **state)
 }
 
 /*
- * A part of a P_Key table was not read, so the model has zeros in this part. A P_Key that could be
- * in this part must not be reported as missing.
+ * A part of a P_Key table was not read, so struct chk_fabric has zeros in this part. A P_Key that
+ * could be in this part must not be reported as missing.
  */
 static void test_gaps_of_tables_prove_nothing(void **state)
 {

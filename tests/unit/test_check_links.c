@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests findings about identities (GUIDs, LIDs) and links. Each test causes the fault that one kind
- * of finding reports; a healthy fabric must have no finding.
+ * Tests the findings of src/check about identities (GUIDs, LIDs) and links. Each test causes the
+ * fault that one kind of finding reports. A healthy fabric must have no finding.
  */
 #include "check_rig.h"
 
@@ -54,7 +54,7 @@ static void test_ranges_of_lids_overlap(void **state)
 
 	(void)state;
 	rig_node(f, "s1")->port[0].lid = 1;
-	rig_node(f, "s1")->port[0].lmc = 1; /* LIDs 1 and 2 */
+	rig_node(f, "s1")->port[0].lmc = 1; /* LMC 1: the port has LIDs 1 and 2 */
 	assert_int_equal(chk_set_lft(f, rig_node(f, "s1")->sw, 1, 0), 0);
 	assert_int_equal(chk_set_lft(f, rig_node(f, "s1")->sw, 2, 0), 0);
 	rig_finds(f, CHK_SAME_LID, "h1/1: has LID 2, which s1 has, too");
@@ -112,7 +112,10 @@ static void test_older_end_decides_the_speed(void **state)
 	struct smp_port_info *s = &rig_node(f, "s1")->port[3].pi;
 
 	(void)state;
-	/* h has no capability bit for extended speeds, so their values must be ignored */
+	/*
+	 * h1 has no capability bit for extended speeds, so the values of extended speeds must be
+	 * ignored
+	 */
 	h->cap_mask = 0;
 	h->speed_active = s->speed_active = 4;
 	s->speed_ext_active = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests findings about multicast trees: loops, separate parts, dead ends, and members that receive
- * nothing. Each test causes one fault by changed port masks in the MFTs.
+ * Tests the findings of src/check about multicast trees: loops, separate parts, dead ends, and
+ * members that receive nothing. Each test causes one fault by changed port masks in the MFTs.
  */
 #include "check_rig.h"
 
@@ -18,8 +18,8 @@ static void mask(struct chk_fabric *f, const char *sw, uint16_t ports)
 }
 
 /*
- * Return a fabric whose multicast tree is the line s1 - s2 - s3, made of the ring of three
- * switches, with all CAs as members. The links are s1/1 - s2/2 and s2/1 - s3/2
+ * Return a ring of three switches whose multicast tree is the line s1 - s2 - s3, over the links
+ * s1/1 - s2/2 and s2/1 - s3/2. The tree leads to all CAs
  */
 static struct chk_fabric *line(void)
 {
@@ -188,7 +188,7 @@ static void test_table_with_gaps_says_nothing(void **state)
 }
 
 /*
- * The masks of s1 and s3, at the two ends of the line, were read only in part. In the unread parts
+ * The MFTs of s1 and s3, at the two ends of the line, were read only in part. In the unread parts
  * s1 and s3 may well forward packets to s2, as in a healthy tree, so the check must not report a
  * loop.
  */

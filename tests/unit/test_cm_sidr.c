@@ -5,8 +5,8 @@
 #include "mad_rig.h"
 
 /*
- * The agent of the communication manager (CM): tests of SIDR with two agents on a wire, a client
- * and a server.
+ * Tests SIDR in the agent of the communication manager (CM). A wire in memory connects two such
+ * agents, a client and a server.
  */
 
 #define CLIENT 1
@@ -246,7 +246,7 @@ static void test_other_messages_are_dropped_and_counted(void **state)
 	assert_int_equal(cm_stats(w.server)->drop_other, 7);
 	assert_int_equal(w.net.n, 0);
 	/*
-	 * A MAD of another version of the class, or with another method, does not reach the CM's
+	 * A MAD of another version of the class, or with another method, must not reach the CM's
 	 * agent.
 	 */
 	h.class_version++;
@@ -328,8 +328,8 @@ static void test_the_agent_shares_the_class_with_programs(void **state)
 }
 
 /*
- * The server's agent does not know the ServiceID of the request. Another program on its port may
- * serve this ServiceID, so the agent must not refuse the request.
+ * The server's agent does not know the ServiceID of the request. Another program on the same port
+ * may serve this ServiceID, so the agent must not refuse the request.
  */
 static void test_a_service_that_may_be_another_programs_is_not_refused(void **state)
 {

@@ -13,7 +13,10 @@
 #include "inst/fab_sm.h"
 #include "os/writer.h"
 
-/* Tests of the commands about captures: into files, into descriptors of clients, with errors and without. */
+/*
+ * Tests the commands about captures. Captures go into files or into descriptors that clients pass,
+ * and some of them fail.
+ */
 
 /*
  * Send `capture start` with the socket @sock, whose other end belongs to the writer of the file,
@@ -263,7 +266,7 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	assert_int_equal(proto_send_fd(&c, "capture start", NULL, p[1]), 0);
 	close(p[1]);
 	cmd_rig_settle(r);
-	/* the row of the capture has arrived, but no end object, because the capture runs */
+	/* the row of the capture has arrived, but no end object, because the capture still runs */
 	assert_null(cmd_rig_collect(r, rows));
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
@@ -276,7 +279,7 @@ static void test_capture_into_a_descriptor_of_the_client(void **state)
 	r->peer = dup(STDERR_FILENO);
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
-	/* end of file: the instance has closed its end of the pipe */
+	/* end of file: the instance has closed its end of the socket */
 	assert_int_equal(read(p[0], buf, sizeof(buf)), 0);
 	close(p[0]);
 }

@@ -332,7 +332,7 @@ static void test_fault_hits_and_goes(void **state)
 
 	assert_string_equal(cmd_row_str(json_array_get(rows, 0), "fault"), "loss 100%");
 	json_decref(rows);
-	cmd_rig_ok(r, "fabric sweep", NULL); /* all answers to this sweep are lost */
+	cmd_rig_ok(r, "fabric sweep", NULL); /* all answers of Hca3 to this sweep are lost */
 	cmd_rig_run_for(r, NS_SEC(2));
 	rows = cmd_rig_rows(r, "fault show", NULL);
 	assert_int_equal(json_array_size(rows), 1);

@@ -367,8 +367,8 @@ static void test_change_of_capabilities_says_which(void **state)
 	json_decref(t);
 
 	/*
-	 * The notice does not mark its flags as valid, and the SM has already read the capability mask in the
-	 * notice.
+	 * The notice marks its flags (OtherLocalChanges) as not valid, and its capability mask is
+	 * the one that the SM already knows. So the notice reports no change.
 	 */
 	mad_notice_cap_mask(&n, had);
 	n.details[5] = 0;

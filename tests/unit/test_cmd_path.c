@@ -51,7 +51,7 @@ static bool spin_once(struct rig *r)
 	return n > 0;
 }
 
-/* Serve the descriptors and timers of the loop, but move no packets. */
+/* Serve the descriptors and timers of the event loop, but move no packets. */
 static void serve(struct rig *r)
 {
 	r->in.loop.now = r->now;

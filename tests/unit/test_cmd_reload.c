@@ -21,8 +21,9 @@ static int made[PAIRS][2]; /* made by the parent process; made[used] is the next
 static unsigned int used;
 
 /*
- * waits, reports: ends of two connections of the supervisor; first, second: ends of the connections
- * of two clients
+ * The test's ends of four connections to the instance. On @waits the supervisor waits for reloads
+ * that clients request, and on @reports it reports outcomes; @first and @second belong to two
+ * clients
  */
 static int waits, reports, first, second;
 

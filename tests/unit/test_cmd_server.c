@@ -586,8 +586,8 @@ static void test_read_only_socket_refuses_each_command_that_changes(void **state
 }
 
 /*
- * The read-only socket must refuse the command "stop". On the control socket the same request ends
- * the loop.
+ * The read-only socket must refuse the command "stop". On the control socket the same request must
+ * end the event loop of the instance.
  */
 static void test_read_only_socket_does_not_stop_the_instance(void **state)
 {

@@ -32,7 +32,9 @@ static void parse(struct conf *c, const char *text)
 		fail_msg("%s", err);
 }
 
-/* Writes the rows in their order, for example as "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ". */
+/*
+ * Write the rows of @d to @out in their order, such as "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ".
+ */
 static void print(char *out, size_t size, const struct conf_diff *d)
 {
 	static const char sign[CONF_FATES] = { '=', '+', '-', '~' };
@@ -49,7 +51,7 @@ static void print(char *out, size_t size, const struct conf_diff *d)
 }
 
 /*
- * Compares the configurations @was and @is. @want: the expected rows, or a part of the expected
+ * Compare the configurations @was and @is. @want: the expected rows, or a part of the expected
  * error message
  */
 static void compares(const char *was, const char *is, int status, const char *want)

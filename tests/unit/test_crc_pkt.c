@@ -299,7 +299,10 @@ static void test_pkt_check_finds_every_changed_octet(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* A link has damaged a packet and computed its VCRC again. The ICRC must still show the damage. */
+/*
+ * A switch has damaged a packet and then computed its VCRC again. The ICRC must still show the
+ * damage.
+ */
 static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 {
 	const struct shape s = { .payload = 100, .in_hdr = 20, .in_first = 50 };

@@ -250,8 +250,9 @@ static void test_equal_damage_in_two_packets_is_found(void **state)
 }
 
 /*
- * --- no equal damage in two packets can stay unnoticed: x^(8 * CRC_SUM_STEP * d) + 1 and the generator polynomials
- * have no common factor
+ * --- equal damage in two packets, of which one is d packets after the other, must never cancel
+ * out. It could cancel out only if x^(8 * CRC_SUM_STEP * d) + 1 and the generator polynomial had a
+ * common factor
  */
 
 static unsigned int degree(uint64_t a)

@@ -107,8 +107,9 @@ static void test_D1_D2_D3_discover(void **state)
 }
 
 /*
- * A client without an IP address must ask for replies by broadcast (RFC 4390 §2.2), because on
- * InfiniBand a server cannot send to chaddr.
+ * A client that waits for a reply and has no IP address must ask for replies by broadcast (RFC 4390
+ * §2.2), because on InfiniBand a server cannot send to chaddr. In all other messages the flag must
+ * be 0.
  */
 static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 {
@@ -235,8 +236,8 @@ static void test_D4_echoed_identifier_becomes_what_it_was(void **state)
 }
 
 /*
- * The interface has not made the client identifier of this reply, so it must not change the
- * identifier.
+ * The client identifier of this reply is not one that the interface has made, so the interface must
+ * not change the identifier.
  */
 static void test_D4_other_identifiers_in_replies_stay(void **state)
 {
@@ -340,9 +341,10 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * A client that has an IP address sets the broadcast flag. On the link this flag must be 0.
- * systemd-networkd sets the flag even to renew its lease, but then accepts only unicasts. So
- * systemd-networkd could not renew its lease at a server that obeys the flag, such as ISC's.
+ * A request from the link has the broadcast flag although its client has an IP address; such a
+ * client must clear the flag. The interface must clear it before the request reaches the server in
+ * the TAP. The reason: systemd-networkd sets the flag even to renew its lease, but then accepts
+ * only unicasts. It could not renew its lease at a server that obeys the flag, such as ISC's.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {

@@ -147,7 +147,7 @@ static void test_ethernets_form_and_raw_pass_unchanged(void **state)
 
 /*
  * systemd-networkd 252 releases its lease with hlen 0, but with 16 octets of its address in chaddr.
- * The interface must remove these octets on the link.
+ * The interface must remove these octets before it sends the message to the link.
  */
 static void test_D1_address_is_removed_from_requests(void **state)
 {

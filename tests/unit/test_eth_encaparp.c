@@ -120,9 +120,10 @@ static void peer_asks(void)
 }
 
 /*
- * §3 and its figure: Reserved 0x0000, Ethertype, IP datagram. The datagram has 24 octets and is for
- * 10.4.0.7. Its header checksum is the complement of 4500 + 0018 + 4011 + 0a04 + 0005 + 0a04 + 0007
- * = 993d, and the length and checksum of UDP are wrong, but the link does not check them.
+ * A packet as in the figure of §3: Reserved 0x0000, Ethertype, IP datagram. The datagram has 24
+ * octets and is for 10.4.0.7. Its header checksum is the complement of 4500 + 0018 + 4011 + 0a04 +
+ * 0005 + 0a04 + 0007 = 993d. The length and checksum of UDP are wrong, but the link does not check
+ * them.
  */
 static const uint8_t unicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -141,8 +142,8 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 	assert_int_equal(er.sent[0].len, sizeof(unicast));
 	assert_memory_equal(er.sent[0].data, unicast, sizeof(unicast));
 	/*
-	 * The packet has the QPN and the Q_Key that the peer's request advertised, and the LID of
-	 * the path to the GID that the request advertised
+	 * The packet must have the QPN and the Q_Key that the peer's request advertised, and the
+	 * LID of the path to the GID that this request advertised
 	 */
 	assert_int_equal(er.sent[0].dest_qpn, ER_PEER_QPN);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
@@ -151,9 +152,9 @@ static void test_P2_P3_P4_P6_P15_unicast_is_the_octets_of_the_draft(void **state
 }
 
 /*
- * The datagram of unicast[], but to 239.1.2.3. Words of the header: 4500 + 0018 + 0111 + 0a04 +
- * 0005 + ef01 + 0203 = 14136, folded 4137, inverted bec8. The group is RFC 4391's for P_Key 0x8001:
- * FF12:401B:8001:: and the low 28 bits, f01:203.
+ * The datagram of unicast[], but to 239.1.2.3. Header checksum: 4500 + 0018 + 0111 + 0a04 + 0005 +
+ * ef01 + 0203 = 14136, folded 4137, inverted bec8. The MGID is that of RFC 4391 for P_Key 0x8001:
+ * FF12:401B:8001:: with the low 28 bits of the IP address, f01:203.
  */
 static const uint8_t multicast[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved, Ethertype */
@@ -241,9 +242,10 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 
 /*
  * The reply to a request of the peer, by column TARGET of §6.4. The sender's values are copied from
- * the request of the peer at GID fe80::2:c903:0:7, and the target is the rig's port. The peer's
- * EUI-64 is not the low half of the peer's GID, because the peer's GID need not be the GID at index
- * 0, which contains the EUI-64. The reserved octet in the request was not 0.
+ * the request of the peer at GID fe80::2:c903:0:7, and the target is the rig's port. In this
+ * request the EUI-64 is not the low half of the GID. This is allowed, because only the GID at index
+ * 0 must contain the EUI-64, and a port can use another of its GIDs. The reserved octet in the
+ * request was not 0.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -286,8 +288,8 @@ static void test_P16_P25_P27_reply_is_the_octets_of_the_draft(void **state)
 	assert_int_equal(er.sent[0].len, sizeof(reply));
 	assert_memory_equal(er.sent[0].data, reply, sizeof(reply));
 	/*
-	 * The packet with the reply has the SenderQPN and the SenderQKey of the request, and the
-	 * LID from the PathRecord to SenderGID (clause P25)
+	 * The packet with the reply must have the SenderQPN and the SenderQKey of the request, and
+	 * the LID from the PathRecord to SenderGID (clause P25)
 	 */
 	assert_int_equal(er.sent[0].dest_qpn, 0x77);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);
@@ -491,8 +493,9 @@ static void test_P5_datagram_of_4092_octets_arrives(void **state)
 }
 
 /*
- * §5, the figure of the option, in a Neighbour Solicitation of fe80::202:c903:0:5 (§4: the EUI-64 0002c903..., its u bit
- * complemented) for fe80::202:c903:0:7. The payload length is 24 (RFC 4861 §4.3) + 40 = 64.
+ * A Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7, with the option as in the
+ * figure of §5. An interface identifier is the EUI-64 (0002c903...) with its u bit complemented
+ * (§4). The payload length is 24 (RFC 4861 §4.3) + 40 = 64.
  *
  * The checksum is over these 16-bit words:
  *	source		fe80 + 0202 + c903 + 0005 = 1c98a
@@ -541,7 +544,8 @@ static void test_P12_P14_P22_solicitation_is_the_octets_of_the_draft(void **stat
 }
 
 /*
- * Let a Neighbour Advertisement of the peer with @qkey arrive, sent by queue pair @qpn of port @lid
+ * Let a Neighbour Advertisement arrive that advertises @qkey as the peer's Q_Key. Its packet comes
+ * from queue pair @qpn of the port with LID @lid
  */
 static void advertises(uint32_t qkey, unsigned int lid, uint32_t qpn)
 {
@@ -565,9 +569,10 @@ static void send6(void)
 }
 
 /*
- * Unicasts must have the QPN and the Q_Key of the option (clause P15). While the path to the peer
- * is known, an advertisement from another port must not change the Q_Key. An advertisement from the
- * peer's port may change it, whichever queue pair of this port has sent it.
+ * Unicasts to the peer must have the QPN and the Q_Key of the peer's option (clause P15). While the
+ * path to the peer is known, an advertisement from another port must not change the Q_Key. An
+ * advertisement from the peer's port may change the Q_Key, whichever queue pair of this port has
+ * sent the advertisement.
  */
 static void test_P14_P15_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -660,8 +665,8 @@ static void test_P10_larger_mtu_in_an_advertisement_is_logged(void **state)
 }
 
 /*
- * A station has its own queue pair. The IBARP request of a station must have the QPN of this queue
- * pair.
+ * A station has its own queue pair. The IBARP request of a station must have the QPN of the
+ * station's queue pair.
  */
 static void test_P20_request_of_a_station_has_its_qpn(void **state)
 {
@@ -795,8 +800,8 @@ static void reply_to(const struct ibarp_pkt *ask, uint8_t ret[IBARP_LEN])
 }
 
 /*
- * Each of the peer's requests advertises different values. Each reply must repeat the values of the request that
- * it answers, even if another port forwarded this request.
+ * Each of the peer's requests advertises different values. The reply to a request must repeat the
+ * values of this request, even if another port forwarded the request.
  */
 static void test_P27_sender_of_a_reply_is_that_of_the_request(void **state)
 {

@@ -38,7 +38,7 @@ static void tx6(const char *dst, const uint8_t ip[16])
 /* --- from the kernel */
 
 /*
- * On the link the encapsulation takes the place of the two addresses in the frame (clauses R29 and
+ * On the link the encapsulation header takes the place of the frame's link header (clauses R29 and
  * H21). The destination address in the frame determines the QPN and the path of the packet.
  */
 static void test_H21_unicast_goes_to_the_port_of_the_address(void **state)

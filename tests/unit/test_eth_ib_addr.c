@@ -643,7 +643,7 @@ static void test_P16_ibarp_that_is_refused(void **state)
 
 /*
  * The peer advertises a Q_Key with bit 31 that is not the link's Q_Key. Packets that the interface
- * sends cannot have such a Q_Key
+ * sends cannot have such a Q_Key, so the peer's request must be dropped
  */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
@@ -662,10 +662,10 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * A peer has been idle for so long that the link deletes its Q_Key and the other values that the
+ * A peer has been idle for so long that the link deletes the Q_Key and the other values that the
  * peer has advertised. The kernel still has the peer's address. So the interface must report the
- * peer to its owner, which then makes the kernel resolve the address again. Otherwise packets to
- * the peer would have a wrong Q_Key.
+ * peer by the callback .lladdr_gone, and the owner of the interface then makes the kernel resolve
+ * the address again. Otherwise packets to the peer would have a wrong Q_Key.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {

@@ -158,7 +158,7 @@ static void test_checksums_that_a_ca_does_not_make(void **state)
 	b[6] = 0x20;
 	send_completed(ETH_P_IPV4, b, n, 20, 6, 17);
 	/*
-	 * another protocol; then UDP, with a partial checksum at an offset where UDP has no
+	 * protocol 33 (DCCP); then UDP, with a partial checksum at an offset where UDP has no
 	 * checksum field
 	 */
 	n = er_ip4(b, er_ip_own, er_ip_peer, 33, udp, sizeof(udp));

@@ -65,7 +65,7 @@ static struct pkt *plain(const void *data, size_t n)
 /* Q_Key in the option that advertisement() writes */
 static uint32_t said_qkey = PEER_QKEY;
 /*
- * Write a Neighbour Advertisement of the peer. The option of the advertisement has @units times 8
+ * Write a Neighbour Advertisement of the peer. The advertisement's option has @units times 8
  * octets, and contains @lid and @flags
  */
 static size_t advertisement(uint8_t *b, unsigned int units, uint16_t lid, uint8_t flags)
@@ -134,9 +134,10 @@ static void test_V10_V20_V22_solicitation_is_the_octets_of_the_draft(void **stat
 }
 
 /*
- * The option has a wrong LID and flags. The LID in an option is only a hint, so packets must have
- * the LID of the PathRecord. A host is allowed to ignore the flags (clause V13), so packets must
- * have the default QPN.
+ * The peer's option has a wrong LID, and flags that announce RC and separate QPs for other
+ * services. The LID in an option is only a hint, so packets must have the LID of the PathRecord. A
+ * host may ignore the flags, because the peer accepts all packets on its default QPN (clause V13).
+ * So packets must have the default QPN, which is in the option.
  */
 static void test_V3_V13_V14_unicasts_have_the_qpn_and_qkey_of_the_option(void **state)
 {
@@ -239,7 +240,7 @@ static void test_V20_what_is_not_ipv6_is_dropped_and_counted(void **state)
 
 /*
  * A station has its own queue pair. The option in the station's solicitation must have the QPN of
- * this queue pair.
+ * the station's queue pair.
  */
 static void test_V14_option_of_a_station_has_its_qpn(void **state)
 {

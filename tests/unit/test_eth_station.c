@@ -254,8 +254,8 @@ static void test_address_follows_the_interfaces_gid(void **state)
 
 /*
  * An HCA delivers a multicast packet also to other queue pairs of the sending port. So the
- * interface receives a copy of a multicast packet that its station has sent, and must drop this
- * copy.
+ * interface receives a copy of each multicast packet that one of its stations has sent, and must
+ * drop this copy.
  */
 static void test_I27_own_echo_of_a_station(void **state)
 {
@@ -417,7 +417,8 @@ static void test_limit_and_who_gives_way(void **state)
 	talk(b);
 	er_run(NS_SEC(8));
 	/*
-	 * station a has been idle for 9 s, and only stations that were idle for 10 s are replaced
+	 * station a has been idle for 9 s, and a new station replaces only a station that was idle
+	 * for 10 s
 	 */
 	talk(c);
 	assert_int_equal(er_drops(ETH_DROP_STATION_LIMIT), 1);

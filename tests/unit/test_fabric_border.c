@@ -116,8 +116,8 @@ static void enter(struct outside *x, const struct rig_pkt *s)
 }
 
 /*
- * Tell whether the fabric forwards a packet with the source LID @slid that enters at @from, and
- * does not drop it. The packet is for s1/6, or for s1/5 if it enters at s1/6.
+ * Tell whether the fabric forwards, and does not drop, a packet with the source LID @slid that
+ * enters at @from. The packet is for s1/6, or for s1/5 if it enters at s1/6.
  */
 static bool passes(struct outside *from, uint16_t slid)
 {
@@ -148,8 +148,9 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 }
 
 /*
- * The port s1/5 enforces partitions, which an SM sets only at ports whose link leads to an end
- * port. Only the LIDs of this end port may enter by this link.
+ * The port s1/5 enforces partitions. An SM sets partition enforcement only at ports whose link
+ * leads to an end port, so there must be an end port behind s1/5. Only packets with a source LID of
+ * this end port may enter by s1/5.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {
@@ -159,7 +160,7 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 	assert_true(passes(&o[0], LID_5));
 	assert_false(passes(&o[0], LID_6));
 	assert_false(passes(&o[0], LID_S2));
-	/* The LID of the end port behind s1/5 must not enter by another link. */
+	/* No packet with the LID of the end port behind s1/5 may enter by another link. */
 	assert_false(passes(&o[1], LID_5));
 	assert_true(passes(&o[1], LID_6));
 }

@@ -364,8 +364,8 @@ static void test_damage_spares_raw_packets(void **state)
 }
 
 /*
- * At least one octet must be cut off at the end, but no octet of the LRH. All octets that are left
- * must be unchanged.
+ * The fault "truncate" must cut off at least one octet at the end of a packet, but no octet of the
+ * LRH. All octets that are left must be unchanged.
  */
 static void test_truncate_cuts_the_end_off(void **state)
 {
@@ -398,8 +398,8 @@ static void test_truncate_cuts_the_end_off(void **state)
 }
 
 /*
- * PktLen in the LRH no longer fits the packet, so the next hop must drop the packet and count a
- * receive error.
+ * PktLen in the LRH of a truncated packet no longer fits the packet, so the next hop must drop the
+ * packet and count a receive error.
  */
 static void test_truncated_packets_end_at_the_next_hop(void **state)
 {
@@ -534,7 +534,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	fault("stall");
 	send_n(5, 0);
 	send_smps(3);
-	assert_int_equal(out->n, 3); /* VL15 has no credits */
+	assert_int_equal(out->n, 3); /* the three SMPs: VL15 has no credits that could run out */
 	assert_int_equal(info().held, 5);
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);

@@ -258,8 +258,8 @@ static void test_I11_port_0_counts_its_groups(void **state)
 }
 
 /*
- * A group has members at ports on both sides of a boundary between two blocks of the MFT. Each of
- * the ports must send one copy.
+ * The MFT entry contains all ports, also port 70, whose bit is in the second 64-bit word of the
+ * entry. Each port with a link, except the ingress port, must send one copy of each packet.
  */
 static void test_I11_every_member_gets_one_copy(void **state)
 {

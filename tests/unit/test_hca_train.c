@@ -116,8 +116,8 @@ static void test_icrcs_of_a_train(void **state)
 }
 
 /*
- * All small buffers of the pool are in use (a pool has one small buffer for four descriptors). So
- * there is no memory for the CRCs of a train, and the train must be cut.
+ * All small buffers of the pool are in use (a pool has one small buffer for every four
+ * descriptors). So there is no memory for the CRCs of a train, and the train must be cut.
  */
 static void test_without_memory_for_crcs_a_train_is_cut(void **state)
 {

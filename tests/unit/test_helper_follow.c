@@ -13,7 +13,10 @@
 #include "os/fdpass.h"
 #include "helper_rig.h"
 
-/* The TAP of an interface whose named namespace is deleted and created again after netdev_helper_seal() */
+/*
+ * Tests what the helper does with the TAP of an interface when the named namespace of the TAP is
+ * deleted and created again after netdev_helper_seal()
+ */
 
 struct follow {
 	struct netdev_helper *h;
@@ -254,7 +257,8 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 	follow_make(&t);
 	assert_int_equal(netdev_ns_open(t.h, t.spec.path, &ns, &info), 0);
 	assert_int_equal(ns, t.ns);
-	assert_true(info.follows); /* this path and the former name are the same file */
+	/* this path is the file of the name by which the namespace was opened before */
+	assert_true(info.follows);
 	assert_int_equal(netns_open(&t.spec, &fd), 0);
 	snprintf(name, sizeof(name), "/tmp/uipoib-test-l%d", (int)getpid());
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);

@@ -6,8 +6,8 @@
 #include "check.h"
 
 /*
- * From @now on, answer each question of @f with the namespace number @gen, until the next question
- * is due at @until or later. Returns the number of questions.
+ * From @now on, answer each question that @f asks the helper with the namespace number @gen, until
+ * the next question is due at @until or later. Returns the number of questions.
  */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {

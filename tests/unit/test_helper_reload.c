@@ -13,8 +13,9 @@
 #include "unit/helper_answer.h"
 
 /*
- * Tests a second helper that uses the namespaces of the first one, as at a reload: it gets a namespace by a
- * descriptor, makes TAPs each of which can have only one name, is sealed, and is passed from one handle to another.
+ * Tests a second helper that uses the namespaces of the first helper, as at a reload. The second
+ * helper gets a namespace by a descriptor, makes a TAP that can have only one name, is sealed, and
+ * is passed from one handle to another.
  */
 
 struct rig {

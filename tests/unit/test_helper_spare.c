@@ -248,8 +248,8 @@ static void test_spare_tap_that_was_deleted_is_lost(void **state)
 
 /*
  * The namespace is deleted and created again. It must be possible to place the TAPs of the old
- * namespace again, and a TAP that was parked meanwhile must be a spare TAP, which can get another
- * name.
+ * namespace into the new one. A TAP that was parked meanwhile must be a spare TAP, which can get
+ * another name.
  */
 static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 {

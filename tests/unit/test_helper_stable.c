@@ -278,8 +278,9 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 }
 
 /*
- * The helper must have no writer if every TAP has got its secret before netdev_helper_seal() and
- * stays in its namespace.
+ * The helper must have a writer only if a TAP can get a secret after netdev_helper_seal(). Here
+ * this is only a spare TAP that was made for a secret: the other TAPs have their secret already and
+ * stay in their namespace, or never get one.
  */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {

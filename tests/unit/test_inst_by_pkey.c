@@ -169,7 +169,7 @@ static void test_H30_a_tap_is_not_free_while_there_is_no_memory_to_read_it(void 
 		assert_int_equal(r->tap.state, BY_PKEY_TAP_DRAINS);
 		assert_true(frame_waits(r));
 		assert_true(turn(r));
-		/* the next round of the loop does not follow at once */
+		/* the next round must not follow at once, because no packet descriptor is free */
 		assert_true(k == 0 || r->in.loop.now > before);
 	}
 	for (unsigned int k = 0; k < PKTS; k++)

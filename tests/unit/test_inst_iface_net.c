@@ -120,9 +120,10 @@ static void test_iface_net_neighbours_that_the_helper_does_not_take_are_deleted_
 }
 
 /*
- * While the helper searches the kernel's neighbours, more addresses are removed than can be stored.
- * The helper must then be asked to delete all neighbours that the kernel has learnt. Addresses that
- * are removed later must be deleted one by one again.
+ * While the helper deletes a neighbour from the kernel's table, the link forgets more neighbours
+ * than .gone of struct iface_net can store. The next request must then be to delete all neighbours
+ * that the kernel has learnt. Neighbours that the link forgets later must be deleted one by one
+ * again.
  */
 static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void **state)
 {
@@ -159,9 +160,10 @@ static void test_iface_net_all_neighbours_are_deleted_if_too_many_are_gone(void 
 }
 
 /*
- * For each job the helper searches its whole table of neighbours. With 150,000 entries, searches
- * without pauses would keep the helper busy all the time. So after each search, the next search
- * must wait ten times as long as the last search took. Jobs for other settings must not wait.
+ * To delete neighbours, the helper has to search the kernel's whole neighbour table. With 150,000
+ * entries, searches without pauses would keep the helper busy all the time. So after each search,
+ * the next search must wait ten times as long as the last search took. Jobs for other settings must
+ * not wait.
  */
 static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 {
@@ -191,9 +193,9 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 }
 
 /*
- * The namespace exists again, so the addresses of the interface have to be set. The requests must
- * be sent in the order of the addresses, each request only after the helper has accepted the
- * request before it.
+ * The namespace exists again, so the addresses of the interface have to be set, but the helper's
+ * queue of jobs is full at first. The requests must be sent later, in the order of the addresses,
+ * each only after the helper has answered the request before it.
  */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
@@ -222,8 +224,9 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 }
 
 /*
- * The LID has changed, and with it a link-local address. The old address must be deleted first, and
- * then the other settings must be sent.
+ * The LID has changed, and with it a link-local address, but the helper's queue of jobs is full.
+ * When the queue has room, the last MTU must be sent first, and then the old address must be
+ * deleted.
  */
 static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
 {
@@ -252,8 +255,8 @@ static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_l
 }
 
 /*
- * A link-local address has changed, as in the test above, but here the helper's queue is full when
- * the old address is to be deleted.
+ * As the test above, but here the helper's queue becomes full after the request with the MTU was
+ * sent. The old address must be deleted when the queue has room again.
  */
 static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(void **state)
 {

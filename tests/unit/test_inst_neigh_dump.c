@@ -118,7 +118,7 @@ static void answer(struct rig *r, unsigned int host, struct nlmsghdr *nlh)
 	assert_int_equal(send(r->kernel[host], nlh, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 }
 
-/* Send a part of a dump, with one entry of interface 7 */
+/* Send one message of a dump, with one entry, which is about interface 7 */
 static void piece(struct rig *r, unsigned int host, uint8_t last, uint16_t flags)
 {
 	char buf[256] __attribute__((aligned(4)));

@@ -54,7 +54,7 @@ static void add_node(struct rig *r, const char *fabric, const char *name, const 
 	json_array_append_new(r->nodes, row);
 }
 
-/* Add the two rows of a cable, one for each end */
+/* Add the two rows of a cable, one for each end of the cable */
 static void add_cable(struct rig *r, const char *fabric, const char *a, const char *b,
 		      const char *link)
 {
@@ -180,7 +180,7 @@ static void test_demo_fabric(void **state)
 	add_node(r, "lab", "Hca1", "ca");
 	add_cable(r, "lab", "Hca1/1", "Switch1/1", "up");
 	add_cable(r, "lab", "Switch1/2", "Switch2/1", "down");
-	/* this link leaves the process */
+	/* the peer of this link is in another process */
 	add_cable(r, "lab", "Switch1/3", "udp:127.0.0.1:5001", "up");
 	svg = draw(r, layout_svg);
 	check_xml(svg);

@@ -11,8 +11,8 @@
 #include "util/prng.h"
 
 /*
- * Tests the levels, the order and the places of nodes in a picture, for fabrics with a known good
- * picture and for random fabrics
+ * Tests the levels, the order and the places of nodes in a picture. The best picture of some
+ * fabrics is known; the other fabrics are random.
  */
 
 struct rig {
@@ -90,7 +90,7 @@ static void place(struct layout *l)
 	}
 }
 
-/* Return the number of crossings between cables that connect switches of two levels */
+/* Return the number of crossings between cables that connect switches of different levels */
 static unsigned int crossings(const struct layout *l)
 {
 	unsigned int n = 0;
@@ -134,7 +134,9 @@ static void test_two_cas_back_to_back(void **state)
 	assert_int_equal(r->l.rows, 1);
 }
 
-/* All switches of the ring have a CA. The switches must be side by side on one level. */
+/*
+ * Each switch of the ring has one CA. The picture must show the switches side by side on one level.
+ */
 static void test_ring_is_one_level(void **state)
 {
 	struct rig *r = *state;
@@ -188,8 +190,8 @@ static void test_switches_without_any_ca_are_the_lowest(void **state)
 
 /*
  * Each pod has two leaves and two spines, and each leaf has a cable to each spine of its pod. The
- * nodes are added in an order that mixes the pods. The picture must have the pods beside each
- * other, with one crossing in each pod.
+ * nodes are added in an order that mixes the pods. The picture must show the pods beside each
+ * other. The four cables of a pod then cross once.
  */
 static void test_pods_stand_beside_each_other(void **state)
 {
@@ -214,7 +216,9 @@ static void test_pods_stand_beside_each_other(void **state)
 	assert_int_equal(crossings(&r->l), PODS);
 }
 
-/* A switch above other switches must be placed over their middle, if there is room. */
+/*
+ * A switch above other switches must be placed over the middle of these switches, if there is room.
+ */
 static void test_switch_stands_over_the_middle(void **state)
 {
 	struct rig *r = *state;
@@ -255,8 +259,8 @@ static void test_parallel_cables_are_counted(void **state)
 }
 
 /*
- * Many CAs of a switch must be folded into one node. A CA with two cables must not be folded,
- * because it shows how switches are connected.
+ * If a switch has many CAs, these CAs must be folded into one node of the picture. A CA with two
+ * cables must not be folded, because it shows how switches are connected.
  */
 static void test_many_cas_are_folded(void **state)
 {
@@ -304,8 +308,8 @@ static void test_random_fabrics_do_not_overlap(void **state)
 }
 
 /*
- * A fat tree of 10,000 CAs: 278 leaf switches with 36 CAs each, and 36 spine switches. A step with
- * quadratic cost would take minutes here.
+ * A fat tree of 10,000 CAs: 278 leaf switches with 36 CAs each, and 36 spine switches. An algorithm
+ * of quadratic cost would take minutes here.
  */
 static void test_large_fat_tree(void **state)
 {

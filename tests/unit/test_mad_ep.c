@@ -65,7 +65,7 @@ static struct mad_tx *request(struct mad_agent *a, uint8_t method, unsigned int 
 	return tx;
 }
 
-/* Send the peer's answer to the request that is stored in @heard */
+/* Let the peer's agent @b answer the request that was received last, which is stored in @heard */
 static void answer(struct mad_agent *b, uint8_t method)
 {
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -348,8 +348,8 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 }
 
 /*
- * A completion function that deletes the agent of its request, suicidal. A new request inside the
- * function must be refused.
+ * The agent under test. The completion function of its requests deletes it, which cancels the other
+ * requests. When the function is called for these, it tries a new request, which must be refused.
  */
 static struct mad_agent *suicidal;
 
@@ -468,9 +468,9 @@ static void test_shared_methods_reach_everybody(void **state)
 }
 
 /*
- * The TID on the wire must have the id of the agent in its high half and the TID of the application
- * in its low half, as in the kernel's ib_umad. So an agent cannot have two requests with the same
- * low half.
+ * The TID on the wire must have the id of the agent in its high half and the low half of the
+ * application's TID in its low half, as in the kernel's ib_umad. So an agent cannot have two open
+ * requests whose TIDs have the same low half.
  */
 static void test_kept_tid_is_the_low_half_once_per_agent(void **state)
 {
@@ -509,14 +509,14 @@ static void test_agent_refuses_nonsense(void **state)
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.mgmt_class = MAD_CLASS_PERF;
-	c.rmpp = true; /* the class has no RMPP header */
+	c.rmpp = true; /* this class has no RMPP header */
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.recv = NULL;
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
-	c.mgmt_class = 0; /* methods, but no class */
+	c.mgmt_class = 0; /* methods without a class */
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
@@ -537,7 +537,7 @@ static void test_smp_classes_are_one_registration(void **state)
 	rig_mad_hdr(mad, MAD_CLASS_SM_DR, 1, MAD_METHOD_TRAP, 5);
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), 0);
 	assert_int_equal(heard.calls, 2);
-	/* The class is for QP0 only, so a MAD of it on QP1 must be refused. */
+	/* The agent is on QP0 only, so a MAD of its class on QP1 must be refused. */
 	from.qp = 1;
 	assert_int_equal(mad_ep_recv(rig.end[0].ep, &from, mad, rig.now), -EBADMSG);
 	from.qp = 0;
@@ -650,10 +650,10 @@ static void test_quota_limits_agents_together(void **state)
 	all.max_open = 1;
 	mad[15] = 3;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
-	own.min_open = 2; /* the endpoint's own guaranteed minimum */
+	own.min_open = 2; /* two are allowed now, whatever the quota @all says */
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
-	rig_run(&rig, NS_SEC(20)); /* nobody acknowledges */
+	rig_run(&rig, NS_SEC(20)); /* nobody answers or sends an ACK */
 	assert_int_equal(own.open + all.open, 0);
 	assert_int_equal(own.octets + all.octets, 0);
 }

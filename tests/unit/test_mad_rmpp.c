@@ -89,8 +89,8 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 }
 
 /*
- * Write the headers of a GetTableResp into @table. As in the headers that an SA writes, Active is
- * the only RMPP flag
+ * Write the headers of a GetTableResp into @table. Active is the only RMPP flag, as in the headers
+ * that an SA hands to its MAD layer
  */
 static void table_headers(void)
 {
@@ -190,8 +190,8 @@ static void test_I20_payload_length_counts_20_a_segment(void **state)
 	rig_run(&rig, NS_SEC(1));
 	check_answered(data);
 	/*
-	 * The MADs that the wire saw, by their index: 0 the request, 1 the first segment, 2 its
-	 * ACK, 3 and 4 the other segments, 5 their ACK
+	 * The MADs on the wire, by their index: 0: request; 1: first segment; 2: ACK of segment 1;
+	 * 3 and 4: other segments; 5: ACK of segments 2 and 3
 	 */
 	assert_int_equal(rig.n, 6);
 	assert_int_equal(seen(1).flags, RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST);
@@ -260,8 +260,9 @@ static void test_I20_request_waits_while_segments_come(void **state)
 {
 	(void)state;
 	/*
-	 * The time-out of 5 ms limits the time without progress, and not the whole transfer. So
-	 * sixteen windows must arrive, although their transfer takes longer than 5 ms.
+	 * The time-out of 5 ms is the longest time without progress, and not the longest time of
+	 * the whole transfer. So sixteen windows must arrive, although their transfer takes longer
+	 * than 5 ms.
 	 */
 	ask(5, 0);
 	answer(1000 * SA_DATA_LEN);
@@ -405,7 +406,7 @@ static void test_I20_repeated_request_gets_no_second_transfer(void **state)
 	assert_int_equal(rig.n, n);
 	rig_run(&rig, NS_SEC(1));
 	check_answered(10 * SA_DATA_LEN);
-	/* The first transfer has ended, so the same answer may be sent again. */
+	/* The first transfer has ended, so the server may send the same answer again. */
 	n = rig.n;
 	answer(10 * SA_DATA_LEN);
 	assert_int_equal(rig.n, n + 1);
@@ -429,8 +430,8 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	mad_agent_del(server);
 	rig_run(&rig, NS_SEC(5) + NS_MSEC(10));
 	/*
-	 * The client must end its reception with an ABORT, which nobody answers because the server
-	 * is gone, and then repeat the request.
+	 * The server is gone and sends no further segment. So the client must end its reception
+	 * with an ABORT, and then repeat the request.
 	 */
 	assert_int_equal(seen(rig.n - 2).type, RMPP_TYPE_ABORT);
 	assert_int_equal(seen(rig.n - 2).status, RMPP_STATUS_T2L);
@@ -443,8 +444,8 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 }
 
 /*
- * Deliver a segment that the test has made to the client's endpoint, with the server's address as
- * sender.
+ * Deliver a segment, which the test has made, to the client's endpoint. The sender's address is
+ * that of the server.
  */
 static uint8_t segment[MAD_LEN];
 
@@ -473,7 +474,7 @@ static void test_I20_bad_segments_are_aborted(void **state)
 	static const struct {
 		struct rmpp_hdr h;
 		enum rmpp_status status;
-		bool later; /* true: sent after a valid first segment */
+		bool later; /* true: it arrives after a valid first segment */
 	} bad[] = {
 		{ { .type = 1, .flags = 0, .data1 = 1 }, RMPP_STATUS_BAD_FIRST, false },
 		{ { .type = 1, .flags = 2, .data1 = 2 }, RMPP_STATUS_BAD_FIRST, true },
@@ -543,7 +544,9 @@ static void test_I20_segments_beyond_the_window_or_the_last_are_refused(void **s
 	data_recv(4, 0, 0);
 	check_refused(2, RMPP_TYPE_ABORT, RMPP_STATUS_BAD_LEN);
 	assert_int_equal(got.status, -ECONNABORTED);
-	/* a segment marked Last has a lower number than a segment that has arrived already */
+	/*
+	 * A segment marked Last has a lower number than another segment, which has arrived already.
+	 */
 	ask_len(MAD_METHOD_GET_TABLE, MAD_LEN, TIMEOUT_MS, 0);
 	memcpy(rig.seen[0].mad, rig.seen[rig.n - 1].mad, MAD_LEN);
 	data_recv(1, RMPP_FLAG_FIRST, 0);
@@ -592,8 +595,8 @@ static int multi_recv(uint64_t tid, uint32_t seg)
 }
 
 /*
- * A sender begins many messages and does not continue them. There must still be room for messages
- * of other senders, and for answers.
+ * A sender begins many messages and does not continue them. The receiver must still have room for
+ * messages of other senders, and for answers to its own requests.
  */
 static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **state)
 {
@@ -617,8 +620,8 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
 	/*
-	 * After some seconds without a segment these receptions have ended, so a new reception must be
-	 * accepted.
+	 * The receiver ends a reception after some seconds without a segment, so now it must accept
+	 * a new one.
 	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
@@ -636,15 +639,15 @@ static void test_I20_receptions_are_limited(void **state)
 	assert_int_equal(multi_recv(4, 1), -ENOENT);
 	check_refused(1, RMPP_TYPE_STOP, RMPP_STATUS_RESX);
 	/*
-	 * Nobody asked for these messages, so the limit of their length is far below the limit of a
+	 * These messages answer no request, so their greatest length is far below that of a
 	 * response.
 	 */
 	for (seg = 2; mad_ep_stats(rig.end[1].ep)->rmpp_aborts < 2; seg++)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
 	/*
-	 * After some seconds without a segment these receptions have ended, so a new reception must be
-	 * accepted.
+	 * The receiver ends a reception after some seconds without a segment, so now it must accept
+	 * a new one.
 	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv(5, 1), 0);
@@ -665,15 +668,15 @@ static void test_I20_stop_and_abort_end_a_request(void **state)
 				 0);
 		assert_int_equal(got.calls, i + 1);
 		assert_int_equal(got.status, -ECONNABORTED);
-		/* a STOP or ABORT is not answered, and a second one finds no transfer to end */
+		/* A STOP or ABORT is not answered. A second one finds no transfer to end. */
 		assert_int_not_equal(seen(rig.n - 1).type, RMPP_TYPE_ABORT);
 		assert_int_equal(segment_recv((struct rmpp_hdr){ .type = types[i % 2] }), -ENOENT);
 	}
 }
 
 /*
- * Deliver an ACK, STOP or ABORT from the client at @lid, about the answer that the server is
- * sending
+ * Let an ACK, STOP or ABORT arrive from the client with LID @lid. It is about the answer that the
+ * server is sending
  */
 static int control_recv(struct rmpp_hdr h, uint16_t lid)
 {
@@ -756,8 +759,8 @@ static void test_I20_old_acks_change_nothing(void **state)
 }
 
 /*
- * The receiver claims in its ACK that it accepts 2^32 segments at once. The sender must not send a
- * table of 500 segments in one burst.
+ * The receiver claims in its ACK that it accepts 2^32 segments at once. The sender must not send
+ * all 500 segments of its table in one burst.
  */
 static void test_I20_window_of_an_ack_is_capped(void **state)
 {
@@ -810,7 +813,7 @@ static void test_I20_request_of_many_segments(void **state)
 	assert_int_equal(heard.len, SA_DATA_OFF + 900);
 	assert_memory_equal(heard.msg + MAD_LEN, table + MAD_LEN, 900 - SA_DATA_LEN);
 	assert_int_equal(got.calls, 0);
-	/* The answer to a request that was sent by RMPP can be a single MAD. */
+	/* The answer to a request may be a single MAD, although the request was sent by RMPP. */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_MULTI_RESP, mad_tid(heard.msg));
 	assert_int_equal(mad_reply(server, &heard.from, mad, MAD_LEN, rig.now), 0);
 	rig_run(&rig, NS_SEC(1));
@@ -887,7 +890,7 @@ static void test_user_rmpp_gets_every_segment(void **state)
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), 0);
 	assert_int_equal(heard.calls, 2);
 	assert_int_equal(heard.len, MAD_LEN);
-	/* no ACK was sent, because the user of the agent has to send ACKs */
+	/* No ACK was sent, because the user of the agent must send ACKs. */
 	assert_int_equal(rig.n, 1);
 	mad_agent_del(a);
 	assert_int_equal(data_recv(3, RMPP_FLAG_LAST, 100), -ENOENT);
@@ -909,8 +912,8 @@ static void test_segments_go_to_the_agent_that_asked(void **state)
 
 	(void)state;
 	/*
-	 * One agent of the class uses RMPP, but the agent that sends the request does not. The
-	 * sending agent must get the segment as it is.
+	 * One agent of the class uses RMPP, but the agent that sends the request does not. So the
+	 * latter must get the segment as it was received.
 	 */
 	rig_mad_hdr(mad, MAD_CLASS_SA, SA_VERSION, MAD_METHOD_GET_TABLE, 0);
 	assert_int_equal(mad_request(raw, &req, NULL, rig.now), 0);
@@ -937,7 +940,7 @@ static void test_I20_peers_with_the_same_tid_are_told_apart(void **state)
 	assert_int_equal(seen(n - 1).data1, 1);
 	assert_int_equal(seen(n - 2).data1, 1);
 	/*
-	 * Two receivers get an answer with the same TID. An ACK of one of them must continue only
+	 * Two receivers get answers with the same TID. An ACK of one receiver must continue only
 	 * the transfer to this receiver.
 	 */
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 1, .data2 = 2 }, 1);

@@ -8,12 +8,11 @@
 #define NPORTS 4
 
 /*
- * A directed-route SMP at one node, and the port to which the subnet management interface (SMI)
- * forwards it
+ * A directed-route SMP at one node, and the result of the node's subnet management interface (SMI)
  */
 struct at {
 	uint8_t mad[MAD_LEN];
-	uint8_t port; /* port that the SMI chose */
+	uint8_t port; /* port by which the SMI sends the SMP */
 };
 
 static struct at smp(bool returning, uint8_t ptr, uint8_t cnt)
@@ -220,7 +219,7 @@ static void test_I2_no_hops_is_local_both_ways(void **state)
 
 /*
  * Make an SMP with a combined route, on its way to the destination or (@returning) back. The route
- * leads from LID 5 to the switch with LID 7 by LID, then over two directed hops, then to LID 9 by
+ * leads from LID 5 to the switch with LID 7 by LID, then two hops by port numbers, then to LID 9 by
  * LID.
  */
 static struct at combined(bool returning, uint8_t ptr)

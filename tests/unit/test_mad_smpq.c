@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the pipeline of SMPs (smpq): how many SMPs are open at a time, and when the sources of SMPs
- * are asked for more.
+ * Tests the pipeline of SMPs (smpq): how many SMPs are open at a time, and when the pipeline asks
+ * the sources of SMPs for more.
  */
 #include "check.h"
 
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Answer the oldest SMP that has no answer yet. */
+/* Deliver the answer to the oldest SMP that has no answer yet. */
 static void answer(void)
 {
 	struct mad_addr from = mad_addr_smp_dr();
@@ -87,7 +87,7 @@ static void add(uint32_t mod)
 struct numbers {
 	struct smpq_source source;
 	uint32_t next, end;
-	unsigned int each; /* number of SMPs that one call adds */
+	unsigned int each; /* number of SMPs that one call of .source.more adds */
 };
 
 static bool numbers_more(struct smpq_source *s, ns_t now)

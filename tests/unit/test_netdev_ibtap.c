@@ -25,7 +25,7 @@ struct bench {
 };
 
 #define HLEN 44
-#define LONGEST (HLEN + 65520) /* longest frame of a socket: header + largest MTU */
+#define LONGEST (HLEN + 65520) /* longest frame that a socket can send: header + largest MTU */
 
 static const uint8_t own[20] = { 0, 0, 1, 1, 0xfe, 0x80, [19] = 1 };
 static const uint8_t peer[20] = { 0, 0, 1, 2, 0xfe, 0x80, [19] = 2 };

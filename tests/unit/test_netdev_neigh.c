@@ -104,8 +104,8 @@ static void test_neigh_dump_tells_both_families_of_one_link(void **state)
 	assert_int_equal(s.n, 1);
 	assert_memory_equal(s.v[0].ip.addr, c.addr, 4);
 	/*
-	 * rtnl_neigh_get() finds the entry of one address without a dump of the table, and only at
-	 * the link to which the entry belongs.
+	 * rtnl_neigh_get() finds the entry of one address without a dump of the table. It must find
+	 * the entry only if the caller names the interface of this entry.
 	 */
 	assert_int_equal(rtnl_neigh_get(&nl, t0, &b, &n), 0);
 	assert_memory_equal(n.ip.addr, b.addr, 16);

@@ -215,8 +215,8 @@ static void test_netns_userns_is_root_of_its_namespaces(void **state)
 			_exit(1);
 		st = netns_call(fd, add_tap, &tap);
 		/*
-		 * If /dev/net/tun cannot be opened, the TAP cannot be made, but the reason must not
-		 * be a missing capability.
+		 * If /dev/net/tun cannot be opened, no TAP can be made. That is no failure, but a
+		 * missing capability is one.
 		 */
 		_exit(st == 0 || st == -EACCES || st == -ENOENT ? 0 : 2);
 	}

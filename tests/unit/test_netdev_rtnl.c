@@ -57,9 +57,9 @@ static void test_rtnl_link_event_odd_attributes(void **state)
 
 	(void)state;
 	/*
-	 * Three attributes of wrong lengths: an address of 20 octets, a name that is too long, and a length of the
-	 * transmit queue in two octets. The decoder must ignore them: it keeps name and address from link_msg(), and
-	 * .txqlen stays 0.
+	 * Three attributes of wrong lengths: an address of 20 octets, a name that is too long, and
+	 * a length of the transmit queue in two octets. The decoder must ignore them. It must keep
+	 * the name and the address from link_msg(), and .txqlen must stay 0.
 	 */
 	mnl_attr_put(nlh, IFLA_ADDRESS, 20, "01234567890123456789");
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, "a name much too long");
@@ -91,7 +91,7 @@ static void test_rtnl_addr_event(void **state)
 	struct rtnl_event ev;
 
 	(void)state;
-	assert_int_equal(rtnl_event_decode(&ev, nlh), -EBADMSG); /* no address */
+	assert_int_equal(rtnl_event_decode(&ev, nlh), -EBADMSG); /* no IP address */
 	mnl_attr_put(nlh, IFA_ADDRESS, 4, peer);
 	mnl_attr_put(nlh, IFA_LOCAL, 4, local);
 	mnl_attr_put_u32(nlh, IFA_FLAGS, IFA_F_TENTATIVE | 0x100);
@@ -209,12 +209,12 @@ static void test_rtnl_links_and_errors(void **state)
 	rtnl_close(&nl);
 }
 
-/* ----- the socket's queue was full, so that the kernel dropped events */
+/* ----- the socket's queue was full, so the kernel dropped events */
 
 #define LINKS_MAX 128
 /*
- * Upper bound for the number of links in 32 KiB, the length of a piece of a dump: a message has
- * more than 1000 octets, and 512 are assumed.
+ * Upper bound for the number of links in one piece of a dump, which has 32 KiB. The message about a
+ * link has more than 1000 octets; this bound assumes 512.
  */
 #define PIECE_LINKS 64
 
@@ -294,8 +294,8 @@ static bool readable(int fd)
 }
 
 /*
- * Read until nothing is left. Returns the number of calls, each of which may report at most
- * PIECE_LINKS links.
+ * Read events until none is left. Returns the number of calls that this took. Each call may report
+ * at most PIECE_LINKS links.
  */
 static unsigned int read_all(struct lossy *y, struct told *t)
 {
@@ -330,8 +330,8 @@ static void test_rtnl_after_a_loss_all_links_are_told_in_pieces(void **state)
 }
 
 /*
- * After a loss, the kernel drops all events until the socket's queue has been empty. A change in
- * this time must be reported nevertheless.
+ * After a loss, the kernel drops all events until the reader has emptied the socket's queue. A
+ * change that happens before that must be reported nevertheless.
  */
 static void test_rtnl_a_change_before_the_queue_is_empty_is_told(void **state)
 {

@@ -49,13 +49,16 @@ static void close_rig(struct rig *r)
 	pkt_pool_destroy(r->pool);
 }
 
-/* Returns the content of octet @i in the datagram of this number and length. */
+/* Returns the content of octet @i of datagram @number, which has @len octets. */
 static uint8_t octet(unsigned int number, size_t len, size_t i)
 {
 	return (uint8_t)(number * 31 + len * 7 + i * 13 + (i >> 8));
 }
 
-/* Make a packet from headers, up to two slices and a tail, as the packets of a fabric have them. */
+/*
+ * Make a packet that consists of headers, up to two slices and a tail, like the packets of a
+ * fabric.
+ */
 static struct pkt *make(struct rig *r, unsigned int number, size_t len)
 {
 	size_t hdr = len < 80 ? len / 2 : 68, tail = len < 80 ? len - hdr : 6;
@@ -342,8 +345,8 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	assert_int_equal(udp_sock_open(&gone, &lo4, &nobody), 0);
 	udp_sock_close(&gone);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
-	wait_for(r.a.fd, 0); /* POLLERR */
-	/* An ICMP error is pending on the socket. The next calls must work nevertheless. */
+	wait_for(r.a.fd, 0); /* poll() reports POLLERR */
+	/* An ICMP error is pending on the socket. The next calls must succeed nevertheless. */
 	assert_int_equal(udp_sock_recv(&r.a, r.rx, &d), 0);
 	assert_int_equal(udp_sock_send_empty(&r.a, &nobody), 0);
 	wait_for(r.a.fd, 0);
@@ -353,7 +356,10 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 	close_rig(&r);
 }
 
-/* Received packets that wait share buffers, so that each one uses only a part of a buffer. */
+/*
+ * Received packets share buffers. So packets that wait need few buffers, although there are many of
+ * them.
+ */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {
 	enum { N = 1920 };

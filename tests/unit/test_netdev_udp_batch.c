@@ -44,8 +44,8 @@ static struct pkt *make(struct pkt_pool *pool, unsigned int k, uint32_t len, uns
 }
 
 /*
- * A batch of @n packets of these lengths. The packet descriptors are overwritten before the
- * messages are checked, because a caller can reuse the descriptors at once.
+ * A batch of packets. The packet descriptors are overwritten before the messages are checked,
+ * because the caller of udp_batch_add() may reuse the descriptors at once.
  */
 struct rig {
 	struct pkt_pool *pool;
@@ -92,7 +92,7 @@ static void check_octets(const uint32_t *len, unsigned int n)
 		for (unsigned int j = 0; j < m->packets; j++, k++) {
 			assert_true(k < n);
 			assert_int_equal(r.b.len[k], len[k]);
-			/* UDP_SEGMENT cuts every m->seg octets */
+			/* UDP_SEGMENT begins a new datagram every m->seg octets */
 			assert_int_equal(off, j * m->seg);
 			assert_true(len[k] == m->seg || (len[k] < m->seg && j + 1 == m->packets));
 			for (uint32_t o = 0; o < len[k]; o++)
@@ -115,7 +115,7 @@ static void expect(const uint32_t *len, unsigned int n, bool gso, const unsigned
 		struct pkt *p = make(r.pool, i, len[i], len[i] <= 198 ? 0 : r.slices);
 
 		assert_true(udp_batch_add(&r.b, p));
-		memset(p->hdr, 0xff, sizeof(p->hdr)); /* the descriptor may be used again at once */
+		memset(p->hdr, 0xff, sizeof(p->hdr)); /* the caller may reuse it at once */
 		memset(p->tail, 0xff, sizeof(p->tail));
 		r.v[i] = p;
 	}
@@ -202,8 +202,8 @@ static void test_small_packets_are_one_part(void **state)
 }
 
 /*
- * A message has two parts for each packet: the payload, and the octets between this payload and the
- * next one.
+ * Each packet adds two parts to a message: its payload, and the octets between this payload and the
+ * next one. The headers of the first packet are one more part.
  */
 static void test_packets_of_a_run_have_two_parts(void **state)
 {
@@ -229,8 +229,8 @@ static void test_a_full_batch_takes_no_more(void **state)
 }
 
 /*
- * Check that a message of @len octets, cut by @size, becomes @n datagrams of @each octets, of which
- * the last one has @last.
+ * Check that a message of @len octets, cut into pieces of @size octets, becomes @n datagrams. Each
+ * has @each octets, except the last one, which has @last octets.
  */
 static void expect_cut(uint32_t len, int size, unsigned int n, uint32_t each, uint32_t last)
 {
@@ -253,7 +253,7 @@ static void expect_cut(uint32_t len, int size, unsigned int n, uint32_t each, ui
 static void test_a_message_is_cut_by_its_size(void **state)
 {
 	expect_cut(62460, 2082, 30, 2082, 2082);
-	expect_cut(62461, 2082, 31, 2082, 1); /* 2082 does not divide the length */
+	expect_cut(62461, 2082, 31, 2082, 1); /* the length is no multiple of 2082 */
 	expect_cut(2083, 2082, 2, 2082, 1);
 	expect_cut(2082, 2082, 1, 2082, 2082);
 	expect_cut(500, 2082, 1, 2082, 500); /* the size is larger than the message */

@@ -184,8 +184,8 @@ static void test_vnet_packet_descriptor_round_trip(void **state)
 	assert_false(back.ecn);
 
 	/*
-	 * With the EtherType of a VLAN tag, the IP header is not where the virtio-net header says,
-	 * so the frame is refused.
+	 * A VLAN tag moves the IP header away from the place that the virtio-net header names, so a
+	 * frame with the EtherType of a VLAN tag must be refused.
 	 */
 	h[12] = 0x81;
 	h[13] = 0x00;

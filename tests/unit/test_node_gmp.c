@@ -100,7 +100,7 @@ static void test_pma_class_port_info(void **state)
 			 PMA_CAP_EXT_WIDTH | PMA_CAP_XMIT_WAIT | PMA_CAP_ALL_PORT_SELECT);
 }
 
-/* Every counter has a different value, so the test notices if two of them are exchanged. */
+/* Every counter has a different value, so that the test notices if two counters are exchanged. */
 static void test_pma_port_counters(void **state)
 {
 	struct node_counters v = numbered(1);
@@ -132,8 +132,8 @@ static void test_pma_port_counters(void **state)
 }
 
 /*
- * Set every counter of the port to 2 to the power of @bits or more, and check that all counters of
- * PortCounters with at most @bits bits show their maximum.
+ * Set every counter of the port to at least 2 to the power of @bits. Check that each counter of
+ * PortCounters that has @bits bits or fewer shows its maximum.
  */
 static void assert_full(unsigned int bits)
 {
@@ -303,7 +303,7 @@ static void test_pma_refusals(void **state)
 	assert_int_equal(counters_ext(&ca, 1, MAD_METHOD_GET, &e), MAD_STATUS_BAD_VALUE);
 	c.port_select = 0;
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
-	c.port_select = 0xff; /* ClassPortInfo announces that AllPortSelect is not supported */
+	c.port_select = 0xff; /* ClassPortInfo says that AllPortSelect is not supported */
 	assert_int_equal(counters(&ca, 1, MAD_METHOD_GET, &c), MAD_STATUS_BAD_VALUE);
 	gmp_make(MAD_CLASS_PERF, MAD_METHOD_SET, MAD_ATTR_CLASS_PORT_INFO);
 	assert_int_equal(ask(&ca, 1), MAD_STATUS_BAD_ATTR);
@@ -363,7 +363,7 @@ static void test_I34_an_ibping_server_answers_for_itself(void **state)
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
 	assert_int_equal(n, 1);
 	assert_int_equal(ca.nsent, 0);
-	assert_int_equal(ask(&ca, 2), 0); /* the server is registered only at port 1 */
+	assert_int_equal(ask(&ca, 2), 0); /* port 2 has no server, so the node answers */
 	assert_int_equal(n, 1);
 }
 

@@ -126,7 +126,7 @@ static void test_I7_bth_carries_the_table_entry(void **state)
 	to.pkey = 0xffff;
 	h = opened(build(&to, 0));
 	assert_int_equal(h.bth.pkey, 0x7fff);
-	/* a full member answers a limited one */
+	/* This node is a full member, and answers a limited one. */
 	ca.n.port[1].pkeys[0] = 0xffff;
 	to.pkey = 0x7fff;
 	h = opened(build(&to, 0));
@@ -211,8 +211,8 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 	assert_int_equal(a.tclass, 1);
 	assert_int_equal(a.flow_label, 2);
 	/*
-	 * The SLID of the answer is the LID to which the request was sent, and the hop limit of the
-	 * answer is sufficient.
+	 * The SLID of the answer must be the LID to which the request was sent. The hop limit of
+	 * the answer must be the maximum, so that the answer reaches a distant subnet, too.
 	 */
 	h = opened(build(&a, 0));
 	assert_int_equal(h.lrh.slid, 0x22);
@@ -224,8 +224,8 @@ static void test_parse_tells_where_an_answer_goes(void **state)
 }
 
 /*
- * The parser stores the index of the destination GID, so that the answer has this GID as its
- * source.
+ * The parser must store the index of the GID to which the request was sent, so that the answer can
+ * have this GID as its source.
  */
 static void test_I8_parse_tells_which_gid_was_asked(void **state)
 {
@@ -246,7 +246,7 @@ static void test_I8_parse_tells_which_gid_was_asked(void **state)
 		assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 		assert_int_equal(a.gid_index, 0);
 	}
-	h.grh.dgid = ib_gid_of(0, 0); /* no GID matches an empty GUID entry */
+	h.grh.dgid = ib_gid_of(0, 0); /* GUID 0 must match no empty GUID entry */
 	assert_int_equal(mad_pkt_parse(&a, got, &h, p, 1, mad, MAD_LEN), 0);
 	assert_int_equal(a.gid_index, 0);
 }

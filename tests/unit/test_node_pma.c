@@ -2,14 +2,14 @@
 #include "unit/node_pair.h"
 
 /*
- * Tests performance management beyond PortCounters: errors by reason, words by SL, and samples
- * (IBTA 16.1).
+ * Tests performance management beyond PortCounters: counters of errors by reason, counters of words
+ * by SL, and sampling (IBTA 16.1).
  */
 
 static uint8_t gmp[MAD_LEN];
 
 /*
- * Send an attribute of @len octets to the node; the octets of the answer replace @data. Returns the
+ * Send an attribute of @len octets to the node. The octets of the answer replace @data. Returns the
  * MAD status.
  */
 static uint16_t ask(struct node_rig *r, uint8_t method, uint16_t attr, void *data, size_t len)
@@ -186,7 +186,7 @@ static void test_samples_idle(void **state)
 	assert_int_equal(v.status, PMA_SAMPLE_DONE);
 	assert_int_equal(control(&ca, MAD_METHOD_GET, &c), 0);
 	assert_int_equal(c.status, PMA_SAMPLE_DONE);
-	assert_int_equal(c.mechanisms, 0); /* 0 means one mechanism of sampling */
+	assert_int_equal(c.mechanisms, 0); /* 0: one sampling mechanism */
 	assert_int_equal(c.counter_width, 4); /* code 4: 32 bits */
 	assert_int_equal(c.counter_masks_0_9, 1u << 27 | 1u << 24 | 1u << 21 | 1u << 18 | 1u << 15);
 	assert_int_equal(c.counter_masks_10_14, 0);

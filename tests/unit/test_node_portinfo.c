@@ -40,7 +40,7 @@ static void test_I13_speeds_and_widths_come_from_the_topology(void **state)
 	assert_true(pi.cap_mask & SMP_CAP_IS_EXT_SPEEDS);
 	assert_int_equal(pi.cap_mask2, 0);
 	/*
-	 * The width 2x has a higher code than 4x, but is slower. NDR is announced in
+	 * Width 2x has a higher code than 4x, although it is slower. The speed NDR is announced in
 	 * CapabilityMask2.
 	 */
 	node_port_rate(&ca.n, 1, (struct node_rate){ .width = 0x12, .speed = 1, .ext = 8 });
@@ -255,7 +255,7 @@ static void test_I5_values_that_are_refused_change_nothing(void **state)
 	bad[0].neighbor_mtu = before.mtu_cap + 1;
 	bad[1].lid = 0xc000;
 	bad[2].lid = 0xbff9;
-	bad[2].lmc = 3; /* the last LID of its range is above 0xbfff */
+	bad[2].lmc = 3; /* the range of LIDs ends above 0xbfff */
 	bad[3].sm_lid = 0xc000;
 	bad[4].width_enabled = 8;
 	bad[5].speed_enabled = 8;
@@ -348,7 +348,7 @@ static void test_I5_lid_sm_and_prefix_changes_are_told(void **state)
 	assert_int_equal(ca.nevents, 4);
 	assert_int_equal(node_rig_set_port_info(&ca, 2, 0, &pi), 0);
 	assert_int_equal(ca.nevents, 4);
-	/* the other port has a LID of its own */
+	/* Each port has a LID of its own. */
 	assert_int_equal(ca.n.port[1].pi.lid, 0);
 }
 

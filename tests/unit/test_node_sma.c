@@ -178,7 +178,7 @@ static void test_sm_info_is_for_the_sm_of_the_port(void **state)
 	assert_int_equal(sm_heard, 1);
 	assert_int_equal(ca.nsent, 0);
 	assert_int_equal(node_rig_get(&ca, 2, SMP_ATTR_SM_INFO, 0), MAD_STATUS_BAD_ATTR);
-	/* The SMA itself answers requests for all other attributes. */
+	/* The SMA itself answers Gets of all other attributes. */
 	assert_int_equal(node_rig_get(&ca, 1, SMP_ATTR_NODE_INFO, 0), 0);
 	assert_int_equal(sm_heard, 1);
 	mad_agent_del(a);
@@ -200,7 +200,8 @@ static void set_mkey(struct node_rig *r, uint8_t protect, uint16_t lease)
 }
 
 /*
- * Send a Get of PortInfo. Returns true if the node answers; @ret_key gets the M_Key in the answer.
+ * Send a Get of PortInfo. Returns true if the node answers; @ret_key then gets the M_Key in the
+ * answer.
  */
 static bool get_answered(struct node_rig *r, uint64_t *ret_key)
 {
@@ -283,7 +284,7 @@ static void test_I6_lease_expires_protection(void **state)
 	set_mkey(&ca, 2, 10);
 	ca.mkey = 0;
 	node_rig_run(&ca, NS_SEC(100));
-	/* This request has the first wrong M_Key, which starts the lease period. */
+	/* This is the first request with a wrong M_Key, so the lease period begins. */
 	assert_false(get_answered(&ca, &key));
 	node_rig_run(&ca, NS_SEC(9));
 	assert_false(get_answered(&ca, &key));
@@ -407,7 +408,7 @@ static void test_I7_pkey_lookup_prefers_the_full_form(void **state)
 	assert_int_equal(node_pkey_find(p, 0x8003), 2);
 	assert_int_equal(node_pkey_find(p, 0x0003), 2);
 	assert_int_equal(node_pkey_find(p, 0xffff), 0);
-	/* Two limited forms of a P_Key do not match, and P_Key 0 matches nothing. */
+	/* Two limited P_Keys do not match each other, and P_Key 0 matches nothing. */
 	assert_int_equal(node_pkey_find(p, 0x7fff), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x0000), -ENOENT);
 	assert_int_equal(node_pkey_find(p, 0x8000), -ENOENT);
@@ -440,8 +441,9 @@ static void test_guid_info(void **state)
 }
 
 /*
- * Requests must be refused if the block number in the attribute modifier does not exist, even if
- * block number times block size, computed with 32 bits, would wrap to the number of a valid entry.
+ * A request must be refused if the block number in its attribute modifier does not exist. This must
+ * hold even if block number times block size, computed with 32 bits, would wrap to the number of a
+ * valid entry.
  */
 static void test_block_numbers_do_not_wrap(void **state)
 {
@@ -583,8 +585,8 @@ static void test_I19_other_attributes_are_refused(void **state)
 }
 
 /*
- * A fabric of 200,000 ports has not enough memory for all tables of all ports. So tables use memory
- * only after they were changed.
+ * A process with 200,000 ports does not have enough memory for all tables of all ports. So a table
+ * must use memory only after it was changed.
  */
 static void test_tables_take_memory_when_they_are_changed(void **state)
 {
@@ -702,7 +704,7 @@ static void test_I11_mft_block_and_position(void **state)
 	(void)state;
 	smp_mft_block_encode(data, masks);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 3, data), 0);
-	/* Block 3 begins at MLID 0xc000 + 3 * 32; bit 0 of position 0 is for port 0. */
+	/* Block 3 begins at MLID 0xc000 + 3 * 32. Bit 0 of position 0 stands for port 0. */
 	assert_int_equal(sw.n.sw->mft[96][0], 1);
 	assert_int_equal(sw.n.sw->mft[97][0], 0x8000);
 	assert_int_equal(sw.n.sw->mft[99][0], 0x12);

@@ -68,11 +68,11 @@ static void test_I14_port_state_change_follows_the_link(void **state)
 	assert_false(state_change());
 	node_link(&sw.n, 2, true, sw.now);
 	assert_true(state_change());
-	clear_state_change(false); /* writing 0 to PortStateChange keeps it */
+	clear_state_change(false); /* writing 0 does not clear PortStateChange */
 	assert_true(state_change());
 	clear_state_change(true);
 	assert_false(state_change());
-	/* A change of state by the SM itself must raise no trap. */
+	/* A change of state that the SM makes must raise no trap. */
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ARMED, 0), 0);
 	assert_int_equal(node_rig_state(&sw, 1, 2, IB_PORT_ACTIVE, 0), 0);
 	assert_false(state_change());
@@ -123,7 +123,7 @@ static void test_I14_trap_144_on_capability_change(void **state)
 	assert_int_equal(be32_at(n.details + 6), ca.n.port[1].pi.cap_mask);
 	assert_true(ca.n.port[1].pi.cap_mask & SMP_CAP_IS_SM);
 	repress(&ca, last_tid(&ca));
-	/* the capability did not change */
+	/* This call does not change the capability. */
 	node_set_cap(&ca.n, 1, SMP_CAP_IS_SM, true, ca.now);
 	node_rig_run(&ca, NS_SEC(5));
 	assert_int_equal(ca.nsent, 1);
@@ -247,7 +247,7 @@ static void test_I15_none_while_there_is_no_sm(void **state)
 	node_link(&sw.n, 2, true, sw.now);
 	node_rig_run(&sw, NS_SEC(10));
 	assert_int_equal(sw.nsent, 0);
-	/* A trap that is being repeated must end when the SM's LID is removed. */
+	/* The repetition of a trap must end when the SM's LID is removed. */
 	node_rig_lids(&sw, 1);
 	node_link(&sw.n, 2, false, sw.now);
 	node_rig_run(&sw, 0);

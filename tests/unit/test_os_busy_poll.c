@@ -13,7 +13,10 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Report a wait of @d that ended with @frames frames, of which @answers were answers. */
+/*
+ * Report to the code under test a wait of @d that ended with @frames frames, of which @answers were
+ * answers.
+ */
 static void waited(ns_t d, unsigned int frames, unsigned int answers)
 {
 	for (unsigned int i = 0; i < frames; i++)
@@ -38,8 +41,8 @@ static void test_polls_after_eight_quick_answers(void **state)
 }
 
 /*
- * Busy polling begins after a number of short waits. Each of the waits in other[] must reset this
- * number to 0, both before and during busy polling.
+ * Busy polling begins after BUSY_POLL_QUICK short waits in a row. Each of the waits in other[] must
+ * set their count back to 0, both before and during busy polling.
  */
 static void test_other_waits_end_it(void **state)
 {
@@ -48,7 +51,7 @@ static void test_other_waits_end_it(void **state)
 		unsigned int frames, answers;
 	} other[] = {
 		{ BUSY_POLL_TIME, 1, 1 }, /* the wait was too long */
-		{ NS_USEC(20), 1, 0 }, /* a stream in one direction */
+		{ NS_USEC(20), 1, 0 }, /* data in one direction get no answers */
 		{ NS_USEC(20), 2, 1 },
 		{ NS_USEC(20), BUSY_POLL_FRAMES + 1, BUSY_POLL_FRAMES + 1 }, /* a bulk transfer */
 	};
@@ -84,7 +87,10 @@ static void test_two_misses_end_it(void **state)
 	busy_poll_missed(&b);
 	assert_int_equal(busy_poll_time(&b, now), 0);
 	begin_polling();
-	/* An answer between two misses resets the count, so the second miss counts as the first. */
+	/*
+	 * An answer between two misses resets the count of misses, so the next miss must count as
+	 * the first one.
+	 */
 	busy_poll_missed(&b);
 	waited(NS_USEC(20), 1, 1);
 	assert_int_equal(busy_poll_time(&b, now), BUSY_POLL_TIME);
@@ -93,7 +99,8 @@ static void test_two_misses_end_it(void **state)
 }
 
 /*
- * Return the time for which busy polling is off if the process got the CPU back only after @took.
+ * Let the process yield the CPU and get it back after @took. Returns the time for which busy
+ * polling is off then.
  */
 static ns_t off_after(ns_t took, bool ready)
 {
@@ -126,7 +133,10 @@ static void test_who_needs_the_cpu_ends_it_for_longer_and_longer(void **state)
 static void test_programs_on_this_cpu_end_it(void **state)
 {
 	begin_polling();
-	/* Two programs share this CPU. */
+	/*
+	 * Two programs share this CPU. One long wait for the CPU must not end busy polling, but
+	 * BUSY_POLL_LATE of them in a row must.
+	 */
 	for (unsigned int i = 0; i < 3 * BUSY_POLL_LATE; i++) {
 		assert_int_equal(off_after(BUSY_POLL_TIME, true), 0);
 		assert_int_equal(off_after(BUSY_POLL_YIELD, true), 0);

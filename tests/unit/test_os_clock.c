@@ -16,8 +16,8 @@ static void test_a_poll_whose_deadline_has_passed_does_not_wait(void **state)
 }
 
 /*
- * clock_poll_ms() must round up: a poll() that ended before the deadline would be repeated at once, many times in the
- * last millisecond.
+ * clock_poll_ms() must round up. Otherwise poll() would end before the deadline, and the caller
+ * would repeat it many times in the last millisecond.
  */
 static void test_a_poll_does_not_end_before_its_deadline(void **state)
 {
@@ -27,7 +27,7 @@ static void test_a_poll_does_not_end_before_its_deadline(void **state)
 	do {
 		deadline = clock_now() + NS_MSEC(100);
 		ms = clock_poll_ms(deadline);
-	} while (clock_now() >= deadline); /* the process did not run for that time */
+	} while (clock_now() >= deadline); /* true if the process did not run for that time */
 	assert_in_range(ms, 1, 100);
 	assert_true(clock_now() + NS_MSEC(ms) >= deadline);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the entries for systemd's journal, octet by octet, and which descriptors count as a stream to the journal. */
+/*
+ * Tests the entries for systemd's journal, octet by octet, and which descriptors count as a stream
+ * to the journal.
+ */
 #include "check.h"
 
 #include <errno.h>

@@ -96,8 +96,8 @@ static void test_out_of_descriptors_it_does_not_spin(void **state)
 	assert_true(turn());
 	assert_int_equal(taken, 0);
 	/*
-	 * The client stays in the listen queue, and the loop must sleep instead of trying accept()
-	 * all the time.
+	 * The client must stay in the listen queue, and the loop must sleep instead of calling
+	 * accept() all the time.
 	 */
 	for (int i = 0; i < 10; i++)
 		assert_false(turn());

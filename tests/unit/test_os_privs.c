@@ -56,7 +56,7 @@ static void assert_exit(int status, int want)
 	assert_int_equal(WEXITSTATUS(status), want);
 }
 
-/* Exit with a status that tells the line of the condition that failed. */
+/* If @cond is false, exit with a status that tells the line. */
 #define MUST(cond)                                \
 	do {                                      \
 		if (!(cond))                      \
@@ -114,7 +114,7 @@ static void helper_caps(void)
 	MUST(!have_cap(CAP_SETUID));
 }
 
-/* CAP_NET_RAW must survive the change of user, and no other capability may. */
+/* CAP_NET_RAW must survive the change of user. No other capability may survive it. */
 static void isolate_with_raw(void)
 {
 	bool had = have_cap(CAP_NET_RAW);

@@ -64,7 +64,7 @@ static const char *seen(void)
 	ssize_t n;
 
 	/*
-	 * Octets that are written to a pseudo-terminal sometimes reach the other end a moment
+	 * Octets that were written to a pseudo-terminal sometimes reach its other end a moment
 	 * later.
 	 */
 	while (len < sizeof(buf) - 1 && poll(&p, 1, 100) > 0) {
@@ -107,7 +107,8 @@ static void test_the_line_is_written_at_most_ten_times_a_second(void **state)
 	do
 		progress_say("x");
 	while (clock_now() - begin < NS_MSEC(550));
-	progress_say("x"); /* a last call, in case the process did not run during the loop */
+	/* One more call, because the process perhaps did not run during most of the loop. */
+	progress_say("x");
 	for (const char *p = seen(); (p = strchr(p, 'x')); p++)
 		lines++;
 	assert_in_range(lines, 2, (unsigned int)((clock_now() - begin) / NS_MSEC(100)) + 1);

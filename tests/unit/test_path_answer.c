@@ -41,7 +41,7 @@ static struct ipoib_path_info question(void)
 
 /*
  * The offsets are those in the drawing of intel-ipoib-linux-hld-2002, section 3.3, with the padding
- * of a C compiler.
+ * that a C compiler inserts.
  */
 static void test_H32_the_structure_is_as_drawn(void **state)
 {
@@ -142,7 +142,7 @@ static void test_questions(void **state)
 	assert_true(path_info_valid(&a));
 	assert_false(path_info_valid(NULL));
 	memset(b.dest_gid, 1, 16);
-	memset(b.addr.v6_addr + 4, 7, 12); /* beyond the 4 octets of an IPv4 address */
+	memset(b.addr.v6_addr + 4, 7, 12); /* these octets are no part of an IPv4 address */
 	assert_true(path_info_same(&a, &b));
 	b.addr.v4_addr[3]++;
 	assert_false(path_info_same(&a, &b));

@@ -42,7 +42,7 @@ struct rig {
 	struct ipoib_path_info *info;
 };
 
-/* Accept a connection, and read the request line. */
+/* Accept a connection, and read the request line into @text. */
 static int accept_question(struct rig *r, char text[512])
 {
 	int fd = accept(r->listen, NULL, NULL);
@@ -109,7 +109,8 @@ static int setup(void **state)
 	r->path = ipoib_path_open("lab", NULL);
 	if (!r->path)
 		return -1;
-	close(accept_any(r)); /* the connection of open(), on which no question is sent */
+	/* Close the connection that ipoib_path_open() has made. No question is sent on it. */
+	close(accept_any(r));
 	return 0;
 }
 
@@ -165,8 +166,8 @@ static pid_t fork_child(void)
 }
 
 /*
- * Start a child that has copies of all descriptors and never calls the library. It ends when the returned descriptor
- * is closed.
+ * Start a child that has copies of all descriptors and never calls the library. It ends when the
+ * returned descriptor is closed.
  */
 static int idle_child(pid_t *pid)
 {
@@ -231,7 +232,10 @@ static void test_a_question_is_over_although_a_child_has_its_connection(void **s
 	assert_int_equal(ipoib_path_dispatch(r->path), 1);
 	assert_int_equal(r->calls, 1);
 	assert_ptr_equal(r->info, &info);
-	/* Further octets after the answer, or the end of the connection, must have no effect. */
+	/*
+	 * Further octets after the answer must have no effect, and the end of the connection must
+	 * have none.
+	 */
 	send(fd, "\n", 1, MSG_NOSIGNAL);
 	close(fd);
 	assert_false(readable(r));
@@ -411,8 +415,8 @@ static void test_sixteen_questions_wait_at_most(void **state)
 }
 
 /*
- * The program never asks for this address again, for example because its flow has ended. An answer
- * that nobody fetches must not count against the limit of open questions.
+ * A program perhaps never repeats a query whose answer has arrived, for example because its flow
+ * has ended. Such an answer must not count against the limit of open questions.
  */
 static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 {
@@ -431,7 +435,7 @@ static void test_answers_that_nobody_fetches_leave_their_places(void **state)
 	say(fd[3], FOUND);
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), EAGAIN);
 	fd[16] = accept_any(r);
-	info.addr.v4_addr[3] = 3; /* the answer about this address is still stored */
+	info.addr.v4_addr[3] = 3; /* the library still has the answer about this address */
 	assert_int_equal(ipoib_path_query(r->path, &info, IPOIB_PATH_NONBLOCK), 0);
 	for (int i = 0; i < 17; i++)
 		close(fd[i]);
@@ -448,8 +452,8 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 }
 
 /*
- * A program dispatches at once, but repeats its query only every two seconds. The program must get
- * the answer once, and not again.
+ * The program calls ipoib_path_dispatch() at once, but repeats its query only after two seconds.
+ * The query must get the answer, and a third query must ask the instance again.
  */
 static void test_an_answer_waits_for_who_asks_seldom(void **state)
 {

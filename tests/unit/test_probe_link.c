@@ -35,7 +35,10 @@ static void test_group_has_another_scope(void **state)
 	r.group[0].scope = 5;
 	r.ngroups = 1;
 	rig_finds(&r, PROBE_GROUP_SCOPE, "but ff15:401b:8001::ffff:ffff of scope 5 does");
-	/* An interface whose broadcast group has the scope of this group is in order. */
+	/*
+	 * If this group is the broadcast group of the kernel's interface, its scope must be no
+	 * finding.
+	 */
 	rig_interface(&r);
 	r.cfg.ifc.broadcast = r.group[0].mgid;
 	rig_healthy(&r);
@@ -184,7 +187,10 @@ static void test_neighbour(void **state)
 	strcpy(r.cfg.address, "10.4.0.9");
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
-	/* An IPv6 address for which there is no neighbour entry can be a GID. */
+	/*
+	 * If there is no neighbour entry for an IPv6 address, the probe must take the address for a
+	 * GID.
+	 */
 	rig_peer(&r);
 	rig_healthy(&r);
 	r.peer_known = false;
@@ -298,11 +304,12 @@ static void test_answers_that_do_not_fit(void **state)
 	rig_finds(&r, PROBE_SA_SILENT, "no answer to Get(ClassPortInfo)");
 	rig_init(&r);
 	r.twist = cut_sa;
-	r.group[1].qkey = 0x1234; /* this answer does not contain the Q_Key */
+	/* The SA's answer is cut, so the probe does not get the Q_Key of this group. */
+	r.group[1].qkey = 0x1234;
 	rig_healthy(&r);
 }
 
-/* Every kind of finding has a name of its own, a reason and an advice. */
+/* Every kind of finding must have a name of its own, a reason and an advice. */
 static void test_kinds(void **state)
 {
 	(void)state;

@@ -51,8 +51,8 @@ static void test_choice_of_the_partition(void **state)
 }
 
 /*
- * Port 0 of a switch has no link, and the switch's NodeInfo names another port. Neither may be a
- * finding.
+ * Port 0 of a switch has no link, and the switch's NodeInfo names another port. Neither of these
+ * facts may be a finding.
  */
 static void test_port_0_of_a_switch(void **state)
 {
@@ -94,8 +94,8 @@ static void test_port_without_link(void **state)
 		rig_finds(&r, cases[i].kind, cases[i].words);
 		assert_int_equal(r.requests,
 				 /*
-				  * The three answers are those of the port itself: NodeInfo,
-				  * PortInfo and P_KeyTable.
+				  * the probe asks the port itself for NodeInfo, PortInfo and
+				  * P_KeyTable
 				  */
 				 3);
 	}
@@ -154,8 +154,8 @@ static bool is_behind(const uint8_t *mad)
 }
 
 /*
- * Turn the answers of the node behind the link into traps, so that the requests to this node time
- * out.
+ * Turn the answers of the node behind the link into traps. The probe ignores traps, so its requests
+ * to this node time out.
  */
 static void silence_link(struct rig *r, uint8_t *mad)
 {
@@ -186,8 +186,8 @@ static void test_link(void **state)
 	rig_finds_both(&r, PROBE_SILENT_LINK, PROBE_SM_SILENT);
 	assert_int_equal(r.report.lost, 3);
 	/*
-	 * The SMA of the node behind the link does not answer, like an SMA that checks M_Keys. The
-	 * SA on this node answers, so the silence of the SMA is no fault.
+	 * The SMA of the node behind the link does not answer, perhaps because it checks M_Keys.
+	 * The SA on this node answers, so the silence of the SMA must be no finding.
 	 */
 	r.twist = silence_link;
 	rig_healthy(&r);

@@ -17,8 +17,9 @@
 #include "reload/msg.h"
 
 /*
- * Tests the supervisor's part of a reload. A thread plays the instance: it serves the requests one after the other, as each
- * test case says, and answers some of the requests only when the test case wants it to.
+ * Tests the supervisor's part of a reload. A thread plays the instance. It serves the requests one
+ * after the other, as each test case says, and answers some of them only when the test case wants
+ * it to.
  */
 
 #define DONE "{\"end\":{\"status\":0}}\n"
@@ -31,11 +32,13 @@ struct rig {
 		[2]; /* a pair of sockets, by which the thread and the test case wait for each other */
 	pthread_t instance;
 	char unexpected[256]; /* the first request that was not the expected one */
-	/* the interface of each RELOAD_REMOVE message, each followed by a space, as in "uib0@h3 uib0@h2 " */
+	/* the interfaces of the RELOAD_REMOVE messages, each followed by a space */
 	char removed[128];
 	struct conf conf;
 	struct reload reload;
-	/* one line for each event: "begins" for a beginning of a reload, or the outcome of a reload */
+	/*
+	 * one line for each event: "begins" when a reload begins, otherwise the outcome of a reload
+	 */
 	char said[256];
 };
 
@@ -83,7 +86,10 @@ static int request(struct rig *r, int conn, const char *cmd)
 	return fd;
 }
 
-/* Accepts a connection and reads its request. @ret_fd gets the descriptor that came with the request; @ret_fd may be NULL */
+/*
+ * Accepts a connection and reads its request. @ret_fd gets the descriptor that came with the
+ * request; @ret_fd may be NULL
+ */
 static int accept_request(struct rig *r, const char *cmd, int *ret_fd)
 {
 	int conn = accept(r->listen, NULL, NULL), fd = request(r, conn, cmd);
@@ -106,7 +112,10 @@ static void answer(int conn, const char *text)
 	close(conn);
 }
 
-/* Takes all messages of a reload, and closes their socket. Return: true if the last message was RELOAD_END */
+/*
+ * Takes all messages of a reload, and closes their socket. Return: true if the last message was
+ * RELOAD_END
+ */
 static bool take_messages(struct rig *r, int sock)
 {
 	int fds[FDPASS_MAX];
@@ -133,7 +142,10 @@ static bool take_messages(struct rig *r, int sock)
 	return m.kind == RELOAD_END;
 }
 
-/* Serves the request "reload apply" until the instance has got all messages. Return: the connection of the request */
+/*
+ * Serves the request "reload apply" until the instance has got all messages. Return: the connection
+ * of the request
+ */
 static int take_reload(struct rig *r)
 {
 	int sock, conn = accept_request(r, "reload apply", &sock);
@@ -231,7 +243,9 @@ static bool readable(struct rig *r, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Waits until a client asks or the instance answers, and lets the supervisor handle the request or answer. */
+/*
+ * Waits until a client sends a request or the instance answers, and lets the supervisor handle it.
+ */
 static void serve(struct rig *r)
 {
 	assert_true(readable(r, -1));
@@ -272,14 +286,14 @@ static void test_reload_a_late_answer_is_the_outcome_of_its_reload(void **state)
 	configure(r, 2);
 	serve(r);
 	await_step(r->steps[0]);
-	/* The supervisor does not wait, and decides nothing before the answer. */
+	/* The supervisor must not block, and must decide nothing before the answer has come. */
 	assert_false(readable(r, 0));
 	reload_serve(&r->reload);
 	assert_int_equal(ifaces(r), 3);
 	assert_string_equal(r->said, "begins\n");
 	/*
-	 * A signal in the meantime makes the supervisor read the file again, and compare it with the configuration that the
-	 * instance will have after the reload.
+	 * A signal in the meantime must make the supervisor read the file again. It must then
+	 * compare the file with the configuration that the instance will have after the reload.
 	 */
 	configure(r, 1);
 	reload_now(&r->reload);
@@ -353,7 +367,9 @@ static void test_reload_an_answer_without_an_end_is_a_failure(void **state)
 	end(r);
 }
 
-/* The answer comes in pieces, and a piece without the end decides nothing. */
+/*
+ * The answer comes in pieces. Before the last piece has come, the supervisor must decide nothing.
+ */
 static void test_reload_an_answer_in_pieces(void **state)
 {
 	struct conf_iface one = { .name = "uib1", .host = "h1" },
@@ -428,8 +444,8 @@ static void *takes_no_message(void *arg)
 }
 
 /*
- * The messages do not all fit into the buffer of the socket, so the supervisor still sends messages when the instance
- * has closed the socket.
+ * The messages do not all fit into the buffer of the socket. So the supervisor is still sending
+ * messages when the instance closes the socket.
  */
 static void test_reload_an_instance_that_takes_no_message_says_why(void **state)
 {

@@ -186,7 +186,8 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 	join(&r, &b, 1, MCM_JOIN_FULL, true);
 	sac_rig_run(&r, NS_MSEC(1));
 	sa_forget(&r.sa);
-	at_sa(&r, 1)->others = false; /* from now on no other member keeps the group */
+	/* The group has no other member now, so it has ended with the restart of the SA. */
+	at_sa(&r, 1)->others = false;
 	sac_reregister(r.sac, r.now);
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(r.sa.join_mask, 0x173f7);
@@ -205,8 +206,8 @@ static void test_union_of_join_states_is_asked_with_what_makes_a_group(void **st
 }
 
 /*
- * The SA can refuse two JoinState bits together and grant one of them alone: for example, a router
- * may become NonMember of a group with another SL, but not FullMember. So the client must ask for
+ * The SA can refuse two JoinState bits together, but grant one of them alone. For example, a router
+ * may become NonMember, but not FullMember, of a group with another SL. So the client must ask for
  * the bits one by one.
  */
 static void test_bits_that_are_refused_together_are_asked_for_one_by_one(void **state)
@@ -254,8 +255,8 @@ static void test_bits_that_are_refused_one_by_one_back_off_together(void **state
 		assert_true(gap <= NS_SEC(base[i]) + NS_MSEC(250) * base[i] + NS_MSEC(1));
 	}
 	/*
-	 * The SA has now granted one bit, so this bit must not be requested again. The other bit is
-	 * requested as before.
+	 * The SA now grants one of the two bits. The client must not request this bit again, and
+	 * must request the other bit as before.
 	 */
 	at_sa(&r, 1)->refuse_bits = MCM_JOIN_FULL;
 	sac_rig_run(&r, NS_SEC(21));
@@ -280,7 +281,8 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 	sac_rig_run(&r, NS_MSEC(500));
 	assert_int_equal(non.granted, 1);
 	assert_int_equal(full.failed, 1);
-	assert_int_equal(r.sa.joins, 4); /* for FullMember, both bits, FullMember, NonMember */
+	/* One join each for FullMember, for both bits, again for FullMember, and for NonMember. */
+	assert_int_equal(r.sa.joins, 4);
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(full.failed, 2);
 	sac_group_leave(r.sac, &full.ref, r.now);
@@ -310,8 +312,8 @@ static void test_M19_join_first_creates_only_what_is_not_there(void **state)
 	assert_int_equal(r.sa.joins, 1);
 	assert_int_equal(r.sa.join_masks[0], 0x10083);
 	/*
-	 * The SA restarts and has forgotten the group, which had no other member. The client
-	 * creates it again, and the user is told only that the earlier group ended.
+	 * The SA restarts and forgets the group, which had no other member. The client must create
+	 * the group again. Its user must get a grant, and no failure.
 	 */
 	at_sa(&r, 1)->others = false;
 	sa_forget(&r.sa);
@@ -345,8 +347,8 @@ static void test_M19_join_first_that_may_not_create_backs_off(void **state)
 }
 
 /*
- * A router wants a group as FullMember and as NonMember. The join of one of the two bits creates
- * the group for both.
+ * A router wants a group as FullMember and as NonMember, and the group does not exist. The join as
+ * FullMember creates the group, so the client then gets both bits.
  */
 static void test_M19_join_first_of_several_bits(void **state)
 {
@@ -384,7 +386,7 @@ static void test_I23_duplicate_delete_is_success(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	/*
 	 * The SA has carried out the client's first Delete, but the SA's answer was lost. So the SA
-	 * refuses the repeated Delete, and this refusal must not be logged.
+	 * refuses the repeated Delete. This refusal must not be logged.
 	 */
 	at_sa(&r, 1)->have = 0;
 	sac_group_leave(r.sac, &a.ref, r.now);
@@ -517,8 +519,9 @@ static void no_event(struct sac_user *u, enum sac_event ev, const ib_gid *gid, n
 }
 
 /*
- * Without subscriptions, a NonMember does not learn that its group has ended and that another group
- * has the MGID now. So the NonMember must join again when Reports begin to come.
+ * Without subscriptions, a NonMember does not learn that its group has ended and that others have
+ * created a new group with this MGID. So the client must request the NonMember's membership again
+ * as soon as it has subscribed.
  */
 static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **state)
 {
@@ -543,7 +546,7 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	assert_int_equal(non.granted, 2);
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	/*
-	 * The group of a FullMember cannot have ended, so this membership need not be requested
+	 * A group does not end while it has a FullMember, so this membership need not be requested
 	 * again.
 	 */
 	assert_int_equal(at_sa(&r, 2)->joins, 1);
@@ -570,7 +573,7 @@ static void test_reregister_joins_every_group_again(void **state)
 		assert_int_equal(u[i].granted, 2);
 		assert_int_equal(at_sa(&r, i)->have, MCM_JOIN_FULL);
 		/*
-		 * The SA created the group again with another MLID, and the user must have got this
+		 * The SA created the group again with another MLID. The user must have got the new
 		 * MLID.
 		 */
 		assert_int_equal(u[i].rec.mlid, at_sa(&r, i)->rec.mlid);
@@ -623,17 +626,18 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted by the SA, whose answer is on the way */
+	/* The SA grants this join at once, but its answer is still on the way. */
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
 	sac_group_leave(r.sac, &a.ref, r.now);
-	sac_reregister(r.sac, r.now); /* although the SA has forgotten nothing */
+	sac_reregister(r.sac, r.now); /* although this SA has forgotten nothing */
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
 	sac_rig_fini(&r);
 }
 
 /*
- * The Report of trap 67 (group deleted) is late: it is about the former group, which existed before
+ * The Report of trap 67 (group deleted) is late: it is about an earlier group, which ended before
  * this join created the group again. The client is still a member, so it must send a Delete when
  * its user leaves.
  */
@@ -645,7 +649,8 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 
 	sac_rig_init(&r, false, 1);
 	make(&r, 1);
-	join(&r, &a, 1, MCM_JOIN_FULL, false); /* granted by the SA, whose answer is on the way */
+	/* The SA grants this join at once, but its answer is still on the way. */
+	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sa_report(&r.sa, MAD_TRAP_MC_DELETED, &g, r.now);
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(at_sa(&r, 1)->have, MCM_JOIN_FULL);
@@ -657,7 +662,7 @@ static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 
 /*
  * The port was down for a moment, but the SA has not forgotten the port's memberships. The user
- * left the group meanwhile, so the client must send a Delete when the port is up.
+ * left the group in this time, so the client must send a Delete as soon as the port is up.
  */
 static void test_membership_that_ended_while_the_port_was_down_is_left(void **state)
 {
@@ -691,9 +696,9 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 }
 
 /*
- * A late Report of trap 67, as in test_membership_that_a_late_trap_67_overtook_is_left(), but about
- * a bit that was granted already. The bit's user drops the bit when the client reports that the
- * group was deleted, so the client must send a Delete for this bit.
+ * The Report of trap 67 is late, as in test_membership_that_a_late_trap_67_overtook_is_left(), but
+ * one of the bits was granted before. When the client reports that the group was deleted, the user
+ * of this bit drops it. So the client must send a Delete for this bit.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
@@ -733,7 +738,7 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 	r.sa.deaf = false;
 	sac_rig_run(&r, NS_SEC(2));
 	assert_int_equal(at_sa(&r, 1)->have, 0);
-	/* A leave that gets no answer must be repeated only for some time. */
+	/* A Delete that gets no answer must be repeated only for some time. */
 	join(&r, &a, 1, MCM_JOIN_FULL, false);
 	sac_rig_run(&r, NS_MSEC(1));
 	r.sa.deaf = true;
@@ -817,8 +822,8 @@ static void test_shared_port_never_leaves_and_joins_every_60_s(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	sac_group_leave(r.sac, &b.ref, r.now);
 	/*
-	 * The kernel's driver on the same port has left the group, which ended the membership for
-	 * the driver and for this client.
+	 * The kernel's driver on the same port has left the group. The SA has one membership per
+	 * port, so this client's membership has ended, too.
 	 */
 	at_sa(&r, 1)->have = 0;
 	sac_rig_run(&r, NS_SEC(61));
@@ -863,8 +868,8 @@ static void test_R60_existence_is_asked_by_get(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_int_equal(asked.status, SA_STATUS_NO_RECORDS);
 	/*
-	 * If the user cancels a query, the user is not called any more. If the port goes down, an
-	 * open query ends with an error.
+	 * If the user cancels a query, the client must not call the user any more. If the port goes
+	 * down, an open query must end with an error.
 	 */
 	sac_group_ask(r.sac, &q, &g2, r.now);
 	sac_group_ask_cancel(&q);

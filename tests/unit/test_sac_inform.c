@@ -108,14 +108,17 @@ static void test_I25_report_is_answered_and_told(void **state)
 		assert_int_equal(heard.ev[trap - 64], want[trap - 64]);
 		assert_memory_equal(&heard.gid, &gid, 16);
 	}
-	/* A Report to which the client has not subscribed is answered, but passed to no user. */
+	/*
+	 * A Report to which the client has not subscribed must be answered, but not be passed to a
+	 * user.
+	 */
 	sa_report(&r.sa, MAD_TRAP_LINK_STATE, &gid, r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	assert_int_equal(heard.n, 4);
 	sac_stats(r.sac, &st);
 	assert_int_equal(st.reports, 4);
 	assert_int_equal(st.reports_ignored, 1);
-	/* A Report that is shorter than a MAD is only counted. */
+	/* A Report that is shorter than a MAD must only be counted. */
 	sac_report_recv(r.sac, &sa, short_mad, sizeof(short_mad), r.now);
 	assert_int_equal(r.sa.report_resps, 5);
 	sac_stats(r.sac, &st);
@@ -125,8 +128,8 @@ static void test_I25_report_is_answered_and_told(void **state)
 }
 
 /*
- * Any port can send a Report to QP1. Only Reports from the LID in PortInfo:MasterSMLID and from QP1
- * may be believed.
+ * Any port can send a Report to QP1. The client may believe a Report only if it comes from QP1 of
+ * the port whose LID is in PortInfo:MasterSMLID.
  */
 static void test_report_of_another_port_is_dropped(void **state)
 {
@@ -147,8 +150,8 @@ static void test_report_of_another_port_is_dropped(void **state)
 	assert_int_equal(st.reports_foreign, 2);
 	assert_int_equal(st.reports, 0);
 	/*
-	 * A Set(PortInfo) gives the port the LID of a new SM. From then on Reports of the new SM
-	 * are believed, and those of the old SM are dropped.
+	 * A Set(PortInfo) gives the port the LID of a new SM. From then on the client must believe
+	 * Reports of the new SM, and drop those of the old SM.
 	 */
 	r.port.sm_lid = SA_LID + 1;
 	sac_rig_port(&r, true);
@@ -198,7 +201,7 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 	sac_rig_run(&r, NS_MSEC(1));
 	assert_true(sac_subscribed(r.sac));
 	assert_int_equal(r.sa.subscribes, 8);
-	/* Unchanged port attributes raise no event. */
+	/* If no attribute of the port has changed, the client must raise no event. */
 	sac_rig_port(&r, true);
 	assert_int_equal(heard.n, 1);
 	sac_rig_fini(&r);
@@ -206,8 +209,8 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 
 /*
  * When the SA restarts, the client must tell its users before it subscribes again. A router then
- * lists all groups, and must know that it can miss the creation of a group meanwhile (RFC 4391
- * section 11).
+ * lists all groups, and must know that it perhaps missed the creation of a group (RFC 4391 section
+ * 11).
  */
 static struct sac *restarting;
 static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)

@@ -6,8 +6,8 @@
 #include "wire/mgid.h"
 
 /*
- * Outages of the SA: while no SA runs on the SM's host, the host itself answers requests with an
- * error, as Linux does, until an SA runs again.
+ * Outages of the SA. While no SA runs on the SM's host, the host itself answers requests with an
+ * error, as Linux does.
  */
 
 #define GROUPS 40
@@ -239,7 +239,7 @@ static void test_a_failed_path_does_not_outlive_the_outage(void **state)
 		assert_int_equal(path_get(), -ENXIO);
 		sac_rig_run(&r, NS_SEC(1));
 	}
-	/* The answer to another request shows that the SA is back. */
+	/* The SA's answer to the joins shows that the SA is back. */
 	r.sa.absent = 0;
 	join_all();
 	sac_rig_run(&r, NS_MSEC(2));
@@ -259,8 +259,8 @@ static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state
 	sac_rig_run(&r, NS_MSEC(5));
 	assert_int_equal(granted(), GROUPS);
 	/*
-	 * A new SA demands another Q_Key. The answer about the broadcast group contains it, but
-	 * this join with the old Q_Key was sent before and is still open.
+	 * A new SA demands another Q_Key. The answer about the broadcast group contains this Q_Key,
+	 * but the client sends its next join, with the old Q_Key, before it gets that answer.
 	 */
 	g = sa_group_find(&r.sa, &u->ref.join.rec.mgid);
 	g->refuse = SA_STATUS_REQ_INVALID;

@@ -57,7 +57,7 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 	assert_int_equal(r.sa.last_path.pkey, RIG_PKEY);
 	assert_int_equal(r.sa.last_path.numb_path, 1);
 	assert_true(r.sa.last_path.reversible);
-	/* This first query puts the path into the cache. */
+	/* The first query has put the path into the cache. */
 	assert_int_equal(get(&r, &w[0], 9), 0);
 	assert_int_equal(w[0].rec.dlid, 9);
 	assert_int_equal(r.sa.path_asks, 1);
@@ -65,8 +65,8 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 }
 
 /*
- * The user of a cached path may use it only until the SA's answer expires, not for a whole lifetime
- * from the time of the query.
+ * The user may use a cached path only until the SA's answer expires, and not for a whole lifetime
+ * from the time of its query.
  */
 static void test_cached_path_says_how_long_it_lives(void **state)
 {
@@ -337,8 +337,8 @@ static void test_paths_are_listed(void **state)
 }
 
 /*
- * An unused entry must be removed after its lifetime and the longest back-off, even if other paths
- * are often asked for meanwhile.
+ * An unused entry of the cache must be removed after its lifetime and the longest back-off, even if
+ * users often ask for other paths meanwhile.
  */
 static void test_path_that_nobody_asks_for_is_freed(void **state)
 {

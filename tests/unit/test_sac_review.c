@@ -61,7 +61,7 @@ static void test_I22_a_join_behind_a_leave_is_granted_by_its_own_answer(void **s
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(a.granted, 2);
 	assert_int_equal(a.failed, 0);
-	/* The Set was sent only after the Delete had been answered. */
+	/* The new join was sent only after the Delete had been answered. */
 	assert_true(a.granted_at == began + NS_MSEC(20));
 	assert_int_equal(g->have, MCM_JOIN_FULL);
 	sac_rig_fini(&r);

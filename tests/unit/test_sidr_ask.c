@@ -65,11 +65,11 @@ static void test_P18_ServiceRecord_PathRecord_and_SIDR_REQ_in_this_order(void **
 	assert_int_equal(r.asked, 1);
 	assert_int_equal(r.last.service_id, RIG_SERVICE);
 	assert_int_equal(r.last.pkey, RIG_PKEY);
-	assert_int_equal(r.from.sl, 3); /* the SL of the path */
+	assert_int_equal(r.from.sl, 3); /* the SL in the SA's PathRecord */
 	assert_int_equal(r.from.pkey, RIG_PKEY);
 	assert_int_equal(r.from.qkey, IB_QP1_QKEY);
 	assert_text("SIDR: group ff12:401b:8123::, from LID 2");
-	/* No further request follows the answer. */
+	/* The answer was right, so no further request may follow. */
 	sidr_rig_run(&r, NS_SEC(1000));
 	assert_int_equal(done, 1);
 	assert_int_equal(r.asked, 1);
@@ -87,8 +87,8 @@ static void test_no_path_in_the_partition_leads_to_the_default_P_Key(void **stat
 }
 
 /*
- * Check that failed attempts are followed by further attempts after 1, 2, 4, 8, 16, 16 s, each up
- * to a quarter later.
+ * Check that each failed attempt is followed by the next one after a pause. The pauses are 1, 2, 4,
+ * 8, 16, 16 s ..., and each can be up to a quarter longer.
  */
 static void assert_backoff(enum sidr_why why, const char *text)
 {
@@ -101,8 +101,8 @@ static void assert_backoff(enum sidr_why why, const char *text)
 		ns_t base = ns_backoff(i, NS_SEC(1), NS_SEC(16));
 
 		/*
-		 * If the server does not answer, each attempt takes CM_TRY_MS * (CM_RETRIES + 1)
-		 * longer.
+		 * If the server does not answer, each attempt itself takes CM_TRY_MS * (CM_RETRIES
+		 * + 1).
 		 */
 		assert_in_range(at[i] - at[i - 1], base, base + base / 4 + NS_SEC(4));
 	}
@@ -155,7 +155,7 @@ static void test_status_other_than_0(void **state)
 	r.status = 0;
 	sidr_rig_run(&r, NS_SEC(20));
 	assert_int_equal(got.why, SIDR_OK);
-	/* A correct answer must end the series of failures. */
+	/* A correct answer must set the number of failures back to 0. */
 	sidr_good(&ask);
 	assert_int_equal(ask.rounds, 0);
 }
@@ -242,7 +242,10 @@ static void test_a_port_that_is_down_asks_nothing(void **state)
 static ib_gid
 	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
 
-/* All servers answer, but only the server of the last record gives the right values. */
+/*
+ * The user's callback. All servers answer, but the user accepts only the values from the server of
+ * the last record.
+ */
 static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {
 	if (done < SIDR_RIG_SERVICES)
@@ -257,8 +260,8 @@ static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now
 }
 
 /*
- * Register @n servers. The SA has a path to the GID of each one, but only the port with LID 2
- * exists.
+ * Register @n servers. The SA gives a path to the GID of each one, but every path leads to the port
+ * with LID 2.
  */
 static void servers(unsigned int n)
 {
@@ -312,7 +315,7 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 {
 	servers(SIDR_RIG_SERVICES);
 	start();
-	/* The pause before the next server is 1 s, and up to a quarter more. */
+	/* The pause before the next server is 1 s, or up to a quarter more. */
 	sidr_rig_run(&r, NS_SEC(SIDR_RIG_SERVICES) * 4 / 3);
 	assert_memory_equal(&ask.server_gid, &r.rec[r.nrecs - 1].gid, 16);
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
@@ -336,8 +339,8 @@ static void test_one_right_server_of_512_is_found_in_one_round(void **state)
 }
 
 /*
- * The pause before the next server is 1 s. The pauses before the next rounds are 1, 2, 4, 8, 16 s.
- * Each pause is up to a quarter longer.
+ * The pause before the next server of a round is 1 s. The pauses between the rounds are 1, 2, 4, 8,
+ * 16, 16 s. Each pause can be up to a quarter longer.
  */
 static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state)
 {
@@ -346,7 +349,7 @@ static void test_the_backoff_grows_with_each_round_of_wrong_answers(void **state
 	};
 
 	servers(4);
-	r.rec[3].pkey = RIG_PKEY + 1; /* so the right server is not found */
+	r.rec[3].pkey = RIG_PKEY + 1; /* so the SA's answer lacks the right server */
 	start();
 	sidr_rig_run(&r, NS_SEC(100));
 	assert_true(done > ARRAY_SIZE(want));
@@ -362,8 +365,8 @@ static void test_a_server_that_gave_right_values_before_is_asked_again_after_an_
 	sidr_rig_run(&r, NS_SEC(10));
 	assert_int_equal(ask.state, SIDR_STATE_DONE);
 	/*
-	 * The SA has no ServiceRecords for a moment. The missing records must not count as a
-	 * failure of the server.
+	 * The SA has no ServiceRecords for a moment. This must not count as a failure of the
+	 * server.
 	 */
 	r.service_status = SA_STATUS_NO_RECORDS;
 	sac_reregister(r.sac, r.net.now);
@@ -415,7 +418,7 @@ static void test_loss_does_not_keep_the_answer_away(void **state)
 	r.net.filter = lossy;
 	for (seed = 1; seed <= 50; seed++) {
 		done = 0;
-		sac_reregister(r.sac, r.net.now); /* makes the SA client forget the path */
+		sac_reregister(r.sac, r.net.now); /* the SA client forgets the path */
 		start();
 		sidr_rig_run(&r, NS_SEC(90));
 		assert_true(done);
@@ -430,7 +433,7 @@ static void test_stop_in_every_step_leaves_nothing(void **state)
 		unsigned int before;
 
 		done = 0;
-		sac_reregister(r.sac, r.net.now); /* makes the SA client forget the path */
+		sac_reregister(r.sac, r.net.now); /* the SA client forgets the path */
 		start();
 		sidr_rig_run(&r, NS_USEC(500) * i);
 		before = done;

@@ -13,7 +13,10 @@ static ib_gid gid(unsigned int n)
 	return ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + n);
 }
 
-/* Offer the servers @from to @to - 1. Returns the number of the server that is chosen. */
+/*
+ * Offer the servers @from to @to - 1 to the code under test. Returns the number of the server that
+ * it chooses.
+ */
 static unsigned int choose(unsigned int from, unsigned int to, bool *ret_last)
 {
 	ib_gid g;
@@ -41,7 +44,7 @@ static void test_each_server_is_chosen_once_a_round(void **state)
 				assert_int_equal(last, i == n - 1);
 				sidr_order_failed(&o);
 				if (!round && !i)
-					assert_int_equal(k, 0); /* the first record of the SA */
+					assert_int_equal(k, 0); /* the SA's first record */
 			}
 		}
 	}
@@ -84,8 +87,8 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * This server has answered, so the next round must begin with this server, even if another
-	 * server was chosen before it was known that the answer is right.
+	 * Server k has answered, so the next round must begin with it. This must hold even if
+	 * another server was chosen before it was known that the values of server k are right.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);
@@ -93,13 +96,13 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
-	/* When this server has failed, all other servers must be asked before it is asked again. */
+	/* When server k has failed, all other servers must be asked before it is asked again. */
 	for (unsigned int i = 0; i < 19; i++) {
 		sidr_order_failed(&o);
 		assert_true(choose(0, 20, &last) != k);
 	}
 	assert_true(last);
-	/* From now on this server is not offered. */
+	/* From now on, there is no record of server k. */
 	sidr_order_good(&o);
 	sidr_order_restart(&o);
 	for (unsigned int i = 0; i < 20; i++) {
@@ -121,16 +124,13 @@ static void test_records_that_come_and_go_do_not_end_a_round_early_or_late(void 
 	assert_false(last);
 	sidr_order_failed(&o);
 	/*
-	 * The records of all other servers are gone, so this server is chosen again, as the only
-	 * server of its round.
+	 * The records of all other servers are gone. So server 0 must be chosen again, as the only
+	 * and last server of its round.
 	 */
 	assert_int_equal(choose(0, 1, &last), 0);
 	assert_true(last);
 	sidr_order_failed(&o);
-	/*
-	 * Another server has registered. This server is chosen next, as the last server of this
-	 * round.
-	 */
+	/* Server 1 has registered. It must be chosen next, as the last server of this round. */
 	assert_int_equal(choose(0, 2, &last), 1);
 	assert_true(last);
 	sidr_order_failed(&o);

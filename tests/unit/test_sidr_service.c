@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Tests the ServiceRecords of a port, whose registrations the SA client renews (sac/service.c). */
+/*
+ * Tests the ServiceRecords that a port registers, and whose leases the SA client renews
+ * (sac/service.c).
+ */
 
 #include "check.h"
 #include "sidr_rig.h"
@@ -111,7 +114,10 @@ static void test_a_service_that_ends_before_it_was_registered(void **state)
 	sac_service_withdraw(svc, r.net.now);
 	sidr_rig_run(&r, NS_SEC(5));
 	assert_int_equal(r.deletes, 1);
-	/* The service ends before anything was sent, so nothing must be sent at all. */
+	/*
+	 * The service ends while the port is down, before the client has sent anything. So the
+	 * client must send nothing at all.
+	 */
 	sidr_rig_port(&r, false);
 	add();
 	sac_service_withdraw(svc, r.net.now);
@@ -142,8 +148,8 @@ static void lose_next(uint8_t method, unsigned int n)
 }
 
 /*
- * The service ends and begins again. The new Set must wait until the Delete has ended, so that a
- * repeated Delete cannot arrive after the Set.
+ * The service ends and begins again. The new Set must wait until the Delete has been answered or
+ * given up, so that a repeated Delete cannot arrive after the Set.
  */
 static void test_a_service_that_ends_and_begins_again_is_registered(void **state)
 {
@@ -157,7 +163,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 	assert_true(sac_service_registered(svc));
 	assert_int_equal(r.deletes, 1);
 	/*
-	 * The record's lease has become shorter than the lease in the Set, so the component mask of
+	 * The lease in the SA's record has become shorter since the Set. So the component mask of
 	 * the Delete must not contain the lease.
 	 */
 	assert_int_equal(r.delete_mask,
@@ -170,7 +176,7 @@ static void test_a_service_that_ends_and_begins_again_is_registered(void **state
 }
 
 /*
- * The service ends, begins and ends again while the Set is on its way, so at last there must be no
+ * The service ends, begins and ends again while the Set is on its way. In the end there must be no
  * record.
  */
 static void test_the_last_wish_wins(void **state)
@@ -186,8 +192,8 @@ static void test_the_last_wish_wins(void **state)
 	assert_int_equal(r.deletes, 1);
 	assert_true(sac_idle(r.sac));
 	/*
-	 * The service ends and begins again while the Set is on its way, so nothing must be
-	 * deleted.
+	 * The service ends and begins again while the Set is on its way. So the client must send no
+	 * Delete.
 	 */
 	lose_next(MAD_METHOD_SET, 2);
 	add();
@@ -279,7 +285,10 @@ static void test_a_withdrawal_survives_ClientReregister(void **state)
 	assert_false(r.has_record);
 }
 
-/* Other ports do not know the ServiceKey, so they cannot delete or change the record. */
+/*
+ * Other ports must not be able to delete or change the record. So it has a ServiceKey, which they
+ * do not know.
+ */
 static void test_the_record_has_a_ServiceKey(void **state)
 {
 	static const uint8_t none[16];

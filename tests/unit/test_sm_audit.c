@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Another program changes tables of nodes. No trap reports such changes, so no sweep follows; the
- * audit, which reads all tables in turn, must restore them.
+ * Another program changes tables of nodes. No trap reports such changes, so no sweep follows. The
+ * audit, which reads all tables in turn, must restore the tables.
  */
 #include "sm_net.h"
 
@@ -11,7 +11,7 @@
 #include "sm/group.h"
 #include "wire/mgid.h"
 
-#define ROUND NS_SEC(75) /* duration of an audit round: one minute, with rounding */
+#define ROUND NS_SEC(75) /* a bit longer than a round of the audit, which takes a minute */
 
 struct rig {
 	struct net net;
@@ -97,8 +97,8 @@ static void join(struct net *net, struct sm *sm, struct sm_group *g, const struc
 }
 
 /*
- * A switch has more than 16 ports, so its MFT has two positions. Members of a group are at ports of
- * both positions. The test changes some entries of the MFT.
+ * A switch has more than 16 ports, so its MFT has two positions (one for each 16 ports). Members of
+ * a group are at ports of both positions. The test changes some entries of the MFT.
  */
 static void test_multicast_tables_that_somebody_changed_are_written_again(void **state)
 {
@@ -137,14 +137,15 @@ static void test_multicast_tables_that_somebody_changed_are_written_again(void *
 	assert_int_equal(status(&r).repairs, 1);
 	assert_non_null(strstr(r.net.last_warn, "somebody else changed the MFT of"));
 
-	s->mft[m][0] |= 1u << 7; /* a port that is no member gets the group */
+	s->mft[m][0] |= 1u << 7; /* packets also go to a port that is no member */
 	s->mft[i][0] = 0x3ffffe; /* packets to an MLID without a group go to all ports */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_memory_equal(s->mft, before, sizeof(before));
-	assert_int_equal(status(&r).repairs, 3); /* one block, both of its positions */
+	assert_int_equal(status(&r).repairs, 3); /* both positions of one block */
 
 	/*
-	 * The next round has nothing to repair, so in all there were three repairs and three Sets.
+	 * The next round has nothing to repair. So in all rounds there were three repairs, with one
+	 * Set each.
 	 */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_int_equal(status(&r).repairs, 3);
@@ -180,8 +181,8 @@ static void test_a_round_takes_a_minute_and_its_rate_is_bounded(void **state)
 }
 
 /*
- * A node does not answer. The audit must skip the rest of this node's tables, and read those of the
- * next node.
+ * A node does not answer. The audit must skip the rest of this node's tables, and go on to the next
+ * node.
  */
 static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 {
@@ -198,8 +199,7 @@ static void test_a_silent_node_does_not_hide_the_next_one(void **state)
 	next = net_ca(&net, 1);
 	net_join(s, next);
 	/*
-	 * No light sweep runs in this time, because a light sweep would notice that the node is
-	 * gone.
+	 * No light sweep may run during this test, because it would notice that the node is gone.
 	 */
 	cfg.sweep_interval = 100 * ROUND;
 	sm = net_sm(s, &cfg);

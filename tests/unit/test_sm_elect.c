@@ -131,12 +131,12 @@ static void test_master_hands_over_to_a_better_one(void **state)
 	run(&t, 2);
 	lid = t.net.node[2]->port[1].pi.lid;
 	t.b = start(&t, 1, 9);
-	/* Start a sweep, as the trap about a changed capability would. */
+	/* Start a sweep, as a trap about the new SM's capability IsSM would. */
 	sm_kick(t.a, "test", t.net.now);
 	run(&t, 5);
 	expect(&t, t.b, t.a);
 	assert_int_equal(t.net.node[2]->port[1].pi.lid, lid);
-	/* The new master has made all ports register again. */
+	/* The new master must have made all ports register again. */
 	assert_int_equal(t.net.node[2]->port[1].reregisters, 2);
 	pair_fini(&t);
 }
@@ -287,7 +287,7 @@ static int ask(struct pair *t, uint8_t method, uint32_t mod, uint64_t sm_key, st
 }
 
 /*
- * A standby SM on a host. The SM handles HANDOVER as OpenSM does: it answers HANDOVER, becomes
+ * A standby SM on a host. It handles HANDOVER as OpenSM does: it answers the HANDOVER, becomes
  * master, and never sends ACKNOWLEDGE.
  */
 struct silent_sm {
@@ -472,8 +472,8 @@ static void test_standby_is_disabled_and_enabled(void **state)
 	assert_int_equal(state_of(t.a), SMP_SM_NOT_ACTIVE);
 	assert_int_equal(ask(&t, MAD_METHOD_SET, SMP_SMINFO_STANDBY, SM_KEY_DEFAULT, &a), 0);
 	/*
-	 * The node that sent STANDBY is no master itself, so the SM must look for the master, and
-	 * find b.
+	 * The sender of STANDBY is no master itself. So SM a must look for the master, and find SM
+	 * b.
 	 */
 	run(&t, 15);
 	expect(&t, t.b, t.a);

@@ -55,8 +55,8 @@ static void test_random_topologies(void **state)
 }
 
 /*
- * The smallest topology in which shortest paths make a credit loop. It proves that the check above
- * finds a loop.
+ * The smallest topology in which shortest paths make a credit loop. With it the test shows that the
+ * check above finds a loop.
  */
 static void test_a_ring_of_five(void **state)
 {

@@ -23,11 +23,12 @@ struct shape {
 	unsigned int levels;
 	unsigned int hosts; /* number of hosts at each leaf switch */
 	/*
-	 * number of children of a switch, by level; not used for level 0, whose children are hosts
+	 * number of children of a switch, by level; [0] is not used, because leaf switches have
+	 * hosts as children
 	 */
 	unsigned int children[LEVELS];
 	unsigned int parents[LEVELS]; /* number of parents of a switch, by level */
-	unsigned int parallel[LEVELS]; /* links to each parent */
+	unsigned int parallel[LEVELS]; /* number of links to each parent, by level */
 };
 
 static const struct shape two = { 2, 4, { 0, 4 }, { 4 }, { 1 } };
@@ -171,7 +172,7 @@ static int level_of(const struct tree *t, const struct net_node *n)
 			l++;
 		return (int)l;
 	}
-	return -1; /* node @i is a host */
+	return -1; /* @n is a host */
 }
 
 static unsigned int index_of(const struct tree *t, const struct net_node *s)
@@ -202,7 +203,7 @@ static void follow(const struct tree *t, unsigned int from, unsigned int to, uns
 	}
 }
 
-#define SEEN 0x8000 /* marks a link on the way to the current destination */
+#define SEEN 0x8000 /* marks a link that the packets to the current destination cross */
 
 static void mark(uint16_t *link)
 {
@@ -284,9 +285,9 @@ static void count(uint16_t *link)
 
 /*
  * Let every host send to the host that is @k places further, in the order of leaf switches and
- * ports, and check that no link has two of these flows. @wrap: the last hosts send to the first
- * ones, too; set @wrap only if each leaf switch has all its hosts, because otherwise a link can
- * have two flows
+ * ports. Check that no link carries two of these flows. @wrap: the last hosts send to the first
+ * ones, too. Set @wrap only if each leaf switch has all its hosts, because otherwise a link can
+ * carry two flows.
  */
 static void assert_shift_is_free(const struct tree *t, unsigned int k, unsigned int nth, bool wrap)
 {
@@ -351,7 +352,7 @@ static void test_lmc(void **state)
 	}
 }
 
-/* Remove random links of the fabric. */
+/* Cut random links of the fabric. */
 static void damage(struct tree *t, struct prng *rnd, unsigned int links)
 {
 	for (unsigned int i = 0; i < links; i++) {
@@ -377,8 +378,8 @@ static void test_broken_trees(void **state)
 			damage(&t, &rnd, (unsigned int)seed);
 			tree_route(&t, seed % 2 ? 0 : 1);
 			/*
-			 * Nodes that the removed links have separated from the manager are not in
-			 * the database.
+			 * The SM's database must not have the nodes that the cut links have
+			 * separated from the SM.
 			 */
 			for (struct sm_port *p = sm_db_end_port(sm_db(t.sm), NULL); p;
 			     p = sm_db_end_port(sm_db(t.sm), p)) {
@@ -428,8 +429,8 @@ static void test_one_cable_moves_its_own_destinations_only(void **state)
 }
 
 /*
- * A host with a subnet manager is cabled to a switch above the leaf switches, and all hosts of one
- * leaf switch are down.
+ * A host is cabled to a switch above the leaf switches, and all hosts of one leaf switch are down.
+ * The SM must use fat-tree routing nevertheless.
  */
 static void test_hosts_above_and_empty_leaves(void **state)
 {
@@ -462,7 +463,7 @@ static void test_another_topology_is_routed_by_updn(void **state)
 	assert_non_null(strstr(t.net.last_warn, "from level 0 to level 0"));
 	assert_false(has_circle(sm_db(t.sm)));
 	net_assert_connected(&t.net);
-	/* logged once, until the cable is removed */
+	/* As long as the cable is there, the SM must log this only once. */
 	t.net.last_warn[0] = '\0';
 	sm_kick(t.sm, "test", t.net.now);
 	assert_true(net_until_up(&t.net, t.sm, 2));
@@ -475,8 +476,8 @@ static void test_another_topology_is_routed_by_updn(void **state)
 }
 
 /*
- * After cables were pulled and plugged in again, the tables must be those of a manager that has
- * never seen another topology.
+ * After cables were pulled and plugged in again, the tables must be equal to those of an SM that
+ * has never seen another topology.
  */
 static void test_tables_follow_from_the_topology_alone(void **state)
 {

@@ -5,8 +5,8 @@
 #include "check.h"
 
 /*
- * The cable of a CA's second port is pulled while a sweep reads the subnet. The port is reached only by its own link, so
- * the published database must not have the port without the link.
+ * The cable of a CA's second port is pulled while a sweep reads the subnet. The SM can reach this
+ * port only by this cable. So its published database must not have the port without the link.
  */
 static void test_cable_of_a_second_port_pulled_in_mid_sweep(void **state)
 {
@@ -44,8 +44,8 @@ static void test_cable_of_a_second_port_pulled_in_mid_sweep(void **state)
 }
 
 /*
- * Check that the SM's published database has a path between every pair of end ports, and that packets on these paths
- * arrive.
+ * Check that the SM's published database has a path between every pair of end ports, and that
+ * packets on these paths arrive.
  */
 static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned int after)
 {
@@ -64,9 +64,10 @@ static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned
 }
 
 /*
- * A link of a ring comes up while a sweep reads the subnet, so the sweep may read one end of the link before and the
- * other end after this moment. @whole: the sweep reads the whole subnet, and no packet is lost at any time; otherwise it
- * is a partial sweep, which the cut of another cable causes. @at: the SM's switch
+ * A link of a ring comes up while a sweep reads the subnet. So the sweep may read one end of the
+ * link before this moment, and the other end after it. @whole: the sweep reads the whole subnet,
+ * and no packet may be lost at any time. Otherwise the sweep is a partial one, which starts because
+ * another cable was cut. @at: index of the SM's switch
  */
 static void link_comes_in_mid_sweep(unsigned int after, bool whole, unsigned int at)
 {

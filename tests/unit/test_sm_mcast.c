@@ -108,8 +108,8 @@ static void on_hit(void *ctx, struct net_port *p)
 }
 
 /*
- * Check that every receiver except the sender gets exactly one copy, and that no other port gets
- * any.
+ * Check that every receiver except the sender gets exactly one copy of a packet, and that no other
+ * port gets a copy.
  */
 static void assert_delivery(struct rig *r, const struct net_port *src, uint16_t mlid,
 			    const bool *receives)
@@ -210,7 +210,7 @@ static void test_R17_group_mtu_is_not_above_a_link(void **state)
 
 /*
  * The link of h5 has a smaller MTU. h5 does not belong to the partition, so this MTU must not
- * matter.
+ * change the MTU of the partition's group.
  */
 static void test_R17_only_the_members_links_count(void **state)
 {
@@ -276,7 +276,7 @@ static void test_R17_a_smaller_member_is_said_where_others_would_lose(void **sta
 	r.net.last_warn[0] = '\0';
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
-	assert_string_equal(r.net.last_warn, ""); /* the warning is not repeated */
+	assert_string_equal(r.net.last_warn, ""); /* the SM must not repeat the warning */
 	/* Load the partitions again, as the log line tells the administrator to do. */
 	sm_set_partitions(r.sm, sm_partitions_default(), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
@@ -322,7 +322,7 @@ static void test_I24_send_only_members_get_a_way_in_and_nothing_back(void **stat
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
-	/* s1 must send no copies to s2 and s3, which have no members. */
+	/* s1 must send no copies to s2 and s3, because the members there only send. */
 	assert_int_equal(
 		net_flood(host(&r, 1), g->rec.mlid, on_hit, &(struct copies){ .net = &r.net }), 0);
 	rig_down(&r);
@@ -351,7 +351,7 @@ static void test_I24_nothing_leaves_the_receivers_branch(void **state)
 
 /*
  * s1 does not support multicast, so it has no MFT. The tree must connect s2 and s3 by the cable
- * between them, and leave out the hosts on s1.
+ * between them. The hosts on s1 cannot be part of the tree.
  */
 static void test_a_switch_without_multicast_is_gone_around(void **state)
 {
@@ -375,8 +375,8 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 	assert_string_equal(r.net.last_warn, "");
 	/*
 	 * A member can be unreachable, for example because it joined before its switch lost its
-	 * tables. The other members must get packets, and the log must have a line about the
-	 * unreachable member.
+	 * tables. The other members must get the packets nevertheless, and the log must have a line
+	 * about the unreachable member.
 	 */
 	join(&r, g, host(&r, 1), MCM_JOIN_FULL);
 	assert_delivery(&r, host(&r, 3), g->rec.mlid, receives);
@@ -492,7 +492,7 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(a.calls + b.calls, 0);
 	while (!b.calls) {
-		/* The SM reports that the join is done only after the MFTs were written. */
+		/* The SM may report that a join is done only after it has written the MFTs. */
 		net_run(&r.net, timers_next(&r.net.timers));
 	}
 	assert_int_equal(a.calls, 1);
@@ -505,7 +505,10 @@ static void test_I17_join_is_answered_after_the_mft_writes(void **state)
 		assert_delivery(&r, host(&r, 1), g->rec.mlid, rx);
 		assert_delivery(&r, host(&r, 5), g->rec.mlid, rx);
 	}
-	/* No MFT needs to be written for this join, so it is done at once. */
+	/*
+	 * This port is a member already, so no MFT needs to be written, and the join is done at
+	 * once.
+	 */
 	b.calls = 0;
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, on_done, &b, r.net.now), 0);
 	assert_int_equal(b.calls, 1);
@@ -570,7 +573,7 @@ static void test_groups_survive_a_resweep_and_a_cut_link(void **state)
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
-	/* The tree has not changed, so no MFT is written. */
+	/* The tree has not changed, so the SM must write no MFT. */
 	assert_int_equal(
 		r.net.node[0]->mft_sets + r.net.node[1]->mft_sets + r.net.node[2]->mft_sets, sets);
 	for (unsigned int port = 1; port <= 2; port++) {
@@ -657,8 +660,8 @@ static void test_I22_mlids_run_out(void **state)
 }
 
 /*
- * Members join and leave during sweeps, and links go up and down. In the end all packets must be
- * delivered correctly.
+ * Members join and leave during sweeps, and links go up and down. In the end every group must be
+ * delivered to all its members, and to no other port.
  */
 static void storm(uint64_t seed)
 {
@@ -736,8 +739,8 @@ static void assert_no_storm(struct rig *r, unsigned int switches, const char *wh
 }
 
 /*
- * Links between switches go down and come up, so that trees change. No packet may go in a loop at any moment, neither before
- * nor after the write of any table. @whole: each sweep reads the whole subnet
+ * Links between switches go down and come up, so that trees change. No packet may go in a loop at
+ * any moment, also not between the writes of two tables. @whole: each sweep reads the whole subnet
  */
 static void no_storm(uint64_t seed, bool whole)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A hostile peer behind an external port answers SMPs as if there were an endless subnet behind
- * this port. Each test uses another way to pretend this.
+ * this port. The first tests pretend this in different ways. The last two tests are about nodes of
+ * the SM's own fabric.
  */
 #include "sm_net.h"
 
@@ -153,8 +154,8 @@ static void test_what_is_slow_behind_an_external_port_is_waited_for_30_s(void **
 }
 
 /*
- * For a minute the peer causes a sweep every 100 ms, with dozens of faults in each. The log must
- * get only few lines about this, but a fault elsewhere in the fabric must be logged.
+ * For a minute the peer causes a sweep every 100 ms, with dozens of faults in each. The SM must log
+ * only few lines about these faults, but must log a fault elsewhere in the fabric.
  */
 static void log_stays_short(struct rig *r, const char *word)
 {
@@ -201,7 +202,7 @@ static void test_faults_behind_an_external_port_do_not_fill_the_log(void **state
 	log_stays_short(&r, "refuses");
 }
 
-/* The bound on nodes behind an external port must not apply to nodes of the own fabric. */
+/* The bound on nodes behind an external port must not apply to nodes of the SM's own fabric. */
 static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 {
 	struct rig r;
@@ -217,9 +218,9 @@ static void test_nodes_that_are_not_outside_are_not_bounded(void **state)
 }
 
 /*
- * A route to the second port of a CA leads over the switch to which this port is cabled, and is one
- * hop longer than the route to the switch. A directed route has at most 63 hops, so if the switch
- * is 63 hops away, SMPs about the second port must take the route to the first port.
+ * The SM reaches the second port of a CA over the switch to which this port is cabled. This route
+ * is one hop longer than the route to the switch. A directed route has at most 63 hops. So if the
+ * switch is 63 hops away, SMPs about the second port must take the route to the first port.
  */
 static void test_the_route_to_a_second_port_has_no_more_hops_than_a_route_may_have(void **state)
 {

@@ -139,13 +139,13 @@ static void test_flags_and_names(void **state)
 	assert_int_equal(p->rule[3].kind, SM_MEMBER_ALL_ROUTERS);
 	assert_int_equal(find(ps, "0x0022")->pkey, 0x22);
 	/*
-	 * A P_Key that a later line of the file gives must not be assigned automatically to a
-	 * partition before it.
+	 * A P_Key that a later line of the file sets must not be assigned automatically to an
+	 * earlier partition.
 	 */
 	assert_int_equal(find(ps, "Auto")->pkey, 2);
 	assert_int_equal(find(ps, "Late")->pkey, 0x33);
 	/*
-	 * The default partition exists although the file does not define it; all its members are
+	 * The default partition exists although the file does not define it. All its members are
 	 * limited ones.
 	 */
 	assert_int_equal(find(ps, "Default")->nrules, 0);
@@ -406,8 +406,8 @@ static void test_I26_reload_keeps_indices_and_rewrites(void **state)
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(1));
 	/*
-	 * QPs refer to P_Keys by index. So 0x8003 must stay at index 3, and the new P_Key must be
-	 * written to the free entry before it.
+	 * QPs refer to P_Keys by index. So 0x8003 must stay at index 3, and the new P_Key 0x8004
+	 * must get the free index 2.
 	 */
 	TABLE(host(&r, 1), 0x7fff, 0x8001, 0x8004, 0x8003);
 	TABLE(host(&r, 1)->peer, 0xffff, 0x8001, 0x8004, 0x8003);
@@ -429,7 +429,7 @@ static void test_I26_removed_partition_ends_memberships(void **state)
 	gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, host(&r, 2)->guid);
 	assert_int_equal(sm_group_join(r.sm, g, &gid, 1, false, NULL, NULL, r.net.now), 0);
 
-	/* h2 is no member of the partition any more, but h1 still is one. */
+	/* h2 is no longer a member of the partition, but h1 still is. */
 	sm_set_partitions(
 		r.sm, parse("Default=0x7fff, ipoib : ALL=full;\nLab=0x8001, ipoib : \"h1\"=full;"),
 		r.net.now);
@@ -517,7 +517,7 @@ static void test_table_too_small_is_said(void **state)
 }
 
 /*
- * Check the SLtoVL tables of s1, for all pairs of ports in use, and of the hosts: SL n must use VL
+ * Check the SLtoVL tables of s1 (for all pairs of ports in use) and of the hosts. SL n must use VL
  * n modulo @vls.
  */
 static void assert_vls_below(struct rig *r, unsigned int vls)
@@ -543,7 +543,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 
 	rig_up(&r, "Default=0x7fff,ipoib:ALL=full;");
 	assert_int_equal(r.net.node[0]->sltovl_sets + r.net.node[1]->sltovl_sets, 0);
-	/* As soon as a partition has an SL other than 0, the SM writes SLtoVL tables. */
+	/* As soon as a partition has an SL other than 0, the SM must write SLtoVL tables. */
 	sm_set_partitions(r.sm, parse("Default=0x7fff,ipoib:ALL=full; Lab=1,ipoib,sl=6:ALL=full;"),
 			  r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
@@ -553,7 +553,7 @@ static void test_service_levels_meet_operational_vls(void **state)
 	sm_kick(r.sm, "test", r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(3));
 	assert_int_equal(r.net.node[0]->sltovl_sets, sets);
-	/* A host was reset, so it must get its tables again. */
+	/* A host was reset and has lost its tables, so the SM must write them again. */
 	net_reset(r.net.node[2]);
 	net_cut(r.net.node[2], 1, false);
 	net_run(&r.net, r.net.now + NS_SEC(3));

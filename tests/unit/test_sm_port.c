@@ -12,10 +12,7 @@
 
 #define SEEDS 40
 
-/*
- * The SL in the format is chosen by the test; with an SL other than 0 the SM writes SLtoVL tables,
- * too.
- */
+/* The test puts an SL into this text. If the SL is not 0, the SM writes SLtoVL tables, too. */
 #define PARTITIONS "Default=0x7fff, ipoib, sl=%u : ALL=limited, SELF=full;\nLab=0x0001 : ALL=full;"
 
 static void set_partitions(struct net *net, struct sm *sm, unsigned int sl)
@@ -120,8 +117,8 @@ static void same_net(const struct net *a, const struct net *b, bool lids, uint64
 }
 
 /*
- * Check that a port in Initialize got two Sets of PortInfo: one Set configures and arms the port,
- * the other Set activates it.
+ * Check that a port in Initialize got two Sets of PortInfo: the first one configures and arms the
+ * port, and the second one activates it.
  */
 static void two_sets(struct net_port *p, void *ctx)
 {
@@ -135,9 +132,9 @@ static void two_sets(struct net_port *p, void *ctx)
 }
 
 /*
- * In one of two equal nets, an earlier SM has armed some ports, so these ports need a Set for their
- * configuration alone before they are activated. Ports in Initialize are configured by the Set that
- * arms them. In the end all ports and tables of both nets must be the same.
+ * In one of two equal nets, an earlier SM has armed some ports. So the SM must configure these
+ * ports by a Set of its own before it activates them. It configures a port in Initialize by the
+ * same Set that arms the port. In the end all ports and tables of both nets must be equal.
  */
 static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 {
@@ -162,8 +159,8 @@ static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 }
 
 /*
- * Compare two nets as in the test before, while SMPs are lost. Sets are then repeated, and the port
- * refuses the repetition if the first Set has changed the port's state already.
+ * Compare two nets as the previous test does, while SMPs are lost. The SM then repeats Sets. A port
+ * refuses a repeated Set if the first one has already changed the port's state.
  */
 static void test_I5_arming_configures_when_answers_are_lost(void **state)
 {

@@ -64,8 +64,8 @@ static uint64_t generation(const struct sm *sm)
 static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
 	/*
-	 * The port was unreachable. In the sweep that finds the port again, the port stops
-	 * answering after @after SMPs. The LID of the port must not change.
+	 * The port was unreachable. In the sweep that finds it again, the CA stops answering after
+	 * @after SMPs. Once the CA answers again, the SM must send ClientReregister to the port.
 	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;
@@ -99,8 +99,8 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 }
 
 /*
- * The answers of a switch are lost. One port of a CA is behind this switch; the SM still reaches
- * the other port of the CA by another way.
+ * SMPs are lost at random, so some sweeps do not reach the switch s2. Port 2 of the CA is behind
+ * this switch, but the SM still reaches port 1. Each port must keep its own P_Key table.
  */
 static void test_I26_tables_of_a_ca_stay_apart_when_a_switch_is_lost(void **state)
 {
@@ -158,8 +158,8 @@ static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(vo
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	/*
-	 * Check that no P_Key table was written. If one were written, the membership would end, and
-	 * the port could not know that it has to join again.
+	 * The SM must write no P_Key table. If it wrote one, the membership would end, and the port
+	 * could not know that it has to join again.
 	 */
 	assert_int_equal(r.h->port[1].pkey_sets, sets);
 	assert_int_equal(lab_group(&r)->nmembers, 1);
@@ -212,7 +212,7 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	}
 	before = r.h->port[1].reregisters;
 
-	/* Loading the same partitions again changes nothing. */
+	/* The same partitions are loaded again, so nothing may change. */
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(lab_group(&r)->nmembers, 1);
@@ -229,8 +229,8 @@ static void test_I26_changed_parameters_make_the_groups_anew(void **state)
 	assert_int_equal(lab_group(&r)->nmembers, 0);
 	assert_null(sm_group_find(r.sm, &mgid));
 	/*
-	 * Perhaps members of the groups that ended have not subscribed to trap 67 (group deleted),
-	 * so these members must get ClientReregister. Other ports must not get it.
+	 * Members of the groups that ended perhaps have not subscribed to trap 67 (group deleted).
+	 * So they must get ClientReregister, and other ports must not get it.
 	 */
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	assert_int_equal(r.h->port[1].reregisters, before + 1);

@@ -105,7 +105,7 @@ static void test_fewest_hops_then_ports_in_turn(void **state)
 	}
 }
 
-/* The SM computes LFTs in slices of time. The tables must not depend on the number of slices. */
+/* The SM computes LFTs in slices of time. The LFTs must not depend on the number of slices. */
 static void test_slices_change_nothing(void **state)
 {
 	struct sm_router *r = NULL;
@@ -153,7 +153,10 @@ static void test_slices_change_nothing(void **state)
 	net_fini(&net);
 }
 
-/* Make a ring of @n - 5 switches with some chords, and five switches without a link. */
+/*
+ * Make @n - 5 switches in a ring, in which some switches have a link to a random switch in place of
+ * the next one. Make five more switches without a link.
+ */
 static void graph_make(struct sm_routes *rt, struct prng *rnd, uint32_t n)
 {
 	bool *linked = calloc((size_t)n * n, sizeof(*linked));

@@ -258,8 +258,8 @@ static void test_I16_lids_stay_over_resweep_and_restart(void **state)
 	sm_destroy(sm);
 
 	/*
-	 * An SM on another node discovers the nodes in another order, but must compute the same
-	 * tables.
+	 * An SM on another node discovers the nodes in another order, but must assign the same LIDs
+	 * and compute the same tables.
 	 */
 	sm = net_sm(net.node[0], NULL);
 	assert_true(net_until_up(&net, sm, 1));
@@ -290,7 +290,7 @@ static void test_I16_lid_waits_for_its_port(void **state)
 	sm_kick(sm, "test", net.now);
 	net_run(&net, net.now + NS_SEC(3));
 	assert_int_not_equal(net.node[net.n - 1]->port[1].pi.lid, lid);
-	/* The host comes back after a power cycle, and must get its former LID. */
+	/* The host comes back after a power cycle, and must get the LID that it had before. */
 	net_reset(h);
 	net_cut(h, 1, false);
 	net_run(&net, net.now + NS_SEC(3));
@@ -322,8 +322,8 @@ static void test_I16_configured_lids(void **state)
 }
 
 /*
- * IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop. Perhaps an earlier SM
- * has lowered this value, so the SM must raise it.
+ * IBA 1.4 §14.2.5.4: a switch drops packets to MLIDs above MulticastFDBTop. An earlier SM has
+ * perhaps set a low value, so the SM must raise it.
  */
 static void test_mft_top_covers_the_table(void **state)
 {
@@ -367,8 +367,8 @@ static void test_I16_set_lid(void **state)
 	net_assert_connected(&net);
 
 	/*
-	 * The LID of an absent port stays reserved for this port. The LID that the other port had
-	 * before its change is free again.
+	 * The LID of an absent port stays reserved for this port. But the LID that the other port
+	 * had before its change is free again.
 	 */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));
@@ -490,7 +490,9 @@ static void test_cut_link_is_routed_around(void **state)
 	assert_int_equal(
 		net_walk(&net.node[3]->port[1], &net.node[4]->port[1], net.node[4]->port[1].pi.lid),
 		4);
-	/* The trap has started the sweep. The next light sweep would have come much later. */
+	/*
+	 * The trap must have started this sweep. The next light sweep would have come much later.
+	 */
 	assert_in_range(seen.up_at - cut_at, 1, NS_MSEC(50));
 	assert_true(seen.traps >= 1);
 	/*
@@ -520,8 +522,9 @@ static void test_light_sweep_finds_what_no_trap_told(void **state)
 	assert_true(net_until_up(&net, sm, 1));
 	net_run(&net, net.now + NS_SEC(5));
 	/*
-	 * Without the LID of an SM, the switches send no traps. The pulled cable is not one that
-	 * the SMPs of light sweeps cross.
+	 * The switches do not know the LID of an SM, so they send no traps. SMPs of light sweeps do
+	 * not cross the pulled cable. Nevertheless a light sweep must notice the change, by
+	 * PortStateChange of a switch.
 	 */
 	net.node[0]->port[0].pi.sm_lid = net.node[1]->port[0].pi.sm_lid = 0;
 	net_cut(net.node[0], 2, true);
@@ -619,7 +622,7 @@ static void test_who_was_silent_is_found_soon(void **state)
 	assert_non_null(strstr(net.last_warn, "nobody answers behind"));
 	/*
 	 * The link of this node was up all the time, so no trap reports that the node answers
-	 * again; the SM's own sweeps must find it.
+	 * again. The SM must find it by its own sweeps.
 	 */
 	net.node[4]->dead = false;
 	net_run(&net, net.now + NS_SEC(5));
@@ -807,8 +810,8 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	net_link(s1, 2, h1, 1);
 	net_link(s2, 2, h2, 1);
 	/*
-	 * In the middle of the path, one end of the link has MTU 2048, and the link runs at 1x SDR.
-	 * h2 has EDR.
+	 * The link in the middle of the path runs at 1x SDR, and one of its ends has MTU 2048. The
+	 * link of h2 runs at EDR.
 	 */
 	s2->port[1].pi.mtu_cap = IB_MTU_2048;
 	s1->port[1].pi.width_active = s2->port[1].pi.width_active = 1;
@@ -833,7 +836,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 	assert_int_equal(path.mtu_code, IB_MTU_4096);
 	assert_int_equal(path.hops, 1);
 	assert_true(ib_rate_mbps(path.rate_code) > 2500);
-	/* Loopback. */
+	/* The path from a port to itself has no hops. */
 	assert_int_equal(sm_db_path(db, a, a, 0, &path), 0);
 	assert_int_equal(path.hops, 0);
 	assert_int_equal(sm_db_path(db, a, b, a->lid, &path), -EINVAL);
@@ -883,7 +886,7 @@ static void test_switch_dies_in_mid_sweep(void **state)
 		net_run(&net, net.now + NS_SEC(15));
 		net_assert_connected(&net);
 		assert_null(sm_db_node(sm_db(sm), s[1]->info.node_guid));
-		/* Then the switch comes back. */
+		/* The switch comes back. */
 		s[1]->die_after = 0;
 		s[1]->dead = false;
 		net_reset(s[1]);

@@ -97,7 +97,7 @@ static void test_lanes_of_a_credit_loop_are_read(void **state)
 	n = chk_credit_waits(f, w);
 	assert_int_equal(n, 3);
 	for (uint32_t i = 0; i < n; i++) {
-		/* all on VL 0 */
+		/* SLs 0, 4 and 8 use VL 0 on every link */
 		const struct chk_path path = { w[i].slid, w[i].dlid, (uint8_t)(4 * i) };
 		const struct chk_turn *t = &w[i].want;
 
@@ -167,8 +167,8 @@ static void test_two_cas_with_one_guid_at_one_switch(void **state)
 static uint8_t guid_of_s1[8], guid_of_s3[8];
 
 /*
- * Let s3 answer as if it were s1 with more ports, and as if it had received the request at a port
- * that s1 does not have.
+ * Let s3 answer like s1, but as if it had more ports than s1. Let it also answer as if it had
+ * received the request at a port that s1 does not have.
  */
 static void larger_twin(uint8_t *mad)
 {
@@ -194,7 +194,7 @@ static void test_twin_with_a_port_that_the_first_lacks(void **state)
 	be64_put(guid_of_s3, rig_node(r.real, "s3")->guid);
 	r.twist = larger_twin;
 	f = rig_read(&r);
-	assert_int_equal(f->ntwins, 2); /* behind s2 and behind s4 */
+	assert_int_equal(f->ntwins, 2); /* one behind s2, one behind s4 */
 	for (uint32_t i = 0; i < f->n; i++)
 		for (unsigned int k = 1; k <= f->node[i]->nports; k++) {
 			const struct chk_port *p = &f->node[i]->port[k];
@@ -371,7 +371,10 @@ static void test_two_masters(void **state)
 {
 	(void)state;
 	rig_healthy(read_all(with_managers(SMP_SM_STANDBY)));
-	/* There are two masters. All ports have the LID of the one that swept last. */
+	/*
+	 * There are two masters. All ports have the LID of one of them, so the only finding must be
+	 * that there are two.
+	 */
 	rig_finds(read_all(with_managers(SMP_SM_MASTER)), CHK_TWO_MASTERS,
 		  "is a master subnet manager (priority 3), and so is");
 }
@@ -451,8 +454,8 @@ static void test_window_and_rate_are_kept(void **state)
 	assert_in_range(r.most_in_100ms, 40, 50 + 4);
 
 	/*
-	 * Without a bound on the rate, only the window bounds the requests: 16 may be open at a
-	 * time.
+	 * Without a bound on the rate, only the window must bound the requests: at most 16 may be
+	 * open at a time.
 	 */
 	rig_init(&r, rig_ring(30));
 	r.cfg.per_second = 1000000;
@@ -496,8 +499,8 @@ static void test_time_is_bounded(void **state)
 		assert_in_range(r.now, 1, NS_MSEC(ms));
 		assert_true(f->late);
 		/*
-		 * Data that were not read must cause no finding of another kind. The missing data
-		 * themselves are one finding.
+		 * Data that were not read must cause no finding about their content. There must be
+		 * one finding, which says that data are missing.
 		 */
 		assert_int_equal(chk_run(f, &o, &rep), 0);
 		assert_int_equal(rep.n, 1);
@@ -544,7 +547,7 @@ static void test_answers_that_lie(void **state)
 	f = rig_read(&r);
 	assert_int_equal(f->n, 1);
 	assert_int_equal(r.st.unexpected, 1);
-	assert_int_equal(r.st.lost, 1); /* the survey's own time-out */
+	assert_int_equal(r.st.lost, 1); /* the survey itself has timed out */
 	chk_fabric_free(f);
 }
 

@@ -90,7 +90,7 @@ static void test_answers_without_members(void **state)
 	(void)state;
 	assert_int_equal(f->members, CHK_MEMBERS_UNASKED);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), 0);
-	/* the answer contains no members */
+	/* "No records" means that there are no members */
 	assert_int_equal(f->members, CHK_MEMBERS_KNOWN);
 	m = table(SA_STATUS_DENIED, 0);
 	assert_int_equal(survey_take_members(f, m.octets, m.len), -EPROTO);
@@ -126,7 +126,7 @@ static void test_paths(void **state)
 	assert_int_equal(ib_path_rec_decode(&asked, m.data, m.data_len), 0);
 	assert_true(asked.slid == 4 && asked.dlid == 9 && asked.numb_path == 1);
 
-	/* @mad is still the question */
+	/* @mad still contains the request */
 	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EBADMSG);
 	mad[3] = MAD_METHOD_GET_RESP;
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);

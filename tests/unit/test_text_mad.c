@@ -154,7 +154,10 @@ static void test_print_smp_attributes(void **state)
 	assert_non_null(strstr(line, " port 1 block 3"));
 }
 
-/* Checks how a notice with these details is printed. @details: hex digits of the first octets of DataDetails */
+/*
+ * Checks how a notice with these details is printed. @details: hex digits of the first octets of
+ * DataDetails
+ */
 static void check_notice(struct mad_notice n, const char *details, const char *want)
 {
 	uint8_t b[256], notice[80];
@@ -253,7 +256,7 @@ static void test_print_traps_of_wrong_keys(void **state)
 		   "LID 17 at port 3 of LID 5");
 }
 
-/* The M_Key is not shown: 0x1122334455667788 in these notices. */
+/* The M_Key must not be shown. In these notices it is 0x1122334455667788. */
 static void test_print_traps_of_a_wrong_mkey(void **state)
 {
 	check_trap(MAD_TRAP_BAD_MKEY,
@@ -466,8 +469,8 @@ static void test_print_other_classes(void **state)
 }
 
 /*
- * The text must be cut to fit into a buffer of any size, must end with NUL, and nothing may be
- * written beyond the buffer.
+ * The text must be cut so that it fits into a buffer of any size. It must end with NUL, and nothing
+ * may be written beyond the buffer.
  */
 static void test_print_sidr(void **state)
 {

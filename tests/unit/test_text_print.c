@@ -239,8 +239,8 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 			    "IPv6 fe80::1 > ff02::2 ICMPv6 neighbor solicitation target fe80::4 "
 			    "source LID 5 QPN 0x000048 Q_Key 0x80004391 GID fe80::9 RC QPN");
 	/*
-	 * A packet that ends within the IPv6 header is taken for a packet with an encapsulation
-	 * header, so its first octets are printed as an EtherType.
+	 * A packet that ends within the IPv6 header is taken for one with an encapsulation header.
+	 * So its first octets are printed as an EtherType.
 	 */
 	assert_string_equal(print_ipoib(s, sizeof(s), p, 39), "ethertype 0x6000, 35 octets");
 }
@@ -413,7 +413,7 @@ static void test_packet_truncated(void **state)
 	}
 }
 
-/* PktLen is smaller than the headers. */
+/* A packet whose PktLen is smaller than its headers. */
 static void test_packet_of_wrong_pktlen(void **state)
 {
 	char s[4 * PRINT_LINE];

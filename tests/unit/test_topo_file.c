@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests topology files: both dialects (ibsim's and ibnetdiscover's), every class of error with its
- * line, and GUIDs that are assigned as in ibsim.
+ * Tests topology files: both dialects (ibsim's and ibnetdiscover's), the messages and line numbers
+ * of every class of error, and GUIDs that are assigned as in ibsim.
  */
 #include "check.h"
 
@@ -56,8 +56,8 @@ static void test_ibsim_dialect(void **state)
 	assert_int_equal(sw1->port[2].peer, 3);
 	assert_int_equal(h2->port[1].peer, TOPO_NO_PEER);
 	/*
-	 * The widths 2 and 3 have 4x in common, the speeds 4 and 7 have QDR. One end has no
-	 * extended speed.
+	 * Both masks of widths (2 and 3) contain 4x, and both masks of speeds (4 and 7) contain
+	 * QDR. One end has no extended speed.
 	 */
 	r = topo_rate(t, 3, 2);
 	assert_int_equal(r.width, 2);
@@ -74,8 +74,9 @@ static void test_ibsim_dialect(void **state)
 }
 
 /*
- * Without GUIDs in the file, they are assigned as in ibsim: to CAs from 0x100000 in steps of ports
- * + 1; to switches from 0x200000 in steps of 1. Port i of a CA has the GUID of its node + i.
+ * If the file has no GUIDs, they are assigned as in ibsim. CAs get GUIDs from 0x100000 on, and the
+ * next GUID is higher by the number of ports + 1. Switches get GUIDs from 0x200000 on in steps of
+ * 1. Port i of a CA has the GUID of its node + i.
  */
 static void test_guids_as_ibsim_assigns(void **state)
 {
@@ -408,15 +409,18 @@ static void test_include(void **state)
 	assert_memory_equal(err.text, "bad.net:2: expected", 19);
 	assert_int_equal(parse_inc("include \"self.net\"\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "self.net:1: include \"self.net\": too many", 40);
-	/* After an included file, line numbers continue from those of the including file. */
+	/*
+	 * After the lines of an included file, an error must be reported with the line number of
+	 * the including file.
+	 */
 	assert_int_equal(parse_inc("include \"leaf.net\"\n\nx\n", &t, &err), -EINVAL);
 	assert_memory_equal(err.text, "main.net:3:", 11);
 	assert_null(t);
 }
 
 /*
- * --- every class of error: the message must name the faulty line, and the expected text or the
- * other line that contradicts the faulty line
+ * --- every class of error: the message must name the faulty line. It must also name the text that
+ * was expected, or the other line that contradicts the faulty line
  */
 
 static const struct {
@@ -534,10 +538,7 @@ static void test_errors_name_line_and_cause(void **state)
 	}
 }
 
-/*
- * A text is cut at any octet. What remains must be read as a whole or be refused, but never be read
- * in part.
- */
+/* A text is cut at any octet. What remains must be read as a whole or be refused. */
 static void test_every_prefix(void **state)
 {
 	for (size_t len = 0; len < sizeof(ibnet); len++) {

@@ -52,8 +52,8 @@ static void test_rates_of_ibnetdiscover(void **state)
 }
 
 /*
- * Port 0 of a switch did not answer ibnetdiscover, so the rate at this end is printed as "4x???".
- * The rate must be taken from the other end.
+ * Port 0 of a switch did not answer ibnetdiscover, so ibnetdiscover prints "4x???" as the rate at
+ * this end. The parser must take the rate from the other end.
  */
 static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
 {
@@ -211,8 +211,8 @@ static void test_found_contradiction_keeps_the_first(void **state)
 }
 
 /*
- * If a line is left out, its port GUIDs must be ignored, too, because a topology file has no GUIDs
- * of ports without cables.
+ * If a line is left out, the port GUIDs in it must be ignored, too, because a topology file gives
+ * no GUIDs of ports without cables.
  */
 static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
 {

@@ -16,8 +16,8 @@ enum lids { A = 5, B = 6, C = 7, SM = 1, GROUP = 0xc010 };
 /* --- packets */
 
 /*
- * Make a UD packet with this payload. All octets of the packet are in the packet descriptor, and it
- * has no buffer.
+ * Make a UD packet with the given payload. All octets are in the packet descriptor; the packet has
+ * no buffer.
  */
 static struct pkt packet(uint16_t slid, uint16_t dlid, uint32_t qpn, const uint8_t *payload,
 			 size_t len)
@@ -108,8 +108,8 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 }
 
 /*
- * Returns a text with one character for each value of enum trace_what, in the order of the values:
- * its letter of "PTUARJ" if this trace shows the packet, otherwise '.'.
+ * Returns a text with one character for each value of enum trace_what, in the order of the values.
+ * The character is the value's letter of "PTUARJ" if this trace shows the packet, otherwise '.'.
  */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {
@@ -227,7 +227,7 @@ static void test_only_packets_of_the_two_ports_are_shown(void **state)
 	assert_false(shows(&m, A, C, p, n));
 	assert_false(shows(&m, C, B, p, n));
 	assert_false(shows(&m, C, GROUP, p, n));
-	m.b = 0; /* only one end is known */
+	m.b = 0; /* the trace knows only one end */
 	assert_true(shows(&m, C, A, p, n));
 	assert_false(shows(&m, C, B, p, n));
 	smp = packet(A, B, QPN, p, n);

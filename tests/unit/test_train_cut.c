@@ -24,8 +24,8 @@ struct flow {
 	uint32_t l3, l4; /* octets of the IP and L4 headers */
 	uint32_t encap;
 	/*
-	 * .payload: octets of payload in all. .mss: octets of each segment, as in the virtio-net
-	 * header.
+	 * .payload: octets of payload in all packets together. .mss: octets of payload in each
+	 * segment, as in the virtio-net header.
 	 */
 	uint32_t payload, mss;
 	uint32_t mtu;
@@ -71,8 +71,8 @@ static uint8_t octet(const struct flow *f, uint32_t at)
 }
 
 /*
- * Write the IP and L4 headers, without checksums, of packet @k, which has @n octets of payload from
- * octet @at of the flow on. Returns the number of octets.
+ * Write the IP and L4 headers of packet @k, without checksums. Octet @at of the flow's payload is
+ * the first of the packet's @n octets of payload. Returns the number of octets.
  */
 static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
 			      uint8_t flags)
@@ -167,9 +167,9 @@ static uint32_t model_packet(const struct flow *f, uint8_t *b, uint32_t k)
 	if (n > size)
 		n = size;
 	if (k)
-		flags &= 0x7f; /* CWR */
+		flags &= 0x7f; /* only the first packet has CWR */
 	if (at + n < f->payload)
-		flags &= 0xf6; /* PSH, FIN */
+		flags &= 0xf6; /* only the last packet has PSH, FIN */
 	memset(b, 0, f->encap);
 	if (f->encap)
 		put16(b, f->v6 ? 0x86dd : 0x0800);
@@ -300,8 +300,7 @@ static void check_tail(const struct flow *f, const struct pkt *p, uint8_t *b, ui
 }
 
 /*
- * Check packet @k of the flow, and free it. @link: the packet has the headers of the InfiniBand
- * link
+ * Check packet @k of the flow, and free it. @link: the packet also has InfiniBand headers and CRCs
  */
 static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool link)
 {
@@ -327,8 +326,8 @@ static void check_packet(const struct flow *f, struct pkt *p, uint32_t k, bool l
 }
 
 /*
- * Check that the train @t represents @n packets from packet @k of the flow on, and cut it at random
- * places.
+ * Check that the train @t represents @n packets of the flow, of which packet @k is the first. Then
+ * cut the train at random places.
  */
 static void check_parts(struct prng *r, const struct flow *f, struct pkt *t, uint32_t k, uint32_t n,
 			bool link)
@@ -412,7 +411,10 @@ static uint32_t skip_some(struct prng *r, const struct flow *f, struct pkt *t, u
 	return k;
 }
 
-/* Seal the train with CRCs, unless it is too long, and send it over a link with another VL. */
+/*
+ * At random, seal the train with CRCs (unless it is too long), and move it to another VL, as a
+ * switch does.
+ */
 static void seal(struct prng *r, struct flow *f, struct pkt *t)
 {
 	static const uint32_t crcs[] = { 0, PKT_ICRC, PKT_CRC };
@@ -527,8 +529,8 @@ static void damage(struct pkt *t, uint32_t at)
 }
 
 /*
- * Choose a number of packets with which a train is verified by no sum, by one sum, by two sums, or
- * by a sum and single packets
+ * Choose a number of packets for a train. Depending on this number, the train is verified without a
+ * sum of packets, by one sum, by two sums, or by a sum and single packets
  */
 static unsigned int some_packets(struct prng *r)
 {
@@ -592,13 +594,19 @@ static void test_damage_to_a_sealed_train(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/* Returns the place of the CRCs of packet @k in the buffer of a train, where they follow the TCP or UDP checksum of the packet */
+/*
+ * Returns the place of the CRCs of packet @k in the train's buffer of seals. There they follow the
+ * TCP or UDP checksum of the packet
+ */
 static uint8_t *crcs_in_seal(struct pkt *t, unsigned int k)
 {
 	return t->seals->data + (t->seals_at + k) * (2 + IB_CRCS_LEN) + 2;
 }
 
-/* One packet of a train has a wrong ICRC, and a VCRC that is right for it. Switches must pass the packet, and the end port must not. */
+/*
+ * One packet of a train has a wrong ICRC, and a VCRC that is right for this ICRC. Switches must
+ * forward the packet, and the end port must drop it.
+ */
 static void test_a_wrong_icrc_under_a_right_vcrc(void **state)
 {
 	struct pkt_pool *pool = pkt_pool_create(128, 8);
@@ -650,7 +658,10 @@ static uint32_t count_crc32(uint32_t reg, const void *p, size_t len)
 	return real->crc32(reg, p, len);
 }
 
-/* 40 packets need a sum of CRC_SUM_MAX (32) and one of 7, and the last packet is verified alone. */
+/*
+ * The CRCs of 40 packets are verified by a sum of CRC_SUM_MAX (32) packets, by a sum of 7 packets,
+ * and alone for the last packet.
+ */
 static void check_counts(struct pkt *t, enum crc_verdict (*fn)(const struct pkt *t),
 			 unsigned int want16, unsigned int want32)
 {
@@ -718,8 +729,8 @@ static void test_no_memory_for_seals(void **state)
 }
 
 /*
- * Deliver a part of a train as one frame. The frame must be the super-frame of the packets in this
- * part.
+ * Deliver a part of a train as one frame. The frame must be the super-frame from which exactly the
+ * packets of this part would be made.
  */
 static void frame_one(struct pkt_pool *pool, struct prng *r)
 {
@@ -776,7 +787,7 @@ static void test_frames_of_random_trains(void **state)
 
 /*
  * Each entry changes one octet of the IP packet. Unless .ok is set, train_may_travel() must refuse
- * the result, so such a super-frame is cut where it was made.
+ * the result. Such a super-frame must be cut where it was made.
  */
 static void test_trains_that_must_be_cut_where_they_were_made(void **state)
 {

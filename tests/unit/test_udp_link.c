@@ -126,7 +126,7 @@ static void test_silent_and_deaf_for_4_s_after_its_start(void **state)
 }
 
 /*
- * If both ends have just started, the link omits the first silence, by which a peer would notice
+ * If both ends have just started, the link omits its first silence, because no peer has to notice
  * that the link has dropped. The link does not omit later silences.
  */
 static void test_fresh_listens_at_once_and_is_silent_for_4_s_later(void **state)
@@ -299,7 +299,7 @@ static void test_peer_is_learnt_from_the_first_valid_and_forgotten_with_the_link
 	until(&r, T0 + NS_SEC(20));
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, 0);
-	/* As long as no peer is known, no timer is needed. */
+	/* Until a peer is known, the link needs no timer. */
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
 	b[20] ^= 1;
 	assert_int_equal(udp_link_rx(&r.l, &other_addr, b, len, r.now), UDP_DROP_VCRC);
@@ -354,7 +354,7 @@ static void test_disabled_it_stays_silent_and_deaf(void **state)
 	assert_int_equal(r.keepalives, before);
 	assert_int_equal(hear(&r, &peer), UDP_DROP_SILENT);
 	assert_int_equal(timers_next(&r.ts), NS_NEVER);
-	/* The peer has noticed long ago that the link has dropped, so no silence is needed. */
+	/* The peer has noticed long ago that the link has dropped, so this end needs no silence. */
 	udp_link_want(&r.l, true, r.now);
 	assert_int_equal(r.l.state, UDP_LINK_POLLING);
 	assert_int_equal(r.keepalives, before + 1);
@@ -441,7 +441,7 @@ static void test_the_longest_packet_passes(void **state)
 }
 
 /*
- * A packet with a wrong ICRC must be delivered, together with the result of the check
+ * The link must deliver a packet with a wrong ICRC, together with the result of the ICRC check
  * (doc/udp-link.md, "Datagrams").
  */
 static void test_the_ICRC_is_judged_by_others(void **state)
@@ -498,7 +498,7 @@ static void test_names_are_there_and_differ(void **state)
 
 static void test_late_clocks_do_not_wrap(void **state)
 {
-	/* The clock shows 500 years, and a timer runs late. Times must not overflow. */
+	/* The clock shows a time of 500 years, and a timer runs late. No time may overflow. */
 	ns_t t = NS_SEC(500ull * 365 * 86400);
 	struct rig r;
 

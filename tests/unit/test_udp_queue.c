@@ -8,7 +8,7 @@
 
 /*
  * Tests the order of the packets in the queue, which packets a full queue drops, and which packets
- * go back to the queue if only some were sent.
+ * are put back into the queue if only some were sent.
  */
 
 static struct pkt_pool *pool;
@@ -67,8 +67,8 @@ static unsigned int add_train(unsigned int n, uint32_t psn)
 }
 
 /*
- * Take packets from the queue, and check that packet i has PSN want[i][0] and represents want[i][1]
- * packets. Free these packets.
+ * Take at most @max packets from the queue. Check that packet i of these has PSN want[i][0] and
+ * represents want[i][1] packets. Free these packets.
  */
 static void expect(unsigned int max, const unsigned int (*want)[2], unsigned int n)
 {

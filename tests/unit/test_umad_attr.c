@@ -2,9 +2,9 @@
 #include "umad_rig.h"
 
 /*
- * Tests the files of sysfs that umad serves. The formats of these files are those of Linux 6.1
- * (drivers/infiniband/core/sysfs.c, device.c, user_mad.c), which the parser of libibumad (umad.c,
- * sysfs.c) and scripts read.
+ * Tests the files of sysfs that umad serves. Their formats are those of Linux 6.1
+ * (drivers/infiniband/core/sysfs.c, device.c, user_mad.c). libibumad (umad.c, sysfs.c) and scripts
+ * parse these files.
  */
 
 static struct umad_rig rig;

@@ -46,7 +46,7 @@ static void test_hello_finds_ports_through_all_cas(void **state)
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "ab", "", UINT32_MAX), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "", 0), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "S", 0), 0);
-	/* a switch has port 0 only */
+	/* A switch has only port 0. */
 	assert_int_equal(hello_err(UMAD_KIND_MAD, "", "S", 1), -ENOENT);
 	assert_int_equal(hello_err(UMAD_KIND_ATTR, "a", "", 77), 0);
 	assert_int_equal(hello_err(UMAD_KIND_ATTR, "", "T", 0), -ENOENT);
@@ -94,14 +94,14 @@ static void test_nonsense_ends_the_connection(void **state)
 	c = umad_rig_open(&rig, "a", 0);
 	h.host[1] = '\0';
 	assert_int_equal(umad_rig_msg(&rig, c, &h, sizeof(h), false), -EPROTO); /* a second hello */
-	/* without the socket that a registration needs */
+	/* a registration without its socket */
 	assert_int_equal(umad_rig_msg(&rig, c, &reg, sizeof(reg), false), -EPROTO);
 	umad_conn_close(c, rig.now);
 }
 
 /*
- * Every message is cut at every length, and sent on every kind of connection. Each must get an
- * error or an answer, and have no other effect.
+ * Every message is cut at every length, and sent on every kind of connection. The server must
+ * either serve the message or end the connection.
  */
 static void test_every_length_of_every_message(void **state)
 {
@@ -205,7 +205,7 @@ static void test_methods_are_taken_once_a_port(void **state)
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 0);
 	assert_int_equal(umad_rig_register(&rig, d, &reg), -EINVAL);
 	assert_int_equal(umad_rig_register(&rig, other, &reg), 0);
-	/* Class 0x81 is registered separately from class 0x01, as OpenSM expects. */
+	/* Class 0x81 can be registered separately from class 0x01, as OpenSM expects. */
 	reg.mgmt_class = MAD_CLASS_SM_DR;
 	assert_int_equal(umad_rig_register(&rig, c, &reg), 1);
 	reg.methods[0] = 1 << MAD_METHOD_SET;

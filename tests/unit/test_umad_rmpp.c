@@ -57,7 +57,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Make a message with an RMPP header as OpenSM makes it. The caller frees the message. */
+/* Make a message with an RMPP header as OpenSM makes it. The caller must free the message. */
 static uint8_t *message(size_t len, uint8_t method, uint64_t tid, bool active)
 {
 	uint8_t *msg = malloc(len < MAD_LEN ? MAD_LEN : len), head[MAD_LEN];
@@ -187,7 +187,7 @@ static void test_user_rmpp_gets_segments(void **state)
 	assert_int_equal(rmpp_hdr_decode(&h, p + SA_RMPP_OFF, SA_RMPP_LEN), 0);
 	assert_int_equal(h.data1, 1);
 	assert_true(h.flags & RMPP_FLAG_FIRST);
-	/* The server sent no ACK, because this program sends its own ACKs. */
+	/* The server must send no ACK, because this program sends its own ACKs. */
 	assert_null(umad_rig_read(a, &got));
 	free(msg);
 }
@@ -245,8 +245,8 @@ static void test_memfd_that_was_not_read_is_counted(void **state)
 }
 
 /*
- * Open requests are limited per file and per port. A file above its limit gets an error, and other
- * files are not affected.
+ * Open requests are limited per file (an opened umad device) and per port. A program that is above
+ * a limit of its file gets an error, and other files are not affected.
  */
 static void test_requests_under_way_are_limited(void **state)
 {
@@ -265,7 +265,9 @@ static void test_requests_under_way_are_limited(void **state)
 		m.id = asker;
 		free(msg);
 	}
-	/* Open are three requests of file a and two of file c; five is the limit per port. */
+	/*
+	 * Open requests are now three of file a and two of file c, and the limit per port is five.
+	 */
 	assert_int_equal(umad_rig_stats(a).sent, 3);
 	assert_int_equal(umad_rig_stats(a).drops[UMAD_DROP_BUSY], 1);
 	assert_int_equal(umad_rig_stats(c).sent, 2);
@@ -321,7 +323,8 @@ static void test_queue_of_who_does_not_read_is_bounded(void **state)
 	assert_int_equal(info.st.received, 4);
 	assert_int_equal(info.st.drops[UMAD_DROP_QUEUE], 3);
 	/*
-	 * ready() was called once. The server calls it again only after the queue has been empty.
+	 * ready() was called once. The server may call it again only after the queue has been
+	 * empty.
 	 */
 	assert_int_equal(rig.ready, 1);
 	for (unsigned int i = 0; i < 4; i++) {

@@ -196,8 +196,8 @@ static void test_tid_under_way_is_refused(void **state)
 }
 
 /*
- * IBTA 13.5.3.2: a MAD that is no response goes to the agent registered for its version, class and
- * method; in vendor classes the OUI must match, too.
+ * IBTA 13.5.3.2: a MAD that is no response goes to the agent that has registered for its version,
+ * class and method. In vendor classes the OUI must match, too.
  */
 static void test_unsolicited_mads_go_to_who_registered(void **state)
 {
@@ -232,8 +232,8 @@ static void test_unsolicited_mads_go_to_who_registered(void **state)
 }
 
 /*
- * There is a program on each side: a server (like ibping -S or OpenSM), and its client. The client
- * must get the response with the TID of its own request.
+ * There is a program on each side: a server (such as ibping -S or OpenSM) and its client. The
+ * client must get the response with the TID of its own request.
  */
 static void test_responses_keep_their_tid(void **state)
 {
@@ -304,7 +304,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 
 	(void)state;
 	m.timeout_ms = 100;
-	dr_mad(0); /* a directed route of 0 hops ends at the own port */
+	dr_mad(0); /* a directed route of 0 hops ends at the program's own port */
 	assert_string_equal(asked_desc(&m), "node A");
 	assert_int_equal(rig.nseen, 0);
 	assert_int_equal(be16_at(got.lid), 0xffff);
@@ -386,7 +386,7 @@ static void test_address_of_both_directions(void **state)
 	umad_rig_run(&rig, WIRE_DELAY);
 	assert_non_null(umad_rig_read(b, &got));
 	assert_int_equal(got.pkey_index, 5);
-	/* The path bits are the low bits of the DLID of the MAD, as many as the port's LMC. */
+	/* The path bits are the low bits of the MAD's DLID. Their number is the LMC of the port. */
 	assert_int_equal(got.path_bits, 2);
 	assert_int_equal(got.sl, 7);
 	assert_int_equal(got.grh_present, 1);
@@ -474,7 +474,7 @@ static void test_sends_the_kernel_refuses(void **state)
 	m.id = rmpp; /* an RMPP agent may only send MADs of classes with RMPP */
 	refused(&m, MAD_LEN, true);
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, TID);
-	refused(&ok, MAD_LEN, true); /* QP1 */
+	refused(&ok, MAD_LEN, true); /* an agent of QP1 may send no SMP */
 	umad_rig_mad(mad, MAD_CLASS_SA, 2, MAD_METHOD_GET, SA_ATTR_NODE_RECORD, TID);
 	refused(&ok, SA_DATA_OFF - 1, true);
 }

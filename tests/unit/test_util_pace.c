@@ -47,8 +47,9 @@ static void test_a_promise_is_kept_and_never_far_away(void **state)
 		if (at == promised)
 			continue;
 		/*
-		 * The pacer must not return a later time before the time that it returned last has
-		 * passed, so that no request is delayed twice.
+		 * The pacer has said that a request may be sent at the time @promised. It must not
+		 * name a later time before this time has come, because a request would then be
+		 * delayed twice.
 		 */
 		assert_true(promised <= now);
 		kept = promised = at;

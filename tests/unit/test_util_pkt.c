@@ -312,7 +312,7 @@ static void test_pkt_unshare_makes_the_payload_private(void **state)
 	q->slice[0].buf->data[0] ^= 0xff;
 	assert_pkt(p, data, 500);
 
-	/* The packet shares no buffer any more, so nothing is copied again. */
+	/* @q and @p share no buffer any more, so nothing must be copied again. */
 	assert_int_equal(pkt_unshare(q), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 2);
 	assert_int_equal(pkt_unshare(p), -ENOMEM); /* no free buffer for the two slices */
@@ -378,8 +378,8 @@ static void test_pkt_queue_is_first_in_first_out(void **state)
 }
 
 /*
- * A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use, so the packet
- * is copied to a small buffer.
+ * A packet that is held for long must not keep a whole buffer of PKT_BUF_SIZE in use. So it must be
+ * copied to a small buffer.
  */
 static void test_shrink_frees_the_large_buffer(void **state)
 {

@@ -79,7 +79,7 @@ static void test_text_keeps_utf8_and_escapes_the_rest(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "\xff\xfe", "\\xff\\xfe" },
-		{ "\xc3", "\\xc3" }, /* cut */
+		{ "\xc3", "\\xc3" }, /* a cut character */
 		{ "\xe4\xb8", "\\xe4\\xb8" },
 		{ "\xc0\xaf", "\\xc0\\xaf" }, /* overlong encoding of '/' */
 		{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf" },

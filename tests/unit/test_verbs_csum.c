@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Tests checksums that an adapter makes and verifies. */
+/* Tests TCP and UDP checksums that an adapter makes and verifies. */
 
 #include "verbs/verbs.h"
 
@@ -28,7 +28,7 @@ static struct ca_qp *make_qp(unsigned int side)
 	return qp;
 }
 
-/* Open both ports over devices with this capability and this driver. */
+/* Open both ports over devices with this checksum capability and this driver. */
 static void up(bool csum, const char *driver)
 {
 	static const struct ca_notify notify;
@@ -74,8 +74,8 @@ static bool is_right(const uint8_t *pkt)
 }
 
 /*
- * Post a TCP (6) or UDP (17) packet from 10.4.0.1 to 10.4.0.2. Its checksum field has only the sum
- * of the pseudo-header (FRAME_CSUM_PARTIAL), or the whole checksum.
+ * Post a TCP (6) or UDP (17) packet from 10.4.0.1 to 10.4.0.2. Its checksum field contains the sum
+ * of the pseudo-header only (FRAME_CSUM_PARTIAL) or the whole checksum.
  */
 static void post(uint8_t proto, enum frame_csum csum)
 {
@@ -138,8 +138,8 @@ static void test_an_adapter_without_the_capability(void **state)
 }
 
 /*
- * A packet with a partial checksum must be refused and counted, because nobody would complete the
- * checksum.
+ * The port must refuse and count a packet with a partial checksum, because neither this adapter nor
+ * anybody else would complete the checksum.
  */
 static void test_a_partial_checksum_never_leaves_such_an_adapter(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tests of what is specific to src/verbs, a backend of ca.h: in particular faults of the adapter
- * and of libibverbs
+ * Tests what is specific to src/verbs, one of the backends of ca.h: in particular faults of the
+ * adapter and of libibverbs
  */
 
 #include "verbs/verbs.h"
@@ -136,8 +136,8 @@ static void test_a_full_send_queue_takes_no_more_and_tells_of_room(void **state)
 }
 
 /*
- * The send queue of the adapter makes no progress, so the queue pair is restarted, which empties
- * the queue. The sends that were in it must not arrive later.
+ * The adapter does not send what is in its send queue. The caller restarts the queue pair, which
+ * empties the send queue. The sends that were in it must not arrive later.
  */
 static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 {
@@ -153,8 +153,8 @@ static void test_a_flush_takes_back_what_the_adapter_has(void **state)
 }
 
 /*
- * libibverbs accepts only the first work requests of a list, so the caller must keep the packets of
- * the other work requests.
+ * libibverbs accepts only the first work requests of a list. The caller must then keep the packets
+ * of the other work requests.
  */
 static void test_a_list_that_is_taken_in_part(void **state)
 {
@@ -183,8 +183,8 @@ static void test_a_packet_above_the_mtu_between_others(void **state)
 }
 
 /*
- * IBTA 10.3.1: a send that fails changes the state of the queue pair to SQE, and the sends behind
- * it are flushed.
+ * IBTA 10.3.1: a send that fails puts the queue pair into the state SQE, and the sends behind it in
+ * the queue are flushed.
  */
 static void test_a_send_with_an_error_stops_the_queue_for_a_moment(void **state)
 {
@@ -225,8 +225,8 @@ static void test_a_queue_pair_in_the_error_state_is_restarted(void **state)
 }
 
 /*
- * A restart of a queue pair must neither use a receive buffer twice nor lose one: after the
- * restart, all buffers must be posted, and be usable.
+ * A restart of a queue pair must neither use a receive buffer twice nor lose one. After the
+ * restart, all buffers must be posted and usable.
  */
 static void test_restarts_keep_all_buffers(void **state)
 {
@@ -281,7 +281,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 
 	verbs_rig_close(&t.env);
 	setup(state);
-	fake.max_ah = 4; /* the library's limit, which no device attribute states */
+	fake.max_ah = 4; /* limit of the library, which no attribute of the device states */
 	for (unsigned int i = 0; i < 3; i++) {
 		attr.sl = (uint8_t)(i + 1);
 		assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[i]), 0);
@@ -291,7 +291,10 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 	ca_ah_destroy(ah[1]);
 	assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[3]), 0);
 	assert_int_equal(verbs_stats(t.env.ca[0])->ah_evicted, 1);
-	/* An address handle that a pending send uses must exist until the send has completed. */
+	/*
+	 * An address handle that a pending send uses must continue to exist until the send has
+	 * completed.
+	 */
 	fake.hold = true;
 	assert_int_equal(post(1, 32), 1);
 	ca_ah_destroy(t.ah);
@@ -379,8 +382,8 @@ static int ask(struct mad_agent *agent, uint16_t lid, struct answers *a)
 }
 
 /*
- * Each try of a request must have a TID of its own at the kernel, which would refuse the TID of an
- * open request.
+ * Each try of a request must have a TID of its own, because the kernel refuses a request with the
+ * TID of an open request.
  */
 static void test_requests_that_are_repeated(void **state)
 {
@@ -442,7 +445,10 @@ static void test_a_device_that_disappears(void **state)
 	assert_int_equal(t.events[CA_EVENT_DEVICE_FATAL], 1);
 	assert_int_equal(ca_port_query(t.env.ca[0], &p), 0);
 	assert_int_equal(p.state, IB_PORT_DOWN);
-	/* As on a port that is down, sends are accepted and lost, and no new object can be made. */
+	/*
+	 * The port must behave like a port that is down: sends are accepted and lost, and no new
+	 * object can be made.
+	 */
 	assert_int_equal(post(8, 32), 8);
 	assert_int_equal(verbs_stats(t.env.ca[0])->tx_refused, 8);
 	attr.sl = 5;
@@ -493,8 +499,8 @@ static struct ca_ah_attr to_port(unsigned int side)
 }
 
 /*
- * The device has come back. The queue pair, its group and the address handle that existed before
- * must work on it.
+ * The device has come back. On it, the queue pair, its group and the address handle that existed
+ * before must work.
  */
 static void works_again(void)
 {
@@ -573,7 +579,11 @@ static void test_a_device_that_comes_back_when_memory_is_short(void **state)
 			assert_true(verbs_lost(t.env.ca[0]));
 	} while (!fake.fail_in);
 	assert_true(i > 10);
-	assert_int_equal(works_without, 2); /* the port works without its agents for SA and CM */
+	/*
+	 * In two cases the port works: if only its agent for the SA or only its agent for CM cannot
+	 * be made.
+	 */
+	assert_int_equal(works_without, 2);
 	fake.fail_in = 0;
 	works_again();
 }
@@ -661,8 +671,8 @@ static void test_other_links_are_refused(void **state)
 }
 
 /*
- * A queue pair that attaches twice to a group must detach twice. A queue pair that is destroyed
- * must be detached from all its groups.
+ * If a queue pair has attached twice to a group, it can detach twice. If a queue pair is destroyed,
+ * it must be detached from all its groups.
  */
 static void test_groups_of_a_queue_pair(void **state)
 {

@@ -31,7 +31,7 @@ static const struct ca_suite_backend fake_backend = {
 	.set_pkey = fake_set_pkey,
 };
 
-/* --- the same suite over the libraries and the kernel of this machine */
+/* --- the same suite, with the libibverbs and the kernel of this machine */
 
 /*
  * Packets between two ports take real time, and nothing tells which packet is the last one. So
@@ -41,7 +41,7 @@ static const struct ca_suite_backend fake_backend = {
 
 static struct {
 	char device[2][32];
-	/* the program that changes link and P_Keys, see main() */
+	/* the command that changes the link or a P_Key (see main()); NULL: there is none */
 	const char *hook;
 	bool changed; /* true after the hook has changed something */
 	struct timers timers;
@@ -58,7 +58,7 @@ static void emit(const struct log_sink *sink, enum log_level lvl, const char *fm
 	fprintf(stderr, "\n");
 }
 
-/* Run the hook with @args; it returns when the change has taken effect. */
+/* Run the hook with @args. The hook must return only when the change has taken effect. */
 static void run_hook(const char *args)
 {
 	char cmd[256];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A capture of a port shows the packets of its queue pairs with headers, although libibverbs does not provide the headers.
- * The captured headers must be those that the simulated HCAs put on the wire, except the PSN, which only the adapter knows.
+ * A capture of a port shows the packets of its queue pairs with headers, although libibverbs does
+ * not provide the headers. The captured headers must be those that the simulated HCAs put on the
+ * wire, except the PSN, which only the adapter knows.
  */
 
 #include "verbs/verbs.h"
@@ -106,7 +107,7 @@ static void send(const struct ca_ah_attr *a, uint32_t dest_qp, uint32_t qkey)
 	ca_ah_destroy(s.ah);
 }
 
-/* Compare what @side saw with the packet on the wire. */
+/* Compare the packet that the capture at @side saw with the packet on the wire. */
 static void check(unsigned int side)
 {
 	const struct seen *v = &t.seen[side];
@@ -148,7 +149,8 @@ static void test_unicast_with_grh(void **state)
 }
 
 /*
- * The completion of a multicast packet has no DLID, so the DLID must be the MLID with which the queue pair is attached.
+ * The completion of a multicast packet has no DLID. So the captured DLID must be the MLID with
+ * which the queue pair is attached to the group.
  */
 static void test_multicast(void **state)
 {
@@ -186,7 +188,7 @@ static void test_only_what_is_sent_is_shown(void **state)
 	fake.take = FAKE_FOR_EVER;
 	assert_int_equal(t.seen[0].n, 1);
 	verbs_rig_run(&t.env);
-	assert_int_equal(t.seen[1].n, 0); /* the Q_Key was wrong */
+	assert_int_equal(t.seen[1].n, 0); /* B dropped the packet because of its Q_Key */
 	ca_ah_destroy(s.ah);
 }
 

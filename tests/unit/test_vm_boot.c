@@ -181,7 +181,7 @@ static void test_modinfo_of_what_is_no_module(void **state)
 static void make_image(uint8_t img[IMAGE_LEN])
 {
 	memset(img, 0, IMAGE_LEN);
-	img[0x1f1] = 1; /* one sector of setup code: the rest begins at 1024 */
+	img[0x1f1] = 1; /* one sector of setup code; the kernel itself begins at 1024 */
 	memcpy(img + 0x202, "HdrS\x0f\x02", 6); /* protocol 2.15 */
 	img[0x20f] = 1; /* the version string is at 0x300 */
 	memcpy(img + 0x300, "6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP", 54);
@@ -273,7 +273,7 @@ static void test_pvh_entry(void **state)
 	f.notes[32] = 17;
 	assert_false(unpack_has_pvh((uint8_t *)&f, sizeof(f)));
 	f.notes[32] = 18;
-	memset(f.notes, 0xff, 8); /* sizes that lead out of the section */
+	memset(f.notes, 0xff, 8); /* sizes that lead beyond the notes */
 	assert_false(unpack_has_pvh((uint8_t *)&f, sizeof(f)));
 }
 

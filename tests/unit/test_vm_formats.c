@@ -25,7 +25,7 @@ static size_t three_frames(uint8_t *buf)
 
 /*
  * Feed @len octets to the decoder, in pieces of at most @step. Returns the number of frames that
- * were found; @types gets the type of each frame.
+ * the decoder finds; @types gets the type of each frame.
  */
 static unsigned int feed(const uint8_t *buf, size_t len, size_t step, uint8_t types[8])
 {
@@ -188,7 +188,7 @@ static void test_frames_to_the_guest(void **state)
 	assert_memory_equal(hdr, want, sizeof(want));
 }
 
-/* Turn a frame to the guest into one from the guest, by exchanging its addresses. */
+/* Turn a frame to the guest into one from the guest: exchange its addresses. */
 static void frame_of_guest(uint8_t *f, unsigned int hca, size_t len)
 {
 	vm_net_wrap(f, hca, len);
@@ -214,7 +214,7 @@ static void test_datagrams_of_the_guest(void **state)
 	assert_ptr_equal(vm_net_unwrap(f, sizeof(f), &hca, &len), f + VM_NET_HDR_LEN);
 	assert_int_equal(len, 64);
 	assert_int_equal(hca, VM_HCAS_MAX - 1);
-	for (size_t n = 0; n < sizeof(f); n++) /* cut short */
+	for (size_t n = 0; n < sizeof(f); n++) /* cut the frame */
 		assert_null(vm_net_unwrap(f, n, &hca, &len));
 }
 

@@ -7,9 +7,9 @@
 #include "check.h"
 
 /*
- * The web server asks an instance questions to follow its state. The tests check when the server
- * asks, and what it does with the answers. The test plays an instance with two switches, a cable
- * between them, a CA at each switch, and a link that leaves the fabric.
+ * The web server asks an instance questions to follow its state. The tests check when the web
+ * server asks, and what it does with the answers. The test plays an instance with two switches, a
+ * cable between them, a CA at each switch, and a link to another process.
  */
 
 #define UP 4
@@ -129,7 +129,7 @@ static json_t *instance(struct rig *r, const char *cmd, json_t *args)
 	return strcmp(cmd, "link show") ? json_array() : json_incref(r->links);
 }
 
-/* Let the web server's questions be asked and answered until the time @end. */
+/* Let the web server ask its questions, and answer them, until the time @end. */
 static void run_until(struct rig *r, ns_t end)
 {
 	for (int n = 0; n < 100000; n++) {
@@ -150,7 +150,7 @@ static void run_until(struct rig *r, ns_t end)
 			r->now = ns_max(r->now, end);
 			return;
 		}
-		/* otherwise the server would be called again and again at the same time */
+		/* otherwise this loop would ask the web server for the same time for ever */
 		assert_true(due > r->now);
 		r->now = due;
 	}
@@ -244,8 +244,8 @@ static void test_the_snapshot_has_what_was_read(void **state)
 }
 
 /*
- * 125,000,000 octets per second are a gigabit per second. The reported rate must be in octets,
- * although the counter is in units of four octets.
+ * 125,000,000 octets per second are a gigabit per second. The web server must report the rate in
+ * octets, although the instance counts in units of four octets.
  */
 static void test_rates_are_octets_a_second(void **state)
 {
@@ -256,7 +256,7 @@ static void test_rates_are_octets_a_second(void **state)
 	from = r->l.ring.next;
 	r->data += 125000000 / 4;
 	run_until(r, r->now + NS_SEC(1) + NS_MSEC(1));
-	/* The cable begins at Switch1/2, and Hca1 is its end B. */
+	/* End A of the cable is Switch1/2, and end B is Hca1. So only end B may have a rate. */
 	assert_non_null(strstr(events_since(r, from), "\"links\":[[1,\"up\",0,12"));
 	assert_in_range(r->l.model.link[1].told.rate[1], 124000000, 126000000);
 	from = r->l.ring.next;
@@ -264,7 +264,7 @@ static void test_rates_are_octets_a_second(void **state)
 	assert_non_null(strstr(events_since(r, from), "[1,\"up\",0,0,0,0]"));
 	from = r->l.ring.next;
 	run_until(r, r->now + NS_SEC(3));
-	assert_null(strstr(events_since(r, from), "links")); /* no change, so no event */
+	assert_null(strstr(events_since(r, from), "links")); /* the rate is the same, so no event */
 }
 
 static void test_a_counter_that_was_cleared_makes_no_rate(void **state)
@@ -279,8 +279,8 @@ static void test_a_counter_that_was_cleared_makes_no_rate(void **state)
 }
 
 /*
- * A trap must make the web server read the load soon, and not only at the next second. A flood of
- * traps must not make the server read the load all the time.
+ * After a trap, the web server must read the load soon, and not only at the next second. During a
+ * flood of traps, it must not read the load all the time.
  */
 static void test_an_event_brings_the_reading_forward(void **state)
 {
@@ -323,15 +323,15 @@ static void test_sections_are_read_when_an_event_says_so(void **state)
 	assert_non_null(strstr(events_since(r, from), "{\"name\":\"interfaces\"}"));
 	assert_null(strstr(r->l.section[WEB_INTERFACES].text, "since_ms"));
 	from = r->l.ring.next;
-	web_live_event(&r->l, link, r->now); /* nothing is new this time */
+	web_live_event(&r->l, link, r->now); /* the rows have not changed */
 	run_until(r, r->now + NS_MSEC(1));
 	assert_null(strstr(events_since(r, from), "event: section"));
 	json_decref(link);
 }
 
 /*
- * The map has changed, so the load of its fabric no longer matches the model. The map must be read,
- * and browsers must be told to fetch a new snapshot.
+ * The map of a fabric has changed, so answers about its load no longer match the model. The web
+ * server must read the map again, and tell browsers to fetch a new snapshot.
  */
 static void test_a_changed_map_resets_the_clients(void **state)
 {
@@ -354,8 +354,8 @@ static void test_a_changed_map_resets_the_clients(void **state)
 }
 
 /*
- * If an instance needs long for its answers, the questions must take only a part of the instance's
- * time.
+ * If an instance needs long for its answers, the web server must ask less often, so that it takes
+ * only a part of the instance's time.
  */
 static void test_a_slow_instance_is_asked_less(void **state)
 {
@@ -391,7 +391,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 	json_decref(many);
 }
 
-/* The picture may fold leaf nodes, but it must show a CA that has an interface. */
+/* The picture folds leaf nodes, but it must show each CA that has an interface. */
 static void test_hosts_are_not_folded(void **state)
 {
 	struct web_model m = { 0 };

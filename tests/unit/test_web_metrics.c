@@ -11,8 +11,8 @@
 #include "util/list.h"
 
 /*
- * Rows of the control protocol become Prometheus' text format 0.0.4. A strict parser, which accepts
- * only valid text, reads every text that a test makes.
+ * Rows of the control protocol become text in the format 0.0.4 of Prometheus. A strict parser,
+ * which accepts only valid text, reads every text that a test makes.
  */
 
 /* --- a strict parser */
@@ -66,8 +66,8 @@ static const char *skip_sample(const char *p, const char *name, size_t len)
 }
 
 /*
- * Check that the lines of a metric are together and follow its HELP and TYPE lines, and that no set
- * of labels occurs twice.
+ * Check that all lines of a metric are together, and follow the metric's HELP and TYPE lines. Check
+ * that no set of labels occurs twice.
  */
 static void check_format(const char *text)
 {
@@ -246,8 +246,8 @@ static void test_ports_without_a_cable_or_with_a_cable_to_elsewhere(void **state
 }
 
 /*
- * Any node can set its NodeDescription, and a topology file can contain any name. No name may end
- * the quotes around it.
+ * Any node can set its NodeDescription, and a topology file can contain any name. A name must not
+ * be able to close the quotes around it.
  */
 static void test_hostile_names_stay_inside_their_quotes(void **state)
 {
@@ -304,7 +304,7 @@ static void test_long_names_are_cut_and_not_overrun(void **state)
 
 /*
  * The format allows each set of labels only once, but two fabrics can have objects of the same
- * name. So the drops of these objects must be added.
+ * name. So the counts of drops of these objects must be added.
  */
 static void test_drops_of_equal_names_are_added(void **state)
 {

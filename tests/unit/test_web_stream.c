@@ -114,9 +114,9 @@ static void test_without_a_number_only_later_events_come(void **state)
 }
 
 /*
- * A client gives the number of the last event that it has. If this number is too old, or comes from
- * another server, the client must be told to fetch a new snapshot, so that the client never misses
- * an event without notice.
+ * A client gives the number of the last event that it has. This number may be too old, or be that
+ * of another server. The client must then be told to fetch a new snapshot, because it has missed
+ * events.
  */
 static void test_missed_events_are_told(void **state)
 {
@@ -165,7 +165,10 @@ static void test_the_ring_is_bounded_by_octets(void **state)
 	free(big);
 }
 
-/* There was no memory for an event. No client may conclude that it has all events. */
+/*
+ * There was no memory for an event. So a client must be told to fetch a new snapshot, because it
+ * has missed this event.
+ */
 static void test_an_event_that_could_not_be_made_is_a_gap(void **state)
 {
 	struct rig *r = *state;
@@ -194,8 +197,8 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 }
 
 /*
- * No event came for longer than the time that a reader has to read an event. The first event after
- * this silence must not make the reader count as slow.
+ * A reader must read each event within WEB_STREAM_STUCK. No event came for longer than that. The
+ * first event after this silence must not make the reader count as slow.
  */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)
 {

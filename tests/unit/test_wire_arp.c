@@ -74,7 +74,7 @@ static void test_arp_truncated(void **state)
 	assert_memory_equal(&a, &was, sizeof(a));
 }
 
-/* A message with any other value in the first six octets (types and lengths) must be refused. */
+/* A message must be refused if its first six octets (types and lengths) have any other value. */
 static void test_R56_arp_refuses_other_types_and_lengths(void **state)
 {
 	uint8_t in[600] = { 0 };

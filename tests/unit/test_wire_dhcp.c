@@ -87,8 +87,8 @@ static void test_dhcp_cookie(void **state)
 }
 
 /*
- * Options are cut at every length. Either the cut is between two options, or the message must be
- * refused.
+ * The options are cut at every length. The message must be refused unless the cut is between two
+ * options.
  */
 static void test_dhcp_options_truncated(void **state)
 {
@@ -127,7 +127,8 @@ static void test_dhcp_option_lookup(void **state)
 }
 
 /*
- * RFC 3396: the parts of a split option must be joined, in the order of fields that RFC 2131 gives.
+ * RFC 3396: the parts of a split option must be joined. RFC 2131 gives the order of the fields that
+ * contain options.
  */
 static void test_dhcp_options_in_parts_and_overloaded_fields(void **state)
 {

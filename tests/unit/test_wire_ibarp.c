@@ -107,9 +107,8 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
-	 * If further octets follow this short message, its length can also be right for the layout
-	 * of the figure. Then the decoder chooses the layout with which the GID contains the
-	 * EUI-64.
+	 * If further octets follow this short message, its length can be right for the layout of
+	 * the figure, too. The decoder must choose the layout in which the GID contains the EUI-64.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));
@@ -119,8 +118,8 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 }
 
 /*
- * A GID that is not at index 0 of its port does not contain the EUI-64. A message with such a GID
- * is decoded by the layout of the figure.
+ * A GID that is not at index 0 of its port does not contain the EUI-64. The decoder must then use
+ * the layout of the figure.
  */
 static void test_P20_ibarp_with_a_gid_that_does_not_contain_the_eui64(void **state)
 {

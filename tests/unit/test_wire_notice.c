@@ -85,7 +85,10 @@ static void test_violations_at_a_switch_port(void **state)
 	assert_memory_equal(out.details, n.details, sizeof(n.details));
 }
 
-/* The first 16 bits of trap 259 say which fields are valid. A field that is not valid must count as absent. */
+/*
+ * The first 16 bits of trap 259 say which fields are valid. A field that is not valid must count as
+ * absent.
+ */
 static void test_fields_that_are_not_valid(void **state)
 {
 	struct mad_notice n = notice(MAD_TRAP_SWITCH_BAD_PKEY, BAD_259);
@@ -146,8 +149,8 @@ static void test_wrong_mkey(void **state)
 }
 
 /*
- * A notice has room for 30 hops. If its hop count is larger, the route counts as cut off, and nothing behind the notice
- * is read.
+ * A notice has room for 30 hops. If its hop count is larger, the route counts as cut off, and
+ * nothing behind the notice is read.
  */
 static void test_route_longer_than_the_notice(void **state)
 {

@@ -121,8 +121,8 @@ static void test_details_layout(void **state)
 }
 
 /*
- * The table lists only some of the 16 counters, one for each SL. All ones on the wire must set each
- * of the 16 counters.
+ * The attribute has one counter for each of the 16 SLs, and the table above lists only some of
+ * them. If all bits on the wire are ones, all 16 counters must be set.
  */
 static void test_data_sl_layout(void **state)
 {

@@ -100,8 +100,8 @@ LAYOUT(guid_layout, struct ib_table_rec, ib_guid_info_rec_decode, ib_guid_info_r
        guid_fields);
 
 /*
- * Decode a copy of the record @p in which the numbers of GIDs are zero, because the length that the
- * record must have depends on these numbers.
+ * Decode a copy of the record @p in which the numbers of GIDs are zero. The length that a record
+ * must have depends on these numbers.
  */
 static int multi_decode(struct ib_multi_path_rec *ret, const void *p, size_t len)
 {
@@ -197,8 +197,8 @@ static uint64_t field_get(const void *rec, const struct field *f)
 }
 
 /*
- * Test the layout field by field, except the numbers of GIDs, which the length of the record must
- * match.
+ * Test the layout field by field, except the numbers of GIDs, because the length of the record must
+ * match them.
  */
 static void test_multi_path_layout(void **state)
 {

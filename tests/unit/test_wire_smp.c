@@ -352,7 +352,7 @@ static void test_smp_places(void **state)
 }
 
 /*
- * An SMP of all ones is decoded and encoded again. Then the reserved fields of its header must be
+ * Decode an SMP of all ones, and encode it again. The reserved fields of its header must then be
  * zero, and its data must be unchanged.
  */
 static void test_smp_reserved(void **state)

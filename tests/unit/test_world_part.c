@@ -6,8 +6,9 @@
 #include "world/sa.h"
 
 /*
- * The conformance suite uses a second partition of the DUT's port. These tests check the packets
- * and groups of the second partition, and that its values differ from those of the first partition.
+ * The conformance suite uses a second partition of the DUT's port. These tests check which packets
+ * and groups belong to this partition, and that its values differ from those of the first
+ * partition.
  */
 
 static struct world w;

@@ -8,7 +8,8 @@
 struct topo *topo_ok(const char *text);
 
 /*
- * Check that a printed topology is parsed to the same topology. @keep: the names of nodes are kept
+ * Check that a printed topology is parsed to the same topology. @keep: it is printed with the names
+ * of its nodes, which must then be equal, too
  */
 void topo_check_round_trip(const struct topo *t, bool keep);
 

@@ -16,7 +16,7 @@
 
 /*
  * Make a train of @n datagrams over IPv4. Each has @size octets of payload (0x5a), except the last
- * one, which has @last.
+ * one, which has @last octets.
  */
 static inline struct pkt *udp_train(struct pkt_pool *pool, unsigned int n, unsigned int size,
 				    unsigned int last)

@@ -321,13 +321,16 @@ static int get_cq_event(struct ibv_comp_channel *h, struct ibv_cq **ret, void **
 	struct fake_channel *ch = container_of(h, struct fake_channel, ch);
 	uint64_t one;
 
-	/* Otherwise a call without a pending event would block. */
+	/*
+	 * The descriptor must be non-blocking, because otherwise a call without a pending event
+	 * would block.
+	 */
 	assert_true(fcntl(h->fd, F_GETFL) & O_NONBLOCK);
 	while (read(h->fd, &one, sizeof(one)) == sizeof(one)) {
 		struct fake_cq *cq;
 
 		if (!ch->n)
-			continue; /* of a CQ that was destroyed */
+			continue; /* the event was of a CQ that was destroyed */
 		cq = ch->event[0];
 		memmove(ch->event, ch->event + 1, --ch->n * sizeof(ch->event[0]));
 		cq->events++;

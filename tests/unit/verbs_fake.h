@@ -18,12 +18,12 @@
 
 struct fake {
 	/*
-	 * Each call that makes an object decrements this number. The call that decrements it to 0
-	 * fails with ENOMEM. 0 at the start: no call fails
+	 * Each call that makes an object or changes the state of a queue pair decrements this
+	 * number. The call that decrements it to 0 fails with ENOMEM. 0 at the start: no call fails
 	 */
 	unsigned int fail_in;
-	unsigned int made; /* calls that made objects */
-	int objects; /* objects that exist: 0 at the end */
+	unsigned int made; /* number of such calls */
+	int objects; /* number of objects that exist; 0 at the end of a test */
 	unsigned int
 		/*
 		 * Number of work requests that ibv_post_send() accepts, over all calls, before it
@@ -32,17 +32,20 @@ struct fake {
 		take;
 	int max_ah, max_qp_wr; /* limits of the devices; 0: the default */
 	bool grh_required;
-	/* The devices have IBV_DEVICE_UD_IP_CSUM: they verify checksums, and make them if .driver is "mlx4_core". */
+	/*
+	 * The devices have IBV_DEVICE_UD_IP_CSUM: they verify checksums, and make them if .driver
+	 * is "mlx4_core".
+	 */
 	bool csum;
 	const char *driver; /* driver of the devices; NULL: sysfs has no such link */
-	bool hold; /* fake_work() leaves the sends in the send queues */
+	bool hold; /* true: fake_work() leaves the sends in the send queues */
 	/*
-	 * If not NULL: whenever a CQ is armed, the waiting packets of this environment are
-	 * delivered first.
+	 * If not NULL: the packets that wait in this environment are delivered just before the next
+	 * CQ is armed. Then this becomes NULL.
 	 */
 	struct ca_suite_env *race;
 	uint8_t link_layer, node_type;
-	unsigned int refused_mads; /* MADs that the kernel would have refused */
+	unsigned int refused_mads; /* number of MADs that the kernel would have refused */
 	unsigned int busy_class; /* class whose unsolicited MADs another program receives */
 };
 
@@ -62,15 +65,15 @@ void fake_remove(unsigned int side);
 /* fake_restore() - Make the device of @side again, as when its driver is loaded again */
 void fake_restore(unsigned int side);
 /*
- * fake_fail_send() - Complete the oldest waiting send of @side with an error, which stops its send
- * queue
+ * fake_fail_send() - Let the oldest waiting send of each queue pair of @side complete with an
+ * error, which stops the send queue
  */
 void fake_fail_send(unsigned int side);
 /* fake_fail_qps() - Put all queue pairs of @side into the error state */
 void fake_fail_qps(unsigned int side);
 /* fake_qps_work() - Tell whether all queue pairs of @side are in RTS */
 bool fake_qps_work(unsigned int side);
-/* fake_async() - Report an asynchronous event of @side */
+/* fake_async() - Report an asynchronous event of the device of @side */
 void fake_async(unsigned int side, enum ibv_event_type type);
 
 #endif

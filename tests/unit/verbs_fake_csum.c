@@ -16,7 +16,10 @@ static uint32_t sum_of(const uint8_t *p, size_t n, uint32_t sum)
 	return sum;
 }
 
-/* Return the offset of the TCP or UDP checksum in an IPv4 packet with encapsulation; 0: the adapter finds none */
+/*
+ * Return the offset of the TCP or UDP checksum in an IPv4 packet with encapsulation; 0: the adapter
+ * finds none
+ */
 static size_t field_of(const uint8_t *pkt, size_t len)
 {
 	const uint8_t *ip = pkt + ENCAP;
@@ -43,7 +46,7 @@ void fake_csum_make(uint8_t *pkt, size_t len)
 	size_t at = field_of(pkt, len);
 	uint32_t sum;
 
-	assert_int_not_equal(at, 0); /* the adapter must not be asked for any other checksum */
+	assert_int_not_equal(at, 0); /* src/verbs asks for no other checksum */
 	pkt[at] = pkt[at + 1] = 0;
 	sum = ~sum_l4(pkt, len) & 0xffff;
 	if (!sum && pkt[ENCAP + 9] == 17)

@@ -164,7 +164,7 @@ int fake_post_send(struct ibv_qp *h, struct ibv_send_wr *wr, struct ibv_send_wr 
 		if (q->dev->gone)
 			return EIO;
 		assert_true(q->state == IBV_QPS_RTS || q->state == IBV_QPS_SQE);
-		assert_true(n < 10); /* an array in the driver of ipathverbs */
+		assert_true(n < 10); /* the first ABI of ipathverbs has an array for 10 */
 		if (q->nsend == q->max_send || !fake.take)
 			return ENOMEM;
 		if (fake.take != FAKE_FOR_EVER)
@@ -200,7 +200,10 @@ static void finish_send(struct fake_qp *q, const struct fake_wr *w)
 		q->state = IBV_QPS_SQE;
 	} else {
 		memcpy(data, (const void *)(uintptr_t)w->sge.addr, w->sge.length);
-		/* The provider of mlx5 ignores the flag. */
+		/*
+		 * Only mlx4 makes checksums on queue pairs of user space. Other drivers, such as
+		 * mlx5, ignore the flag.
+		 */
 		if (w->csum && fake.driver && !strcmp(fake.driver, "mlx4_core"))
 			fake_csum_make(data, w->sge.length);
 		s.pkt = pkt_from_data(q->dev->env->pool, data, w->sge.length);

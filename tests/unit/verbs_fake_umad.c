@@ -46,7 +46,7 @@ static void to_user(const struct fake_dev *d, const struct umad *u, size_t len)
 {
 	ssize_t n = d->umad < 0 ? 0 : send(d->umad, u, sizeof(u->h) + len, MSG_NOSIGNAL);
 
-	assert_true(n >= 0 || errno == EPIPE); /* the other end is perhaps closed already */
+	assert_true(n >= 0 || errno == EPIPE); /* the other end has perhaps been closed */
 }
 
 static void answered(void *ctx, int status, const struct mad_addr *from, const void *mad,
