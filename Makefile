@@ -23,7 +23,7 @@ O	?= build$(if $(variant),/$(variant))
 Q	:= $(if $(filter 1,$(V)),,@)
 say	:= @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
-# The rooms that each room links with, from the table of layers
+# For each room (a folder of src/), the rooms with which its tests are linked, from the table src/layers
 $(O)/layers.mk: src/layers tests/lint/layers.sh
 	@mkdir -p $(@D)
 	@bash tests/lint/layers.sh closure >$@.new && mv $@.new $@
@@ -36,7 +36,7 @@ WARN	:= -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Wshadow -Wstrict-prot
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-# Coverage for the fuzzers, which without it would not notice which code of the libraries an input reaches.
+# Coverage counters in the libraries, without which the fuzzers would not notice which code of the libraries an input reaches.
 ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
@@ -78,8 +78,8 @@ $(O)/libuipoib-umad.so: $(preload_objs)
 	$(say) "  LD      $@"
 	$(Q)$(CC) $(PRELOAD_CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -ldl
 
-# The library for path queries goes into other programs, too: no sanitizer, and only the functions of include/uipoib/path.h are
-# visible. The version of its ABI is in the soname.
+# The library for path queries is loaded into other programs, too, so it has no sanitizer, and only the functions of
+# include/uipoib/path.h are visible. The version of its ABI is in the soname.
 PATH_SO	:= libuipoib-path.so.0
 path_srcs := $(call srcs,path) src/proto/client.c src/proto/proto.c src/os/fdpass.c
 path_objs := $(path_srcs:src/%.c=$(O)/pic/%.o)
@@ -100,7 +100,7 @@ $(O)/libuipoib-path.a: $(path_objs)
 	$(Q)ld -r -o $(O)/pic/libuipoib-path.o $^ && objcopy --localize-hidden $(O)/pic/libuipoib-path.o
 	$(Q)rm -f $@ && ar rcs $@ $(O)/pic/libuipoib-path.o
 
-# The first process of a VM is linked statically with the C library, because the VM has none, and has no sanitizer.
+# The first process of a VM has no sanitizer. It is linked statically with the C library, because the VM has none when it starts.
 GUEST_CFLAGS := -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -Isrc
 guest_objs := $(patsubst src/%.c,$(O)/obj/%.o,$(call srcs,guest)) $(O)/obj/guest/vm_frame.o
 $(guest_objs): ALL_CFLAGS := $(GUEST_CFLAGS)
@@ -228,7 +228,7 @@ lint unit system fuzz-short:
 
 test: unit
 
-# examples/fixtures/ again, by runs of `uipoib conform`
+# Make examples/fixtures/ again, by runs of `uipoib conform`
 fixtures: all system-tools
 	@bash tests/deps.sh check-all
 	FIXTURES_KEEP=$(CURDIR)/examples/fixtures UIPOIB=$(O)/uipoib bash tests/system/conform_fixtures.sh
@@ -276,7 +276,7 @@ kmod:
 	done
 KVERS	= $(or $(KVER),$(patsubst /lib/modules/%/build,%,$(wildcard /lib/modules/*/build)))
 
-# Tests against Linux's own IPoIB in virtual machines
+# Tests of uipoib with Linux's own IPoIB in virtual machines
 check-linux:
 	@bash tests/deps.sh check-all
 	@bash tests/check.sh linux
@@ -305,5 +305,5 @@ clean:
 
 .PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
-# Below third-party are root file systems (tests/third-party/root.sh).
+# Do not search $(O)/third-party, because it has whole root file systems (tests/third-party/root.sh).
 -include $(shell [ -d $(O) ] && find $(O) -path $(O)/third-party -prune -o -name '*.d' -print)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Measures the sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for fabrics that files
- * describe, and the PathRecords a second that the SA answers with 16 queries open. Fabric, SM, SA and client all run
- * in this process, whose CPU time is measured.
+ * Measures the sweep time and memory of the embedded SM for 10, 100 and 1,000 HCAs, or for fabrics
+ * that files describe. Also measures how many PathRecords a second the SA answers while 16 queries
+ * are open. Fabric, SM, SA and client all run in this process, whose CPU time is measured.
  *
  * For a file, the program also prints the cost of pulling one cable between switches, and of plugging this cable in
  * again.
@@ -51,7 +51,7 @@ struct bench {
 	 * stage took
 	 */
 	double stage_at, stage[SM_STAGE_LIGHT + 1];
-	/* queries */
+	/* members for the queries to the SA */
 	struct mad_agent *agent;
 	struct node_port *port;
 	uint16_t *lids;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fabrics of any size, as `ibnetdiscover` prints them.
 
-    gen_topo.py fattree PODS LEAVES SPINES HOSTS UP      LEAVES and SPINES a pod, HOSTS a leaf, UP links a spine
-    gen_topo.py dragonfly GROUPS ROUTERS HOSTS GLOBAL    ROUTERS a group, HOSTS and GLOBAL links a router
+    gen_topo.py fattree PODS LEAVES SPINES HOSTS UP      LEAVES and SPINES per pod, HOSTS per leaf, UP links to core switches per spine
+    gen_topo.py dragonfly GROUPS ROUTERS HOSTS GLOBAL    ROUTERS per group, HOSTS and GLOBAL links per router
     gen_topo.py test | large | full                      1,000 HCAs; 1,000 switches and 10,000 HCAs; 48,000 LIDs
 
 Options: --rate 4xEDR, --no-lids (as of a fabric that no SM has seen).

@@ -55,7 +55,7 @@ trap 'exit 130' INT TERM
 usage() { echo "net: $*" >&2; exit 2; }
 die() { echo "net: $*" >&2; exit 1; }
 
-in_list() { # WORD LIST...
+in_list() { # WORD LIST...: succeeds if WORD is in LIST
 	local w
 	for w in "${@:2}"; do [ "$w" != "$1" ] || return 0; done
 	return 1
@@ -82,7 +82,7 @@ background() { # run in the background; the PID is $!, and the process ends with
 	started+=($!)
 }
 
-host_up() { # NETNS DEVICE I
+host_up() { # NETNS DEVICE I: give the device 10.98.0.I and fd98::I, and set it up
 	ip -n "$1" addr add "10.98.0.$3/24" dev "$2" && ip -n "$1" addr add "fd98::$3/64" dev "$2" nodad && ip -n "$1" link set "$2" up
 }
 
@@ -111,14 +111,14 @@ topo() { # SWITCHES: print a line of switches between Hca1 and Hca2
 	done
 	printf 'Hca 1 "Hca1"\n[1] "Switch1"[1]\n\nHca 1 "Hca2"\n[1] "Switch%d"[2]\n' "$n"
 }
-conf_fabric() { # TOPOLOGY CRC MTU: the MTU of the links is 4096, and that of the partition's groups is the interfaces' MTU
+conf_fabric() { # TOPOLOGY CRC MTU: print the section of the fabric, and write its partitions file, whose groups give interfaces this MTU
 	printf 'Default=0x7fff, ipoib, mtu=%d : ALL=full;\n' $(($3 / 2044 + 3)) >"$work/$3.partitions" # 4 means 2048 octets, 5 means 4096
 	printf '[fabric lab]\ntopology = %s\ncrc = %s\npartitions = %s\n' "$1" "$2" "$3.partitions"
 }
-conf_iface() { # I NETNS PORT
+conf_iface() { # I NETNS PORT: print the section of uib0 on host I
 	printf '[interface uib0@h%d]\nnetns = %s\nport = %s\naddress = 10.98.0.%d/24\naddress = fd98::%d/64\n' "$1" "$2" "$3" "$1" "$1"
 }
-instance() { # NAME CONFIGURATION
+instance() { # NAME CONFIGURATION: start this instance in the background
 	background "$U" run -n "$1" -c "$2" >"$work/$1.log" 2>&1
 }
 
@@ -150,7 +150,7 @@ row_udp() {
 	relays[$1]+=" $!"
 }
 
-reaches() { # NETNS ADDRESS
+reaches() { # NETNS ADDRESS: wait up to 30 s until ADDRESS answers a ping
 	local end=$((SECONDS + 30))
 	until ip netns exec "$1" ping -n -q -c 1 -W 1 "$2" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
@@ -158,7 +158,7 @@ reaches() { # NETNS ADDRESS
 	done
 }
 
-descendants() { # PID...
+descendants() { # PID...: print these processes and their descendants
 	local p
 	for p; do
 		echo "$p"
@@ -192,7 +192,7 @@ equal_mtu() { # NETNS MTU: check that the device of this namespace has this MTU
 
 # --- figures
 
-record() { # KEY ROUND FIGURE VALUE
+record() { # KEY ROUND FIGURE VALUE: append one measured value to $work/values; KEY is ROW@MTU
 	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$work/values"
 }
 
@@ -217,22 +217,22 @@ iperf() {
 		record "$key" "$round" "${figure}_cpu" "$(jq --argjson ms "$(((after - before) * 1000 / hz))" "try (\$ms / ($amount)) catch null" "$work/iperf" 2>/dev/null)"
 }
 hz=$(getconf CLK_TCK)
-tcp() { # KEY ROUND FIGURE ADDRESS WORD...
+tcp() { # KEY ROUND FIGURE ADDRESS WORD...: measure TCP with iperf3, with the WORDs as further options
 	iperf "$1" "$2" "$3" "$4" '.end.sum_received.bytes * 8 / 1e9' '.end.sum_received.bits_per_second / 1e9' -C cubic "${@:5}"
 }
-udp() { # KEY ROUND FIGURE OCTETS RATE
+udp() { # KEY ROUND FIGURE OCTETS RATE: measure datagrams of OCTETS, sent at RATE
 	local got='(.end.sum.packets - .end.sum.lost_packets)'
 	iperf "$1" "$2" "$3" 10.98.0.2 "$got / 1000" "$got / .end.sum.seconds / 1000" -u -l "$4" -b "$5"
 	record "$1" "$2" "$3_lost" "$(jq 'try (100 * .end.sum.lost_packets / .end.sum.packets) catch null' "$work/iperf" 2>/dev/null)"
 }
-rtt() { # KEY ROUND FIGURE PORT
+rtt() { # KEY ROUND FIGURE PORT: measure round trips to the server at PORT
 	local p50 p99
 	read -r p50 p99 < <(ip netns exec "${1/@/-}-a" python3 bench/rtt.py ping 0 "$4" 10.98.0.2)
 	record "$1" "$2" "$3_p50" "${p50-}"
 	record "$1" "$2" "$3_p99" "${p99-}"
 }
 
-measure() { # KEY ROUND
+measure() { # KEY ROUND: measure all $figures of a row once
 	local f
 	for f in $figures; do
 		case $f in

@@ -44,7 +44,7 @@
 struct relay {
 	const struct way_mode *mode;
 	unsigned int mtu;
-	bool threads; /* a thread for each way */
+	bool threads; /* each direction has a thread of its own */
 	const char *names[2]; /* the TAPs, as in the arguments */
 	struct tap tap[2];
 	struct way way[2]; /* way[i] begins at tap[i] */
@@ -64,8 +64,8 @@ struct runner {
 struct make_tap {
 	const char *ifname;
 	unsigned int mtu;
-	int fd; /* -1 until the TAP is there */
-	const char *what; /* step that failed */
+	int fd; /* -1 until the TAP is made */
+	const char *what; /* the step that failed, for the error message */
 };
 
 static int set_mtu(const char *ifname, unsigned int mtu)

@@ -62,7 +62,7 @@ row "idle: CPU of the daemon in 12 s, in 10 s" "$(((b - a) / 1000000)), $(((c - 
 
 [ -n "$SIM" ] && [ -x /usr/sbin/opensm ] || exit 0
 
-osm() { # WHAT SOCKNAME NODE
+osm() { # WHAT SOCKNAME NODE: measure OpenSM on NODE of the fabric that serves the sockets SOCKNAME
 	local start
 	start=$(now)
 	# Run OpenSM in the background, and store its PID, so that this script can end OpenSM

@@ -56,11 +56,11 @@ for row in kernel uipoib; do
 	eventually 60 in_row $row ping -n -q -c 1 -W 5 ${peer[$row]} >/dev/null || { echo "verbs: $row does not reach h1" >&2; exit 1; }
 done
 
-flow() { in_row "$1" iperf3 -c "${peer[$1]}" -t "$secs" -O 1 -C cubic -J "${@:2}"; } # ROW WORD...
-record() { # ROW ROUND FIGURE VALUE
+flow() { in_row "$1" iperf3 -c "${peer[$1]}" -t "$secs" -O 1 -C cubic -J "${@:2}"; } # ROW WORD...: send TCP from the VM to h1, with the WORDs as further options
+record() { # ROW ROUND FIGURE VALUE: append one measured value to $work/values
 	printf '{"row": "%s", "mtu": 2044, "round": %d, "figure": "%s", "value": %s}\n' "$1" "$2" "$3" "${4:-null}" >>"$work/values"
 }
-measure() { # ROW ROUND
+measure() { # ROW ROUND: measure both figures of a row once
 	record "$1" "$2" vm_tcp "$(flow "$1" | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
 	record "$1" "$2" vm_tcp_r "$(flow "$1" -R | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
 }

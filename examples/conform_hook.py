@@ -80,8 +80,8 @@ def began(pid):
 
 @contextlib.contextmanager
 def noted(dev, what):
-    """Writes the note of a step that lasts, and removes it at the end. The step begins inside, because release() may be called as soon as the
-    suite sees what the step sends."""
+    """Writes the note of a step that lasts, and removes it at the end. The step must begin within this context, because release() may be
+    called as soon as the suite sees what the step sends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     remove_stale_notes()
     name, text = note(dev, what), f"{os.getpid()} {began(os.getpid())}"
@@ -100,7 +100,8 @@ def noted(dev, what):
 
 
 def release(dev, what):
-    """Ends a step inside noted(). Returns its process id. A note may be older than the process that has this id now."""
+    """Ends the hook that performs the step, which is within noted(), and returns its process id. Another process may have this id by now, so
+    the start times are compared."""
     try:
         with open(note(dev, what)) as f:
             text = f.read()
@@ -150,7 +151,7 @@ def send(dev, group):
 
 
 def route_multicasts(index):
-    """Makes the kernel route multicasts of an interface. Returns the sockets; the kernel does so while they are open (linux/mroute.h)."""
+    """Makes the kernel route multicasts of an interface (linux/mroute.h). Returns the sockets; the kernel routes as long as they are open."""
     init, add = 200, 202                    # MRT_INIT, MRT_ADD_VIF; the options for IPv6 have the same numbers
     try:
         s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP)

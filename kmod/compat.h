@@ -34,7 +34,10 @@
 #define uib_cq_driver_udata(udata) (udata)
 #endif
 
-/* Without CONFIG_TASKS_RCU, call_rcu_tasks() is the same as call_rcu(). */
+/*
+ * Without CONFIG_TASKS_RCU, call_rcu_tasks() is the same as call_rcu(), so rcu_barrier() waits for
+ * its callbacks.
+ */
 #ifdef CONFIG_TASKS_RCU
 #define uib_rcu_barrier_tasks() rcu_barrier_tasks()
 #else

@@ -65,7 +65,7 @@ struct ibtap_attach {
 	 */
 	char name[IBTAP_NAMSIZ];
 	__u32 flags;
-	__u32 ifindex; /* result */
+	__u32 ifindex; /* the kernel writes the index of the device here */
 };
 
 struct ibtap_addr {
@@ -76,7 +76,7 @@ struct ibtap_addr {
  * Bits of IBTAP_SET_OFFLOADS: the offloads that the owner of the device accepts in the frames that it reads. Every
  * bit except IBTAP_OFFLOAD_CSUM itself requires IBTAP_OFFLOAD_CSUM.
  */
-#define IBTAP_OFFLOAD_CSUM 0x01 /* partial checksums */
+#define IBTAP_OFFLOAD_CSUM 0x01 /* checksums may be partial */
 #define IBTAP_OFFLOAD_TSO4 0x02
 #define IBTAP_OFFLOAD_TSO6 0x04
 #define IBTAP_OFFLOAD_TSO_ECN 0x08
@@ -88,7 +88,7 @@ struct ibtap_addr {
 
 /* The hardware addresses of the groups of which the device is a member, not sorted. */
 struct ibtap_groups {
-	__u32 flags; /* result */
+	__u32 flags; /* the kernel writes IBTAP_ALLMULTI and IBTAP_PROMISC here */
 	__u32 count; /* room for addresses; replaced with the number of groups, which may be more than the room */
 	__u64 addrs; /* address of an array of @count struct ibtap_addr */
 };

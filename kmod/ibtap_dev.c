@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * The network device. Its net_device_ops have no function that sets the address or changes the MTU, because the owner
- * sets the address by an ioctl, and the stack compares a new MTU with min_mtu and max_mtu.
+ * The network device. Its net_device_ops have no function that sets the address, because the owner
+ * sets the address by an ioctl. They have no function that changes the MTU, because the stack
+ * itself compares a new MTU with min_mtu and max_mtu.
  */
 
 #include <linux/ethtool.h>
@@ -73,9 +74,10 @@ static const struct header_ops header_ops = {
 /* --- transmit */
 
 /*
- * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the destination, since
- * ib_ipoib's header has no source. So a frame that does not begin with the device's own address is taken for a frame
- * that begins with the destination, and gets the device's address as source.
+ * A raw socket of a program that knows ib_ipoib, such as keepalived, begins a frame with the
+ * destination, since ib_ipoib's header has no source. So if a frame does not begin with the
+ * device's own address, this function assumes that it begins with the destination, and puts the
+ * device's address before it as the source.
  */
 static int add_source(struct sk_buff *skb, const struct net_device *dev)
 {

@@ -273,9 +273,10 @@ static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 /* --- the file */
 
 /*
- * An ioctl and its argument. The argument is read before RTNL is taken, and written after RTNL is released. The
- * reason is that every user may open /dev/ibtap, and an access to a user's memory can take as long as the process
- * that serves the page chooses (userfaultfd, FUSE).
+ * An ioctl and its argument. The argument is read before RTNL is taken, and written after RTNL is
+ * released. The reason is that every user may open /dev/ibtap. An access to a user's memory can
+ * block RTNL for any length of time, because a process of the user may serve the page (userfaultfd,
+ * FUSE).
  */
 struct command {
 	unsigned int cmd;
@@ -286,8 +287,8 @@ struct command {
 		struct ibtap_info info;
 		u32 number;
 	} arg;
-	struct ibtap_addr *group; /* for arg.groups.addrs */
-	u32 n_groups; /* length of .group */
+	struct ibtap_addr *group; /* array for the addresses in arg.groups.addrs */
+	u32 n_groups; /* number of elements of .group */
 };
 
 static int carry_out(struct ibtap_queue *q, struct command *c)

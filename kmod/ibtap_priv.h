@@ -78,7 +78,7 @@ struct ibtap_queue {
 	 * attached; RTNL protects this member
 	 */
 	struct net *net;
-	bool was_attached; /* set once, under RTNL */
+	bool was_attached; /* set once, while RTNL is held */
 	bool groups_changed; /* the groups have changed since the last IBTAP_GET_GROUPS */
 	wait_queue_head_t wait;
 	spinlock_t lock; /* taken with bottom halves disabled */

@@ -95,7 +95,10 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	unsigned int i = q->index, end = --tap->n_queues;
 	struct ibtap_queue *last = rtnl_dereference(tap->queue[end]);
 
-	/* A sender that has just found q in tap->queue[] sees under this lock that q is detached. */
+	/*
+	 * Detach q under its lock. A sender that has just found q in tap->queue[] then finds, under
+	 * the same lock, that q is detached.
+	 */
 	spin_lock_bh(&q->lock);
 	purge(tap, q, IBTAP_TX_DOWN);
 	RCU_INIT_POINTER(q->tap, NULL);

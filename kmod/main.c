@@ -7,10 +7,11 @@
  *	echo uib0 >/sys/module/uib/parameters/remove		(or: rdma link delete uib0/1)
  *	modprobe uib add='"uib0 peer=10.0.0.1:5001"'
  *
- * The socket of a device is in the network namespace of the process that writes the parameter "add", or in the
- * namespace that netns=FD names by a descriptor of this process. When the socket's namespace ends, the device is
- * removed. The device itself, and the interface that ib_ipoib makes for it, are in the namespace of the writer, so
- * programs that use ib0 need not see the socket that carries its packets.
+ * The socket of a device is in the network namespace of the process that writes the parameter
+ * "add". With netns=FD, it is instead in the namespace to which the descriptor FD of this process
+ * refers. When the socket's namespace ends, the device is removed. The device itself, and the
+ * interface that ib_ipoib makes for it, are in the namespace of the writer, so programs that use
+ * ib0 need not see the socket that carries its packets.
  */
 
 #include <linux/ctype.h>

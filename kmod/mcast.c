@@ -60,7 +60,7 @@ int uib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
-/* Called with dev->mcast_lock held */
+/* The caller holds dev->mcast_lock */
 static void detach(struct uib_mcast *m, unsigned int n)
 {
 	m->attached -= n;

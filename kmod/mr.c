@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Memory regions. A key consists of an index into the table dev->mrs and eight random bits, so that the key of a
- * freed region is seldom valid for the next region with this index. Local and remote key are equal.
+ * Memory regions. A key consists of an index into the table dev->mrs and eight random bits. Because
+ * of the random bits, the key of a freed region is seldom valid for the next region with this
+ * index. Local and remote key are equal.
  *
  * A posted work request has a reference to the region of each of its SGEs, so struct uib_mr exists until the work
  * request has completed. The memory of the region may be freed before that, so the copies that are running are counted

@@ -67,7 +67,7 @@ static const struct attr {
 	bool ext;
 	const struct field *fields;
 	unsigned int n; /* number of fields */
-	unsigned int len; /* octets of the attribute */
+	unsigned int len; /* length of the attribute in octets */
 } attrs[] = {
 	{ IB_PMA_PORT_COUNTERS, false, counters, ARRAY_SIZE(counters), 44 },
 	{ IB_PMA_PORT_COUNTERS_EXT, true, ext_counters, ARRAY_SIZE(ext_counters), 72 },

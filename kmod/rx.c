@@ -8,7 +8,7 @@
 struct rx {
 	struct uib_dev *dev;
 	const u8 *pkt, *grh, *bth, *deth, *payload; /* grh is NULL if the packet has none */
-	u32 len; /* LRH .. VCRC */
+	u32 len; /* octets from LRH to VCRC */
 	u32 payload_len;
 	u16 dlid, slid, pkey;
 	u32 dest_qpn, src_qpn, qkey;

@@ -10,7 +10,7 @@
 
 #include "uib.h"
 
-#define WIDTH_32 4 /* CounterWidth */
+#define WIDTH_32 4 /* value of CounterWidth for counters of 32 bits */
 /* CounterMask0 to CounterMask4: each of the five counters can be any mandatory counter */
 #define MASKS_0_4 (011111u << 15)
 #define TICK_NS 4 /* length of a tick; the Tick field is 0, which means 4 ns */

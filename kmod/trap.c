@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is sent to the SM
- * with the same TID again and again until the SM represses it. The interval depends on PortInfo:SubnetTimeOut. A second
- * notice with the same trap number waits in the slot, and is sent as a new trap after the TrapRepress, because the SM
- * may have read the port before the second event.
+ * Traps, IBTA 13.4.9 and 14.2.5.1. There is one slot for each trap number. The notice in a slot is
+ * sent to the SM with the same TID again and again until the SM represses it. The interval depends
+ * on PortInfo:SubnetTimeOut. A second notice with the same trap number waits in the slot, and is
+ * sent as a new trap after the TrapRepress. The SM must get this new trap, because it may have read
+ * the port before the second event.
  */
 
 #include "uib.h"

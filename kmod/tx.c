@@ -10,7 +10,7 @@
 struct tx {
 	struct uib_qp *qp;
 	u8 hdr[UIB_HDR_MAX], tail[UIB_TAIL_MAX];
-	u32 hdr_len, len; /* len: LRH .. VCRC */
+	u32 hdr_len, len; /* .len: octets from LRH to VCRC */
 	u8 vl, pad;
 	struct kvec v[UIB_MAX_SGE + 2];
 	unsigned int n;
@@ -84,9 +84,10 @@ static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
 }
 
 /*
- * Add the buffers of the work request to the packet. Buffers of the kernel are not copied. The octets of a memory
- * region are copied first, because a program may change its memory between the computation of the CRCs and the
- * transmission, and may deregister the region. Return: false if a region is deregistered already
+ * Add the buffers of the work request to the packet. Buffers of the kernel are not copied. The
+ * octets of a memory region are copied first. Otherwise a program could change its memory between
+ * the computation of the CRCs and the transmission, or deregister the region. Return: false if a
+ * region is deregistered already
  */
 static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
 {

@@ -46,10 +46,10 @@
  * The rate in PortInfo. UDP has no rate of its own, so these values give the lowest rate with which a port may join
  * IPoIB's groups, 10 Gb/s.
  */
-#define UIB_WIDTHS 3 /* supported: 1x, 4x */
-#define UIB_WIDTH 2 /* active: 4x */
-#define UIB_SPEED 1 /* supported and active: SDR */
-#define UIB_VL_CAP 4 /* VL0 to VL7 */
+#define UIB_WIDTHS 3 /* LinkWidthSupported: 1x and 4x */
+#define UIB_WIDTH 2 /* LinkWidthActive: 4x */
+#define UIB_SPEED 1 /* LinkSpeedSupported and LinkSpeedActive: SDR */
+#define UIB_VL_CAP 4 /* VLCap: the port has VL0 to VL7 */
 #define UIB_VLARB_CAP 8 /* entries for each priority; they fit in the first block of 32 entries */
 #define UIB_VLARB_LOW 0
 #define UIB_VLARB_HIGH 2
@@ -65,7 +65,7 @@ enum uib_phys_state {
 /* Counters of a device. The counters before UIB_C_PORT_END belong to the port, and the PMA shows them. */
 enum uib_counter {
 	UIB_C_NONE, /* no counter; as the result of a check it means that the packet is good */
-	UIB_C_XMIT_DATA, /* words, LRH .. ICRC */
+	UIB_C_XMIT_DATA, /* words of 4 octets, from LRH to ICRC */
 	UIB_C_RCV_DATA,
 	UIB_C_XMIT_PKTS,
 	UIB_C_RCV_PKTS,
@@ -154,7 +154,7 @@ struct uib_link {
 	unsigned long start_silence; /* length of the silence after the start, in jiffies */
 	unsigned long heard; /* time of the last valid datagram, in jiffies */
 	u64 silent_until; /* end of SILENT, in jiffies64, because jiffies may wrap while the link is OFF */
-	struct delayed_work state_work; /* ends SILENT and UP */
+	struct delayed_work state_work; /* work item that ends the states SILENT and UP */
 	struct delayed_work keepalive_work;
 	struct delayed_work retrain_work; /* takes the link down after the SM has requested it */
 };
@@ -166,19 +166,19 @@ struct uib_port {
 	u64 mkey, gid_prefix;
 	u32 cap_mask;
 	u16 lid, sm_lid;
-	u16 mkey_lease; /* seconds */
+	u16 mkey_lease; /* lease period of the M_Key in seconds */
 	u16 mkey_violations, pkey_violations, qkey_violations;
 	u8 state, phys_state, down_default;
 	u8 mkey_protect, lmc, sm_sl;
-	u8 neighbor_mtu, mtu_cap; /* codes */
+	u8 neighbor_mtu, mtu_cap; /* MTU codes */
 	u8 oper_vls;
 	u8 width_enabled, speed_enabled;
 	u8 speed_ext_enabled, trap_suppress;
 	u8 vl_high_limit, vl_stall_hoq_life, init_type_reply, subnet_timeout, error_limits;
 	u16 max_credit_hint;
-	u8 link_latency[3]; /* as on the wire */
+	u8 link_latency[3]; /* LinkRoundTripLatency, big-endian */
 	bool mkey_lease_runs;
-	unsigned long mkey_lease_ends; /* jiffies */
+	unsigned long mkey_lease_ends; /* time at which the lease ends, in jiffies */
 	u16 pkeys[UIB_PKEYS];
 	u64 guids[UIB_GUIDS];
 	u8 sltovl[16];
@@ -223,7 +223,7 @@ struct uib_sampler {
 	enum uib_sample_status status;
 	u8 op_code;
 	u16 tag;
-	u32 start, interval; /* ticks */
+	u32 start, interval; /* SampleStart and SampleInterval, in ticks */
 	u16 select[UIB_SAMPLES];
 	u64 before[UIB_SAMPLES];
 	u32 result[UIB_SAMPLES];

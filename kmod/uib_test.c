@@ -350,7 +350,8 @@ static void limits(struct rig *r)
 	cap.max_inline_data = 1;
 	EXPECT(r, create_qp(r, cap, IB_QPT_UD) == ERR_PTR(-EINVAL));
 	EXPECT(r, IS_ERR(create_ah(r, 1, 0, 2))); /* there is no such port */
-	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL)); /* multicast without GRH */
+	/* a multicast address needs a GRH */
+	EXPECT(r, create_ah(r, 0xc000, 0, PORT) == ERR_PTR(-EINVAL));
 }
 
 /* Posting fails in RESET. In SQD work requests wait, so both queues can be filled. */
@@ -469,7 +470,7 @@ static void notify(struct rig *r)
 	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* the CQ was not armed */
 	EXPECT(r, ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
 	send(r, r->ah, 1, 0);
-	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* not solicited */
+	EXPECT(r, atomic_read(&r->recv.comps) == 0); /* the completion is not solicited */
 	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_NEXT_COMP) && !ib_req_notify_cq(cq, IB_CQ_SOLICITED));
 	send(r, r->ah, 1, 0);
 	EXPECT(r, atomic_read(&r->recv.comps) == 1);

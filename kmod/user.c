@@ -4,9 +4,10 @@
  * Verbs for programs. The interface is ABI 1 of rdma-core's provider ipathverbs. Every verb, including post and poll,
  * is a command of ib_uverbs, and the program shares only registered memory with the device.
  *
- * Each process has quotas, however many contexts it opens, so that one process cannot use up all queue pairs, CQs,
- * MRs, address handles and memberships of a device. For many processes together, the control group "rdma" limits the
- * objects, and the control group "memory" limits the memory that this module allocates for them.
+ * Each process has quotas, which do not grow with the number of contexts that it opens. So one
+ * process cannot use up all queue pairs, CQs, MRs, address handles and memberships of a device. For
+ * many processes together, the control group "rdma" limits the objects, and the control group
+ * "memory" limits the memory that this module allocates for them.
  */
 
 #include <linux/pid.h>
@@ -21,7 +22,7 @@ struct uib_quota {
 	struct pid *tgid;
 	/* numbers of objects by kind; dev->quota_lock protects only count[UIB_Q_CONTEXT] */
 	atomic_t count[UIB_Q_COUNT];
-	atomic64_t octets; /* octets of all queues */
+	atomic64_t octets; /* sum of the octets of all queues */
 };
 
 static const int limit[UIB_Q_COUNT] = {

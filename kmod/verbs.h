@@ -48,7 +48,7 @@ struct uib_ucontext {
 };
 
 /*
- * In this and the following structs .quota is the quota of the process that made the object, or
+ * In this struct and in those below, .quota is the quota of the process that made the object. It is
  * NULL if a consumer in the kernel made the object.
  */
 struct uib_pd {

@@ -92,7 +92,7 @@ now() {
 	local how=$1 name=$2 start=$SECONDS status before
 	shift 2
 	cpu_used && before=$cpu
-	"$how" "$name" "$work/log" "$@" & # in the background, because a signal's trap would wait for a process in the foreground
+	"$how" "$name" "$work/log" "$@" & # in the background, because bash runs a trap only when the process in the foreground has ended
 	wait $!
 	status=$?
 	cpu_used
@@ -481,8 +481,8 @@ step_releases() {
 	done
 }
 
-# Run three attacks of ten minutes each, one after another, because the longest round trips are compared with those of a quiet
-# machine.
+# Run three attacks of ten minutes each. They run one after another, because the longest round trip during an attack is compared
+# with those of pings without an attack (tests/night/watch.sh).
 step_hostile() {
 	local t
 	say "attacks on the ASan build, ${HOSTILE_SECONDS:=600} s each"

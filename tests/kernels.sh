@@ -36,7 +36,7 @@ fetch() {
 	rm -r "$new/debs"
 	sed -i "s|/usr/src/|$dir/usr/src/|" "$new/usr/src/linux-headers-$1/Makefile" && mv "$new" "$dir"
 }
-download() { # RELEASE FOLDER
+download() { # RELEASE FOLDER: fetch the packages of the headers into FOLDER
 	local kbuild
 	kbuild=$(apt-cache depends "linux-headers-$1" | sed -n 's/^ *Depends: \(linux-kbuild-.*\)/\1/p')
 	(cd "$2" && apt-get download -q "linux-headers-$1" "linux-headers-${1%-amd64}-common" "$kbuild")

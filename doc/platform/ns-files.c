@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Files and sockets belong to the namespace in which they were opened, whoever uses them later.
- * That is why the helper opens them once and hands them over. A netlink socket then serves for
- * dumps and events; to change something, its user needs CAP_NET_ADMIN too.
+ * Files of /proc/net, and sockets, belong to the network namespace in which they were opened,
+ * whoever uses them later. So uipoib's helper opens them once, and hands them over to the daemon.
+ * With the netlink socket, any process can request dumps and receive events; to change something,
+ * the process needs CAP_NET_ADMIN, too.
  */
 
 #include <sys/wait.h>

@@ -3,8 +3,8 @@
 #define DOC_PLATFORM_H
 
 /*
- * Functions that the programs here share: one TAP line for each fact, and namespaces to try things
- * in.
+ * Functions that the programs of this folder share. They print one TAP line for each fact, and make
+ * namespaces in which the facts are tried.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Build and run each program here; needs root. Exit status 1 if a fact does not hold on this kernel.
+# Build and run each program of this folder; needs root. The exit status is 1 if a fact does not hold on this kernel.
 cd "$(dirname "$0")" || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -2,8 +2,8 @@
 
 /*
  * A TAP may be moved to another namespace. Its descriptor stays valid, and keeps alive the namespace in which
- * /dev/net/tun was opened, not the one that the TAP is in. So a TAP that was made elsewhere does not keep a host's
- * namespace alive, and is deleted with it unless it is moved out first.
+ * /dev/net/tun was opened, not the one that the TAP is in. So a TAP that was made in another namespace does not keep
+ * the host's namespace alive, and is deleted with the host's namespace unless the TAP is moved out first.
  */
 
 #include "platform.h"

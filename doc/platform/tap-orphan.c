@@ -3,7 +3,8 @@
 /*
  * A TAP keeps its namespace alive. When nothing else refers to the namespace any more, as after `ip
  * netns del`, writes to the TAP still succeed and lead nowhere, so the TAP's owner has to watch the
- * name (netns_check(), netns_watch()). A deleted interface shows itself by EBADFD.
+ * name (netns_check(), netns_watch()). If the interface itself was deleted, reads and writes
+ * fail with EBADFD.
  */
 
 #include <linux/if_link.h>

@@ -10,7 +10,7 @@ if [ ! -e /sys/class/net/ib0 ]; then
 	exec "${UIPOIB:-../../build/uipoib}" vm -c lab.conf --address 10.4.0.100/16 --memory 768 -- sh ./container.sh
 fi
 
-# podman without control groups and without storage of this machine
+# podman must use neither control groups nor this machine's storage
 export CONTAINERS_CONF=/run/c.conf CONTAINERS_STORAGE_CONF=/run/s.conf
 printf '%s\n' '[containers]' 'default_ulimits = []' '[engine]' 'cgroup_manager = "cgroupfs"' 'events_logger = "file"' >/run/c.conf
 printf '%s\n' '[storage]' 'driver = "vfs"' 'runroot = "/run/containers/storage"' 'graphroot = "/run/containers/graph"' >/run/s.conf

@@ -9,7 +9,7 @@ if [ ! -e /sys/class/net/ib0 ]; then
 	exec "${UIPOIB:-../../build/uipoib}" vm -c lab.conf --address 10.4.0.100/16 -- sh ./test.sh
 fi
 
-expect() { # WHAT WANT GOT
+expect() { # WHAT WANT GOT: end with status 1 unless both are equal
 	[ "$2" = "$3" ] || { echo "$1: expected '$2', got '$3'" >&2; exit 1; }
 	echo "ok: $1"
 }

@@ -9,9 +9,9 @@
  * HCA (ca_soft.h) and libibverbs (verbs/verbs.h), so the interface needs nothing that libibverbs
  * lacks. A backend fills struct ca_ops; callers use the inline functions below.
  *
- * Of a received packet the caller gets the payload, the GRH if there was one, source QP, SLID, SL,
- * path bits and P_Key index, but not the DLID. In a send, a Q_Key with bit 31 set means the Q_Key
- * of the QP.
+ * Of a received packet the caller gets the payload, and the GRH if there was one. It also gets the
+ * source QP, SLID, SL, path bits and P_Key index, but not the DLID. In a send, a Q_Key with bit 31
+ * set means the Q_Key of the QP.
  */
 
 #include "mad/ep.h"
@@ -71,14 +71,14 @@ struct ca_ah_attr {
 };
 
 struct ca_send {
-	/* the packet; the head of its descriptor is at the beginning of the payload */
+	/* the packet to send, which begins with the payload, because no headers are pushed yet */
 	struct pkt *pkt;
 	struct ca_ah *ah;
 	uint32_t dest_qp, qkey;
 };
 
 struct ca_wc {
-	/* the packet; the head of its descriptor is at the payload, after the GRH */
+	/* the received packet, which begins with the payload, because the headers were removed */
 	struct pkt *pkt;
 	const uint8_t *grh; /* GRH of 40 octets, or NULL; valid while @pkt is unchanged */
 	uint32_t src_qp;
@@ -91,7 +91,7 @@ struct ca_wc {
  * has not sent yet
  */
 struct ca_send_queue {
-	unsigned int waiting; /* packets in the queue */
+	unsigned int waiting; /* number of packets in the queue */
 	uint64_t sent; /* packets that have left the queue */
 	bool stalled; /* the port cannot send now */
 };

@@ -11,7 +11,8 @@ struct ca_soft_hca {
 	const struct ca_soft_queues *queues;
 	void *queues_ctx;
 	struct list open; /* struct soft_ca of all open ports */
-	unsigned int telling; /* nesting depth of ca_soft_event() */
+	/* number of calls of ca_soft_event() that are running, one inside the other */
+	unsigned int telling;
 };
 
 struct soft_ca {

@@ -28,8 +28,9 @@ struct ca_soft_queues {
 };
 
 /*
- * ca_soft_hca_create() - Make a struct without an HCA; NULL if out of memory ca_soft_hca_bind() - Set the HCA and its
- * queues. The HCA is created after the ca_soft_hca, because the hca_ops of the HCA call functions of the ca_soft_hca
+ * ca_soft_hca_create() - Make a struct without an HCA; NULL if out of memory
+ * ca_soft_hca_bind() - Set the HCA and its queues. The HCA is created after the ca_soft_hca,
+ * because the hca_ops of the HCA call functions of the ca_soft_hca
  */
 struct ca_soft_hca *ca_soft_hca_create(void);
 void ca_soft_hca_bind(struct ca_soft_hca *s, struct hca *h, const struct ca_soft_queues *q,

@@ -44,8 +44,8 @@ static uint8_t port_of(const struct graph *g, uint32_t ch)
 }
 
 /*
- * Record the dependencies on the routes to a LID. Routes that never arrive, because they are loops, have no
- * dependencies.
+ * Record the dependencies on the routes to a LID. Skip routes that never arrive because they are
+ * loops; lft.c reports such loops.
  */
 static void depend(struct graph *g, const struct chk_routes *r)
 {
@@ -181,9 +181,9 @@ static bool peel(struct graph *g)
 }
 
 /*
- * Find a channel in a cycle. On each remaining channel, another remaining channel depends. So a
- * search that goes from each channel to a channel that depends on it visits some channel twice, and
- * the channels between the two visits are a cycle. Return: a channel in this cycle
+ * Find a channel in a cycle. On each remaining channel, another remaining channel depends. A search
+ * that goes from each channel to a channel that depends on it must therefore visit some channel
+ * twice. The channels between the two visits are a cycle. Return: a channel in this cycle
  */
 static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before)
 {

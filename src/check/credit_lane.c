@@ -12,8 +12,8 @@
 /* --- paths that make a dependency */
 
 /*
- * If the route from some CA to the LID uses first the link of turn @t and then the link of turn @u,
- * write this dependency to @ret, and return true.
+ * Tell whether the route from some CA to the LID uses the link of turn @t and next the link of turn
+ * @u. If so, write this dependency to @ret
  */
 static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct chk_turn *t,
 		      const struct chk_turn *u, struct chk_wait *ret)

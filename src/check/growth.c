@@ -11,7 +11,7 @@
 
 /* The meaning of a counter's growth */
 enum meaning {
-	DAMAGE, /* a fault */
+	DAMAGE, /* an increase is a fault */
 	BITS, /* an increase is a fault if it exceeds symbol_errors_admitted() */
 	/*
 	 * an increase is no fault of this port, because it means congestion or a fault that another
@@ -23,7 +23,7 @@ enum meaning {
 static const struct {
 	const char *name;
 	size_t offset;
-	unsigned int size; /* octets in the struct */
+	unsigned int size; /* octets of the member in struct pma_port_counters */
 	unsigned int bits; /* bits of the counter on the wire */
 	enum meaning meaning;
 } counters[] = {

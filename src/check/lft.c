@@ -9,7 +9,7 @@
  * switch whose next switch is known to lead to the LID leads to the LID, too.
  */
 
-#define EXAMPLES 3 /* most LIDs that a finding lists */
+#define EXAMPLES 3 /* largest number of LIDs that one finding lists */
 #define LOOPS_MAX 64 /* largest number of different loops that are reported */
 
 /*
@@ -18,7 +18,7 @@
  */
 enum verdict { UNSEEN, ON_WAY, OVER };
 
-/* Entries of one switch that have the same fault */
+/* LFT entries of one switch that have the same fault */
 struct wrong {
 	uint32_t count;
 	uint16_t lid[EXAMPLES];
@@ -40,7 +40,7 @@ struct loop {
 struct walk {
 	struct chk *c;
 	uint8_t *verdict; /* by node index: enum verdict of each switch for .lid */
-	struct wrong *hole, *apart, *dead; /* [f->n] */
+	struct wrong *hole, *apart, *dead; /* arrays, by node index */
 	bool *has_cas; /* by index in .c->sw: true if CAs are connected to the switch */
 	bool from_ca; /* true if packets of CAs take the route that is being followed */
 	struct loop loop[LOOPS_MAX];
@@ -123,7 +123,7 @@ static void note_loop(struct walk *w, const struct chk_node *at)
 	uint64_t hash = 0;
 
 	/*
-	 * A loop is identified by the sum of the hashes of its entries, because this sum does not
+	 * A loop is identified by the sum of the hashes of its LFT entries. This sum does not
 	 * depend on the switch at which the search enters the loop.
 	 */
 	do {

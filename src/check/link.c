@@ -6,9 +6,10 @@
  * from the end that comes first in the fabric, so that each finding is reported once.
  */
 
-#define ALL_WIDTHS 0xff /* "all supported" as LinkWidthEnabled */
+#define ALL_WIDTHS 0xff /* value of LinkWidthEnabled that means "all supported widths" */
 #define ALL_SPEEDS 15
-#define EXT_SPEEDS_DISABLED 30 /* no mask: the value for "no extended speed is enabled" */
+/* LinkSpeedExtEnabled is a bit mask, but this value means that no extended speed is enabled */
+#define EXT_SPEEDS_DISABLED 30
 
 /* Number of lanes for each width bit, in the order of the bits 1x, 4x, 8x, 12x, 2x */
 static const uint8_t lanes[] = { 1, 4, 8, 12, 2 };

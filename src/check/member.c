@@ -11,7 +11,8 @@
 
 /* The ports that have members of an MLID */
 struct ports {
-	uint64_t first; /* GUID of the first port that is a member; 0: no port is a member */
+	/* GUID of the port of the member that was counted last; 0: no member was counted */
+	uint64_t first;
 	bool several; /* members are at two ports or more */
 };
 
@@ -24,7 +25,8 @@ static void count(struct ports *v, const struct chk_member *m)
 }
 
 /*
- * Full members and non-members must receive packets of the group. Send-only non-members need not.
+ * Report a member if its switch does not forward the group's packets to it. Only full members and
+ * non-members are checked, because send-only members need not receive packets.
  */
 static void member(struct chk *c, const struct chk_member *m)
 {

@@ -32,7 +32,7 @@ struct island {
 
 struct tree {
 	struct chk *c;
-	unsigned int at; /* MLID - 0xc000 */
+	unsigned int at; /* index of the MLID: the MLID minus 0xc000 */
 	uint32_t *up; /* union-find over nodes, by node index */
 	struct island *island; /* islands, by the index of the root node */
 	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
@@ -194,7 +194,8 @@ static void count(struct tree *t, const struct chk_node *n)
 			 * This link makes packets arrive twice if both its ends are in the same
 			 * island, or if another link leads out of the island already. In the second
 			 * case nothing is reported if the mask of the switch at the other end is
-			 * unknown, because this switch may send to the link, too.
+			 * unknown. That switch may send to the link, too, and both ends would then
+			 * be in one island.
 			 */
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))

@@ -117,7 +117,8 @@ static uint64_t guid_hash(uint64_t guid)
 struct chk_node *chk_find(const struct chk_fabric *f, uint64_t guid)
 {
 	for (struct hlink *l = htab_first(&f->guids, guid_hash(guid)); l; l = htab_next(l)) {
-		struct chk_node *n = (struct chk_node *)l; /* by_guid is the first member */
+		/* a valid cast, because by_guid is the first member of struct chk_node */
+		struct chk_node *n = (struct chk_node *)l;
 
 		if (n->guid == guid)
 			return n;

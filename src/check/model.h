@@ -9,8 +9,8 @@
  * from the agents of a live fabric. It holds no computed data. Data that was not read is marked as
  * unknown, and no check concludes anything from it.
  *
- * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm),
- * because a fault in shared code would be in both, and no check would notice it.
+ * This model and the checks over it share no code with the subnet manager (src/subnet, src/sm). A
+ * fault in shared code would be in both, so no check would notice it.
  */
 
 #include <stdbool.h>
@@ -191,7 +191,7 @@ struct chk_fabric {
  * ran out
  */
 struct chk_fabric *chk_fabric_create(size_t octets_max);
-/* NULL is accepted. */
+/* chk_fabric_free() - Free a fabric; NULL is accepted */
 void chk_fabric_free(struct chk_fabric *f);
 
 /*

@@ -4,9 +4,9 @@
 #include <string.h>
 
 /*
- * Checks of P_Key tables: that ports have the P_Keys that OpenSM's file partitions.conf gives them,
- * and that a switch port that enforces P_Keys accepts the P_Keys of the port at the other end of
- * its link.
+ * Checks of P_Key tables. A port must have the P_Keys that OpenSM's file partitions.conf gives it.
+ * A switch port that enforces P_Keys must accept the P_Keys of the port at the other end of its
+ * link.
  */
 
 /*

@@ -22,8 +22,8 @@ struct chk_port_guid {
 struct chk {
 	const struct chk_fabric *f;
 	struct chk_report *r;
-	struct chk_owner *by_lid; /* first owner of each LID, [IB_LID_MCAST_MIN] */
-	const struct chk_node **sw; /* switches, [nsw] */
+	struct chk_owner *by_lid; /* for each unicast LID, its first owner */
+	const struct chk_node **sw; /* the .nsw switches of the fabric */
 	uint32_t nsw;
 	/*
 	 * the .nby_guid end ports that have a port GUID, sorted by GUID, and then in the order of
@@ -81,11 +81,11 @@ static inline bool chk_sends(const struct chk_node *n, unsigned int at, unsigned
 }
 
 /*
- * A credit loop: packets on the link behind the egress port of turn i wait for the link behind the
- * egress port of turn i + 1, and packets of the last turn for the first.
+ * A credit loop. Packets on the link behind the egress port of turn i wait for the link behind the
+ * egress port of turn i + 1. Packets of the last turn wait for the link of the first turn.
  */
 struct chk_loop {
-	struct chk_turn *turn; /* to be free()d */
+	struct chk_turn *turn; /* the .n turns of the loop; the caller frees them by free() */
 	uint32_t n; /* 0: there is no loop */
 	/* number of links that are in some credit loop, or on a route from one loop to another */
 	uint32_t links;
@@ -118,7 +118,7 @@ struct chk_routes {
 	const struct chk *c;
 	const struct chk_node **leaf; /* the .nleaves switches that have a CA with a LID */
 	uint32_t nleaves;
-	struct chk_way *way; /* [f->n] */
+	struct chk_way *way; /* by node index */
 	const struct chk_node **sw; /* the .n switches on the routes */
 	uint32_t n;
 	uint64_t steps; /* sum of .n over all calls of chk_routes_to(), a measure of the work */

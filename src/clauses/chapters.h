@@ -68,8 +68,8 @@ const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const u
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
- * nd_solicits() - Ping the DUT from a peer that is new to the DUT. The DUT has to solicit the
- * peer's address in the solicited-node group of this address.
+ * nd_solicits() - Ping the DUT from a peer that is new to the DUT. The DUT has to send a Neighbour
+ * Solicitation for the peer's address to the solicited-node group of this address.
  * @judge: judges the option of the solicitation; the option must have the type @type
  */
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);

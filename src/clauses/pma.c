@@ -119,7 +119,7 @@ static void count(struct run *r)
 
 static void clear(struct run *r)
 {
-	/* select PortXmitPkts alone */
+	/* select the counter PortXmitPkts alone */
 	struct pma_port_counters c = { .port_select = r->w->dut.node.local_port,
 				       .counter_select = 0x4000 },
 				 before, after;

@@ -11,7 +11,7 @@
 
 #define DRAFT "draft-kashyap-ipoib-ipv6-over-ib-00 "
 
-/* Offsets in the option */
+/* Offsets of fields in the link information option */
 #define OPT_LID 2
 #define OPT_FLAGS 4
 #define OPT_QPN 5

@@ -78,8 +78,8 @@ static int not_open(const char *name, const char *dev, int err)
 }
 
 /*
- * Takes ownership of @args. All arguments go to the instance except "dev", which belongs to the
- * handle.
+ * Ask for the path that @args describe; takes ownership of @args. ipoib_path_open() gets the
+ * argument "dev", and path_query() sends it with the other arguments.
  */
 static int ask(const char *name, json_t *args)
 {

@@ -25,7 +25,7 @@
 struct trace {
 	const char *from, *to;
 	const struct trace_probe *probe;
-	unsigned int port; /* of TCP or UDP */
+	unsigned int port; /* destination port of TCP or UDP */
 	bool ipv6;
 	struct proto_client c;
 	json_t *rows;

@@ -48,8 +48,8 @@ void cmd_set_int(json_t *row, const char *name, long long v);
 void cmd_set_bool(json_t *row, const char *name, bool v);
 
 /* Return a new row with the members with which each row about an interface or a fabric begins */
-json_t *cmd_iface_row(const struct inst_iface *i); /* "ifname", "host" */
-json_t *cmd_fabric_row(const struct inst_fabric *f); /* "fabric" */
+json_t *cmd_iface_row(const struct inst_iface *i); /* members "ifname" and "host" */
+json_t *cmd_fabric_row(const struct inst_fabric *f); /* member "fabric" */
 /*
  * cmd_port_fabric() - Return the name of the soft fabric of a port; null if the port belongs to no
  * soft fabric

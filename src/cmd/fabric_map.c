@@ -8,8 +8,8 @@
  * map" has the data that seldom changes, and "fabric load" the numbers that change all the time.
  */
 
-#define PART_MAX 1024 /* nodes of one answer */
-#define HOPS_MAX 64 /* longest route that is followed */
+#define PART_MAX 1024 /* largest number of nodes in one answer */
+#define HOPS_MAX 64 /* largest number of hops that are followed */
 
 /* Tell whether @p is the end of a cable */
 static bool has_cable(const struct fabric_port *p)

@@ -40,7 +40,7 @@ static void add_port(json_t *all, const json_t *common, struct fabric_port *p, b
 	json_array_append_new(all, row);
 }
 
-/* Add a row for each port whose link has changed since the last sweep */
+/* Add a row to @all for each port of @n whose link has changed since the SM's last sweep */
 static void add_changed(json_t *all, const json_t *common, const struct inst_fabric *f,
 			const struct sm_node *n)
 {

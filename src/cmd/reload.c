@@ -32,7 +32,7 @@
 
 struct waiter {
 	struct ctl_hold hold;
-	struct list link; /* in ctl_reload.waiters */
+	struct list link; /* link in ctl_reload.waiters */
 	bool next; /* the client asked while a reload was running, and waits for the next reload */
 };
 

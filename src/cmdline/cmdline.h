@@ -25,7 +25,7 @@
 /* Options that all commands have */
 struct cli_opts {
 	bool json, details, help;
-	const char *instance; /* -n; NULL: see cli_connect() */
+	const char *instance; /* value of -n; NULL: cli_instance() finds the name */
 };
 extern struct cli_opts cli_opts;
 
@@ -103,7 +103,10 @@ struct cli_key {
 	bool required;
 };
 
-/* cli_args() - Make the "args" of a request from the words argv[1..]. 0, or the exit status after a message */
+/*
+ * cli_args() - Make the "args" of a request from the words argv[1..]. Return: 0, or the exit status
+ * after a message
+ */
 int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
 
 /*
@@ -112,7 +115,7 @@ int cli_args(json_t **ret, const struct cli_key *keys, int argc, char **argv);
  */
 const char *cli_value(const char *name, char **argv, int *at);
 
-/* cli_seconds() - Convert seconds, as in "1.5", to milliseconds. 0 or -EINVAL */
+/* cli_seconds() - Convert seconds, as in "1.5", to milliseconds. Return: 0 or -EINVAL */
 int cli_seconds(long long *ret_ms, const char *s);
 
 /* --- talking to an instance */
@@ -122,7 +125,10 @@ int cli_seconds(long long *ret_ms, const char *s);
  * runs. Return: 0, or the exit status after a message
  */
 int cli_instance(char ret[PROTO_NAME_MAX]);
-/* cli_connect() - Connect to the instance of cli_instance(). 0, or the exit status after a message */
+/*
+ * cli_connect() - Connect to the instance of cli_instance(). Return: 0, or the exit status after a
+ * message
+ */
 int cli_connect(struct proto_client *c);
 /*
  * cli_call() - Connect, send a request, and call @row for each row of the answer; takes @args

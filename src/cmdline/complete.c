@@ -66,7 +66,7 @@ static void offer_options(const struct completion *c, const struct option *table
 
 struct rows {
 	const struct completion *c;
-	const char *key; /* member of a row */
+	const char *key; /* name of the member whose value is the candidate */
 };
 
 static void offer_row(void *ctx, json_t *row)

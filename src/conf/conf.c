@@ -81,7 +81,10 @@ int conf_fail_nomem(struct conf_parser *p)
 	return -ENOMEM;
 }
 
-/* Make @name relative to the folder of the configuration. "-" and absolute paths are returned unchanged. */
+/*
+ * Return the path of the file @name. A relative @name begins at the folder of the configuration.
+ * "-" and absolute paths are returned unchanged.
+ */
 static char *resolve_path(const struct conf_parser *p, const char *name)
 {
 	const char *slash = strrchr(p->file, '/');
@@ -253,7 +256,7 @@ static int check_line(struct conf_parser *p, const char *s, size_t len)
 	if (s[0] == '[')
 		return on_section(p, s, len);
 	if (!memchr(s, '=', len))
-		/* show only the key, because the text behind it may be a secret */
+		/* show only the key, because the text after it may be a secret */
 		return conf_fail(p, "'%.*s', expected key = value", (int)key_len(s, len), s);
 	return 0;
 }

@@ -31,7 +31,8 @@
 /* in seconds; the SM needs some seconds to notice that a lease is about to end and to renew it */
 #define CONF_MKEY_LEASE_MIN 10
 
-enum conf_crc { CONF_CRC_LAZY, CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF /* as LAZY */ };
+/* CONF_CRC_OFF has the same effect as CONF_CRC_LAZY. */
+enum conf_crc { CONF_CRC_LAZY, CONF_CRC_FULL, CONF_CRC_ICRC, CONF_CRC_OFF };
 
 struct conf_mkey {
 	uint64_t key; /* M_Key; 0: none */
@@ -51,9 +52,12 @@ struct conf_fabric {
 	uint8_t sm_port;
 	uint8_t sm_priority; /* priority of the embedded SM in the election of a master, 0-15 */
 	bool sm_key_given;
-	uint64_t sm_key; /* SM_Key of trusted requests; 0: the SA trusts no request */
-	const struct sm_engine *routing; /* engine of the SM, route/route.h; NULL: the default */
-	bool partial_sweeps; /* sm_cfg.partial_sweeps */
+	/* SM_Key by which the SA knows trusted requests; 0: the SA trusts no request */
+	uint64_t sm_key;
+	/* routing engine of the SM, route/route.h; NULL: the default */
+	const struct sm_engine *routing;
+	/* true: a partial sweep suffices when a cable between switches changes */
+	bool partial_sweeps;
 	uint8_t lmc; /* LMC that the embedded SM sets at ports of CAs, 0-7 */
 	uint32_t outside_nodes; /* largest number of nodes behind one UDP link; 0: the default */
 	struct conf_mkey mkey;

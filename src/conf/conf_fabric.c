@@ -153,8 +153,8 @@ static void *current(struct conf_parser *p)
 }
 
 /*
- * Refuse settings of M_Key protection that would have no effect, because the user would believe that the fabric
- * is protected.
+ * Refuse settings of M_Key protection that would have no effect. If they were accepted, the user
+ * would believe that the fabric is protected.
  */
 static int check_mkey(struct conf_parser *p, const struct conf_fabric *f)
 {

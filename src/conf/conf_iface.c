@@ -313,8 +313,8 @@ static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * Refuse router = yes for a profile that does not support it. A multicast router joins each group
- * that is created on its link.
+ * Refuse router = yes for a profile whose nodes do not follow the creation of groups. A multicast
+ * router must follow it, because the router joins each group that is created on its link.
  */
 static int check_router(struct conf_parser *p, const struct conf_iface *f)
 {

@@ -72,7 +72,7 @@ struct conf_key {
 
 /* A kind of section. The functions return 0, or the result of conf_fail(). */
 struct conf_section {
-	const char *word; /* [word NAME] */
+	const char *word; /* kind, which is the first word of the heading [word NAME] */
 	/* Called when a section begins. The function may change @name. */
 	int (*begin)(struct conf_parser *p, char *name);
 	/* Called when the whole file was read, for checks that need several keys or sections. */
@@ -111,7 +111,7 @@ int conf_override_check(struct conf_parser *p);
 
 /* conf_fail() - Set the error to "file:line: ...", unless there is an error already. Returns -EINVAL */
 int conf_fail(struct conf_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int conf_fail_nomem(struct conf_parser *p); /* -ENOMEM */
+int conf_fail_nomem(struct conf_parser *p); /* returns -ENOMEM */
 
 /* conf_set_path() - Set *@dst to @value, resolved against the folder of the configuration; "-" is not resolved */
 int conf_set_path(struct conf_parser *p, char **dst, const char *key, const char *value);

@@ -15,7 +15,7 @@
 /* A section of one of the two configurations */
 struct part {
 	const struct conf *c;
-	unsigned int line; /* line of its beginning */
+	unsigned int line; /* line in which the section begins */
 	char title[2 * CONF_NAME_MAX + 16]; /* "interface uib0@h1" */
 };
 

@@ -26,7 +26,7 @@
 
 struct chosen {
 	const struct topo_node *ca;
-	unsigned int port; /* first port of the HCA that has a cable */
+	unsigned int port; /* number of the first port to which a cable is connected */
 	char host[CONF_NAME_MAX];
 	unsigned int host_index, iface;
 };
@@ -163,7 +163,10 @@ struct seen {
 
 static struct seen *seen_get(struct htab *t, const char *key)
 {
-	/* A constant key is enough, because users gain nothing from collisions in their own files. */
+	/*
+	 * A constant hash key is enough. A secret key would protect against names that are chosen
+	 * to collide, but users gain nothing from collisions in their own files.
+	 */
 	static const struct hash_key hash = { 0x696d706f72742e2eull, 0x686f73742e2e2e2eull };
 	uint64_t h = hash_siphash(&hash, key, strlen(key));
 	struct seen *s;

@@ -12,13 +12,13 @@
 
 struct import {
 	const struct import_opts *o;
-	char *err; /* IMPORT_ERR_MAX */
+	char *err; /* text of the error, IMPORT_ERR_MAX octets */
 	const char *name; /* name of the input, for messages */
 	struct topo *topo;
 	/* true if all names of nodes are valid in a configuration, so that the import keeps them */
 	bool keep_names;
 	json_t *report;
-	json_t *notes; /* borrowed from the report */
+	json_t *notes; /* member "notes" of .report, borrowed */
 	char *topo_text, *conf_text;
 	size_t topo_len, conf_len;
 	unsigned int hosts, ifaces;

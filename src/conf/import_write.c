@@ -58,7 +58,10 @@ static int out_write(struct import *im, struct out *o, const char *path, const c
 
 static int out_place(struct import *im, struct out *o)
 {
-	/* Do not replace a file that another program made after the check for it */
+	/*
+	 * Without --force, do not replace a file that another program made after this program
+	 * checked that the file did not exist
+	 */
 	unsigned int flags = im->o->force ? 0 : RENAME_NOREPLACE;
 
 	if (renameat2(AT_FDCWD, o->tmp, AT_FDCWD, o->path, flags))

@@ -12,8 +12,8 @@
  *
  * The directories world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the
  * states of udp/. They do not use ipoib/, eth/, sac/, sidr/, sm/ and sa/, which a DUT built from
- * this repository uses, because a fault in that code would be the same in the suite and in the DUT,
- * and the suite would not notice the fault.
+ * this repository uses. A fault in shared code would be the same in the suite and in the DUT, so
+ * the suite would not notice the fault.
  *
  *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
  *	conform/case.h	definition of a case and of a profile, and the functions with which cases judge

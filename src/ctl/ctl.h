@@ -32,8 +32,9 @@ int ctl_open(struct ctl **ret, struct inst *in, const struct ctl_cmd *const *tab
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
 
 /*
- * ctl_set_supervisor() - Give the server a pidfd of the process that ends last, for `stop`; -1: there is none. The
- * caller keeps the descriptor open as long as the server lives.
+ * ctl_set_supervisor() - Give the server a pidfd of the supervisor, the process of the instance
+ * that ends last. `stop` passes this pidfd to the client. -1: there is none. The caller keeps the
+ * descriptor open as long as the server lives.
  */
 void ctl_set_supervisor(struct ctl *ctl, int pidfd);
 

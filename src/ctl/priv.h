@@ -13,8 +13,8 @@
 
 /* Counters of the control socket, `stats show` layer "control" */
 struct ctl_stats {
-	uint64_t clients; /* connections served */
-	uint64_t requests; /* lines answered */
+	uint64_t clients; /* number of connections that were served */
+	uint64_t requests; /* number of lines that were answered */
 	/* connections that were dropped because the client read nothing for CTL_STUCK */
 	uint64_t clients_stuck;
 	/*
@@ -42,7 +42,7 @@ struct ctl_door {
 struct ctl_reload {
 	struct ctl_hold keeper; /* "reload await", answered when a client asks for a reload */
 	enum {
-		CTL_RELOAD_NONE, /* no supervisor */
+		CTL_RELOAD_NONE, /* no supervisor waits for reloads */
 		CTL_RELOAD_KEPT, /* .keeper waits for clients */
 		CTL_RELOAD_RUNNING, /* the supervisor was told that a client waits */
 		/*

@@ -93,16 +93,17 @@ void ctl_end_errno(struct ctl_req *r, enum proto_exit status, int err, const cha
 void ctl_end_with(struct ctl_req *r, json_t *members, const int *fds, unsigned int nfds);
 
 /*
- * ctl_hold() - Answer a request later. The request stays in @h until ctl_end() is called with &h->req, or until the
- * client's connection ends; in the second case @gone is called. After the call of ctl_hold(), h->req.args is NULL.
- * The holder sets h->req.now before each row and the end. @gone is never called from inside ctl_row() or ctl_end(),
- * nor after ctl_end().
+ * ctl_hold() - Answer a request later. The request stays in @h until ctl_end() is called with
+ * &h->req, or until the client's connection ends; in the second case @gone is called. After the
+ * call of ctl_hold(), h->req.args is NULL. The command that called ctl_hold() sets h->req.now
+ * before it sends a row or the end. @gone is never called from inside ctl_row() or ctl_end(), nor
+ * after ctl_end().
  */
 struct ctl_hold {
 	struct ctl_req req;
 	/*
-	 * true: all rows are sent with the end of the answer; false: each row is sent at once. To
-	 * be set before ctl_hold()
+	 * true: all rows are sent with the end of the answer; false: each row is sent at once. The
+	 * command sets this member before it calls ctl_hold()
 	 */
 	bool rows_at_end;
 	void (*gone)(struct ctl_hold *h);

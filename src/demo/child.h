@@ -50,7 +50,7 @@ bool demo_child_killed(void);
 
 /*
  * demo_child_mem() - Allocate zeroed memory that children share with their parent; the caller frees
- * the memory by munmap(). NULL: out of memory
+ * the memory by munmap(). Return: NULL if out of memory
  */
 void *demo_child_mem(size_t size);
 

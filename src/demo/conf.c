@@ -9,7 +9,7 @@
 #include "conf/topology.h"
 #include "ipoib/iid.h"
 
-#define NET4 0x0a040000u /* 10.4.0.0/16 */
+#define NET4 0x0a040000u /* the subnet 10.4.0.0/16 of the hosts */
 
 static int fail(char *err, size_t err_len, int status, const char *what)
 {

@@ -20,7 +20,7 @@ struct demo_addrs {
 struct demo_conf {
 	struct topo *topo;
 	struct conf conf;
-	char *text; /* the configuration file */
+	char *text; /* content of the configuration file */
 	unsigned int hosts, switches, links, mtu;
 	struct demo_addrs *host;
 };
@@ -35,10 +35,12 @@ struct demo_conf {
 int demo_conf_make(struct demo_conf *d, unsigned int hosts, const char *topology, char *err,
 		   size_t err_len);
 
-/* demo_conf_capture() - Add a capture of the fabric to the file @path. 0 or -ENOMEM */
+/* demo_conf_capture() - Add a capture of the fabric to the file @path. Return: 0 or -ENOMEM */
 int demo_conf_capture(struct demo_conf *d, const char *path);
 
-/* demo_conf_print() - Print a shell script that writes demo.topo and demo.conf. 0 or -errno */
+/*
+ * demo_conf_print() - Print a shell script that writes demo.topo and demo.conf. Return: 0 or -errno
+ */
 int demo_conf_print(const struct demo_conf *d, FILE *f);
 
 void demo_conf_free(struct demo_conf *d);

@@ -10,7 +10,7 @@
 /* A TCP flow from the first host to the last, and the cut of a link that the flow crosses. */
 
 #define ANOTHER_WAY_MS \
-	30000 /* longest time until the SM and TCP have moved the flow, even on a busy machine */
+	30000 /* longest time until the flow continues on another path, even on a busy machine */
 #define LASTING_MS 700 /* time without progress after which a flow has stopped */
 #define STOP_TRIES \
 	20 /* number of checks in which a flow that has to stop may still make progress */

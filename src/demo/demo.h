@@ -17,7 +17,7 @@ struct demo_opts {
 	unsigned int hosts;
 	const char *topology; /* topology file; NULL: switches in a ring */
 	const char *capture; /* file for the capture; NULL: the capture is not stored in a file */
-	bool keep; /* stay until Ctrl-C */
+	bool keep; /* keep the fabric after the demo until Ctrl-C */
 	bool print_config; /* only print topology and configuration */
 };
 

@@ -61,7 +61,7 @@ static int flow_tx(const struct demo_net *d, unsigned int i, void *arg)
 				 .sin_port = htons(TCP_PORT),
 				 .sin_addr = d->host[f->to].ip4 };
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	static char b[256 * 1024]; /* zeros to send */
+	static char b[256 * 1024]; /* zeros, which are sent */
 
 	(void)i;
 	/* Do not use the system's default, so that figures of different machines can be compared. */

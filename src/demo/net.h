@@ -16,7 +16,7 @@ struct demo_host {
 	/* namespaces of the host; -1: the host is in the namespace of the caller */
 	int net_fd, user_fd;
 	struct in_addr ip4;
-	struct in6_addr ip6; /* fe80:: */
+	struct in6_addr ip6; /* link-local address */
 	char ifname[16];
 };
 
@@ -59,13 +59,16 @@ struct demo_mcast {
 	unsigned int sent;
 };
 
-/* demo_mcast() - Hosts [0, members) join a group, and the last host sends to it. 0 or -errno */
+/*
+ * demo_mcast() - Hosts [0, members) join a group, and the last host sends to it. Return: 0 or
+ * -errno
+ */
 int demo_mcast(const struct demo_net *d, unsigned int members, struct demo_mcast *ret);
 
 /* A TCP flow that runs while the caller does something to the fabric. */
 struct demo_flow;
 
-/* demo_flow_start() - Start a flow from one host to another. 0 or -errno */
+/* demo_flow_start() - Start a flow from one host to another. Return: 0 or -errno */
 int demo_flow_start(const struct demo_net *d, unsigned int from, unsigned int to,
 		    struct demo_flow **ret);
 /* demo_flow_octets() - Return the number of octets received so far */

@@ -15,7 +15,7 @@
 
 struct way {
 	bool request, reply, delivered;
-	struct text line; /* in .buf */
+	struct text line; /* line of output, whose octets are in .buf */
 	char buf[512];
 };
 

@@ -47,7 +47,7 @@ void fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn))
 void power_off(void) __attribute__((noreturn));
 /* pause_ms() - Sleep for less than a second */
 void pause_ms(unsigned int ms);
-/* write_file() - Write a short text into a file of /proc or /sys. 0 or -errno */
+/* write_file() - Write a short text into a file of /proc or /sys. Return: 0 or -errno */
 int write_file(const char *path, const char *text);
 /* read_file() - Read the first line of a file into @buf, without '\n'; "" if it cannot be read. Returns @buf */
 char *read_file(const char *path, char *buf, size_t size);
@@ -92,8 +92,9 @@ void net_put_attr(struct net_request *m, unsigned short type, const void *data, 
 /* sends a request; returns the kernel's answer, 0 or -errno */
 int net_ask(const struct net_request *m);
 int net_socket(void); /* a socket for ioctl(2) on interfaces */
-int net_set_up(const char *ifname); /* 0 or -errno */
-int net_add_address(const char *ifname, const char *text); /* "10.4.0.100/16"; 0 or -errno */
+int net_set_up(const char *ifname); /* sets the interface up; returns 0 or -errno */
+/* adds the address @text, such as "10.4.0.100/16"; returns 0 or -errno */
+int net_add_address(const char *ifname, const char *text);
 /* stores an address, such as "0,10.4.0.100/16", which net_up() sets at ib0 */
 void net_address(char *text);
 /*

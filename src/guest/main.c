@@ -16,7 +16,7 @@
 
 #include "vm/guest.h"
 
-#define KLOG_READ_ALL 3 /* syslog(2) */
+#define KLOG_READ_ALL 3 /* command of syslog(2) that reads the whole log */
 #define KLOG_TAIL 12288
 #ifndef MODULE_INIT_COMPRESSED_FILE
 #define MODULE_INIT_COMPRESSED_FILE 4

@@ -5,11 +5,13 @@
 /*
  * DOC: A fabric laid out by levels
  *
- * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of its neighbours.
- * So a fat tree looks like a tree, and the switches of a ring that all have CAs stand side by side. In each level the
- * nodes are put into an order in which they stand near their neighbours above and below, so that few cables cross (by
- * repeated means of the neighbours' places, as in Sugiyama, Tagawa and Toda 1981). Then the nodes of each level are
- * placed as near below or above their neighbours as the order and a smallest distance allow, by least squares.
+ * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of
+ * its neighbours. So a fat tree looks like a tree, and the switches of a ring that all have CAs
+ * stand side by side. In each level the nodes are put into an order in which they stand near their
+ * neighbours above and below, so that few cables cross. The order comes from repeated computation
+ * of the mean of the neighbours' places, as in Sugiyama, Tagawa and Toda 1981. Then the nodes of
+ * each level are placed as near below or above their neighbours as the order and a smallest
+ * distance allow, by least squares.
  *
  * The CAs of a switch stand in a block below the switch. In a large fabric, CAs with one cable are folded. A folded
  * CA is not drawn, and its switch shows the number of folded CAs.
@@ -46,8 +48,8 @@ struct layout_link {
 	bool up;
 	char speed[16]; /* "4xQDR" */
 	/*
-	 * Results of layout_place(): .nth is the index of this cable, from 0, among the cables between the same two
-	 * nodes, and .of is the number of these cables
+	 * Results of layout_place(). .nth is the index, from 0, of this cable among the cables
+	 * between the same two nodes. .of is the number of these cables
 	 */
 	unsigned int nth, of;
 };
@@ -57,7 +59,7 @@ struct layout {
 	struct layout_link *link;
 	size_t nnodes, nlinks;
 
-	/* Results */
+	/* results of layout_place() */
 	unsigned int levels; /* number of levels, with that of CAs */
 	unsigned int rows; /* largest number of rows of CAs below a switch */
 	double width; /* width of the picture: all .x are between 0 and .width */

@@ -162,8 +162,8 @@ static double wish_of(const struct layout *l, const struct layout_graph *g, unsi
 }
 
 /*
- * Move all nodes to the right if a level extends beyond the left border. A level does so if it is wider than the
- * levels below.
+ * Move all nodes to the right if a level extends beyond the left border, as a level does that is
+ * wider than the levels below.
  */
 static void shift_right(struct layout *l)
 {

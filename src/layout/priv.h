@@ -8,7 +8,11 @@
 
 /* The neighbours of each node: node k has one row in .to. Parallel cables count as one neighbour */
 struct layout_graph {
-	unsigned int *start; /* start of node k's row; start[nnodes] is the end */
+	/*
+	 * start[k] is the index in .to at which the row of node k begins; start[nnodes] is the end
+	 * of .to
+	 */
+	unsigned int *start;
 	unsigned int *to;
 };
 
@@ -26,10 +30,13 @@ struct layout_order {
 int layout_graph_make(struct layout_graph *g, const struct layout *l);
 int layout_order_make(struct layout_order *o, struct layout *l, const struct layout_graph *g);
 
-/* layout_levels() - Set .level of nodes, and .levels. 0 or -ENOMEM */
+/* layout_levels() - Set .level of nodes, and .levels. Return: 0 or -ENOMEM */
 int layout_levels(struct layout *l, const struct layout_graph *g);
 
-/* layout_coordinates() - Set .x, .row, .folded, .hidden of nodes, and .rows and .width. 0 or -ENOMEM */
+/*
+ * layout_coordinates() - Set .x, .row, .folded, .hidden of nodes, and .rows and .width. Return: 0
+ * or -ENOMEM
+ */
 int layout_coordinates(struct layout *l, const struct layout_graph *g,
 		       const struct layout_order *o);
 

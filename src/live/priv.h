@@ -5,8 +5,8 @@
 #include "live/live.h"
 
 /*
- * A module that makes requests and takes the answers: a survey or a probe. The functions call those
- * of survey/survey.h or of probe/probe.h
+ * A module that makes requests and takes the answers: a survey or a probe. Its members call the
+ * functions of survey/survey.h or of probe/probe.h
  */
 struct live_asker {
 	void *ctx;

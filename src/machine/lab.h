@@ -20,7 +20,7 @@ struct topo;
 
 /*
  * lab_make() - Make the configuration and the topology; the caller frees them by conf_free() and
- * lab_free_topo(). 0 or -ENOMEM
+ * lab_free_topo(). Return: 0 or -ENOMEM
  */
 int lab_make(struct conf *ret_conf, struct topo **ret_topo);
 void lab_free_topo(struct topo *t);

@@ -17,7 +17,7 @@ struct ports {
 	uint64_t guid[VM_HCAS_MAX]; /* values of --guid; .nguids entries are set */
 	unsigned int given, nguids;
 	unsigned long wanted; /* value of --ports; 0: not given */
-	unsigned int n; /* links that are open */
+	unsigned int n; /* number of links that are open */
 	struct link link[VM_HCAS_MAX];
 	char line[VM_HCAS_MAX][160];
 	const char *hca[VM_HCAS_MAX + 1]; /* as guest_cfg.hca */

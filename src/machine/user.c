@@ -11,7 +11,7 @@
 #include "cmdline/cmdline.h"
 #include "conf/conf.h"
 
-#define ID_MAX 4294967294ul /* (uid_t)-1 is no user */
+#define ID_MAX 4294967294ul /* largest ID; the next number, (uid_t)-1, means "no user" */
 
 static FILE *open_file(const char *root, const char *name)
 {

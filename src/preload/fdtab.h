@@ -51,8 +51,9 @@ void fdtab_add(int fd, enum fd_kind kind, unsigned int dev);
  * @from:	a descriptor of any kind
  * @to:		the copy, negative if the duplication failed
  *
- * If the kind of @from is FD_OTHER, the old entry of @to is not removed, because a child after vfork() shares
- * the parent's table, and in the parent the descriptor @to is unchanged. A stale entry does no harm.
+ * If the kind of @from is FD_OTHER, the old entry of @to is not removed. The reason is that a child
+ * after vfork() shares the parent's table, and in the parent the descriptor @to is unchanged. An
+ * entry that is out of date does no harm, because its inode no longer matches.
  * Return: @to
  */
 int fdtab_copy(int from, int to);

@@ -9,7 +9,7 @@
 #include "preload/conn.h"
 #include "preload/real.h"
 
-#define UMAD_MAJOR 231 /* Documentation/admin-guide/devices.txt */
+#define UMAD_MAJOR 231 /* major device number, from Documentation/admin-guide/devices.txt */
 #define ISSM_MINOR 64
 #define BLOCK_SIZE 4096
 #define OUR_DEV makedev(0, 0x7569)

@@ -19,7 +19,7 @@ enum probe_ask {
 	ASK_SLTOVL, /* SLtoVL table of the port */
 	ASK_LINK_NODE, /* NodeInfo of the node behind the link */
 	ASK_LINK_PORT, /* PortInfo of the other end of the link */
-	ASK_SM, /* SMInfo */
+	ASK_SM, /* SMInfo of the port with the SM LID */
 	ASK_SA, /* ClassPortInfo of the SA */
 	ASK_SELF, /* the path from the port to itself, which shows the LID that the SA has stored for the port */
 	ASK_GROUP, /* the broadcast group */
@@ -36,34 +36,34 @@ enum probe_ask {
 
 enum probe_outcome {
 	NOT_ASKED,
-	LOST, /* no answer */
-	REFUSED, /* an answer with a status */
+	LOST, /* no answer came */
+	REFUSED, /* an answer came that has an error status */
 	MALFORMED, /* an answer came that does not fit the question */
 	ANSWERED,
 };
 
 struct probe_reply {
 	enum probe_outcome how;
-	uint16_t status; /* MAD status, with REFUSED */
+	uint16_t status; /* MAD status of an answer that is REFUSED */
 	ns_t took;
 };
 
 struct probe_pkeys {
 	uint16_t pkey[PROBE_PKEYS_MAX]; /* 0: an empty entry */
-	unsigned int n; /* entries that were read */
+	unsigned int n; /* number of entries that were read */
 };
 
 struct probe {
 	struct probe_cfg cfg;
 	enum probe_ask ask;
 	unsigned int block; /* number of the P_Key block that is being requested */
-	/* the open request */
+	/* the request that has no answer yet */
 	bool open;
 	struct survey_mad sent;
 	ns_t sent_at;
 	uint32_t seq;
 	unsigned int nsent, nlost;
-	/* the answers */
+	/* the answers, by question */
 	struct probe_reply reply[ASK_KINDS];
 	struct smp_node_info node, link_node, peer_node;
 	struct smp_port_info port, link_port, peer_port;

@@ -5,11 +5,11 @@
 /*
  * DOC: Finding out why IP over a port does not work
  *
- * A probe examines one port, step by step: the port itself, the node at the other end of its cable,
- * the subnet manager, the subnet administrator, the broadcast group of an IPoIB link, and a peer if
- * the user names one. All requests are Gets, so the probe changes nothing in the fabric. Each
- * request depends on the earlier answers. Then the answers are evaluated, together with the state
- * of the kernel's IPoIB interface.
+ * A probe examines one port, step by step. It asks the port itself, the node at the other end of
+ * its cable, the subnet manager, and the subnet administrator. It then examines the broadcast group
+ * of an IPoIB link, and a peer if the user names one. All requests are Gets, so the probe changes
+ * nothing in the fabric. Each request depends on the earlier answers. Then the answers are
+ * evaluated, together with the state of the kernel's IPoIB interface.
  *
  * The probe sends nothing itself: probe_next() returns a request, and probe_recv() or probe_lost()
  * takes the result. The caller provides the transport, which also repeats requests.
@@ -74,7 +74,7 @@ const struct chk_kind_info *probe_kind_info(enum probe_kind kind);
 /* State of the kernel's IPoIB interface on the probed port */
 struct probe_if {
 	char name[16]; /* "" if there is no interface */
-	bool up; /* set up by an administrator */
+	bool up; /* the administrator has set the interface up */
 	bool carrier;
 	bool connected; /* connected mode; false: datagram mode */
 	unsigned int mtu;
@@ -137,7 +137,7 @@ struct probe_report {
 
 struct probe;
 
-/* probe_create() - Begin a probe. NULL: out of memory */
+/* probe_create() - Begin a probe. Return: NULL if out of memory */
 struct probe *probe_create(const struct probe_cfg *cfg);
 void probe_free(struct probe *p);
 

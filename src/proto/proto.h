@@ -28,12 +28,12 @@
  * "stop" sends a pidfd of the supervisor with its end. The pidfd becomes readable when all processes of the instance
  * have ended. The end has no descriptor if the kernel gave the daemon no pidfd.
  *
- * "capture start" sends a stream socket with the first octet of its request (SCM_RIGHTS). With "file", a writer
- * process (os/writer.h) copies from the other end of the socket to that file, and the capture lasts until
- * "capture stop", which answers when the writer has written everything. Without "file" or with "-", the client
- * itself reads the other end, and the capture ends with the connection. "fabric partition load" sends the
- * content of a file as a memory file that file_seal() made, because the instance opens no path for a client;
- * its "file" is a name for messages.
+ * "capture start" sends a stream socket with the first octet of its request (SCM_RIGHTS). With
+ * "file", a writer process (os/writer.h) copies from the other end of the socket to that file. The
+ * capture then lasts until "capture stop", which answers when the writer has written everything.
+ * Without "file" or with "-", the client itself reads the other end, and the capture ends with the
+ * connection. "fabric partition load" sends the content of a file as a memory file that file_seal()
+ * made, because the instance opens no path for a client; its "file" is a name for messages.
  *
  * "reload" answers when the supervisor has read the configuration again, and the instance has made or refused all
  * changes. The requests "reload await", "reload apply" and "reload done" are the supervisor's (cmd/reload.c).

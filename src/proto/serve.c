@@ -57,8 +57,8 @@ static void *relay(void *arg)
 }
 
 /*
- * Start the thread. The caller has blocked all signals. The thread inherits the signal mask, so no
- * signal interrupts it, not even SIGPIPE.
+ * Start the thread that relays the log. The caller has blocked all signals. The thread inherits the
+ * signal mask, so no signal interrupts it, not even SIGPIPE.
  */
 static int log_start(struct serve_log **ret, int sock, int fd)
 {

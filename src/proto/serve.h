@@ -24,9 +24,10 @@ struct topo;
 
 struct serve_cfg {
 	/*
-	 * Main function of the daemon, which runs in the child. When the objects of the instance are made, or making
-	 * them has failed, the function writes the exit status as one octet, and the text of an error, to @ready_fd.
-	 * Returns the exit status of the process.
+	 * Main function of the daemon, which runs in the child. When it has made the objects of the
+	 * instance, or has failed to make them, the function writes to @ready_fd one octet, the
+	 * exit status, and after it the text of the error, if there is one. Returns the exit status
+	 * of the process.
 	 */
 	int (*run)(const struct serve_cfg *cfg, int ready_fd);
 	/*
@@ -64,7 +65,7 @@ struct serve {
 	void (*clean)(const char *name); /* function that cleans up, as in struct serve_cfg */
 };
 
-/* serve_start() - Fork the daemon. 0 or -errno */
+/* serve_start() - Fork the daemon. Return: 0 or -errno */
 int serve_start(struct serve *s, const struct serve_cfg *cfg);
 
 /**

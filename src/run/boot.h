@@ -16,9 +16,9 @@
 #define BOOT_TICK_MS 200 /* time between two calls of boot_tick() */
 
 struct boot {
-	const char *name; /* of the instance */
+	const char *name; /* name of the instance */
 	bool shown; /* the start is in progress, and a terminal shows its progress */
-	ns_t began; /* time of clock_now() */
+	ns_t began; /* time at which the start began, from clock_now() */
 	struct proto_client
 		client; /* connection by which the instance is asked; .fd is -1 while there is no connection */
 	unsigned int asked; /* number of requests that the instance has not answered */

@@ -5,10 +5,11 @@
 /*
  * DOC: Telling a service manager, or the reader of a pipe, that the instance is ready
  *
- * A service manager that speaks the protocol of sd_notify(3) gives the address of a datagram socket in
- * $NOTIFY_SOCKET, and in $WATCHDOG_USEC the time within which the service has to report that it works. `run
- * --ready-fd N` writes a newline to the descriptor N and closes it, as s6 and others expect. The functions below
- * never wait, so a message that the manager does not read in time is lost.
+ * A service manager that speaks the protocol of sd_notify(3) sets two variables: $NOTIFY_SOCKET is
+ * the address of a datagram socket, and $WATCHDOG_USEC is the time within which the service has to
+ * report that it works. `run --ready-fd N` writes a newline to the descriptor N and closes it, as
+ * s6 and others expect. The functions below never wait, so a message that the manager does not read
+ * in time is lost.
  */
 
 #include <stdbool.h>

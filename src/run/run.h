@@ -36,8 +36,8 @@ struct run_job {
 /* The parsed command line of `run` */
 struct run_args {
 	struct run_job job;
-	struct conf_overrides over; /* -o */
-	int ready_fd; /* --ready-fd; -1: not given */
+	struct conf_overrides over; /* the settings that -o gives */
+	int ready_fd; /* descriptor that --ready-fd gives; -1: not given */
 	char name_buf[PROTO_NAME_MAX];
 };
 

@@ -12,7 +12,7 @@ enum ask {
 	ASK_NODE_INFO,
 	ASK_NODE_DESC,
 	ASK_SWITCH_INFO,
-	ASK_PORT_INFO, /* .port is the first port */
+	ASK_PORT_INFO, /* .port of the task is the first port */
 	ASK_LFT,
 	/*
 	 * .step counts all blocks of MLIDs for position 0 (ports 0 to 15), then all blocks for
@@ -21,13 +21,13 @@ enum ask {
 	ASK_MFT,
 	ASK_PKEYS,
 	ASK_SLTOVL, /* .port is the egress port, and .blocks the ingress port */
-	ASK_COUNTERS, /* .port is the first port */
+	ASK_COUNTERS, /* .port of the task is the first port */
 	ASK_SM_INFO,
 };
 
 /*
- * A task is a series of requests of one kind to one node, for a whole table or for a row of ports.
- * .step is the number of the next request, from 0.
+ * A task is a series of requests of one kind to one node, for a whole table or for several
+ * successive ports. The number of the next request, counted from 0, is .step.
  */
 struct task {
 	struct task *next;

@@ -74,7 +74,7 @@ static int take_members(struct chk_fabric *f, const void *mad, size_t len)
 	if (m.mad.status)
 		return -EPROTO;
 	step = m.sa.attr_offset * 8u;
-	if (!step) /* no record */
+	if (!step) /* the answer has no records */
 		return 0;
 	if (step < MCMEMBER_REC_LEN)
 		return -EBADMSG;

@@ -55,7 +55,7 @@ struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 struct survey_mad {
 	uint8_t mad[MAD_LEN];
 	uint8_t qpn; /* number of the queue pair at both ends, 0 or 1 */
-	uint16_t dlid; /* IB_LID_PERMISSIVE with a directed route */
+	uint16_t dlid; /* destination LID; IB_LID_PERMISSIVE if the request has a directed route */
 };
 
 /*
@@ -83,7 +83,7 @@ struct survey_stats {
 
 struct survey;
 
-/* survey_create() - Begin to read a fabric. NULL: out of memory */
+/* survey_create() - Begin to read a fabric. Return: NULL if out of memory */
 struct survey *survey_create(const struct survey_cfg *cfg);
 /* survey_free() - Free a survey, or NULL */
 void survey_free(struct survey *s);

@@ -11,7 +11,11 @@
 #include "inst/host.h"
 #include "tools/ibsim_priv.h"
 
-#define CTL_QUOTA 16 /* datagrams that are read from one socket in a wake-up */
+/*
+ * largest number of datagrams that are read from one socket before the loop serves other
+ * descriptors
+ */
+#define CTL_QUOTA 16
 
 /*
  * The length of the address includes the NUL at the end of the name. libumad2sim counts the NUL,

@@ -3,9 +3,9 @@
 #define TOOLS_IBSIM_H
 
 /*
- * The sockets of ibsim's client protocol: a socket NAME:ctl in the daemon's own network namespace
- * and in the namespace of each host, and for each client a socket NAME:outID in the namespace of
- * the client.
+ * The sockets of ibsim's client protocol. The daemon has a socket NAME:ctl in its own network
+ * namespace and in the namespace of each host. For each client it has a socket NAME:outID in the
+ * namespace of the client.
  */
 
 #include "inst/inst.h"

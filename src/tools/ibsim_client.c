@@ -16,7 +16,11 @@
  * A client of ibsim's protocol: its sockets, its process, and the port of the fabric that it uses.
  */
 
-#define MAD_QUOTA 32 /* datagrams that are read from one socket in a wake-up */
+/*
+ * largest number of datagrams that are read from one socket before the loop serves other
+ * descriptors
+ */
+#define MAD_QUOTA 32
 #define PROBE_PERIOD NS_SEC(2) /* time between searches for closed sockets of live processes */
 
 static struct ibsim_addr addr_num(const struct ibsim_net *n, const char *what, uint32_t id)

@@ -50,7 +50,7 @@ struct ibsim_net {
 	char name[CONF_NAME_MAX];
 	struct ibsim_srv *srv;
 	struct list places;
-	struct inst_watch watch; /* hosts whose namespaces go and come */
+	struct inst_watch watch; /* tells when the namespace of a host appears or disappears */
 	struct ibsim_conn *conn[IBSIM_CLIENTS_MAX];
 	struct timer probe;
 };

@@ -49,7 +49,8 @@ static bool has_port(const struct l4 *l, uint16_t port)
 
 static bool is_mld(uint8_t type)
 {
-	return (type >= 130 && type <= 132) || type == 143; /* RFC 3810 section 5 */
+	/* types of MLD and MLDv2 messages (RFC 3810 section 5) */
+	return (type >= 130 && type <= 132) || type == 143;
 }
 
 static bool icmp6_shown(const struct trace_match *m, const struct l4 *l)

@@ -35,11 +35,12 @@ int trace_what_of(const char *name);
 /*
  * trace_match() - Tell whether a packet belongs to the trace
  *
- * The trace shows unicast packets between the two ports, and multicast packets from one of the two
- * ports, if they are address resolution, ICMP, or the kind of packet that trace_what names. A
- * fragment that is not the first contains no TCP or UDP port, so only its protocol is compared. The
- * trace also shows MADs on QP1 about paths unless .what is TRACE_JOIN, and MADs about groups if the
- * trace is about IPv6 or the other end is a group. Packets on VL 15 do not belong to the trace.
+ * The trace shows two kinds of packets: unicast packets between the two ports, and multicast
+ * packets from one of the two ports. Of these it shows address resolution, ICMP, and the kind of
+ * packet that .what names. A fragment that is not the first contains no TCP or UDP port, so only
+ * its protocol is compared. The trace also shows MADs on QP1 about paths, unless .what is
+ * TRACE_JOIN. It shows MADs about groups if the trace is about IPv6, or if the other end is a
+ * group. Packets on VL 15 do not belong to the trace.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

@@ -5,10 +5,11 @@
 
 /*
  * Drivers whose UD queue pairs in user space obey IBV_SEND_IP_CSUM (rdma-core v44). The device flag
- * IBV_DEVICE_UD_IP_CSUM is not sufficient, because it covers queue pairs in the kernel, too. For example, mlx5 sets the
- * device flag, but ignores IBV_SEND_IP_CSUM on an ordinary UD queue pair in user space (in providers/mlx5/qp.c only an
- * underlay queue pair has the segment for it), so packets would leave without checksum. A driver that is not in the
- * list gets packets with complete checksums.
+ * IBV_DEVICE_UD_IP_CSUM is not sufficient, because it covers queue pairs in the kernel, too. For
+ * example, mlx5 sets the device flag, but ignores IBV_SEND_IP_CSUM on an ordinary UD queue pair in
+ * user space, so packets would leave without checksum. (In providers/mlx5/qp.c only an underlay
+ * queue pair has the segment for this flag.) A driver that is not in the list gets packets with
+ * complete checksums.
  */
 static const char *const drivers[] = { "mlx4_core" };
 

@@ -98,9 +98,9 @@ static int open_pkeys(struct verbs_port *p, char err[VERBS_ERR_MAX])
 }
 
 /*
- * Raise RLIMIT_MEMLOCK, to which the kernel charges pinned memory unless the process has CAP_IPC_LOCK. A process that
- * starts with privileges raises the hard limit, too, because it may have to register the memory again after it has
- * dropped its privileges.
+ * Raise RLIMIT_MEMLOCK, the kernel's limit on the pinned memory of a process without CAP_IPC_LOCK.
+ * A process that starts with privileges raises the hard limit, too, because it may have to register
+ * the memory again after it has dropped its privileges.
  */
 static void raise_limit(size_t size)
 {
@@ -117,9 +117,9 @@ static void raise_limit(size_t size)
 }
 
 /*
- * Allocate the arena. A child of a fork does not get the arena. Otherwise a write of the parent to
- * a page after the fork would give the parent a copy of the page, and the adapter would still use
- * the old page.
+ * Allocate the arena. A child of a fork does not get the arena. Otherwise, when the parent writes
+ * to a page after the fork, the kernel would give the parent a copy of the page (copy on write),
+ * and the adapter would still use the old page.
  */
 static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
 {

@@ -11,14 +11,14 @@
  * A MAD endpoint over umad. The endpoint repeats requests and assembles RMPP messages itself. So the kernel
  * repeats no MAD, and the agents are registered as agents that handle RMPP themselves.
  *
- * The kernel replaces the upper half of a request's TID by a number of the agent, passes on only responses to
- * requests that are open at the agent, and refuses a request with the TID of an open request. So each MAD of a
- * request gets its own lower half: a counter, and an index into the table of open requests, from which the endpoint's
- * TID is restored.
+ * The kernel replaces the upper half of a request's TID by a number of the agent. It passes on only
+ * responses to requests that are open at the agent, and refuses a request with the TID of an open
+ * request. So each MAD of a request gets its own lower half: a counter, and an index into the table
+ * of open requests, from which the endpoint's TID is restored.
  */
 
 #define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel passes on the response to one MAD */
-#define MADS_AT_ONCE 64 /* MADs that one ca_dispatch() reads */
+#define MADS_AT_ONCE 64 /* largest number of MADs that one ca_dispatch() reads */
 
 /* A MAD with the layout that read() and write() of a umad device use */
 struct umad {

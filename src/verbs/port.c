@@ -20,7 +20,8 @@ static uint8_t rate_of(const struct ibv_port_attr *a)
 	static const struct {
 		uint8_t verbs, speed, ext;
 	} speeds[] = {
-		{ 1, 1, 0 },  { 2, 2, 0 },  { 4, 4, 0 },  { 8, 4, 0 }, /* FDR10 counts as QDR */
+		/* 8 is FDR10, which counts as QDR */
+		{ 1, 1, 0 },  { 2, 2, 0 },  { 4, 4, 0 },  { 8, 4, 0 },
 		{ 16, 0, 1 }, { 32, 0, 2 }, { 64, 0, 4 }, { 128, 0, 8 },
 	};
 

@@ -33,14 +33,15 @@
 #define VERBS_GRH 40 /* octets before the payload in a receive buffer: the GRH, if there was one */
 #define VERBS_SLOT \
 	4160 /* octets of a slot of the arena: GRH, the largest payload, rounded up to a cache line */
-#define VERBS_BATCH 32 /* completions that one call polls */
+#define VERBS_BATCH 32 /* largest number of completions that one call polls */
 /*
  * Largest number of work requests in one list. The first ABI of ipathverbs has an array for ten in
  * its driver.
  */
 #define VERBS_CHAIN 8
 #define VERBS_DEPTH_MAX 1024 /* longest send queue and receive queue */
-#define VERBS_RX_MIN 64 /* least receive buffers of a queue pair that does not request fewer */
+/* smallest number of receive buffers of a queue pair that does not request fewer */
+#define VERBS_RX_MIN 64
 #define VERBS_AHS_MAX 16384 /* largest number of address handles of a port */
 /* largest number of unused address handles that are not destroyed at once */
 #define VERBS_AHS_IDLE 256
@@ -77,31 +78,32 @@ struct verbs_port {
 	struct timers *timers;
 	uint8_t num;
 	char device[64];
-	char name[80]; /* in the log */
+	char name[80]; /* name of the port in messages of the log */
 	bool dead; /* the device failed or is gone, and nothing works until verbs_reopen() */
 	unsigned int
 		rx_csum; /* IBV_WC_IP_CSUM_OK if this flag of a completion has a meaning, or 0 */
 	bool grh_required; /* the port sends no packet without GRH */
 	unsigned int mtu; /* octets of payload that the port sends */
-	struct ca_port_attr attr; /* as of the last query */
+	struct ca_port_attr attr; /* attributes as of the last query */
 	int pkeys_fd;
 	uint16_t *pkeys; /* P_Key table, attr.pkey_tbl_len entries */
 	uint8_t *arena;
-	uint32_t *free_slot; /* indices of slots that nobody uses */
+	/* indices of the arena's slots that hold no packet and belong to no queue pair */
+	uint32_t *free_slot;
 	unsigned int nslots, nfree;
 	struct list qps; /* struct verbs_qp.link */
 	struct list taps; /* struct verbs_tap.link */
 	struct htab ahs; /* struct verbs_ah.by_attr */
 	struct list idle_ahs; /* struct verbs_ah.idle, least recently used first */
 	unsigned int nidle;
-	uint64_t sent; /* sends that have completed */
+	uint64_t sent; /* number of sends that have completed */
 	struct verbs_mads mads;
 };
 
 struct verbs_ah {
 	struct ca_ah ah;
 	struct hlink by_attr;
-	struct ca_ah_attr attr; /* the padding is zero */
+	struct ca_ah_attr attr; /* the caller's attributes, with zeros in the padding */
 	struct ibv_ah *h; /* NULL: the handle still has to be made on the new device */
 	unsigned int refs; /* handles that callers have, and sends that have not completed */
 	struct list idle; /* in verbs_port.idle_ahs while .refs is 0 */
@@ -116,7 +118,11 @@ struct verbs_qp {
 	struct ca_qp qp;
 	struct list link;
 	struct verbs_port *port;
-	struct ibv_qp *h; /* NULL: made again when the port has a device again; .stopped is set */
+	/*
+	 * NULL while the port has no device; then .stopped is set, and the queue pair is made again
+	 * on the next device
+	 */
+	struct ibv_qp *h;
 	struct ibv_cq *scq, *rcq;
 	uint32_t num; /* QPN */
 	uint16_t pkey_index;
@@ -168,7 +174,10 @@ void verbs_pkeys_read(struct verbs_port *p);
 void verbs_died(struct verbs_port *p, const char *why, ns_t now);
 
 /* device.c */
-/* verbs_refused() - Write the message of a failed step, and return @status */
+/*
+ * verbs_refused() - Write to @err that the kernel or the library refused the step @what, and return
+ * @status
+ */
 int verbs_refused(char err[VERBS_ERR_MAX], int status, const char *what);
 /* verbs_device_open() - Open the device, and make all objects that the queue pairs share. Return: 0 or -errno, with @err */
 int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
@@ -183,10 +192,13 @@ void verbs_device_close(struct verbs_port *p);
 void verbs_csum_detect(struct verbs_port *p);
 
 /* event.c */
-/* verbs_events_watch() - Serve the descriptors of the device. Return: 0 or -errno */
+/*
+ * verbs_events_watch() - Let ca_dispatch() serve the descriptors of the device. Return: 0 or
+ * -errno
+ */
 int verbs_events_watch(struct verbs_port *p);
 void verbs_dispatch(struct ca *ca, ns_t now);
-/* verbs_unwatch() - Serve @fd no longer */
+/* verbs_unwatch() - Remove @fd from the descriptors that ca_dispatch() serves */
 void verbs_unwatch(struct verbs_port *p, int fd);
 
 /* qp.c */

@@ -130,10 +130,10 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 }
 
 /*
- * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue pair of the
- * port. Later queue pairs belong to further interfaces, or to stations, which are MAC addresses behind an
- * interface (eth/station.h). Each later queue pair gets a part of the rest, so small that the memory suffices
- * for the largest number of stations.
+ * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue
+ * pair of the port. Later queue pairs belong to further interfaces, or to stations, which are MAC
+ * addresses behind an interface (eth/station.h). Each later queue pair gets a part of the rest.
+ * This part is so small that the memory suffices for the largest number of stations.
  */
 static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
 {

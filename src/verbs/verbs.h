@@ -8,13 +8,14 @@
  * UD queue pairs through libibverbs, which is loaded when the first port is opened, and MADs through the kernel's
  * umad device. In a build with VERBS=0, verbs_open() returns -EOPNOTSUPP, and the other functions have no effect.
  *
- * Packets are copied: one arena for each port is registered, sends are copied into it, and receive buffers in it are
- * posted again as soon as their packet was copied out. So packets of the pool never wait for the adapter, and the
- * memory that the kernel pins is fixed when the port is opened.
+ * Packets are copied. For each port one block of memory, the arena, is registered with the adapter.
+ * Sends are copied into the arena, and a receive buffer in it is posted again as soon as its packet
+ * was copied out. So packets of the pool never wait for the adapter, and the memory that the kernel
+ * pins is fixed when the port is opened.
  *
- * The arena bounds the receive queues: the first queue pair of a port gets an eighth of it, later queue pairs get a
- * part of the rest, and ca_qp_create() returns -ENOBUFS when the arena is used up. Send and receive queues have at
- * most 1024 entries.
+ * The arena bounds the receive queues. The first queue pair of a port gets an eighth of it, and
+ * each later queue pair gets a part of the rest. When the arena is used up, ca_qp_create() returns
+ * -ENOBUFS. Send and receive queues have at most 1024 entries.
  *
  * Callbacks of ca_notify are called by ca_dispatch() only, and must not close the port.
  */
@@ -40,8 +41,8 @@ struct verbs_cfg {
 
 /* Counters of packets that a port did not send or deliver, and of faults that it repaired */
 struct verbs_stats {
-	uint64_t rx_error; /* receive completions with an error */
-	uint64_t rx_short; /* received packets without payload */
+	uint64_t rx_error; /* number of receive completions with an error */
+	uint64_t rx_short; /* number of received packets without payload */
 	uint64_t rx_no_mem; /* received packets for which the pool had no descriptor or buffer */
 	uint64_t
 		tx_too_long; /* packets above the MTU of the port, which would have stopped the queue pair */
@@ -97,8 +98,8 @@ struct verbs_tap {
 void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 
 /*
- * verbs_lost() - Tell whether the device of a port that verbs_open() has opened has failed or was
- * removed
+ * verbs_lost() - Tell whether the device of @ca has failed or was removed. verbs_open() has opened
+ * @ca
  */
 bool verbs_lost(const struct ca *ca);
 

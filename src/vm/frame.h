@@ -19,10 +19,10 @@
 #define FRAME_DATA_MAX 4096
 
 enum frame_type {
-	/* from the guest */
+	/* types of frames that the guest sends */
 	FRAME_HELLO = 1, /* the guest's first process runs and has opened the channel */
 	FRAME_STATE, /* text: the step for which the guest waits */
-	FRAME_READY, /* CMD is started now */
+	FRAME_READY, /* CMD is about to be started */
 	FRAME_STDOUT,
 	FRAME_STDERR,
 	FRAME_STDIN_ACK, /* CMD has read the last FRAME_STDIN, or reads no more input */
@@ -33,10 +33,10 @@ enum frame_type {
 	FRAME_EXIT,
 	FRAME_ERROR, /* text: the reason why the guest cannot continue; this is the last frame */
 	FRAME_KLOG, /* the end of the kernel's log, in pieces, before a FRAME_ERROR */
-	/* to the guest */
+	/* types of frames that the host sends */
 	FRAME_STDIN = 32, /* input of CMD; a frame without data is the end of the input */
 	FRAME_SIGNAL, /* one octet: the number of a signal for CMD */
-	FRAME_WINSIZE, /* rows, columns, 16 bits each */
+	FRAME_WINSIZE, /* numbers of rows and columns of the terminal, 16 bits each */
 	FRAME_UNREAD, /* one octet, FRAME_STDOUT or FRAME_STDERR: the output whose reader is gone */
 };
 
@@ -49,7 +49,7 @@ struct frame {
 /* Octets of a stream that were read and not decoded yet. A zeroed struct is empty */
 struct frame_rx {
 	uint8_t buf[2 * (FRAME_HDR_LEN + FRAME_DATA_MAX)];
-	size_t have; /* octets in .buf */
+	size_t have; /* number of octets in .buf */
 	size_t used; /* octets of the frame that frame_rx_next() returned last, which the next call removes */
 };
 

@@ -21,7 +21,7 @@ static const char *const for_root[] = { "9pnet_virtio", "9p", "overlay", NULL };
 struct writer {
 	FILE *initramfs, *config;
 	struct modules m;
-	unsigned int written; /* entries of m.path[] that are in the archive */
+	unsigned int written; /* number of entries of m.path[] that are in the archive */
 	const struct guest_cfg *cfg;
 	char *err;
 };

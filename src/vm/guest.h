@@ -36,7 +36,7 @@
 
 #define VM_CONFIG "config"
 #define VM_CHANNEL "/dev/vport0p1"
-/* nsenter --net=FILE enters the network namespace of the link to the fabric */
+/* File of the network namespace that has the link to the fabric, for `nsenter --net=FILE` */
 #define VM_CABLE "/run/uipoib-vm/cable"
 #define VM_ROOT_TAG "root"
 #define VM_MODULES_TAG "modules"

@@ -2,7 +2,10 @@
 #ifndef VM_LOG_H
 #define VM_LOG_H
 
-/* The output of the guest's kernel and of QEMU. The last part is kept, and shown when the VM fails */
+/*
+ * The output of the guest's kernel and of QEMU. The last part of the output is kept, and is shown
+ * when the VM fails
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +15,7 @@
 struct vm_log {
 	bool verbose; /* true: print everything on standard error as it comes */
 	char text[VM_LOG_KEPT]; /* ring buffer of the last octets */
-	size_t len; /* octets added since vm_log_init() */
+	size_t len; /* number of octets that were added since vm_log_init() */
 };
 
 void vm_log_init(struct vm_log *l, bool verbose);

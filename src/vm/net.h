@@ -5,11 +5,12 @@
 /*
  * DOC: The wire of a VM
  *
- * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. `uipoib vm` unpacks the
- * datagrams from the frames and passes them to the instance over a socket, and packs the instance's datagrams into
- * frames. The host's network is not involved, and the guest has no other network. In the guest this interface is in a
- * network namespace of its own. The MTU is larger than any packet, so nothing is fragmented. The addresses are from
- * TEST-NET-1 (RFC 5737), and only the guest and this process see them.
+ * The guest's uib.ko sends UDP over an Ethernet interface, whose other end is `uipoib vm`. `uipoib
+ * vm` unpacks the datagrams from the guest's frames and passes them to the instance over a socket.
+ * It also packs the instance's datagrams into frames for the guest. The host's network is not
+ * involved, and the guest has no other network. In the guest this interface is in a network
+ * namespace of its own. The MTU is larger than any packet, so nothing is fragmented. The addresses
+ * are from TEST-NET-1 (RFC 5737), and only the guest and this process see them.
  */
 
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #define VM_NET_GUEST_MAC_TEXT "02:75:69:70:00:02"
 #define VM_NET_MTU 9000
 
-#define VM_NET_HDR_LEN 42 /* Ethernet, IPv4, UDP */
+#define VM_NET_HDR_LEN 42 /* length of the Ethernet, IPv4 and UDP headers */
 #define VM_NET_FRAME_MAX (14 + VM_NET_MTU)
 #define VM_NET_DATA_MAX (VM_NET_FRAME_MAX - VM_NET_HDR_LEN)
 

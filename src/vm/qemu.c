@@ -24,12 +24,13 @@
 #define EMULATED_CPU "max,erms=off,fsrm=off,la57=off"
 
 /*
- * Driver and device announce new buffers in a virtio queue only when the other side has asked for announcements. With
- * event_idx, each side asks for one announcement, and an announcement that gets lost stops the queue for good.
- * Without event_idx, a flag says whether announcements are wanted, so that the next buffer makes up for a lost
- * announcement. QEMU loses announcements in two cases. Before version 8.1 (commit c914d46d), QEMU leaves out the
- * memory barriers of a guest whose processors it emulates in one thread. And virtqueue_pop() has no barrier between
- * its request and its next look at the queue; QEMU relies on this look when the socket of the cable has room again
+ * Driver and device announce new buffers in a virtio queue only when the other side has asked for
+ * announcements. With event_idx, each side asks for one announcement, so if this announcement gets
+ * lost, the queue stops for ever. Without event_idx, a flag says whether announcements are wanted,
+ * so that the next buffer makes up for a lost announcement. QEMU loses announcements in two cases.
+ * Before version 8.1 (commit c914d46d), QEMU leaves out the memory barriers of a guest whose
+ * processors it emulates in one thread. And virtqueue_pop() has no barrier between its request and
+ * its next look at the queue; QEMU relies on this look when the socket of the cable has room again
  * and QEMU continues with the queue.
  */
 #define VIRTIO_QUEUES "event_idx=off"

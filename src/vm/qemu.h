@@ -12,7 +12,7 @@
 #define QEMU_ARGS_MAX 96
 
 struct qemu_cfg {
-	const char *kernel; /* path of the image */
+	const char *kernel; /* path of the kernel's image */
 	int kernel_fd; /* inherited descriptor of an unpacked kernel that is booted instead of .kernel; -1: none */
 	bool kvm;
 	unsigned int cpus, mem_mb;

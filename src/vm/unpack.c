@@ -15,7 +15,7 @@
 
 #include "vm/modules.h"
 
-#define PHYS32_ENTRY 18 /* xen/include/public/elfnote.h */
+#define PHYS32_ENTRY 18 /* type of the ELF note, from xen/include/public/elfnote.h */
 #define SIZE_LEN 4 /* the kernel's build appends the unpacked size, except with gzip */
 
 /* --- the image */

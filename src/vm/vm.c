@@ -26,7 +26,7 @@
 #define EXIT_VM_TIMEOUT 4
 
 #define BOOTS_MAX 3
-#define TICK_MS 200 /* time between two looks at the progress of the boot */
+#define TICK_MS 200 /* time between two updates of the progress of the boot */
 /* message of the panic that the kernel parameter softlockup_panic=1 causes */
 #define PANIC_OF_LOCKUP "softlockup: hung tasks"
 

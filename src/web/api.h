@@ -24,7 +24,7 @@ struct web {
 	size_t snapshot_len;
 	ns_t snapshot_at;
 	int signals;
-	bool asked; /* true while the last command of .live has no answer */
+	bool asked; /* true while the instance has not answered the last question of .live */
 	bool lost; /* true if a connection to the instance is broken */
 };
 

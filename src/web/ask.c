@@ -111,7 +111,7 @@ static int take_line(struct web_ask *a, ns_t now)
 
 	if (status)
 		return status;
-	if (!a->under) { /* nobody asked */
+	if (!a->under) { /* the instance sent a line although no question is open */
 		json_decref(line);
 		return -EPROTO;
 	}

@@ -21,7 +21,7 @@ struct web_feed {
 	struct web_rows rows; /* rows that were read completely last */
 	ns_t at; /* time at which .rows were complete; 0: never */
 	struct web_rows coming; /* rows that are being read */
-	size_t ports; /* nodes whose ports are in .coming */
+	size_t ports; /* number of nodes whose ports are in .coming */
 	struct list waiters; /* requests that wait until all rows of .coming have been read */
 };
 

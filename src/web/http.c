@@ -5,7 +5,7 @@
 #define UIPOIB_WEB 0
 #endif
 
-#if UIPOIB_WEB /* otherwise http_none.c */
+#if UIPOIB_WEB /* a build without UIPOIB_WEB uses http_none.c instead */
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -10,7 +10,8 @@
 #if !UIPOIB_WEB
 
 /*
- * A build without libmicrohttpd. Only web_http_load() is ever called, because it reports -ENOSYS.
+ * A build without libmicrohttpd. Only web_http_load() is ever called, because its caller gives up
+ * when it returns -ENOSYS.
  */
 
 int web_http_load(void)

@@ -5,10 +5,11 @@
 /*
  * DOC: Following an instance
  *
- * This file chooses the next question to the instance, and makes from the answers the model of the
- * fabrics, sections (interfaces, subnet managers, groups, partitions), and events for the clients.
- * While there are no clients, no questions are asked. The rate of the questions depends on the time
- * that the answers take, so that the questions do not overload an instance with a large fabric.
+ * This file chooses the next question to the instance. From the answers it makes the model of the
+ * fabrics, the sections (interfaces, subnet managers, groups, partitions), and events for the
+ * clients. While there are no clients, no questions are asked. The rate of the questions depends on
+ * the time that the answers take, so that the questions do not overload an instance with a large
+ * fabric.
  */
 
 #include "web/model.h"
@@ -20,7 +21,7 @@
 #define WEB_LIVE_MAP NS_SEC(60) /* longest time until the map is read again */
 /* time after the last HTTP request at which the server stops asking the instance */
 #define WEB_LIVE_IDLE NS_SEC(30)
-#define WEB_LIVE_PART 128 /* nodes of one answer */
+#define WEB_LIVE_PART 128 /* largest number of nodes in one answer */
 
 enum web_section { WEB_INTERFACES, WEB_SMS, WEB_GROUPS, WEB_PARTITIONS, WEB_SECTIONS };
 
@@ -34,7 +35,10 @@ struct web_live {
 	struct web_model model;
 	struct web_ring ring;
 	struct web_live_section {
-		char *text; /* an array, JSON; NULL: never read */
+		/*
+		 * the rows of the section as text, a JSON array; NULL: the section was never read
+		 */
+		char *text;
 		bool dirty;
 		ns_t at;
 	} section[WEB_SECTIONS];
@@ -45,15 +49,16 @@ struct web_live {
 		WEB_LIVE_READS_MAP,
 		WEB_LIVE_READS_LOAD
 	} doing;
-	enum web_section which; /* section that is read */
+	enum web_section which; /* section that is being read */
 	json_t *rows; /* rows of the map that is being read, as for web_model_build() */
-	unsigned int fabric, from; /* part that is read */
+	/* index of the fabric that is read, and of the first node of the part that is read */
+	unsigned int fabric, from;
 	/*
 	 * map_dirty: the map must be read again; loaded: the load of all links was read since the
 	 * map was read
 	 */
 	bool map_dirty, loaded;
-	ns_t wanted; /* time of the last request; 0: none */
+	ns_t wanted; /* time of the last HTTP request, as web_live_want() reported it; 0: none */
 	ns_t map_at, began, load_due, soon;
 };
 

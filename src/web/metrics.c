@@ -18,8 +18,8 @@
  */
 struct metric {
 	const char *counter; /* member of "counters" in the row of a port */
-	const char *switch_name; /* after infiniband_switch_port_ */
-	const char *ca_name; /* after node_infiniband_ */
+	const char *switch_name; /* name that follows infiniband_switch_port_ */
+	const char *ca_name; /* name that follows node_infiniband_ */
 	unsigned int unit;
 	const char *help;
 };
@@ -312,7 +312,8 @@ static void put_uplink(struct maker *m, const json_t *node, const json_t *port, 
 	if (!slash)
 		return;
 	other = json_object_get(m->by_name, key_of(key, node, peer, (size_t)(slash - peer)));
-	if (!other) /* the cable leaves the process, so the node at its other end is not known */
+	/* the cable leads out of the instance, so the node at its other end is not known */
+	if (!other)
 		return;
 	json_array_foreach(json_object_get(other, "ports"), k, other_port)
 	{

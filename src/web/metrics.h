@@ -5,10 +5,11 @@
 /*
  * DOC: Metrics
  *
- * The state of an instance in Prometheus' text format 0.0.4. The metrics of switch ports have the names that
- * infiniband_exporter gives them, and the metrics of CA ports have the names of node_exporter's collector
- * infiniband, so that dashboards and alerts made for a cluster work with this program. The metrics of both kinds
- * of ports have a label `fabric` in addition. Names of metrics that only this program has begin with uipoib_.
+ * The state of an instance in Prometheus' text format 0.0.4. The metrics of switch ports have the
+ * names that infiniband_exporter gives them. The metrics of CA ports have the names of
+ * node_exporter's collector infiniband. So dashboards and alerts made for a cluster work with this
+ * program. The metrics of both kinds of ports have a label `fabric` in addition. Names of metrics
+ * that only this program has begin with uipoib_.
  */
 
 #include <jansson.h>

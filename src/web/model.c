@@ -120,7 +120,8 @@ static int add_nodes(struct web_model *m, json_t *index)
 	json_t *f, *row;
 	int status;
 
-	m->nfabrics = m->nnodes = m->nends = 0; /* counted again, as indices */
+	/* the loop counts again, and uses each count as the index of the next entry */
+	m->nfabrics = m->nnodes = m->nends = 0;
 	json_array_foreach(m->rows, i, f)
 	{
 		struct web_fabric *w = &m->fabric[m->nfabrics];
@@ -200,7 +201,7 @@ static void add_cable(struct web_model *m, const json_t *index, unsigned int nod
 	const char *speed = json_string_value(json_array_get(cable, 1));
 
 	if (peer >= 0 && m->end[peer].link != WEB_LINK_OUTSIDE)
-		return; /* known from its other end */
+		return; /* the cable was added when its other end was handled */
 	*l = (struct web_link){ .node = { node, WEB_LINK_OUTSIDE },
 				.port = { port_of(cable), 0 },
 				.speed = speed ? speed : "",

@@ -5,9 +5,10 @@
 /*
  * DOC: The fabrics as the page shows them
  *
- * The model has the nodes and cables of all fabrics of an instance, the load of each cable, and the places of nodes
- * and cables in the picture, which is laid out by levels. The model is built from the rows of the command "fabric
- * map". The rows of "fabric load" update it. The text of an event about changes is made once, and all clients get
+ * The model has the nodes and cables of all fabrics of an instance, and the load of each cable. It
+ * also has the places of nodes and cables in the picture of the fabrics, which shows the nodes by
+ * levels (layout/layout.h). The model is built from the rows of the command "fabric map". The rows
+ * of "fabric load" update it. The text of an event about changes is made once, and all clients get
  * this text.
  */
 
@@ -48,7 +49,7 @@ struct web_link {
 /* One end of a cable. The ends are in the order of the rows of "fabric map" */
 struct web_end {
 	unsigned int link, side; /* .side: 0 for A, 1 for B */
-	uint64_t data; /* PortXmitData, units of four octets */
+	uint64_t data; /* value of PortXmitData, in units of four octets */
 	ns_t at; /* time of .data; 0: never read */
 };
 
@@ -75,9 +76,10 @@ struct web_model {
 
 /*
  * web_model_build() - Build the model from rows
- * @rows:	array of objects, one for each fabric; the function takes over the reference. Of each object "fabric"
- *	is the name of the fabric, "rows" are the rows of "fabric map" in their order, and "keep" is an object whose
- *	keys are the names of the nodes that are not folded
+ * @rows:	array of objects, one for each fabric; the function takes over the reference. In
+ *	each object, "fabric" is the name of the fabric, and "rows" are the rows of "fabric map" in
+ *	their order. "keep" is an object whose keys are the names of the nodes that must not be
+ *	folded
  *
  * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM or -EPROTO: after
  * these errors the model is empty
@@ -103,9 +105,9 @@ int web_model_load(struct web_model *m, unsigned int fabric, unsigned int from, 
 size_t web_model_tell(struct web_model *m, struct web_ring *r, long long unix_ms);
 
 /*
- * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot,
- * with the values that the latest events have sent, so that a client can apply the next events to
- * the snapshot
+ * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot.
+ * The links have the values that the latest events have sent, so that a client can apply the next
+ * events to the snapshot
  */
 void web_model_snapshot(const struct web_model *m, FILE *out);
 

@@ -22,7 +22,7 @@ struct web_ring {
 	char *text[WEB_RING_EVENTS]; /* event n is at n % WEB_RING_EVENTS */
 	size_t len[WEB_RING_EVENTS];
 	uint64_t first, next; /* number of the oldest event, and number of the next event */
-	size_t octets; /* octets of all texts */
+	size_t octets; /* sum of the lengths of all texts */
 	uint64_t failed; /* counter of events that were lost because memory ran out */
 };
 

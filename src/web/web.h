@@ -19,7 +19,7 @@ struct web_cfg {
 	const char *const *
 		/* names that the Host header of a request may have, NULL-terminated (web/host.h) */
 		hosts;
-	int sock; /* a listening TCP socket, non-blocking; taken */
+	int sock; /* a listening TCP socket, non-blocking; web_run() takes it over */
 	const char *at; /* address of .sock, which is printed as soon as requests are answered */
 };
 

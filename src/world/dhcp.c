@@ -4,7 +4,7 @@
 #include "world/ip.h"
 #include "world/peer.h"
 
-#define LEASE 120 /* seconds */
+#define LEASE 120 /* lease time in seconds */
 #define RENEWAL 3
 #define REBINDING 60
 #define HOST 200 /* last octet of the address that the server leases; no peer has this address */
@@ -82,7 +82,7 @@ static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg,
 	out[0] = DHCP_OP_REPLY;
 	out[DHCP_OFF_HTYPE] = DHCP_HTYPE_INFINIBAND;
 	out[DHCP_OFF_HLEN] = 0;
-	memcpy(out + 16, w->dut.ip4, 3); /* yiaddr */
+	memcpy(out + 16, w->dut.ip4, 3); /* field yiaddr: the address that is leased */
 	out[19] = HOST;
 	memcpy(out + DHCP_FIXED_LEN, cookie, sizeof(cookie));
 	p = option(p, DHCP_OPT_TYPE, &type, 1);
@@ -91,7 +91,7 @@ static size_t put_reply(uint8_t *out, const struct world *w, const uint8_t *msg,
 	p = option32(p, OPT_LEASE, LEASE);
 	p = option32(p, OPT_RENEWAL, RENEWAL);
 	p = option32(p, OPT_REBINDING, REBINDING);
-	if (n > 0) /* RFC 6842 */
+	if (n > 0) /* return the client identifier of the request (RFC 6842) */
 		p = option(p, DHCP_OPT_CLIENT_ID, id, (uint8_t)n);
 	*p++ = DHCP_OPT_END;
 	while (p < out + DHCP_BOOTP_LEN)

@@ -9,7 +9,7 @@
 /* An IP multicast group: its address as text, for the hook program, and as octets, for the SA */
 struct ip_group {
 	const char *text;
-	uint8_t ip[16]; /* IPv4 has 4 octets */
+	uint8_t ip[16]; /* IPv4 uses only the first 4 octets */
 	bool v6;
 	ib_gid mgid;
 };

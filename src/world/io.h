@@ -47,8 +47,8 @@ struct world_io {
 	 */
 	FILE *(*capture)(void *ctx, const char *case_id);
 	/*
-	 * Called with each sent or received packet when it is logged, because the log later overwrites the packet; may
-	 * be NULL
+	 * Called with each sent or received packet when it is logged. The callback must copy what
+	 * it needs later, because the log overwrites old packets. May be NULL
 	 */
 	void (*seen)(void *ctx, const struct seen *s);
 };

@@ -6,7 +6,10 @@
 #include "util/pcap.h"
 #include "crc/crc.h"
 
-/* Fill in the members that are decoded from the octets. The ICRC is checked first, as in an HCA. */
+/*
+ * Fill in the members of @s that are decoded from the octets of the packet. The ICRC is checked
+ * first, as in an HCA.
+ */
 static void decode(struct seen *s)
 {
 	size_t tail = IB_ICRC_LEN + IB_VCRC_LEN, pad;

@@ -23,7 +23,7 @@ enum seen_kind {
 };
 
 struct seen {
-	struct seen *next; /* next packet in a list of world_log_keep() */
+	struct seen *next; /* next packet in a list that world_log_keep() has made */
 	uint64_t n; /* number in the log, from 1 */
 	ns_t at;
 	bool ours; /* true if the suite sent the packet, false if the DUT did */

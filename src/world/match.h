@@ -34,7 +34,7 @@ bool arp_is(const struct seen *s, const void *want);
 
 struct echo_want {
 	const uint8_t *dst; /* destination: 4 octets, or 16 with .v6 */
-	int seq; /* -1: any */
+	int seq; /* sequence number; -1: any */
 	bool v6;
 	bool request; /* true: the wanted message is a request; false: a reply */
 };

@@ -23,7 +23,10 @@
  */
 bool world_part_set(struct world *w, const uint16_t *pkeys, unsigned int n);
 
-/* Return the P_Key of the link to which a packet of data, or a group, belongs */
+/*
+ * part_of_packet(), part_of_mgid() - Return: the P_Key of the link to which a data packet, or the
+ * group with the MGID @mgid, belongs
+ */
 uint16_t part_of_packet(const struct world *w, const struct seen *s);
 uint16_t part_of_mgid(const struct world *w, const ib_gid *mgid);
 /*

@@ -212,8 +212,8 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 }
 
 /*
- * Write an echo request, by ICMPv4 if the link carries IPv4. Return: the number of octets of the message in the first
- * packet
+ * Write an echo request: an ICMPv6 message if @v6 is true, otherwise an ICMPv4 message. Return: the
+ * number of octets of the echo message that fit into the first IP packet
  */
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
 		       size_t len, uint16_t seq)

@@ -14,7 +14,8 @@
 void world_peer_rx(struct world *w, const struct seen *s);
 
 /*
- * world_peer() - Return: a peer that the DUT does not know yet. After the last peer, the first peer is returned again
+ * world_peer() - Return: the next peer of the default link, which the DUT does not know yet. After
+ * the last peer, the first peer is returned again
  */
 struct world_peer *world_peer(struct world *w);
 /* world_peer_in() - As world_peer(), but the peer is on the link of @pkey instead of the default link */
@@ -70,7 +71,8 @@ void peer_probe(struct world *w, const struct world_peer *p, const uint8_t targe
 void peer_advertise(struct world *w, const struct world_peer *p, uint32_t mtu,
 		    const uint8_t prefix[8]);
 /*
- * peer_unicast() - Send a unicast packet, which begins with the encapsulation, to the DUT; @h already holds P_Key and Q_Key
+ * peer_unicast() - Send @data, which begins with the encapsulation header, to the DUT as a unicast
+ * packet. The caller has already written P_Key and Q_Key to @h
  */
 void peer_unicast(struct world *w, const struct world_peer *p, const struct ib_ud_hdr *h,
 		  const void *data, size_t len);

@@ -129,7 +129,7 @@ void world_sa_rx(struct world *w, const struct seen *s)
 	}
 }
 
-/* --- the DUT's requests, as cases look for them */
+/* --- matchers of the DUT's requests */
 
 bool sa_is(const struct seen *s, const void *arg)
 {

@@ -129,7 +129,8 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
 /*
- * Tell whether a new group would have the parameters of the broadcast group, which an SA that supports IPoIB demands
+ * Tell whether a new group would have the parameters of the broadcast group. An SA that supports
+ * IPoIB refuses to create a group with other parameters.
  */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {

@@ -3,8 +3,8 @@
 #define WORLD_SIDR_H
 
 /*
- * Service ID Resolution. The suite's server answers with the link's group. The suite's client sends
- * requests to a DUT that is itself a SIDR server
+ * Service ID Resolution. The suite's server answers with the values of the link's broadcast group.
+ * The suite's client sends requests to a DUT that is itself a SIDR server
  */
 
 #include "world/world.h"

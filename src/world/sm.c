@@ -107,7 +107,7 @@ int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsi
 	pi.lmc = 0;
 	pi.neighbor_mtu = pi.mtu_cap < w->mtu_code ? pi.mtu_cap : w->mtu_code;
 	pi.oper_vls = 1;
-	pi.subnet_timeout = 14; /* 67 ms */
+	pi.subnet_timeout = 14; /* the code 14 means 67 ms */
 	pi.client_reregister = false;
 	pi.port_state = IB_PORT_NOP;
 	pi.phys_state = IB_PHYS_NOP;

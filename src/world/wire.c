@@ -158,7 +158,7 @@ static unsigned int whole(unsigned int mtu)
 	return mtu;
 }
 
-/* Section 4.1 of the draft */
+/* Section 4.1 of draft-kashyap-ipoib-ipv6-over-ib-00 */
 static ib_gid v6ib00_ip6(const struct world_map *map, const uint8_t group[16])
 {
 	ib_gid g = { { 0xff, (uint8_t)(0x10 | (group[1] & 15)), 0x33, 0x33 } };
@@ -268,7 +268,7 @@ static void opt_36_octets(uint8_t *p, uint8_t type, const struct world_lladdr *a
 	put_36_octets(p + 4, a);
 }
 
-/* Section 3.2 of the draft */
+/* Section 3.2 of draft-pelissier-ipoib-encaparp-00 */
 static unsigned int at_most_2048(unsigned int mtu)
 {
 	return mtu > 2048 ? 2048 : mtu - 4;

@@ -4,7 +4,7 @@
 
 /*
  * The format of a link's packets differs between the documents about IPoIB. struct world_wire has a
- * member for each difference. The functions follow the text of the document, and use no code of
+ * member for each difference. Each function follows the text of its document, and uses no code of
  * src/ipoib.
  */
 
@@ -55,8 +55,9 @@ struct wire_arp {
 
 struct world_wire {
 	/*
-	 * Encapsulation: the number of octets before the IP packet, the function that writes these octets, and the
-	 * function that returns the ethertype of a packet, or -1 if the packet is too short
+	 * Encapsulation: .hdr_len is the number of octets before the IP packet. One function writes
+	 * these octets. The other function returns the ethertype of a packet, or -1 if the packet
+	 * is too short
 	 */
 	uint8_t hdr_len;
 	void (*put_hdr)(uint8_t *p, uint16_t type, uint16_t reserved);

@@ -39,7 +39,7 @@
 #define WORLD_QKEY 0x80c0f0a1u
 /* Q_Key of the broadcast group after the case that changes it */
 #define WORLD_QKEY_LATER 0x80c0f0a2u
-#define WORLD_RATE 3 /* 10 Gb/s */
+#define WORLD_RATE 3 /* rate code of 10 Gb/s */
 #define WORLD_GROUP_SL 2
 #define WORLD_PATH_SL 1
 #define WORLD_TCLASS 0x24
@@ -59,7 +59,10 @@
 #define WORLD_SUBSCRIPTIONS 16
 #define WORLD_REPORTS 8
 
-/* The longest time that a document allows for an action for which the suite waits: back-off of 16 s, and a margin. */
+/*
+ * Longest time for which the suite waits for an action of the DUT: the longest time that a document
+ * allows, which is a back-off of 16 s, and a margin
+ */
 #define WORLD_LONGEST NS_SEC(18)
 
 struct world_group {
@@ -108,7 +111,7 @@ struct world_peer {
 
 struct world_subscription {
 	struct mad_inform_info info;
-	uint64_t n; /* number of the request's packet */
+	uint64_t n; /* number in the log of the request's packet */
 };
 
 struct world_report {
@@ -131,7 +134,7 @@ struct world_table {
 /* The suite's SIDR server, and the DUT's registration as a server */
 struct world_sidr {
 	bool silent; /* the server does not answer */
-	uint8_t status; /* Status in the server's answers */
+	uint8_t status; /* field Status of the server's answers */
 	uint8_t ver; /* version in the private data of the answers; 0 stands for version 1 */
 	bool registered;
 	struct ib_service_rec service;
@@ -194,8 +197,8 @@ struct world {
 	ns_t now;
 	struct world_log log;
 	/*
-	 * list of copies of the packets that the functions below have returned; the list is
-	 * released when the case ends
+	 * list of the copies of packets that world_expect() and world_sm_ask() have returned; the
+	 * list is released when the case ends
 	 */
 	struct seen *kept;
 	void (*watch)(void *ctx, const struct seen *s); /* called with each packet of the DUT */

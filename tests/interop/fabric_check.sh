@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all waits
 #
-# `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics of the embedded SM, and of OpenSM with each of
-# OpenSM's routing engines, on ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, HCAs with two ports.
+# `uipoib fabric check` and `uipoib check` find no fault in healthy fabrics. The embedded SM, or OpenSM with each of its routing
+# engines, has programmed these fabrics. There are ten topologies: a fat tree, tori, a mesh, rings, a line, one switch, and HCAs
+# with two ports.
 # `uipoib fabric check` also finds no fault when it reads these fabrics from files of ibnetdiscover, dump_fts and OpenSM.
 # In a running fabric, it finds the faults that the script makes.
 #
@@ -90,7 +91,7 @@ opensm-torus-2QoS|topo_torus 4 4 1|opensm|-R torus-2QoS --torus_config $work/tor
 "
 printf '%s\n' 'torus 4 4 1' 'xp_link 0x200000 0x200001' 'xm_link 0x200000 0x200003' 'yp_link 0x200000 0x200004' 'ym_link 0x200000 0x20000c' >"$work/torus.conf"
 
-echo 0x200000 >"$work/roots" # updn finds no root of a torus by itself, and OpenSM would then use minhop
+echo 0x200000 >"$work/roots" # the GUID of the root for updn: updn finds no root in a torus by itself, and OpenSM would then use minhop
 
 first_switch() { sed -n 's/^Switch[^"]*"\([^"]*\)".*/\1/p' "$work/lab.topo" | head -1; }
 
@@ -114,8 +115,8 @@ bring_up() {
 	u wait --timeout $patience
 }
 
-# used_engine OPTIONS: print the engine that OpenSM uses, which is minhop if the configured engine does not suit
-# the topology
+# used_engine OPTIONS: succeeds if OpenSM has used the engine in OPTIONS. If this engine does not suit the topology, OpenSM uses
+# minhop instead
 used_engine() {
 	local engine
 	engine=$(sed 's/^-R \([^ ]*\).*/\1/' <<<"$1")
@@ -160,8 +161,8 @@ by_dumps() {
 
 for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	check "$name: the fabric comes up" bring_up "$name" || { osm_stop; lab_down; continue; }
-	# The check is repeated: hosts still join groups, and OpenSM answers a join before the switches have the new
-	# tree.
+	# The check is repeated, because hosts may still be joining groups, and because OpenSM answers a join before the
+	# switches have the new tree.
 	check "$name: no fault" eventually 20 healthy u -j fabric check --seconds 1
 	check "$name: all nodes were read" whole
 	case $name in *updn* | *ftree* | *dor) check "$name: not even a note about credit loops" no_note credit-loop-unless-lanes ;; esac

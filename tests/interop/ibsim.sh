@@ -38,15 +38,15 @@ has_issm() { asked lab Hca1 smpquery -D portinfo 0 | grep -qw IsSM; }
 
 check "without a subnet manager a program reaches its own port" equal 0x0000000000100001 "$(own_port on_sim lab Hca1)"
 check "SIM_HOST names a switch" equal 0x0000000000200001 "$(own_port on_sim lab Switch2)"
-# Port 2 of Hca2 has no cable. infiniband-diags 56 send no MAD by a port that is down, so sysfs is read instead.
+# Port 2 of Hca2 has no cable. infiniband-diags 56 send no MAD through a port that is Down, so use ibstat, which reads sysfs.
 check "and a port" equal 0x0000000000100005 "$(on_sim lab Hca2/2 ibstat 2>/dev/null | sed -n 's/^\t\tPort GUID: //p')"
 check "without it the first CA's, outside of all hosts" equal 0x0000000000100001 "$(own_port on_sim lab '')"
 check "and in a host's namespace that host's CA" equal 0x0000000000100007 "$(own_port in_host h3)"
 check "an unknown node is refused" refuse 255 'ctl error' on_sim lab Hca9 smpquery -D nodeinfo 0
-given_up() { refuse 255 'node info query failed' on_sim lab Hca1 timeout -k 1 60 smpquery -D nodeinfo 0,1,7; } # libumad2sim.so may deadlock after a time-out
+given_up() { refuse 255 'node info query failed' on_sim lab Hca1 timeout -k 1 60 smpquery -D nodeinfo 0,1,7; } # callers repeat this, because libumad2sim.so may deadlock after a time-out
 check "a route without a cable is given up" eventually 5 given_up
 
-# --- OpenSM and the tools
+# --- OpenSM and the tools of infiniband-diags
 
 osm_start lab Hca1
 check "OpenSM brings the fabric up" osm_wait_up
@@ -65,7 +65,7 @@ check "ibping" eventually 10 asked lab Hca2 ibping -c 2 1
 nobody_waits() { equal 0 "$(stat_of open)"; } # OpenSM has open requests for a moment when it sweeps, so callers repeat this
 check "nobody waits for anything" eventually 10 nobody_waits
 
-# --- kill -9, restart
+# --- OpenSM is killed and starts again
 
 first=$osm_pid
 check "its IsSM is counted" equal 1 "$(stat_of is_sm "pid $first ")"
@@ -84,7 +84,7 @@ check "the interfaces join their groups again" eventually 10 rejoined
 check "and are up" u wait --timeout $patience
 check "hosts ping again" h1_reaches_all
 
-# --- two managers
+# --- a second OpenSM
 
 master=$osm_pid master_dir=$osm_dir
 printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >"$work/standby.conf"
@@ -117,7 +117,7 @@ check "OpenSM is master as before" eventually 10 is_master
 check "a tool on the same CA is served" equal 0x000000000010000a "$(own_port on_sim lab Hca4)"
 check "hosts ping" h1_reaches_all
 
-# --- names
+# --- the name of ibsim's sockets, which only one instance can have
 
 other() { UIPOIB_NAME=$inst-2 "$UIPOIB" run -n "$inst-2" -c "$1" -- true; }
 check "another instance cannot take the name" refuse 2 'the name is taken' other "$work/lab.conf"

@@ -15,7 +15,7 @@ topo_ring 3 3 >"$work/lab.topo"
 conf_hosts 3 >"$work/lab.conf"
 chmod 755 "$work"
 
-bus_conf() { # HOST
+bus_conf() { # HOST: print the configuration of D-Bus for HOST
 	cat <<-END
 		<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
 		 "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -39,7 +39,7 @@ bus_conf() { # HOST
 	END
 }
 
-avahi_conf() { # HOST FAMILY
+avahi_conf() { # HOST FAMILY: print the configuration of avahi for HOST, with IPv4 or IPv6 only
 	local v4=yes v6=yes
 	[ "$2" = 6 ] && v4=no
 	[ "$2" = 4 ] && v6=no
@@ -61,7 +61,7 @@ avahi_conf() { # HOST FAMILY
 
 bus() { echo "unix:path=$work/$1.bus"; }
 
-start() { # HOST FAMILY
+start() { # HOST FAMILY: start D-Bus and avahi on HOST
 	avahi_conf "$1" "$2" >"$work/$1.avahi"
 	bus_conf "$1" >"$work/$1.bus.conf"
 	rm -f "$work/$1.bus"
@@ -85,7 +85,7 @@ on() { # HOST TOOL...: run a client of that host's daemon
 ready() { grep -q 'Server startup complete' "$work/$1.log"; }
 says() { grep -q "$2" "$work/$1"; }
 
-browse() { # HOST FAMILY NAME
+browse() { # HOST FAMILY NAME: succeeds if HOST finds the service NAME of h1
 	on "$1" avahi-browse --resolve --terminate --parsable _ipp._tcp >"$work/browse" 2>&1
 	browsed=$?
 	cat "$work/browse"
@@ -93,13 +93,13 @@ browse() { # HOST FAMILY NAME
 	grep -Eq "^=;uib0;IPv$2;$3;Internet Printer;local;h1\.local;[0-9a-f:.]+;631;\"paper=A4\"" "$work/browse"
 }
 
-resolves() { # HOST FAMILY NAME ADDRESS
+resolves() { # HOST FAMILY NAME ADDRESS: succeeds if HOST finds ADDRESS for NAME
 	local got
 	got=$(on "$1" avahi-resolve "-$2" -n "$3" | cut -f2)
 	equal "$4" "$got"
 }
 
-reverse() { # HOST ADDRESS NAME
+reverse() { # HOST ADDRESS NAME: succeeds if HOST finds NAME for ADDRESS
 	local got
 	got=$(on "$1" avahi-resolve -a "$2" | cut -f2)
 	equal "$3" "$got"

@@ -24,7 +24,7 @@ partitions() { # [other]
 	[ $# = 0 ] || echo "Other=0x0002, ipoib, mtu=4, sl=3 : $(guid 5)=full, $(guid 6)=full;"
 }
 
-config() { # LINE...
+config() { # LINE...: print the configuration, with these lines in [fabric lab]
 	local i
 	conf_hosts 6 "$@"
 	for i in 1 2 3 4 5 6; do
@@ -61,7 +61,7 @@ large() {
 		refuse 1 '[Mm]essage too long' x h1 ping -n -c 1 -W 5 -M do -s $((4092 - 27)) 10.5.0.2
 }
 
-is_down() { # IF@HOST REASON
+is_down() { # IF@HOST REASON: succeeds if the interface is down for this reason
 	echo "$(link "$1" state) $(link "$1" carrier): $(link "$1" reason)"
 	[ "$(link "$1" state)" != UP ] && [ "$(link "$1" carrier)" = false ] && link "$1" reason | grep -q "$2"
 }

@@ -9,7 +9,7 @@ need python3 perl
 lib=$(dirname "$UIPOIB")/libuipoib-umad.so
 ib=/sys/class/infiniband
 
-# server_start [SEED]
+# server_start [SEED]: start umad_server.py at $work/sock
 server_start() {
 	rm -f "$work/sock" "$work/server.log"
 	python3 tests/interop/umad_server.py "$work/sock" "$@" >"$work/server.log" 2>&1 &

@@ -64,7 +64,7 @@ check "h4 and h5 reach each other again" ping_to h4 10.4.0.5
 osm_stop
 check "the lab ends" lab_down
 
-# --- v4mc01
+# --- h1 and h2 have the profile v4mc01
 
 conf_hosts 3 "sm = external" "ibsim = $inst" | sed '/^\[interface uib0@h[12]\]/a profile = v4mc01' >"$work/lab.conf"
 partitions ", mtu=5" ""
@@ -77,7 +77,7 @@ check "M13: h1 has no link, and says why" eventually 20 no_broadcast
 v4mc_groups() {
 	printf 'mgid=ff12::%s, mtu=5%s, Q_Key=0xb1b\n' 255.255.255.255 '' "224.0.0.1" "$1" 224.0.0.2 '' 227.1.1.1 ', rate=10'
 }
-v4mc_starts() { # RATE-OF-ALL-SYSTEMS
+v4mc_starts() { # RATE-OF-ALL-SYSTEMS: start OpenSM with the groups of v4mc01
 	osm_stop
 	partitions ", mtu=5" "$(v4mc_groups "$1")
 "
@@ -85,13 +85,13 @@ v4mc_starts() { # RATE-OF-ALL-SYSTEMS
 }
 pings() { x h1 ping -n -q -c 1 -W 2 "$@"; }
 maddr() { u -j maddr show dev "uib0@$1" | jq -r --arg g "$2" ".maddr[] | select(.mgid == \$g) | .$3"; }
-recv() { # LABEL GROUP
+recv() { # LABEL GROUP: start a receiver of the group on h2, with its output in $work/recv.LABEL
 	bx h2 "$mcast" recv uib0 "$2" 5000 >"$work/recv.$1"
 	eventually 10 grep -q ^ready "$work/recv.$1"
 }
-sent_and_heard() { x h1 "$mcast" send uib0 "$2" 5000 1 "$3" && within 2 grep -q "^$3" "$work/recv.$1"; } # LABEL GROUP TEXT
+sent_and_heard() { x h1 "$mcast" send uib0 "$2" 5000 1 "$3" && within 2 grep -q "^$3" "$work/recv.$1"; } # LABEL GROUP TEXT: succeeds if a datagram of h1 arrives at receiver LABEL
 reaches() { eventually 30 sent_and_heard "$@"; }
-goes_by() { x h1 "$mcast" send uib0 "$1" 5000 1 data && equal "$(maddr h1 "$3" mlid)" "$(maddr h1 "$2" mlid)"; } # GROUP MGID MGID-OF-THE-LID
+goes_by() { x h1 "$mcast" send uib0 "$1" 5000 1 data && equal "$(maddr h1 "$3" mlid)" "$(maddr h1 "$2" mlid)"; } # GROUP MGID MGID-OF-THE-LID: succeeds if h1 sends to the group with the MLID of the other MGID
 check "v4mc01: OpenSM with its groups" v4mc_starts ""
 check "v4mc01: all interfaces are up" u wait --timeout $patience
 check "M14: the MTU is the group's, less the header" equal "4092 4096" "$(link h1 mtu) $(link h1 group.mtu)"

@@ -21,7 +21,7 @@ printf '%s\n' 'phyint uib0 enable' 'phyint uib1 enable' 'mroute from uib0 group 
 	'mroute from uib0 group ff05::4391 to uib1' 'mroute from uib0 group ff05::4392 to uib1' >"$work/smcroute.conf"
 
 profile=rfc4391
-config() { # ROUTER LINE...
+config() { # ROUTER LINE...: print the configuration, with router = ROUTER
 	local router=$1
 	shift
 	config_rfc4391 "$router" "$@" | case $profile in
@@ -79,13 +79,13 @@ else:
     s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 8)
 for i in range(int(sys.argv[3])):
     s.sendto((text + "\n").encode(), (group, 5000))'
-recv() { # LABEL HOST IF GROUP
+recv() { # LABEL HOST IF GROUP: start a receiver of the group, with its output in $work/recv.LABEL
 	bx "$2" "$mcast" recv "$3" "$4" 5000 >"$work/recv.$1"
 	receiver=$!
 	eventually 10 grep -q ^ready "$work/recv.$1"
 }
-heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
-sent_and_heard() { # LABEL GROUP TEXT
+heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT: succeeds if receiver LABEL has got TEXT
+sent_and_heard() { # LABEL GROUP TEXT: succeeds if a datagram of h1 arrives at receiver LABEL
 	x h1 /usr/bin/python3 -c "$send" "$2" "$3" 1 && within 2 heard "$1" "$3"
 }
 reaches() { eventually 30 sent_and_heard "$@"; } # repeats, because the router may not forward a new group yet
@@ -95,11 +95,11 @@ reaches() { eventually 30 sent_and_heard "$@"; } # repeats, because the router m
 not_forwarded() {
 	x h1 /usr/bin/python3 -c "$send" "$2" never 10 && eventually 20 x h1 ping -n -q -c 2 -W 5 10.5.0.3 && not heard "$1" never
 }
-is_non_member() { # MGID
+is_non_member() { # MGID: succeeds if the router is a NonMember of the group
 	u -j maddr show dev uib0@h2 | jq -e --arg g "$1" '.maddr[] | select(.mgid == $g) | .non_member'
 }
 
-begin() { # MANAGER ROUTER
+begin() { # MANAGER ROUTER: start the lab and smcrouted
 	check "$1, router = $2: starts" start_$1 "$2"
 	check "$1, router = $2: all interfaces are up" u wait --timeout $patience
 	lab_remember
@@ -122,7 +122,7 @@ routers_are() { # true|false: succeeds if both interfaces of h2 are, or are not,
 }
 is_no_non_member() { u -j maddr show | jq -e '[.maddr[] | select(.non_member)] == []'; }
 
-both_links() { # MANAGER
+both_links() { # MANAGER: test groups with receivers on both links
 	check "$1, R70: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
 	check "$1, R70: also IPv6" reaches h3.92 ff05::4392 both
 	check "$1, R70: the router is a NonMember of them" eval 'eventually 10 is_non_member ff12:401b:ffff::f09:806 && eventually 10 is_non_member ff12:601b:ffff::4392'
@@ -162,11 +162,11 @@ end
 # --- v4mc01: two links on one port have different subnet numbers, and scope 14
 
 profile=v4mc01
-v4mc_partitions() { # Q_KEY
+v4mc_partitions() { # Q_KEY: write the partitions file for v4mc01
 	printf "%s, ipoib, mtu=4, Q_Key=$1, scope=14 : mgid=ff1e::%s:ffff:ffff, mtu=4, Q_Key=$1\nALL=full;\n" \
 		Default=0x7fff 1 Lab=0x0001 2 >"$work/partitions.conf"
 }
-v4mc_links() { # MANAGER
+v4mc_links() { # MANAGER: test two links of v4mc01
 	check "$1, v4mc01, M20: a group with receivers on both links is forwarded" reaches h3.6 239.9.8.6 both
 	check "$1, v4mc01, M20: the router is a NonMember of it" eventually 10 is_non_member ff1e::1:ef09:806
 	check "$1, v4mc01, M20: what smcrouted joins itself is forwarded" reaches h3.7 239.9.8.7 far

@@ -71,7 +71,7 @@ run_all() { # make all queries; the output of query N is $work/MANAGER.N
 }
 
 asked=''
-ask() { # NAME SAQUERY-ARGUMENT...
+ask() { # NAME SAQUERY-ARGUMENT...: make one query; its output is in $work/$manager.NAME.q
 	local name=$1 file=$work/$manager.$1.q
 	shift
 	case " $asked " in *" $name "*) ;; *) asked+=" $name" ;; esac
@@ -118,7 +118,7 @@ conf_hosts 1 >"$work/lab.conf"
 # saquery's time-out is for the whole answer. The answer with all paths has 330,000 segments, and takes 4 s on an idle
 # machine.
 wait='-t 600000'
-table() { # QUERY RECORD N
+table() { # QUERY RECORD N: succeeds if the query gets N of these records
 	x h1 saquery $wait $1 2>"$work/errors" | grep -c "^$2 dump:\$" >"$work/records"
 	cat "$work/errors"
 	equal "$3" "$(<"$work/records")"

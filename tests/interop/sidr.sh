@@ -14,7 +14,7 @@ cap() { u -j fabric port show | jq -r --arg p "$1" '.port[] | select(.port == $p
 has_cm() { (($(cap "$1") & 0x10000)); } # IsCommunicationManagementSupported, bit 16
 no_cm() { ! has_cm "$1"; }
 smp_has_cm() { x h2 smpquery portinfo "$1" 1 | grep -q IsCommunicatonManagementSup; } # the misspelled name is smpquery's
-records_are() { # N
+records_are() { # N: succeeds if the SA has N ServiceRecords of SIDR servers
 	x h2 saquery -t 60000 ServiceRecord >"$work/records" 2>&1 || { cat "$work/records"; return 1; }
 	equal "$1" "$(grep -c "ServiceID\..*0x0200004942415250" "$work/records")"
 }

@@ -5,7 +5,7 @@
     uipoib exec HOST python3 smp_patch.py ROUTE ATTRIBUTE MODIFIER OFFSET=VALUE...
 
 ROUTE is a directed route such as 0,1,3. The program reads the attribute by a Get, and writes it by a Set with the
-octets at the OFFSETs changed. The MADs pass through the umad device of the device that the variable IBDEV names
+octets at the OFFSETs changed. The MADs pass through the umad device of the HCA that the variable IBDEV names
 (default: the first umad device that the program sees).
 """
 import ctypes
@@ -26,7 +26,7 @@ def ioctl(fd, request, arg):
 
 
 def umad_of(device):
-    """Returns the umad device of a device of the kernel, such as uib1."""
+    """Returns the umad device of an HCA that the kernel has, such as uib1."""
     for folder in glob.glob("/sys/class/infiniband_mad/umad*"):
         with open(folder + "/ibdev") as f:
             if f.read().strip() == device:

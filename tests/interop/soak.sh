@@ -7,8 +7,8 @@
 #
 #	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
-# A ring of four switches with two hosts each. At any time one or two of its cables are pulled, sometimes a host's own
-# cable, so that ports go through all their states, and SA records come and go.
+# A ring of four switches with two hosts each. Again and again, a random cable is pulled for some tenths of a second: a cable between
+# switches, or a host's own cable. So ports go through all their states, and SA records come and go.
 . "$(dirname "$0")/lib.sh"
 need opensm shuf
 seconds=${SOAK_SECONDS:-60}
@@ -30,7 +30,7 @@ fds() { ls "/proc/$daemon/fd" | wc -l; }
 osm_alive() { kill -0 "$osm_pid"; }
 
 flaps=0
-flap() { # SECONDS
+flap() { # SECONDS: pull random cables and plug them in again for so long
 	local until=$((SECONDS + $1)) c
 	while [ $SECONDS -lt $until ]; do
 		# shellcheck disable=SC2086

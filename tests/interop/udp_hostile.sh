@@ -28,7 +28,7 @@ read -r lid qpn qkey < <(link_of uf lid qpn qkey)
 read -r from_lid < <(link_of u lid)
 keys="dlid=$lid slid=$from_lid qpn=$qpn qkey=$qkey pkey=0xffff ip_from=10.4.0.1 ip_to=10.4.0.3 port=7777"
 
-udp() { counted "$1" udp "$2"; } # u|uf REGEX
+udp() { counted "$1" udp "$2"; } # u|uf REGEX: print the sum of these counters of the first (u) or the second (uf) instance
 of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
 # undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All packets of the traffic must arrive, and

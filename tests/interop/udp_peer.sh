@@ -119,7 +119,7 @@ check "h1 pings it" eventually 5 h1_pings
 
 # --- peers that no configuration names
 
-unknown() { # PORT [OPTION...]
+unknown() { # PORT [OPTION...]: run a peer at PORT that no configuration names
 	local port=$1
 	shift
 	"$peer" --listen "127.0.0.1:$port" --peer "127.0.0.1:$any" --guid 0xace0000000c08 --address 10.4.0.98/24 "$@"

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A test server that takes the place of the daemon in the protocol of src/umad/proto.h, and executes commands that it gets
-# in MADs. Tests of libuipoib-umad.so without a daemon use the server, which can also send messages that the daemon
-# never sends.
+# A test server for libuipoib-umad.so. It takes the place of the daemon in the protocol of src/umad/proto.h, and executes commands
+# that it gets in MADs. It can also send messages that the daemon never sends.
 #
 #   umad_server.py SOCKET [SEED]
 #

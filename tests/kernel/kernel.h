@@ -5,10 +5,10 @@
 /*
  * DOC: A kernel for unit tests
  *
- * The part of the kernel's interface that kmod's management files use (link.c, mad.c, pma.c, port.c, samples.c, sma.c,
- * trap.c). With it, these files compile unchanged in user space and run under ASan in milliseconds. The headers beside
- * this one have the kernel's names and include this file. Structures of wire formats have the kernel's layout;
- * other structures have only the members that kmod uses.
+ * This file has the part of the kernel's interface that kmod's management files use (link.c, mad.c, pma.c, port.c,
+ * samples.c, sma.c, trap.c). With it, these files compile unchanged in user space, and run under ASan in
+ * milliseconds. The headers beside this one have the kernel's names and include this file. Structures of wire
+ * formats have the kernel's layout; other structures have only the members that kmod uses.
  *
  * Time does not pass unless a test changes fake_jiffies or calls the function of a timer. Locks count their holders,
  * so that a test can assert that all are free. Work items do not run by themselves: a test reads .queued and calls

@@ -4,8 +4,8 @@
 # conformance.sh: check that every function named in CONFORMANCE.md exists, and that every test named there is run. Such a
 # test is a case in a table that cmocka gets, or a line that a script prints with `check`.
 #
-# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS, check that every test of the steps of
-# this run has run and passed, according to its TAP line.
+# conformance.sh LOGS: after a run of tests/check.sh, whose output is in the folder LOGS, check the TAP lines of the tests named in
+# CONFORMANCE.md: each test that belongs to a step of this run must have run and passed.
 #
 # A row looks like this:  | R46 | statement | `src/wire/ipoib_hdr.c:ipoib_lladdr_encode` | `tests/unit/test_x.c:test_case` |
 # Several entries are separated by blanks. The test of a script is its TAP line:  `tests/system/file.sh:it renews`
@@ -53,7 +53,7 @@ prints() {
 		} END { exit !found }'
 }
 
-written() { # ID FILE NAME
+written() { # ID FILE NAME: report an error unless the sources have this test
 	case $2 in
 	*.c) [ -n "${is_case["$2:$3"]:-}" ] || bad "$1" "$3 is in no table of cases of $2" ;;
 	# Checks that run in a virtual machine are in scripts in guest/, whose names begin with the name of the
@@ -65,7 +65,7 @@ written() { # ID FILE NAME
 
 # --- with LOGS: search the logs for the tests
 
-# The tests are some thousands, so no process is started for each of them.
+# There are some thousands of tests, so no process is started for each of them.
 declare -A is_all=() passed=() skipped=() was_step=()
 read_logs() {
 	local log line
@@ -89,7 +89,7 @@ step_of() {
 	[ "$step" = linux ] || [ -z "${is_all[$1]:-}" ] || step=system-all
 }
 
-ran() { # ID FILE NAME
+ran() { # ID FILE NAME: report an error unless the logs show that this test passed
 	local step log=${2#tests/}
 	step_of "$2"
 	[ -n "${was_step[$step]:-}" ] || { absent=$((absent + 1)); return; }

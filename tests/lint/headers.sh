@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 compilers=gcc
 [ "${1:-}" != all ] || compilers='gcc clang'
 
-alone() { # COMPILER HEADER
+alone() { # COMPILER HEADER: succeeds if the header compiles alone
 	printf '#include "%s"\n' "${2#*/}" |
 		"$1" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
 			-Isrc -Iinclude -fsyntax-only -x c - || { echo "$2 does not compile alone ($1)"; return 1; }

@@ -143,7 +143,8 @@ class Mutant:
         return '%s:%d: %s  ->  %s' % (self.path, self.line + 1, self.old.strip(), self.new.strip())
 
     def compile(self, tree):
-        """Compile the mutant, and leave the tree as it was. Return 'stillborn', 'equivalent' or None."""
+        """Compile the mutant, and leave the tree as it was. Return 'stillborn' if the mutant does not compile, 'equivalent' if its object
+        code is that of the unchanged file, otherwise None."""
         full = os.path.join(tree, self.path)
         with open(full) as f:
             text = f.read()

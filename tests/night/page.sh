@@ -6,7 +6,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 version=4.10.2
 axe=$PWD/build/axe/$version/package/axe.min.js
-# The test's network namespace is not connected, so fetch axe-core before lib.sh enters this namespace.
+# lib.sh moves this script into a network namespace without a way to the Internet, so fetch axe-core before.
 if [ -z "${TEST_ISOLATED:-}" ] && [ ! -s "$axe" ]; then
 	mkdir -p "build/axe/$version" &&
 		(cd "build/axe/$version" && npm pack --silent "axe-core@$version" >/dev/null && tar -xzf "axe-core-$version.tgz" package/axe.min.js)

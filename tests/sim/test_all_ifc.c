@@ -137,7 +137,10 @@ static void one_flow(bool v6, uint16_t mss)
 	lab_destroy(&lab);
 }
 
-/* A CA that computes checksums, made of the soft HCA of a port and a changed copy of its ca_ops */
+/*
+ * A CA that computes checksums, made of the simulated HCA of a port and a changed copy of its
+ * ca_ops
+ */
 static struct {
 	const struct ca_ops *below;
 	struct ca_ops ops;

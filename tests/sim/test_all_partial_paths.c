@@ -189,7 +189,10 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* While the fabric is watched, H1 always has one Get request for a path open. */
+/*
+ * Let H1 request the path to the next host, if this host stays connected. watch() calls this
+ * function whenever H1 has no request open.
+ */
 static void ask(struct fix *f)
 {
 	struct ib_path_rec want = { .sgid = sa_rig_gid(&f->r, "H1/1"), .numb_path = 1 };

@@ -70,9 +70,9 @@ check "a cable is pulled at the far end" u fabric link set Hca2/1 down
 check "a trace to there says what helps" eventually 10 far_down
 lab_down
 
-# These interfaces are up and do not reach each other: h2 is in another partition, h3 has another profile, h4 and h5 are limited
-# members, and h6 has another scope. At first h6 and h7 wait for their broadcast groups; h7 has a profile without 'ipoib'
-# groups.
+# h1 does not reach h2, h3 or h6, although all of them are up: h2 is in another partition, h3 has another profile, and h6 has
+# another scope. h4 and h5 do not reach each other, because both are limited members. At first h6 and h7 wait for their broadcast
+# groups. The word 'ipoib' in the partitions file does not make the group of h7, because h7 has profile v4mc01.
 topo_ring 7 3 >"$work/lab.topo"
 groups() { # [WORDS OF THE DEFAULT PARTITION [A GROUP]]
 	printf '%s\n' "Default=0x7fff, ipoib${1:-} : ${2:-} ALL=full, 0x100007=limited, 0x100009=limited;" 'blue=0x0001, ipoib : ALL=full;' >"$work/partitions.conf"

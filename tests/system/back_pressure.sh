@@ -13,14 +13,14 @@
 need ping iperf3 python3
 topo_ring 3 3 >"$work/lab.topo"
 
-# dropped: print all counters of drops except those of packets for which there was no receiver, in one line; the line
-# is empty if there are none
+# dropped: print all counters of drops that are not 0, one in a line. Counters of packets for which there was no receiver are
+# left out
 dropped() {
 	u -j stats show | jq -r '.stats[] | select((.counter | test("^drop|discard|write_error")) and .value > 0 and
 		(.counter | test("own_echo|link_down|port_state|vl15|mgid|rx_down|no_group") | not)) | "\(.host) \(.dev) \(.counter)=\(.value)"' | sort
 }
 
-# flow WHAT IPERF-ARGS...: run TCP from h1 to h2 for two seconds; no counter of drops may grow
+# flow IPERF-ARGS...: run TCP from h1 to h2 for two seconds; no counter of drops may grow
 flow() {
 	local before server status
 	before=$(dropped)
@@ -69,8 +69,8 @@ while True:
 PY
 # probe_under_flood: succeeds if at most two of 50 datagrams of other hosts get no answer, and the median of the round trips is
 # at most 100 ms. On a busy machine the bound of 100 ms is multiplied by the factor by which the run time of a program that only
-# counts exceeds its CPU time. The sender sends more than 50 datagrams, so that even the 50th has as much time for its answer as
-# the bound allows.
+# counts exceeds its CPU time. When datagram 50 or a later one is answered, the function waits for as long as the bound, because
+# answers to earlier datagrams may still come.
 probe_under_flood() {
 	local flood slower after status=0
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

@@ -11,7 +11,7 @@
 #	             Switch3
 . "$(dirname "$0")/lib.sh"
 need ping python3
-python=$(PATH=/usr/bin:$PATH command -v python3) # an interpreter that any user may execute
+python=$(PATH=/usr/bin:$PATH command -v python3) # an interpreter that any user may execute, because one check runs the client as another user
 topo_ring 2 3 >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 lab_up
@@ -93,7 +93,7 @@ def rnd():
 
 def overlong():
     refused(b"x" * 70000 + b"\n")
-    s = connect()  # a line without an end, which the server must not keep for ever
+    s = connect()  # a line that never ends, which the server must not store without limit
     try:
         for _ in range(200):
             s.sendall(b"y" * 65536)
@@ -174,7 +174,7 @@ END
 
 client() { timeout 600 "$python" -S -E "$work/client.py" "$(lab_socket)" "$1"; }
 
-# try WHAT FUNCTION: run the client, and then check that other clients are served
+# try WHAT FUNCTION: run this function of client.py, and then check that other clients are served
 try() {
 	check "$1" client "$2"
 	check "others are served after it" client served

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# If a part of the environment is missing, uipoib names this part in a message, and ends with status 3 or 2. A running instance
-# is not disturbed.
+# If a part of the environment, such as a permission or a device file, is missing, uipoib names it and ends with status 3 or 2.
+# A running instance is not disturbed.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)         captures go to a file system of 128 KB
 #	                  \        /
@@ -61,7 +61,7 @@ check "no more network namespaces: status 3 names them" refuse 3 'host h1: .*nam
 check "no folder for the socket: status 3 names it" refuse 3 '/nope' \
 	nobody 0666 env UIPOIB_RUNTIME_DIR=/nope/x "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
 
-# Another user has perhaps made the folder in /tmp that uipoib would use for its sockets.
+# The folder that uipoib would use for its sockets belongs to another user.
 others_folder() {
 	mkdir "$work/others" && chown 65533 "$work/others" || return 1
 	nobody 0666 env UIPOIB_RUNTIME_DIR="$work/others" "$work/uipoib" run -n "$inst" -c "$work/lab.conf" -- true
@@ -111,7 +111,7 @@ check "its socket is still there" test -S "$(lab_socket)"
 second() { u run -n "$inst-2" -c "$work/lab.conf" -- sh -c '"$1" exec h1 ping -n -c 1 -w 60 10.4.0.2' - "$UIPOIB"; }
 check "another name is no trouble" second
 
-# --- output that is lost
+# --- output that cannot be written
 
 # lost CMD...: succeeds if the command reports that its output cannot be written
 lost() { refuse 1 'standard output: No space left on device' bash -c 'exec "$@" >/dev/full' - "$UIPOIB" "$@"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Errors in files and on the command line are refused with exit status 2 and a message that names the place and the
-# error. If the fabric does not allow a setting of an interface, the link waits and `link show` gives the reason.
+# uipoib refuses files and command lines that contain an error. It ends with status 2, and its message names the place and the
+# error. If the fabric does not allow a setting of an interface, the link waits, and `link show` gives the reason.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /

@@ -31,14 +31,14 @@ check "all reach all" ping_all
 
 # --- packets with one error each, from every host to every queue pair
 
-injected() { # FROM TO WRONG DELIVERED REASON
+injected() { # FROM TO WRONG DELIVERED REASON: send 50 packets that are WRONG. Succeeds if DELIVERED of them arrive, and REASON is the only reason of drops
 	u -j fabric inject "$1" "$2" "$3" count 50 >"$work/inject"
 	cat "$work/inject"
 	jq -e --arg reason "$5" --argjson delivered "$4" '[.. | objects | select(has("delivered"))][0] |
 		.sent == 50 and .delivered == $delivered and
 		if $reason == "" then .dropped == {} else .dropped == {($reason): 50} end' "$work/inject"
 }
-everywhere() { # WRONG DELIVERED REASON
+everywhere() { # WRONG DELIVERED REASON: the same between all pairs of hosts
 	local a b
 	for a in 1 2 3 4; do
 		for b in 1 2 3 4; do
@@ -79,12 +79,12 @@ csum_errors() { # HOST: print the number of checksum errors that the host's kern
 		/^(Ip6InHdrErrors|Udp6InCsumErrors|Icmp6InCsumErrors)/ { sum += $2 }
 		END { print sum + 0 }'
 }
-drops() { # print the number of packets that HCAs and switches dropped for any reason, because a flipped bit can break any field
+drops() { # print the number of packets that HCAs and switches dropped. All reasons count, because a flipped bit can break any field
 	u -j stats show | jq '[.stats[] | select(.drop and (.layer == "hca" or .layer == "switch")) | .value] | add // 0'
 }
 fault() { u -j fabric fault show | jq "[.fault[] | .$1] | add"; }
 
-flipping() { # HOST GROUP
+flipping() { # GROUP: succeeds if the datagrams to the group that arrive at h2 over the bad cable are unchanged
 	local got wrong
 	bx h2 "$mcast" recv uib0 "$1" 7500 >"$work/got"
 	eventually 5 grep -q ready "$work/got" && eventually 10 probed "$1" || return 1
@@ -106,9 +106,9 @@ probed() {
 	grep -q probe "$work/got"
 }
 wrong() { echo "$(csum_errors h1) $(csum_errors h2) $(csum_errors h3) $(csum_errors h4)"; }
-before=$(drops) seen=$(wrong) # kernels have counted the injected packets, which are not valid IP
+before=$(drops) seen=$(wrong) # not 0, because the hosts' kernels have counted the injected packets of the checks above, which are not valid IP
 check "a cable that flips bits of 5 %: only the rest comes, and unchanged" flipping 239.7.7.7
-balance() { # succeeds if all hit packets were dropped; called again if the kernels sent a packet between the two readings
+balance() { # succeeds if as many packets were dropped as the fault has hit; repeated, because a packet between the two readings makes it fail
 	local hit dropped
 	hit=$(fault hit)
 	dropped=$(($(drops) - before))
@@ -130,8 +130,8 @@ storm() {
 		u fabric fault add "$p" corrupt 30% all && u fabric fault add "$p" duplicate 10% all || return 1
 	done
 	for h in 1 2 3 4; do
-		# Replies that wait for a neighbour could use up the kernel's memory for the pings of all namespaces,
-		# so limit these replies.
+		# Echo replies that wait until a neighbour is resolved could use up the kernel's memory for the echo replies
+		# of all namespaces (doc/platform/icmp-shared.c), so limit the octets that may wait.
 		x h$h sh -c 'echo 4096 >/proc/sys/net/ipv4/neigh/uib0/unres_qlen_bytes' || return 1
 		bx h$h ping -q -n -f -w 3 -s 1400 10.4.0.$((h % 4 + 1))
 		pings+=" $!"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# `make bench` compares uipoib with bench/relay.c, a relay between two TAPs. In each of its modes the relay carries the
-# traffic of two hosts, and its counters show the operations of the mode. The relay refuses wrong arguments, and reports
+# `make bench` compares uipoib with bench/relay.c, a relay between two TAPs. In each mode of the relay, it carries the traffic of
+# two hosts, and its counters show what the mode does (for example, computes CRCs). The relay refuses wrong arguments, and reports
 # TAPs that cannot be made.
 #
 #	a (t0) -- relay -- (t0) b
@@ -24,7 +24,7 @@ relay_up() { # MODE MTU [-t]
 		n=$((n + 1))
 	done
 }
-relay_down() { # SIGNAL: end the relay by the signal; its status must be 0, and its counters are in a file
+relay_down() { # SIGNAL: end the relay by the signal; its status must be 0, and its counters are then in $work/counters
 	local status
 	kill -"$1" $relay
 	wait $relay
@@ -152,7 +152,7 @@ cuts() { holds ".cut > $octets / $1 and .checksums > 0 and .coalesced > $octets 
 sealed() { holds ".sealed == .packets and .verified == .packets and .drops.icrc == 0 and .drops.vcrc == 0"; }
 unsealed() { holds '.sealed == 0 and .verified == 0'; }
 
-mode() { # MODE MTU SIGNAL [-t]
+mode() { # MODE MTU SIGNAL [-t]: run all checks of one mode; the relay is ended by SIGNAL
 	local m="$1 at MTU $2${4:+, two threads}" a
 	check "$m: the relay makes TAPs with this MTU, and packets of this length pass" up_at "$1" "$2" "${4:-}"
 	serve

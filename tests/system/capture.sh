@@ -24,17 +24,17 @@ traffic() {
 		eventually 10 x h4 arping -q -c 1 -w 5 -I uib0 10.4.0.1 &&
 		x h1 "$mcast" send uib0 224.0.0.1 7300 20 data || return 1
 	bx h2 iperf3 -s -1 -p 5301 >"$work/server" 2>&1
-	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # the kernel can keep 4 MB that are never sent
+	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # 8 MB, because up to 4 MB may stay in the kernel's buffers unsent
 }
 
-# sent: print the number of packets that the ports' counters report as sent. The counters include packets of VL 15, as the
-# capture does. While no subnet manager runs, packets of VL 15 are traps only: a port repeats a trap until a manager
-# represses it.
+# sent: print the number of packets that the counters of the end ports report as sent. Like the capture, the counters include
+# packets of VL 15. While no subnet manager runs, the only packets of VL 15 are traps, which a port repeats until a manager
+# represses them.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }
 
-right() { # FILE
+right() { # FILE: succeeds if all packets of the capture are right, and there are enough of each kind
 	"$checker" "$1" >"$work/seen" || { tail -20 "$work/seen"; return 1; }
 	cat "$work/seen"
 	jq -es '.[-1] | .bad == 0 and .packets > 1000 and .mads > 100 and .arp > 4 and .grh > 20 and .multicast > 20' \

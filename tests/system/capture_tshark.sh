@@ -9,17 +9,17 @@ cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n=0
-ok() { # NAME STATUS
+ok() { # NAME STATUS: print the TAP line of a check that ended with STATUS
 	n=$((n + 1))
 	if [ "$2" = 0 ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; fi
 }
-fields() { # FILE FIELD...
+fields() { # FILE FIELD...: print these fields of all packets
 	local file=$1 args=() f
 	shift
 	for f; do args+=(-e "$f"); done
 	tshark -r "$work/$file" -T fields -E separator=' ' "${args[@]}" 2>"$work/err"
 }
-expect() { # NAME EXPECTED ACTUAL
+expect() { # NAME EXPECTED ACTUAL: check that both texts are equal
 	[ "$2" = "$3" ]
 	local status=$?
 	ok "$1" $status

@@ -7,7 +7,7 @@
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# --- a uipoib host
+# --- a uipoib host as the DUT
 
 whole() {
 	dut 0
@@ -32,7 +32,7 @@ chosen() {
 check "--clause runs the clause and what it needs; JUnit has the same" chosen
 end "${dut_pid[0]}"
 
-# --- arguments
+# --- wrong arguments
 
 c() { "$UIPOIB" conform "$@"; }
 check "no --dut" refuse 2 '[-]-dut is missing: expected' c

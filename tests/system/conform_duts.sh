@@ -3,7 +3,7 @@
 # check.sh: all long
 #
 # `uipoib conform` with other DUTs than in conform.sh: a DUT without a hook, a DUT of profile linux,
-# examples/udp_peer.py, and DUTs that are silent, end, or send random octets. Every run ends with results. If there is
+# examples/udp_peer.py, and DUTs that are silent, that end during a run, or that send random octets. Every run ends with results. If there is
 # an ASan build (`make SAN=1 all`), as in CI, its `uipoib conform` is used.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash

@@ -3,8 +3,8 @@
 """conform_fixtures.py DIR: check each fixture: its fields cover its packet without gaps and have the packet's values, its pcap file has
 the packet, and the CRCs are right.
 
-conform_fixtures.py DIR OTHER: check that two runs made the same fixtures. Kinds that a timer of the DUT sends may be in one of the
-runs only. Fields must have the same places, except options of DHCP, which are the client's choice.
+conform_fixtures.py DIR OTHER: check that two runs made the same fixtures. Packets that the DUT sends when a timer ends may be
+missing in one of the runs. Each field must be at the same offset in both runs, except DHCP options, which the client chooses.
 """
 
 import json

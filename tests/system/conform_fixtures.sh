@@ -18,14 +18,14 @@ make_fixtures() {
 	suite "$1" --profile "$2" --hook "$hook" --fixtures "$work/fixtures.$1" || { tail -40 "$work/out.$1"; return 1; }
 	end "${dut_pid[$1]}"
 }
-described() { # N
+described() { # N: succeeds if the fixtures of run N describe their packets completely
 	cat "$work/made.$1"
 	equal 0 "$(cat "$work/status.$1")" && python3 tests/system/conform_fixtures.py "$work/fixtures.$1"
 }
-same() { # N DIR
+same() { # N DIR: succeeds if run N made the same fixtures as DIR has
 	python3 tests/system/conform_fixtures.py "$work/fixtures.$1" "$2"
 }
-keep() { # N
+keep() { # N: copy the fixtures of run N to $FIXTURES_KEEP, if it is set
 	[ -n "${FIXTURES_KEEP-}" ] || return 0
 	rm -rf "${FIXTURES_KEEP:?}/${profiles[$1]}"
 	cp -r "$work/fixtures.$1" "$FIXTURES_KEEP/${profiles[$1]}"
@@ -48,7 +48,7 @@ for n in 0 1 2 3; do
 done
 check "v4mc01: another run makes the same kinds with the same fields" same 4 "$work/fixtures.3"
 
-refused() { # STATUS DIR TEXT
+refused() { # STATUS DIR TEXT: succeeds if --fixtures DIR is refused with this status and text
 	local out status
 	out=$("$UIPOIB" conform --dut udp:127.0.0.1:6009 --fixtures "$2" 2>&1)
 	status=$?

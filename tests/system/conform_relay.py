@@ -259,7 +259,7 @@ def echo_reply(seq):
 
 
 def held_order(p, state):
-    """Holds the first answer back until the second one has been sent."""
+    """Sends the DUT's answer to ping 0x2200 only after its answer to ping 0x2201, so that their order is wrong."""
     if echo_reply(0x2200)(p):
         state.append(bytes(p.data))
         return []
@@ -267,7 +267,7 @@ def held_order(p, state):
 
 
 def held_kept(p, state):
-    """Sends, after the first answer that follows the failure, also an answer to a request that was held back before."""
+    """Adds to the first answer after the SA's refusal an answer to ping 0x2501, which the DUT should have discarded then."""
     datagrams = [bytes(p.data)]
     if is_echo_reply(p) and p.data[p.payload + 30] == 0x25 and not state:
         state.append(True)

@@ -87,7 +87,7 @@ hook_server() {
 	serve_steps "$@" "$steps" >"$work/hook.$1.log" 2>&1 &
 	server_pid[$1]=$!
 }
-serve_steps() { # N PROFILE FIFO
+serve_steps() { # N PROFILE FIFO: wait until the DUT has started, and become its hook server
 	export UIPOIB_NAME=$inst-$1
 	until "$UIPOIB" exec dut true; do nap 0.2; done
 	: >"$work/serving.$1"

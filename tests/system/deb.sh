@@ -11,8 +11,8 @@ debs=$work/out/deb
 packages() { (cd "$debs" && for p in *.deb; do echo "${p%%_*}"; done); }
 
 check "a clone of the last commit" git -c safe.directory='*' clone -q . "$work/tree"
-# Nothing here runs the programs, so they are compiled with less optimization (-D_FORTIFY_SOURCE needs some) and with little debugging
-# information, in three quarters of the time.
+# This script does not run the programs, so they are compiled with little optimization and debugging information, which takes three
+# quarters of the time. -D_FORTIFY_SOURCE needs at least -O1.
 export DEB_CFLAGS_APPEND='-O1 -g1'
 check "make deb" make -s -C "$work/tree" O="$work/out" deb
 check "they are built by debian/rules, whatever O= the caller gives" test ! -e "$work/out/obj"

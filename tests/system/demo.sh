@@ -57,7 +57,7 @@ remember() {
 	lab_procs=''
 	for p in $(descendants "$lab_pid"); do lab_procs+=" $p:$(identity "$p")"; done
 }
-ended() { # STATUS
+ended() { # STATUS: succeeds if the demo ends with this status, and leaves nothing behind
 	local status
 	wait "$lab_pid"
 	status=$?
@@ -66,8 +66,8 @@ ended() { # STATUS
 	eventually 10 gone
 }
 # interrupted TEXT: press Ctrl-C when TEXT is in the output; the demo must end with the status of an interrupted demo.
-# The function returns 2 if the demo ended before the signal reached it, because the demo does not wait until this
-# script reads its output.
+# The function returns 2 if the demo had already ended when the signal was sent. This can happen, because the demo does not
+# wait until this script has read its output.
 interrupted() {
 	local status
 	start_demo

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # DHCP between unmodified Ethernet programs over IPoIB. Messages have the form of RFC 4390 on the link, and Ethernet's
-# form behind each TAP.
+# form on each TAP.
 #
 #	h1 dhcpd	h2 dhclient	h3 br0 -- veth -- s1 dhclient
 #	  |		  |		  |
@@ -32,7 +32,7 @@ made_id() {
 	echo "ff${hex:4}00030001$hex"
 }
 
-# --- the server
+# --- dhcpd starts on h1
 
 server_conf() {
 	# The server gives the station a fixed address by the identifier that uipoib makes, so the identifier must arrive.
@@ -107,7 +107,7 @@ dev=e0 client s1 '' nsenter -t $s1 -n
 check "dhclient there gets the address of its identifier" eventually 20 event s1 'BOUND 10.4.2.31'
 check "and is reached" ping_to h1 10.4.2.31
 
-# --- raw
+# --- interfaces with dhcp = raw
 
 # With dhcp = raw, messages have Ethernet's form at both ends and on the link. The server cannot send to the client's MAC,
 # for which it has no neighbour entry, so it is configured to answer by broadcast.
@@ -116,7 +116,7 @@ check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 even
 check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"
 raw_mac=$(mac uib1@h2)
 
-# --- the wire
+# --- the messages on the link
 
 check "nothing was dropped as DHCP" equal "0 0 0" "$(for h in 1 2 3; do
 	echo $(($(counter uib0@h$h drop_tap_dhcp) + $(counter uib0@h$h drop_link_dhcp)))

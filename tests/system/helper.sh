@@ -36,7 +36,7 @@ kill -CONT "$helper"
 check "the helper goes on: the carrier is raised" eventually 10 carrier 1
 check "and the host reaches others" reaches4 1 2
 
-# --- a neighbour table of 150,000 entries, in a host that sends to MACs that belong to no peer
+# --- a host with 150,000 neighbour entries sends to MACs that belong to no peer
 awk 'BEGIN { for (i = 0; i < 150000; i++)
 	printf "neigh replace fd04::%x:%x lladdr 06:00:00:%02x:%02x:%02x dev uib0 nud permanent\n",
 		int(i / 65536) + 1, i % 65536, int(i / 65536), int(i / 256) % 256, i % 256 }' >"$work/many"

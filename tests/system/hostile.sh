@@ -10,7 +10,7 @@
 #	h1 ==> h2: TCP; h1: lookups and joins       h3 .. h14: hostile
 #	Switch1 - Switch2 - Switch3, a ring; the cable Switch1/7 - Switch2/6 is pulled meanwhile
 #
-# Time limits grow with the run time of a program that runs during the attack; the measured times are printed.
+# Time limits are multiplied by the factor by which the attack slows a program down (stretch). The measured times are printed.
 . "$(dirname "$0")/lib.sh"
 load=$TOOLS/mad_load
 [ -x "$load" ] || { echo "not ok - $load is built"; exit 1; }

@@ -45,7 +45,7 @@ conf_hosts 2 >"$work/lab.conf"
 lab_up
 check "the preload is found" equal "$root/opt/u/lib/uipoib/libuipoib-umad.so" "$(x h1 sh -c 'echo $LD_PRELOAD')"
 
-# --- completion completes LINE WANT: WANT is the list that bash would offer for LINE
+# --- completion. completes LINE WANT: succeeds if bash offers the words WANT for the command line LINE
 completes() {
 	equal "$2" "$(PATH=$root/opt/u/bin:$PATH bash -c '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _uipoib; printf "%s\n" "${COMPREPLY[*]}"' - \
 		"$root/opt/bash/uipoib" "$1" 2>/dev/null)"
@@ -62,11 +62,11 @@ check "nothing behind a word that is none" completes "uipoib nonsense x" ""
 check "the lab ends" lab_down
 check "without an instance" completes "uipoib exec " ""
 
-# --- removed
+# --- make uninstall
 check "make uninstall" make_it uninstall
 check "nothing of it stays" equal "" "$(installed; find "$root" -name '*uipoib*')"
 
-# --- the archive
+# --- make dist
 dist() { # FOLDER: make a clone in FOLDER, and print the digest of the archive that the clone makes
 	git -c safe.directory='*' clone -q . "$1" && make -s -C "$1" O="$1/out" dist >/dev/null && sha256sum <"$1"/out/uipoib-*.tar.gz
 }

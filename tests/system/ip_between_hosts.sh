@@ -23,7 +23,7 @@ printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;
 } >"$work/lab.conf"
 lab_up
 
-link_local() { # HOST IF
+link_local() { # HOST IF: print the link-local address of the interface
 	x "$1" ip -6 -o addr show dev "$2" scope link | awk '{ sub("/.*", "", $4); print $4 }'
 }
 
@@ -43,7 +43,7 @@ iperf() {
 	wait $server
 }
 
-tcp() { # FROM TO ADDRESS PORT
+tcp() { # FROM TO ADDRESS PORT: succeeds if TCP carries 10 MB or more
 	local got
 	iperf "$@" -n 20M || return 1
 	got=$(jq .end.sum_received.bytes "$work/iperf.json")
@@ -60,7 +60,7 @@ udp() { # FROM TO ADDRESS PORT: send 800 datagrams or more; at most 1 % may be l
 	jq -e --argjson late "$late" '.end.sum | .packets >= 800 and .lost_packets <= $late + .packets / 100' "$work/iperf.json"
 }
 
-suite() { # IF NET4 NET6 PORT LABEL
+suite() { # IF NET4 NET6 PORT LABEL: test one partition; LABEL names it in the checks
 	local if=$1 n4=$2 n6=$3 port=$4 on=$5
 	check "$on: ping between all hosts" all_pairs 4 ping4 "$n4"
 	check "$on: ping -6 to global addresses of all hosts" all_pairs 4 ping6 "$n6"

@@ -79,7 +79,7 @@ ip netns add "$space"
 check "S1: made again, the interface has the same address" eventually 10 same
 check "and is reached" eventually 10 pings_all
 
-# --- the writer process, which writes the secret because the sealed helper is not allowed to
+# --- the writer process. It writes the secret to the kernel, because the helper cannot write files any more once it is sealed
 one_named() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 writer=$(one_named uipoib-writer)
 denied() { equal -1 "$("$inject" "$writer" "$@")"; }
@@ -102,7 +102,7 @@ check "R41: it is not persistent: a new LID makes a new address, and the old one
 check "by which the host is reached" eventually 10 pings h1 fe80::ff:fe00:63
 check "stop" lab_down
 
-# --- restarts
+# --- the addresses are the same after restarts
 for n in first second; do
 	lab_up
 	check "S1: the $n restart: the same addresses" eventually 10 same
@@ -113,7 +113,7 @@ check "addresses of the prefixes again" eventually 10 advertised
 check "S1: they are the same, too" equal "$first_global" "$(global_of h1 fd0a:) $(global_of h1 fd0b:)"
 check "stop" lab_down
 
-# --- the secret of the machine
+# --- without ip6-secret, the secret is made of /etc/machine-id
 conf >"$work/lab.conf"
 echo 6a1f0d9c8b7e45a29d3c1b0f8e7d6c5b >"$work/machine-id"
 [ -e /etc/machine-id ] || : >/etc/machine-id

@@ -4,7 +4,8 @@
 
     journal.py FILE
 
-The reader of an entry accepts both forms of a field, so it also sees a field that a line end in a value would forge.
+The program reads fields in both forms: NAME=VALUE, and NAME with a length and a value. So if a line end in a value forged a field,
+the output would show this field.
 """
 import json
 import os

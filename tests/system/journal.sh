@@ -3,8 +3,8 @@
 # check.sh: all
 #
 # The standard error of an instance is a stream to systemd's journal. Each line of its log is an entry of the journal with
-# its level and with the names of the objects that the line is about. If the journal does not read, the lines go to
-# standard error.
+# its level and with the names of the objects that the line is about. If the journal does not read its socket, the lines go
+# to standard error.
 #
 #	h1, h2 --- Switch1 === UDP === h3	one instance
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ topo_ring 2 1 | sed 's/^Switch 4 /Switch 5 /' >"$work/lab.topo"
 } >"$work/lab.conf"
 entries=$work/entries
 
-# The kernel holds 10 entries that nobody has read; systemd sets this to 512.
+# By default a datagram socket holds at most 10 entries that nobody has read; systemd raises this limit to 512.
 echo 128 >/proc/sys/net/unix/max_dgram_qlen
 python3 tests/system/journal.py "$entries" 2>"$work/journal.err" &
 journal=$!
@@ -63,7 +63,7 @@ check "every entry has the name of the instance, and one message" named
 check "standard error has none of these lines" equal "" "$(cat "$work/lab.log")"
 
 
-# --- the journal does not read
+# --- the journal does not read its socket
 kill -STOP "$journal"
 : >"$work/lab.log"
 reload_often() { local k; for k in $(seq 20); do u reload >/dev/null || return; done; }
@@ -79,7 +79,7 @@ counted() { # succeeds if the number in the journal is the number of lines on st
 check "their number is right" eventually 30 counted
 check "the lab ends" lab_down
 
-# --- standard error is another file
+# --- standard error is a file and not the journal
 : >"$work/lab.log"
 before=$(wc -l <"$entries")
 JOURNAL_STREAM=${stream}1
@@ -90,7 +90,7 @@ check "the journal gets nothing" equal "$before" "$(wc -l <"$entries")"
 check "this lab ends" lab_down
 JOURNAL_STREAM=$stream
 
-# --- no journal
+# --- the journal has ended
 kill "$journal"
 wait "$journal" 2>/dev/null
 check "the journal read every entry" equal "" "$(cat "$work/journal.err")"

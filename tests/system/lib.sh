@@ -18,15 +18,15 @@
 #
 #	alone	No other script may run at the same time.
 #	long	The script takes most of a minute or more, so it is started before the others.
-#	waits	The script waits most of the time. Of such scripts with virtual machines, as many run at a time as there are
-#		processors. Such a script without virtual machines is started first, and virtual machines may run at the same time.
+#	waits	The script waits most of the time. If it has no virtual machines, it is started first, and virtual machines may run
+#		at the same time. If it has virtual machines, as many such scripts run at a time as there are processors.
 #	builds	The script does little but compile, so it gets only the CPU time that no other program needs.
 #	all	`make check-all` runs the script, and `make check` does not, because the script takes more than 12 s of CPU time.
 #	night	`make check-night` runs the script, which has virtual machines, and `make check-all` does not.
 #	guest	This is a unit test that needs a kernel module, so a script of tests/interop/linux runs it in its virtual machine.
 set -u
 export LC_ALL=C
-PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # a wrapper of python3, such as pyenv's, costs a tenth of a second at each start
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH # first the system's folders: a wrapper of python3, such as pyenv's, would cost a tenth of a second at each start
 [ -n "${TEST_ISOLATED:-}" ] || [ "$(id -u)" != 0 ] ||
 	exec bash "$(dirname "${BASH_SOURCE[0]}")/../isolate.sh" bash "$0" "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -40,7 +40,7 @@ export UIPOIB_NAME=$inst
 unset UIPOIB_RUNTIME_DIR
 failed=0 lab_pid='' lab_procs='' lab_spaces=''
 
-# --- TAP
+# --- checks and their TAP lines
 
 # check WHAT CMD...: run CMD as one test, which passes if CMD succeeds. The output of a CMD that fails is shown
 check() {
@@ -109,7 +109,7 @@ equal() {
 # not CMD...: succeeds if CMD fails
 not() { ! "$@"; }
 
-# --- time
+# --- waiting
 
 # within SECONDS CMD...: repeat CMD until it succeeds, and fail when SECONDS have passed. $pauses has the pauses
 # between attempts, in seconds; its last value is repeated. An attempt takes some hundredths of a second of CPU time
@@ -238,8 +238,8 @@ descendants() {
 	[ -d "/proc/$1" ] || return 0
 	echo "$1"
 	for file in "/proc/$1/task/"*/children; do
-		children='' # it stays empty if the thread has ended meanwhile
-		read -r children <"$file" # the line has no end, so read returns 1
+		children='' # so that it is empty if the thread has ended meanwhile and nothing is read
+		read -r children <"$file" # the file has no newline, so read returns 1 although it has read the line
 		all+=" $children"
 	done
 	for p in $all; do
@@ -351,7 +351,7 @@ no_tentative() {
 	done
 }
 
-# --- all pairs
+# --- pings between all pairs of hosts
 
 # outside CMD...: run CMD in the network namespace of this script's parent, from which the script was isolated
 outside() { nsenter --net="/proc/$PPID/ns/net" "$@"; }
@@ -364,8 +364,8 @@ neigh_limits() { outside sh -c 'cd /proc/sys/net && for f in ipv[46]/neigh/defau
 neigh_limits_set() { outside sh -c 'cd /proc/sys/net && for s; do echo "${s#*=}" >"${s%%=*}" || exit; done' sh "$@" 2>/dev/null; }
 
 # neigh_limits_raise HOSTS: raise the limits so that there is room for all neighbour entries of HOSTS hosts, in addition
-# to the entries of other scripts that run now. Fails if the limits cannot be raised. neigh_limits_restore undoes the
-# change, and the last script restores the old limits.
+# to the entries of other scripts that run now. Fails if the limits cannot be raised. neigh_limits_restore takes
+# back what this script has added, so the old limits are back when the last such script has ended.
 neigh_limits_raise() {
 	neigh_limits_share $(($1 * $1 * 4)) && on_cleanup=neigh_limits_restore
 }
@@ -521,7 +521,7 @@ advertise() { x "$1" /usr/bin/python3 -B tests/system/ra.py "${@:2}"; }
 heard_ras() { x h1 awk '$1 == "Icmp6InRouterAdvertisements" { print $2 }' /proc/net/snmp6; }
 ra_came() { [ "$(heard_ras)" -gt "$1" ]; }
 
-# advertised_mtu SENT WANT: h1 gets an advertisement of the MTU SENT from h2, and then has the MTU WANT for IPv6
+# advertised_mtu SENT WANT: let h2 advertise the MTU SENT. Succeeds if h1 gets the advertisement, and then has the MTU WANT for IPv6
 advertised_mtu() {
 	local before
 	before=$(heard_ras)
@@ -536,7 +536,7 @@ late_datagrams() {
 		awk '$1 == "Udp:" { n = $6 } $1 == "Udp6RcvbufErrors" { n += $2 } END { print n + 0 }'
 }
 
-# --- the end
+# --- the end of a script
 
 end_jobs() {
 	local p

@@ -26,7 +26,7 @@ port() { u -j fabric port show "$1" | jq -r ".port[0].$2"; }
 flags() { x "$1" cat /sys/class/net/uib0/carrier; }
 carrier() { x "$1" ip -o link show uib0 | grep -q LOWER_UP; }
 
-more_at() { # PORT COUNTER BEFORE
+more_at() { # PORT COUNTER BEFORE: succeeds if the counter of the port is larger than BEFORE
 	local now
 	now=$(port "$1" "$2")
 	echo "$1 $2: before $3, now $now"
@@ -104,8 +104,8 @@ tx=$(port $direct counters.ucast_xmit)
 check "the cable is plugged in again" u fabric link set $direct up
 check "the flow uses it again" eventually 10 more_at $direct counters.ucast_xmit $((tx + 1000))
 
-# The longest time without data is at most a second, because TCP waits before it retransmits packets that were lost
-# with the cable. The receiver checks for data every 10 ms.
+# The flow may be interrupted for up to a second, because TCP waits before it retransmits the packets that were lost when the
+# cable was pulled. The receiver looks for data every 10 ms, so a second is 100 looks.
 check "the TCP flow went on all the time" flow_stop '.longest <= 100'
 
 probe_went_on() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lmc: ports of HCAs have several LIDs, and hosts reach each other as with one LID. An lmc for which there are not
-# enough LIDs is refused.
+# With the key `lmc`, each port of an HCA has several LIDs. Hosts reach each other as with one LID. A value of lmc for which
+# the subnet has not enough LIDs is refused.
 . "$(dirname "$0")/lib.sh"
 need ping jq
 topo_ring 4 3 >"$work/lab.topo"
@@ -18,7 +18,7 @@ for i in 2 3 4; do
 	check "h1 reaches h$i by IPv4" ping_to h1 10.4.0.$i
 	check "h1 reaches h$i by IPv6" ping_to h1 fd04::$i
 done
-check "fabric check finds nothing" eventually 10 u fabric check # perhaps hosts are still joining groups
+check "fabric check finds nothing" eventually 10 u fabric check # repeated, because hosts may still be joining groups
 check "stop" lab_down
 
 topo_ring 400 40 >"$work/lab.topo"

@@ -58,7 +58,7 @@ check "path" complete path paths
 check "inject" complete inject u -j fabric inject uib0@h1 uib0@h2 qkey
 traces() {
 	u -j trace h1 h2 arp
-	u fabric fault add Switch1/2 corrupt 100% data >/dev/null # the packet is dropped behind this port, and the row of the drop has a reason
+	u fabric fault add Switch1/2 corrupt 100% data >/dev/null # the far end of this port drops the packet, so that a row of the trace has a reason
 	u -j trace h1 h2 ping
 	return 0
 }

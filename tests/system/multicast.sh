@@ -27,7 +27,8 @@ lab_up
 lines() { grep -c "^$2 " "$1"; }
 has() { grep -q "^$2" "$1"; }
 
-# listen LABEL IF GROUP PORT: start a receiver with a socket at each member, and one that observes the interface of every host
+# listen LABEL IF GROUP PORT: at each member, start a program that joins the group and receives from a socket. At h2 to h6, also
+# start a program that prints the datagrams to the group that arrive at the interface, even if no socket has joined
 listen() {
 	local h
 	members=
@@ -61,7 +62,7 @@ probe() { # LABEL IF GROUP PORT
 	done
 }
 
-each_once() { # LABEL IF GROUP PORT
+each_once() { # LABEL IF GROUP PORT: succeeds if each member gets each of 200 datagrams once, at its socket and at its interface
 	local h file n=200
 	x h1 "$mcast" send "$2" "$3" "$4" $n data || return 1
 	for h in 2 4 5; do
@@ -73,7 +74,7 @@ each_once() { # LABEL IF GROUP PORT
 	done
 }
 
-others_nothing() { # LABEL IF
+others_nothing() { # LABEL IF: succeeds if no datagram arrived at the interfaces of h3 and h6
 	local h
 	fence "$2" || return 1
 	for h in 3 6; do
@@ -81,14 +82,14 @@ others_nothing() { # LABEL IF
 	done
 }
 
-brings_nothing() { # LABEL IF GROUP PORT
+brings_nothing() { # LABEL IF GROUP PORT: succeeds if datagrams to a group without members arrive at no interface
 	local before
 	before=$(cat "$work/$1".sniff* | wc -l)
 	x h1 "$mcast" send "$2" "$3" "$4" 20 late && fence "$2" || return 1
 	equal "$before" "$(cat "$work/$1".sniff* | wc -l)"
 }
 
-suite() { # LABEL IF GROUP PORT
+suite() { # LABEL IF GROUP PORT: run all checks with one group
 	local what="$3 on $2"
 	check "$what: members join" listen "$@" || return
 	check "$what: members are reached" eventually 15 probe "$@"

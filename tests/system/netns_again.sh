@@ -80,7 +80,7 @@ check "twenty times in a row: the interfaces come up" eventually 30 up
 check "and are reached" eventually 10 reaches
 check "with the same settings" eventually 10 as_before
 
-# --- the new namespace already has an interface with the name
+# --- the new namespace already has an interface with the name uib0
 ip netns del "$space"
 check "gone again" eventually 20 gone
 ip netns add "$space.new"
@@ -108,7 +108,7 @@ check "other hosts did not notice" probe_lost_nothing others
 same_files() { equal "$fds" "$(lab_files)"; }
 check "no descriptor is left over" eventually 5 same_files
 
-# --- the instance ends while the namespace is gone, and a namespace that another program has made
+# --- the instance ends while the namespace is gone. Then an instance follows a namespace that another program has made
 ip netns del "$space"
 check "gone for the last time" eventually 30 gone
 lab_procs='' lab_spaces=''

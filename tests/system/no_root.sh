@@ -20,8 +20,8 @@ mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
 cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # copies that any user may execute
 UIPOIB=$work/uipoib
 
-# The words of a command line that runs another command as user nobody, who gets an XDG_RUNTIME_DIR of his own. Each program of
-# the command line executes the next one, so $! is the pid of the other command.
+# The words that must precede a command to run it as user nobody, with an XDG_RUNTIME_DIR of its own. Each program in these words
+# executes the next one, so after `"${nobody[@]}" CMD &` the pid of CMD is $!.
 nobody=(unshare --mount --propagation private bash -c '
 	mknod "$1/user/tun" c 10 200 && chmod 666 "$1/user/tun" && mount --bind "$1/user/tun" /dev/net/tun &&
 		rm -f "$1/user/tun" || exit 99

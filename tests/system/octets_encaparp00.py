@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Checks that every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form that draft-pelissier-ipoib-encaparp-00
-specifies. argv[3] is the port's GID. P1, P2, ... are clauses of CONFORMANCE.md.
+Checks the packets in the capture argv[1] that LID argv[2] sent to queue pairs of IPoIB: each must have the form that
+draft-pelissier-ipoib-encaparp-00 specifies. argv[3] is the GID of the sending port. P1, P2, ... are clauses of CONFORMANCE.md.
 """
 import ipaddress
 import sys

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Checks that every packet with P_Key argv[4] of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form of the figures
-of RFC 4391. argv[3] is the port's GID. The expected octets are made here from the figures, without code of uipoib:
+Checks the packets in the capture argv[1] that LID argv[2] sent with P_Key argv[4] to queue pairs of IPoIB: each must have the form of
+the figures of RFC 4391. argv[3] is the GID of the sending port. The expected octets are made here from the figures, without code of uipoib:
 
     section 6, figure 3:    16 bits Type, 16 bits Reserved, which are zero
-    section 4, figure 2:    MGID = FF12, 401B or 601B, P_Key, and 28 bits of an IPv4 group (255.255.255.255: all 32), 80 of an IPv6 group
+    section 4, figure 2:    MGID = FF12, 401B or 601B, P_Key, then the low 28 bits of an IPv4 group
+                            (all 32 bits of 255.255.255.255), or the low 80 bits of an IPv6 group
     section 9.1.1, figure 5: address = 8 bits Reserved, 24 bits QPN, 128 bits GID
     section 9.2:            ARP of RFC 826 with hardware type 32 and addresses of 20 and 4 octets
     section 9.3:            option = Type, Length 3, two octets of zero, address

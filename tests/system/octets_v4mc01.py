@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Checks that every packet of LID argv[2] to a queue pair of IPoIB in the capture argv[1] has the form that
+Checks the packets in the capture argv[1] that LID argv[2] sent to queue pairs of IPoIB: each must have the form that
 draft-kashyap-ipoib-ipv4-multicast-01 specifies. M1, M2, ... are clauses of CONFORMANCE.md. argv[3] has the MLIDs of a group, of the
 all-systems group and of the broadcast group. argv[4] has pairs GROUP=INDEX: a packet to GROUP must have been sent to the MLID with this
 index. argv[5], if present, is the subnet number of the link, whose groups then have scope 14.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The parameters of intel-ipoib-linux-hld-2002 (rows H15, H17 and H34 of CONFORMANCE.md), in the configuration file and on
+# Tests the parameters of intel-ipoib-linux-hld-2002 (rows H15, H17 and H34 of CONFORMANCE.md) in the configuration file, and on
 # the command line, which has precedence over the file (H29).
 . "$(dirname "$0")/lib.sh"
 need ping ip
@@ -26,12 +26,12 @@ check "H34: debug: the log has details of this interface" eventually 5 logged ui
 check "H34: debug: and none of the other" not logged uib0@h2
 check "ping" reaches4 1 2
 
-# --- a port that cannot send
+# --- sq-depth: the port cannot send
 watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" and .layer == \"watchdog\" and .counter == \"$2\").value] | add // 0"; }
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
 # With sq-depth = 20, the TAP is not read while 20 or more packets are in the send queue. Packets that waited for a path or a
-# group may be in the queue in addition, but not all of 200 pings.
+# group are added to the queue later, so it may hold more than 20 packets, but it must not hold all of 200 pings.
 full() {
 	local n
 	n=$(queued h1)

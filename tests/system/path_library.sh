@@ -71,7 +71,7 @@ check "an interface that does not exist: ENODEV" says ENODEV client block 10.4.0
 check "an address of no node: EADDRNOTAVAIL" says EADDRNOTAVAIL client block 224.0.0.5
 check "another user's instance: EACCES" says EACCES client_of nobody
 
-# --- without waiting
+# --- non-blocking queries and callbacks
 x h1 ip neigh flush all
 check "H33: non-blocking: EAGAIN, then the answer" is_path_to "$(client nonblock 10.4.0.77)" h2 ffff
 check "H33: non-blocking: EAGAIN, then ENXIO" says ENXIO client nonblock 10.4.0.98
@@ -86,7 +86,7 @@ check "after fork, parent and child use it" is_path_to "$(client fork 10.4.0.77)
 # --- many questions at a time
 check "many questions that wait keep no command out" client crowd 10.4.0.95 "'$UIPOIB' link show >/dev/null"
 
-# --- the command
+# --- `uipoib path get`
 resolves() { equal "$(gid_of h2)" "$(field 8 16 "$(record "$1")")"; }
 x h1 ip neigh flush all
 check "uipoib path get resolves an address, too" resolves 10.4.0.77

@@ -46,7 +46,7 @@ attack() { # PID WHO: make system calls in the daemon PID, all of which must be 
 	check "$who: makes no process" denied "$d" "-1" fork 17 0 0 0 0
 }
 
-# --- run, as root
+# --- `uipoib run`, as root
 lab_up
 daemon=$(daemon_of "$lab_pid")
 helper=$(one uipoib-helper)
@@ -99,7 +99,7 @@ check "stop" lab_down
 check "the sockets are removed" eventually 5 test ! -e "$(lab_socket)"
 check "the named namespace is removed" test ! -e "/run/netns/pr1-$$"
 
-# --- run by root, with a configuration in which no namespace has a name
+# --- `uipoib run`, as root, with a configuration in which no namespace has a name
 sed -i '/^netns/d; /^capture/d' "$work/lab.conf"
 lab_up
 daemon=$(daemon_of "$lab_pid")
@@ -112,7 +112,7 @@ attack_helper "enters no namespace" -1 setns 0 0x40000000
 check "the helper opens no namespace again" follow -22 1
 check "stop" lab_down
 
-# --- demo, as root
+# --- `uipoib demo`, as root
 "$UIPOIB" demo --keep -n "$inst" </dev/null >"$work/demo.out" 2>&1 &
 lab_pid=$!
 demo_up() { u -n "$inst" wait --timeout 1; }

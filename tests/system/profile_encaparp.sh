@@ -34,7 +34,7 @@ apart() {
 check "h4 does not understand them, nor they h4" apart
 
 serves() { x "$1" ss -Hltn "sport = :$2" | grep -q .; }
-flow() { # PORT TARGET OPTION...
+flow() { # PORT TARGET OPTION...: send TCP or UDP from h1 to TARGET on h3
 	bx h3 iperf3 -s -1 -p "$1" >"$work/server" 2>&1
 	eventually 10 serves h3 "$1" && x h1 iperf3 -c "$2" -p "$1" "${@:3}"
 }

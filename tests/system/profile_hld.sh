@@ -42,7 +42,7 @@ check "and a host of rfc4391" eventually 10 reaches h4 10.4.0.1
 resolve() { # HOST DEVICE OTHER: HOST resolves the IPv4 address of OTHER, and pings all nodes by IPv6
 	x "$1" ip neigh flush dev "$2" && reaches "$1" "$3" && reaches "$1" "ff02::1%$2"
 }
-octets() { # PKEY DEVICE
+octets() { # PKEY DEVICE: check the form of the packets that h1 sent with this P_Key
 	/usr/bin/python3 -B tests/system/octets_rfc4391.py "$work/all.pcap" "$(row h1 "$2" lid)" "$(row h1 "$2" gid)" "$1"
 }
 both() { resolve h1 "$1" "$2" && resolve "$3" "$1" "$4" && octets "$5" "$1"; }
@@ -93,7 +93,7 @@ check "and what goes" eventually 5 event removed ib0_1_16
 kill $monitor
 wait $monitor 2>/dev/null
 
-# --- the pool is exhausted: h2 has three devices
+# --- more P_Keys than network devices: with devices = 3, h2 has devices for only three of its five P_Keys
 parts "$blue" "$(member 21 ', ipoib')" "$(member 22 ', ipoib')" "$(member 23 ', ipoib')"
 full() { has h1 "ib0_1_14 ib0_1_15 ib0_1_16 ib0_1_17 ib0_1_7fff " && has h2 "ib0_1_14 ib0_1_15 ib0_1_7fff "; }
 check "h2 has no more devices than it may" eventually 20 full

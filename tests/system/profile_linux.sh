@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = linux, with the lab of examples/. In a capture, tests/interop/linux/differences.py finds the packets by which
-# Linux's own ib_ipoib differs from the RFC. In a capture of a host with this profile, differences.py must find the same
-# packets. Hosts of this profile and of rfc4391 are on one link.
+# profile = linux, with the lab of examples/. tests/interop/linux/differences.py finds, in a capture of Linux's own
+# ib_ipoib, the packets that differ from the RFC. In a capture of a host with this profile, it must find such packets, too. Hosts
+# of this profile and of rfc4391 are on one link.
 #
 #	h1 linux ---- Switch1 ==== Switch2 ---- h3 rfc4391
 #	h2 linux -----/                  \----- h4 rfc4391
@@ -17,8 +17,8 @@ sed "/^topology/a capture = $work/all.pcap" examples/linux.conf >"$work/lab.conf
 lab_up
 
 lid() { u -j link show dev "uib0@$1" | jq '.link[0].lid'; }
-shows() { $differences find "$work/all.pcap" "$(lid "$1")" "$2" >"$work/packet"; } # HOST WHAT
-never() { # HOST WHAT...
+shows() { $differences find "$work/all.pcap" "$(lid "$1")" "$2" >"$work/packet"; } # HOST WHAT: succeeds if a packet of HOST shows WHAT
+never() { # HOST WHAT...: succeeds if no packet of HOST shows one of these
 	local host=$1 what
 	shift
 	shows "$host" anything || { echo "the capture has nothing of $host"; return 1; }

@@ -14,7 +14,7 @@
 need dhcpd iperf3
 cp "$(command -v dhcpd)" "$work"/
 topo_ring 2 2 >"$work/lab.topo"
-# Some profiles have links whose group has no P_Key in its MGID. The administrator creates these groups.
+# In some profiles the MGID of the link's group has no P_Key. Only an administrator can create such a group, here by mgid=.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b
@@ -22,7 +22,7 @@ cat >"$work/partitions.conf" <<-'EOF'
 EOF
 printf '%s\n' 'default-lease-time 600; ping-check false;' 'subnet 10.4.0.0 netmask 255.255.0.0 { range 10.4.1.1 10.4.1.50; }' >"$work/dhcpd.conf"
 
-conf_of() { # PROFILE
+conf_of() { # PROFILE: print the configuration of the lab with this profile
 	local of='' name=uib0 h
 	[ "$1" != hld2002 ] || { name=ib0 of=',pkey=0x7fff'; }
 	printf '[fabric lab]\ntopology = lab.topo\npartitions = partitions.conf\nsidr-server = yes\n'

@@ -58,14 +58,14 @@ check "M8: DHCP works" dhcp
 # --- groups
 
 declare -A receiver=()
-recv() { # LABEL HOST GROUP
+recv() { # LABEL HOST GROUP: start a receiver of the group on HOST, with its output in $work/recv.LABEL
 	bx "$2" "$mcast" recv uib0 "$3" 5000 >"$work/recv.$1"
 	receiver[$1]=$!
 	eventually 10 grep -q ^ready "$work/recv.$1"
 }
-send() { x "$1" "$mcast" send uib0 "$2" 5000 1 "$3"; } # FROM GROUP TEXT
-heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT
-sent_and_heard() { send "$2" "$3" "$4" && within 2 heard "$1" "$4"; } # LABEL FROM GROUP TEXT
+send() { x "$1" "$mcast" send uib0 "$2" 5000 1 "$3"; } # FROM GROUP TEXT: send one datagram
+heard() { grep -q "^$2" "$work/recv.$1"; } # LABEL TEXT: succeeds if receiver LABEL has got TEXT
+sent_and_heard() { send "$2" "$3" "$4" && within 2 heard "$1" "$4"; } # LABEL FROM GROUP TEXT: succeeds if the datagram arrives at receiver LABEL
 reaches() { eventually 30 sent_and_heard "$@"; }
 
 check "M16: all-systems and all-routers are there" eval 'group_is_there ff12::e000:1 && group_is_there ff12::e000:2'
@@ -99,7 +99,7 @@ check "the group is there again" u fabric partitions "$work/v4mc01-partitions.co
 check "and the link" eventually 40 reaches4 1 3
 check "the first lab ends" lab_down
 
-# --- MTU 4096, a subnet number, and no way into 224.0.0.1
+# --- MTU 4096, a subnet number, and a group 224.0.0.1 that no host can join
 
 cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib, scope=14, mtu=5 :

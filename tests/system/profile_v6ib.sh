@@ -15,7 +15,7 @@ lab_up
 
 link() { u -j link show dev "uib0@$1" | jq -r ".link[0].$2"; }
 counter() { u -j stats show | jq --arg h "$1" --arg c "$2" '[.stats[] | select(.host == $h and .counter == $c) | .value] | add // 0'; }
-counts() { [ "$(counter "$1" "$2")" -gt "$3" ]; } # HOST COUNTER MORE-THAN
+counts() { [ "$(counter "$1" "$2")" -gt "$3" ]; } # HOST COUNTER MORE-THAN: succeeds if the counter of HOST is larger than MORE-THAN
 
 check "h1 has the profile" equal v6ib00 "$(link h1 profile)"
 check "and h4 the default" equal rfc4391 "$(link h4 profile)"

@@ -23,7 +23,7 @@ on_terminal() {
 	tr -d '\r' <"$file" | tail -5
 	return $status
 }
-has() { # FILE TEXT
+has() { # FILE TEXT: succeeds if the file contains TEXT
 	[[ "$(cat "$1")" == *"$2"* ]] || { cat -v "$1" | tail -5; return 1; }
 }
 # final FILE: print the text that is left on the terminal, without the erased lines
@@ -50,7 +50,7 @@ start_in_pipe() { "$UIPOIB" run -c "$work/lab.conf" -n "$inst" --timeout 3 -- tr
 check "an instance without a terminal says only that" refuse 4 '^uipoib: after 3 s: not up' start_in_pipe
 check "and no control character, too" not grep -q '[[:cntrl:]]' "$work/refuse.out"
 
-# The daemon has 20 s for its answer after the 10 s within which the links had to be up.
+# With --timeout 10, `uipoib run` waits 10 s for the links, and then up to 20 s for an answer of the daemon.
 hang() {
 	local run daemon
 	rm "$work/tty"

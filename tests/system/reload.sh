@@ -13,10 +13,10 @@ echo 'Default=0x7fff, ipoib: ALL=full;' >"$work/parts.conf"
 
 # conf [N]: print the configuration of hosts 1 to N (default: 3), to which the tests add sections
 conf() { conf_hosts "${1:-3}" "partitions = parts.conf"; }
-# with NAME I [LINE...]: add the section of an interface
+# with NAME I [LINE...]: add the section of interface NAME of host I to the configuration
 with() { conf_iface "$@" >>"$work/lab.conf"; }
 
-# SIGHUP of a terminal ends an instance, so the lab gets a session without one.
+# If an instance has a terminal, SIGHUP ends it. So the lab gets a session of its own, which has no terminal.
 lab_start() {
 	setsid "$UIPOIB" run -c "$work/lab.conf" -n "$inst" "$@" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!
@@ -44,7 +44,7 @@ check "h1 reaches h2" reaches4 1 2
 check "h1 and h2 exchange datagrams all the time" probe_start others h1 h2 10.4.0.2 100000000 10
 first=$(sent uib0@h1)
 
-# --- nothing has changed
+# --- reload of a file that has not changed
 check "a file that is as before changes nothing" says "kept 3"
 check "and makes no helper" equal 1 "$(helpers)"
 
@@ -73,7 +73,7 @@ ip netns add "$space"
 check "made again, the interface comes up in it" eventually 30 has uib0@h5
 check "and is reached" ping_to h1 10.4.0.5
 
-# --- replaced: a key has changed
+# --- an interface is replaced, because a key has changed
 sed -i 's@address = 10.5.0.3/16@address = 10.5.0.33/16\nmtu = 1500@' "$work/lab.conf"
 check "an interface whose keys have changed is replaced" says "replaced uib1@h3 (address); kept 5"
 check "it comes up" eventually 20 has uib1@h3
@@ -81,7 +81,7 @@ check "with the new address" eventually 20 x h3 sh -c 'ip -o addr show uib1 | gr
 check "and without the old one" x h3 sh -c '! ip -o addr show uib1 | grep -q 10.5.0.3/16'
 check "and with the new MTU" eventually 20 x h3 sh -c 'ip link show uib1 | grep -q "mtu 1500"'
 
-# --- removed
+# --- interfaces are removed
 conf >"$work/lab.conf"
 check "the new interfaces are removed" says "removed uib1@h3, uib0@h4, uib0@h5; kept 3"
 check "they are gone" equal "uib0@h1 uib0@h2 uib0@h3 " "$(names)"
@@ -99,7 +99,7 @@ conf >"$work/lab.conf"
 check "and added again, in a new namespace" says "added uib0@h3; kept 2"
 check "it is reached" ping_to h1 10.4.0.3
 
-# --- refused: nothing changes
+# --- reloads that are refused change nothing
 with uib0 6 "address = 10.4.0.6/16"
 cp "$work/lab.conf" "$work/good.conf"
 # refuses REGEX LINE-OF-SED: `reload` fails with the message, and the interfaces stay
@@ -194,7 +194,7 @@ lab_remember
 check "the lab ends" lab_down
 check "it leaves nothing behind" lab_gone
 
-# --- an instance without a file, and one with CMD
+# --- an instance that was not started from a file, and one that runs CMD
 background "$UIPOIB" demo --hosts 2 -n "$inst" --keep >"$work/demo.log" 2>&1
 lab_pid=$!
 check "an instance that was not started from a file" eventually 20 refuse 1 'not started by run -c FILE' u reload

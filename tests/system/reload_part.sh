@@ -7,7 +7,7 @@
 need ip jq prlimit
 topo_ring 6 3 >"$work/lab.topo"
 
-# SIGHUP of a terminal ends an instance, so the lab gets a session without one.
+# If an instance has a terminal, SIGHUP ends it. So the lab gets a session of its own, which has no terminal.
 lab_start() {
 	setsid "${limit[@]}" "$UIPOIB" run -c "$work/lab.conf" -n "$inst" >>"$work/lab.log" 2>&1 &
 	lab_pid=$!

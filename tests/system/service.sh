@@ -24,7 +24,7 @@ ended() { # end the lab by SIGTERM, as a service manager does
 	equal 0 $status
 }
 
-# --- ready, alive, stopping
+# --- the service reports that it is ready, alive, and stopping
 managed "$work/notify.sock" 400
 check "READY=1 when the interfaces are up" eventually 30 grep -q 'READY=1 STATUS=all interfaces are up' "$work/notify"
 check "at that time all are up" u wait --timeout 0
@@ -46,7 +46,7 @@ check "READY=1 was said once" equal 1 "$(lines READY=1)"
 check "the instance ends by SIGTERM" ended
 check "STOPPING=1 at the end" grep -qx STOPPING=1 "$work/notify"
 
-# --- an abstract address, no watchdog
+# --- NOTIFY_SOCKET is an abstract address, and there is no watchdog
 managed "@$inst" 0
 check "an abstract address" eventually 30 grep -q READY=1 "$work/notify"
 check "it ends, too" ended
@@ -60,7 +60,7 @@ check "no READY=1 then" equal 0 "$(lines READY=1)"
 check "it can be ended while it waits" ended
 sed -i '/^pkey/d' "$work/lab.conf"
 
-# --- a pipe
+# --- --ready-fd with a pipe
 mkfifo "$work/ready"
 "$UIPOIB" run -c "$work/lab.conf" -n "$inst" --ready-fd 3 3>"$work/ready" >>"$work/lab.log" 2>&1 &
 lab_pid=$!

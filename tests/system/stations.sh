@@ -66,7 +66,7 @@ largest() {
 	eventually 20 at "$1" ping -n -c 1 -W 5 -M do -s 2016 "10.4.0.$2" && not at "$1" ping -n -c 1 -W 1 -M do -s 2017 "10.4.0.$2"
 }
 
-flow() { # FROM TO ADDRESS OPTION...
+flow() { # FROM TO ADDRESS OPTION...: send data by iperf3 from FROM to ADDRESS, which belongs to TO
 	local from=$1 to=$2 address=$3 server status
 	shift 3
 	rm -f "$work/iperf.server"
@@ -83,7 +83,7 @@ flow() { # FROM TO ADDRESS OPTION...
 
 has() { grep -q "^$2" "$1"; }
 
-member() { # LABEL WHERE IF GROUP PORT
+member() { # LABEL WHERE IF GROUP PORT: start a receiver of the group at WHERE, with its output in $work/LABEL
 	local label=$1 w=$2
 	shift 2
 	case $w in
@@ -93,13 +93,13 @@ member() { # LABEL WHERE IF GROUP PORT
 	eventually 10 has "$work/$label" ready
 }
 
-reached() { # FILE FROM IF GROUP PORT
+reached() { # FILE FROM IF GROUP PORT: succeeds if one datagram of FROM arrives at the receiver with the output FILE
 	local file=$1 from=$2
 	shift 2
 	at "$from" "$mcast" send "$@" 1 probe && within 1 has "$work/$file" probe
 }
 
-each_once() { # FILE FROM IF GROUP PORT
+each_once() { # FILE FROM IF GROUP PORT: succeeds if the receiver with the output FILE gets each of 100 datagrams once
 	local file=$1 from=$2
 	shift 2
 	at "$from" "$mcast" send "$@" 100 data || return 1
@@ -107,7 +107,7 @@ each_once() { # FILE FROM IF GROUP PORT
 	equal "100 100" "$(grep -c '^data ' "$work/$file") $(grep '^data ' "$work/$file" | sort -u | wc -l)"
 }
 
-knows_groups() { # IF MAC N
+knows_groups() { # IF MAC N: succeeds if uipoib knows at least N groups of the station
 	u -j link show dev "$1" | jq -e ".link[0].stations[] | select(.mac == \"$2\" and .groups >= $3)"
 }
 
@@ -128,7 +128,7 @@ distinct_qpns() {
 		"$(($(awk '$1 == "10.4.0.11" { print $2 }' "$work/wire")))"
 }
 
-# --- s1 joins its groups before the TAP is in the bridge, so the interface did not receive the reports
+# --- s1 joined its groups before the TAP was a port of the bridge, so the TAP has not received the membership reports
 
 check "a bridge with two stations behind h1" bridge_h1
 check "s1 joins a group of IPv4" member early4 s1 e0 239.4.4.4 7001
@@ -159,7 +159,7 @@ check "UDP between stations" flow s2 m2 10.4.0.32 -u -b 20M -n 2M
 check "each station has a QPN of its own on the wire" distinct_qpns
 check "link show tells of stations" eventually 10 sh -c "\"$UIPOIB\" -d link show dev uib0@h1 | grep -q 52:54:00:00:00:11"
 
-# m1 and m2 must send, because the third station would replace a station that is idle for 10 s.
+# Let m1 and m2 send all the time, because the third station would take the place of a station that was idle for 10 s.
 busy=''
 for m in m1 m2; do
 	at $m ping -n -i 0.5 10.4.0.2 >"$work/busy.$m" &

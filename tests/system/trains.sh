@@ -42,7 +42,7 @@ flow() {
 
 nothing() { :; }
 
-# filled FILE: succeeds if the capture has so many octets that it must have more than 100 packets
+# filled FILE: succeeds if the capture is so long that it must contain more than 100 packets
 filled() { [ "$(stat -c %s "$1")" -gt 300000 ]; }
 
 # everything: captures, a fault that loses packets, and traces begin and end. The first capture waits for the flow.
@@ -66,7 +66,7 @@ grown() {
 		'[$b, $a] | map(.[0].port[] | select(.port == $p) | .counters[$c]) | .[0] - .[1]'
 }
 
-between() { # WHAT VALUE LEAST MOST
+between() { # WHAT VALUE LEAST MOST: succeeds if VALUE is at least LEAST and at most MOST
 	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || { echo "$1: $2, expected $3 to $4"; return 1; }
 }
 
@@ -87,12 +87,12 @@ packets() {
 	done
 }
 
-right() { # FILE
+right() { # FILE: succeeds if the capture has more than 100 packets, all of them right
 	"$checker" "$1" >"$work/seen" || { tail -20 "$work/seen"; return 1; }
 	jq -es '.[-1] | .bad == 0 and .packets > 100' "$work/seen" >/dev/null || { tail -1 "$work/seen"; return 1; }
 }
 
-all() { # CRC
+all() { # CRC: run all checks with this value of the key crc
 	conf_hosts 2 "crc = $1" >"$work/lab.conf"
 	lab_up
 	check "crc = $1: hosts reach each other" eventually 15 no_tentative 2

@@ -81,8 +81,8 @@ sent_by_flow() {
 	echo "$packets packets, $msgs messages"
 	[ "$packets" -ge 800 ]
 }
-# few_messages: succeeds if there were less than a tenth as many messages as packets. Each packet of other senders was perhaps a
-# message of its own
+# few_messages: succeeds if the flow's 800 packets were sent in fewer than 80 messages. Each of the other packets counts as one
+# message
 few_messages() { sent_by_flow && [ $(((msgs - (packets - 800)) * 10)) -lt 800 ]; }
 as_many_messages() { sent_by_flow && equal "$packets" "$msgs"; }
 said() { grep -c 'udp link far: .*UDP_SEGMENT' "$work/lab.log"; }

@@ -43,7 +43,7 @@ printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'Lab=0x8001, ipoib : ALL=full;
 		v4 Switch1/7 127.0.0.1:5001 v6 Switch2/7 '[::1]:5002'
 	printf '[udp-link third]\nport = fabric:lab/Switch1/8\nlisten = 127.0.0.1:5003\npeer = 127.0.0.1:6003\n'
 } >"$work/lab.conf"
-far_host() { # HOST PORT
+far_host() { # NUMBER PORT: print the section of host hNUMBER, which has port = udp:PORT
 	printf '[interface uib0@h%s]\nport = udp:%s\naddress = 10.4.0.%s/16\naddress = fd04::%s/64\n' "$1" "$2" "$1" "$1"
 }
 {
@@ -57,7 +57,7 @@ far_host 5 '127.0.0.1:5003,guid=0x0002c90300000051,listen=127.0.0.1:6003' >"$wor
 # --- the other processes
 
 far=$inst-far third=$inst-third
-where() { # HOST
+where() { # HOST: print the name of the instance that has this host
 	case $1 in h3 | h4) echo "$far" ;; h5) echo "$third" ;; *) echo "$inst" ;; esac
 }
 x() { "$UIPOIB" -n "$(where "$1")" exec "$@"; }
@@ -83,7 +83,7 @@ stop_others() {
 	for p in "${pid[@]}"; do kill -TERM "$p" && wait "$p"; done
 } 2>/dev/null
 
-link() { # NAME FIELD
+link() { # NAME FIELD: print a field of the UDP link
 	u -j fabric udp show | jq -r ".udp[] | select(.link == \"$1\") | $2"
 }
 state() { equal "$2" "$(link "$1" .state)"; }
@@ -139,7 +139,7 @@ listen() {
 	done
 	for h in "$work"/mc.*; do eventually 10 has "$h" ready || return 1; done
 }
-probe() { # SENDER GROUP PORT
+probe() { # SENDER GROUP PORT: succeeds if all members get a datagram of SENDER
 	local f
 	x "$1" "$mcast" send uib0 "$2" "$3" 1 probe || return 1
 	sleep 0.05
@@ -161,7 +161,7 @@ multicast() { # GROUP PORT SENDER MEMBER...: succeeds if members get each datagr
 		[ "${f##*.}" = "$from" ] || equal 0 "$(grep -vc '^ready' "$f")" || { echo "at ${f##*.}"; return 1; }
 	done
 }
-broadcast() { # SENDER
+broadcast() { # SENDER: succeeds if all other hosts get each broadcast of SENDER once
 	local h f=$work/bc
 	for h in h1 h2 h3 h4; do
 		[ $h = "$1" ] || bx $h "$mcast" sniff uib0 10.4.255.255 7009 >"$f.$h"
@@ -256,7 +256,7 @@ corrupted() { # N: succeeds if no ping is answered and the far end has counted N
 }
 check "faults on the link lose and corrupt; what is corrupt is dropped and counted" fault
 
-# --- strays
+# --- datagrams that are not from the peer
 
 cat >"$work/stray.py" <<'EOF'
 # Send valid, wrong and empty datagrams from an address that is not the peer's.
@@ -313,7 +313,7 @@ check "and nothing came from the peer" eventually 10 grep -q "down: nothing came
 check "the link is set up" u fabric link set Switch1/7 up
 check "it recovers" reaches4 3 1
 
-# --- kill -9
+# --- an end of the link is killed and starts again
 
 killed_far() {
 	local t

@@ -25,7 +25,7 @@ check "headers are hidden" hide /usr/include infiniband microhttpd.h '*/microhtt
 check "libraries are hidden" hide "${libs%/*}" 'libib*' 'libmicrohttpd*' 'libpcap*'
 check "nothing of them is there" equal '' "$(there)"
 
-# Only the rooms verbs and web include the hidden headers, so the objects of all other rooms are taken from the build that is tested.
+# Only src/verbs and src/web include the hidden headers, so the objects of all other folders are taken from the build that is tested.
 out=$work/build
 elsewhere() { grep -rlE '#include *<(infiniband|microhttpd)' src include | grep -vE '^src/(verbs|web)/'; }
 check "only verbs and web include what is hidden" equal '' "$(elsewhere)"

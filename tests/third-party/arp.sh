@@ -5,7 +5,7 @@
 # works-with: arp-scan | a scan from ib0
 # works-with: arping of Habets | requests from ib0
 #
-# Two programs that build ARP packets themselves, and support only Ethernet. Debian's package `arping` conflicts with
+# Two programs that build ARP packets themselves, and refuse ib0, because they support only Ethernet. Debian's package `arping` conflicts with
 # `iputils-arping`, so this script uses the second root file system.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM) 10.4.9.1

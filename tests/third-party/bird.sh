@@ -21,7 +21,7 @@ protocol() { # NAME I N ADDRESS-FAMILY PROTOCOL LINE...
 	[ "$4" = ipv4 ] || net="fd2$2:$3::/64"
 	printf '%s\n' "protocol static net$2 { $4; route $net blackhole; }" "protocol $5 $1 {" "$channel" "${@:6}" '}'
 }
-configuration() { # INTERFACE N
+configuration() { # INTERFACE N: print the configuration of BIRD at end N
 	printf '%s\n' "router id 10.9.$2.1;" 'protocol device {}' \
 		'protocol kernel { ipv4 { import none; export where source != RTS_STATIC; }; }' \
 		'protocol kernel { ipv6 { import none; export where source != RTS_STATIC; }; }'
@@ -31,7 +31,7 @@ configuration() { # INTERFACE N
 	protocol rip6 4 "$2" ipv6 "rip ng" "interface \"$1\" { update time 3; };"
 	protocol babel1 5 "$2" ipv6 babel "randomize router id no;" "interface \"$1\" { type wired; hello interval 1 s; update interval 3 s; };"
 }
-starts() { # PLACE N
+starts() { # PLACE N: start BIRD at PLACE, which is end N
 	configuration "$(iface "$1")" "$2" >"$work/$1.conf"
 	start_at "$1" "$work/$1.log" bird -f -c "$work/$1.conf" -s /run/bird.ctl -P /run/bird.pid
 	eventually 20 at "$1" birdc -s /run/bird.ctl show status
@@ -44,7 +44,7 @@ route() { # PLACE PROTOCOL NETWORK INTERFACE: succeeds if BIRD has learnt the ne
 	[[ $3 = *.* ]] || family=-6
 	says "^$3 +unicast \[$2 .*" at "$1" birdc -s /run/bird.ctl show route protocol "$2" && says "dev $4 proto bird" at "$1" ip "$family" route show "$3"
 }
-both() { # WHAT PROTOCOL NETWORK-OF-H1 NETWORK-OF-GUEST
+both() { # WHAT PROTOCOL NETWORK-OF-H1 NETWORK-OF-GUEST: check that each end has the network of the other end
 	check "$1: h1 has the guest's network" eventually 60 route h1 "$2" "$4" uib0
 	check "$1: the guest has h1's network" eventually 60 route a "$2" "$3" ib0
 	tried "$1" works

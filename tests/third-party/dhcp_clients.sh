@@ -4,9 +4,9 @@
 # works-with: udhcpc | a lease on ib0
 # packages: dhcpcd-base udhcpc dnsmasq-base
 #
-# Two clients on ib0, with dnsmasq as the server on h1's TAP. dhcpcd knows the hardware type of InfiniBand, but not how to filter
-# packets of such an interface, so it cannot open its socket. busybox' udhcpc gives the kernel 6 octets as the destination of a frame, and
-# the kernel refuses that on an interface whose addresses have 20.
+# Two DHCP clients try to get a lease on ib0 from dnsmasq on h1's TAP, and neither of them gets one. dhcpcd knows the hardware type of
+# InfiniBand, but has no packet filter for such an interface, so it cannot open its socket. busybox' udhcpc gives the kernel 6 octets as
+# the destination address of a frame, and the kernel refuses the frame, because ib0's addresses have 20 octets.
 #
 #	h1 10.4.0.1 (dnsmasq) --- Switch1 --- a (VM)
 . "$(dirname "$0")/lib.sh"

@@ -7,8 +7,8 @@
 # packages: frr
 # check.sh: all
 #
-# FRR's daemons on the guest's ib0 and on h1's TAP are neighbours of each other. OSPF treats the link as one with broadcast, so
-# a designated router is elected, and the groups 224.0.0.5, 224.0.0.6, ff02::5 and ff02::6 are used.
+# FRR's daemons on the guest's ib0 and on h1's TAP are neighbours of each other. For OSPF the link is a broadcast network, so
+# a designated router is elected, and OSPF uses the groups 224.0.0.5, 224.0.0.6, ff02::5 and ff02::6.
 #
 #	h1 10.4.0.1, 10.9.1.1 --- Switch1 --- a 10.4.9.1, 10.9.2.1 (VM)
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ guest_start a --address 10.4.9.1/16 --address fd04::9:1/64
 vm_wait a
 daemons="zebra staticd bfdd ospfd ospf6d bgpd"
 
-configuration() { # INTERFACE NUMBER NEIGHBOUR
+configuration() { # INTERFACE NUMBER NEIGHBOUR: print the configuration of FRR at end NUMBER
 	printf '%s\n' "interface $1" ' ip ospf area 0' ' ip ospf hello-interval 1' ' ip ospf dead-interval 10' \
 		' ipv6 ospf6 area 0' ' ipv6 ospf6 hello-interval 1' ' ipv6 ospf6 dead-interval 10' \
 		'interface lo' ' ip ospf area 0' ' ipv6 ospf6 area 0' \
@@ -29,7 +29,7 @@ configuration() { # INTERFACE NUMBER NEIGHBOUR
 }
 vty() { at "$1" vtysh --vty_socket /run/frr "${@:2}"; }
 declare -A bfdd
-starts() { # PLACE NUMBER NEIGHBOUR
+starts() { # PLACE NUMBER NEIGHBOUR: start FRR at PLACE, which is end NUMBER
 	local d
 	configuration "$(iface "$1")" "$2" "$3" >"$work/$1.conf"
 	at "$1" sh -c "install -d -o frr -g frr /run/frr && ip link set lo up && ip addr add 10.9.$2.1/32 dev lo && ip addr add fd09::$2:1/128 dev lo"
@@ -51,7 +51,7 @@ check "FRR starts on h1's TAP" starts h1 1 10.4.9.1
 check "FRR starts in the guest" starts a 2 10.4.0.1
 
 neighbour() { says "$3" vty "$1" -c "show $2 neighbor"; }
-routes() { says "$3" at "$1" ip $2 route show; } # PLACE -4|-6 REGEX
+routes() { says "$3" at "$1" ip $2 route show; } # PLACE -4|-6 REGEX: succeeds if a route of PLACE matches
 for p in h1 a; do
 	check "OSPFv2: $p has the other as a full neighbour" eventually 60 neighbour $p "ip ospf" ' Full/'
 done
@@ -76,7 +76,8 @@ bfd() { says "$2" vty "$1" -c "show bfd peers brief"; }
 for p in h1 a; do
 	check "BFD: $p sees the other" eventually 60 bfd $p '10\.4\.[09]\.1 +up'
 done
-# BGP connects again within some seconds, so the route may be back before the script looks. So count the sessions that have ended.
+# BGP connects again within some seconds, so the route may be back before the script looks. So the script counts the sessions
+# that have ended.
 ended() { vty a -c "show bgp neighbors 10.4.0.1 json" | jq '.[].connectionsDropped'; }
 before=$(ended)
 end_at h1 "${bfdd[h1]}" KILL

@@ -5,10 +5,10 @@
 # packages: golang-github-vishvananda-netlink-dev golang-go
 # check.sh: all
 #
-# A program in Go makes the calls of the library vishvananda/netlink by which NVIDIA's ipoib-cni gives a container its interface: it reads
-# the mode and the P_Key of ib0, adds an interface with the same P_Key and with umcast, and moves it to the container's
-# namespace, where it gets its name and is set up. With IPOIB_CNI=FILE the plugin itself is run, too; Debian has no
-# package of it.
+# NVIDIA's ipoib-cni gives a container its interface by calls of the Go library vishvananda/netlink. A program of ours (child.go) makes the
+# same calls. It reads the mode and the P_Key of ib0, adds an interface with the same P_Key and with umcast, and moves this interface to
+# the container's namespace, where the interface gets its name and is set up. With IPOIB_CNI=FILE the plugin itself is run, too. Debian
+# has no package of the plugin.
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM)
 . "$(dirname "$0")/lib.sh"
@@ -20,7 +20,7 @@ vm_wait a
 
 g a ip netns add pod
 check "the library makes an interface in partition 0x8001, and moves it" g a "$work/child" ib0 pod net1 0x0001
-shown() { # OPTION VALUE
+shown() { # REGEX: succeeds if the properties of net1 match
 	says "$1" g a ip -n pod -d link show net1
 }
 check "the interface has the P_Key, the mode and umcast" shown 'ipoib pkey +0x8001 mode +datagram umcast +0001'
@@ -37,7 +37,7 @@ check "h1 reaches it" reach h1 10.4.9.1
 check "it reaches h1" eventually 20 g a ip netns exec pod ping -n -q -c 2 -i 0.2 -W 10 10.4.0.1
 check "the namespace is deleted" g a ip netns del pod
 if [ -n "${IPOIB_CNI:-}" ]; then
-	plugin() { # ADD|DEL
+	plugin() { # ADD|DEL: run the plugin itself
 		g a "CNI_COMMAND=$1 CNI_CONTAINERID=one CNI_NETNS=/run/netns/two CNI_IFNAME=net1 CNI_PATH=/ $(realpath "$IPOIB_CNI") <<<'{\"cniVersion\":\"0.3.1\",\"name\":\"ib\",\"type\":\"ipoib\",\"master\":\"ib0\",\"ipam\":{}}'"
 	}
 	g a ip netns add two

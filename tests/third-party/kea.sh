@@ -7,9 +7,10 @@
 # packages: kea-dhcp4-server kea-dhcp6-server isc-dhcp-client dnsmasq-base systemd
 # check.sh: all
 #
-# Kea's servers run on h1's TAP for systemd-networkd in the guest, and in the guest for Debian's dhclient on h2's TAP. By RFC 4390 the
-# requests of ib0 have an empty chaddr and a client identifier. Kea's raw sockets read each frame as one of Ethernet, so a server on
-# ib0 hears no client; with UDP sockets it hears a relay agent, which is dnsmasq on h1.
+# Kea's servers run first on h1's TAP, with systemd-networkd in the guest as their client, and then in the guest, with Debian's dhclient
+# on h2's TAP as their client. By RFC 4390 the requests of ib0 have an empty chaddr and a client identifier. Kea's raw sockets read each
+# frame as an Ethernet frame, so a server on ib0 receives no request of a client. With UDP sockets it receives requests that a relay
+# agent, dnsmasq on h1, forwards.
 #
 #	h1 10.4.0.1 fd04::1 --- Switch1 --- Switch2 --- h2
 #				   |
@@ -41,7 +42,7 @@ networkd() { # LINE...: run networkd on ib0, with these lines in [Network]
 	start_at a "$work/networkd.log" bash "$PWD/tests/interop/linux/guest/networkd.sh" "$work/net"
 	client=$started
 }
-has() { says "$1" g a ip -o addr show dev ib0; } # REGEX
+has() { says "$1" g a ip -o addr show dev ib0; } # REGEX: succeeds if an address of ib0 matches
 dhclient() { # 4|6: run dhclient on h2's TAP, in the background; its log is $work/dhclient.log
 	start_at h2 "$work/dhclient.log" dhclient "-$1" -d -1 -cf /dev/null -lf "$work/dhclient.$1.leases" -pf "$work/dhclient.pid" -sf /bin/true uib0
 	client=$started

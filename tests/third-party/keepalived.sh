@@ -18,12 +18,12 @@ guest_start a --address 10.4.9.1/16 --address fd04::9:1/64
 vm_wait a
 
 vip=10.4.9.100 vip6=fd04::9:100
-configure() { # PLACE PRIORITY ADDRESS
+configure() { # PLACE PRIORITY ADDRESS: write the configuration of keepalived for PLACE
 	printf 'vrrp_instance V {\ninterface %s\nstate BACKUP\nvirtual_router_id 9\npriority %d\nadvert_int 1\nvirtual_ipaddress { %s }\n}\n' \
 		"$(iface "$1")" "$2" "$3" >"$work/$1.conf"
 }
 declare -A daemon
-starts() { # PLACE PRIORITY ADDRESS
+starts() { # PLACE PRIORITY ADDRESS: start keepalived at PLACE
 	configure "$@"
 	start_at "$1" "$work/$1.log" keepalived -n -l -D -f "$work/$1.conf" -p /run/k.pid -r /run/kv.pid
 	daemon[$1]=$started
@@ -37,7 +37,8 @@ follows() {
 		"$(x h1 ip neigh show $vip dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}')" && x h1 ping -n -q -c 1 -W 1 $vip
 }
 
-# --- IPv4. With the default reachable time, h1 would soon probe itself whether its neighbour still exists.
+# --- IPv4. With the default reachable time, h1 would soon probe its neighbour, and learn the new address from the answer instead of the
+# gratuitous ARP
 
 x h1 sysctl -qw net.ipv4.neigh.uib0.base_reachable_time_ms=3600000
 reach h1 10.4.9.1 >/dev/null && reach h1 10.4.0.2 >/dev/null

@@ -5,7 +5,7 @@
 # own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and checks that doc/works-with.md has its results.
 # The first lines of each script are read by root.sh, by tests/lint/works_with.sh and by this file:
 #
-#	# works-with: PROGRAM | WHAT	what is tried: a row of the page; repeatable
+#	# works-with: PROGRAM | WHAT	what is tried, whether it works or not: a row of the page; repeatable
 #	# packages: PACKAGE...		Debian's; the version of the first is the program's version, unless the script sets $version
 #	# root: NAME			the root file system of root.sh, if its packages exclude those of other scripts
 #	# check.sh: all			`make check-all` runs the script, too
@@ -17,7 +17,7 @@
 #	start_at a "$work/daemon.log" daemon -f "$work/daemon.conf"
 #	check "it answers" at h1 client 10.4.9.1
 #	tried "WHAT" works			all checks since the last `tried` were passed
-#	tried "WHAT" "works with X" PROGRAM	the row's result and whose fault it is that X is needed
+#	tried "WHAT" "works with X" PROGRAM	the row's result, and the PROGRAM whose fault makes X necessary
 #	still "it aborts" grep -q ...	a fault of the program; `tried "WHAT" fails PROGRAM` follows
 #	vm_stop a
 #	finish
@@ -59,7 +59,7 @@ upstream() {
 	dpkg-query --admindir="$(admin_dir)" -W -f '${Version}' "$1" | sed -E 's/^[0-9]+://; s/-[^-]*$//; s/[+~](dfsg|ds|git|really).*//'
 }
 
-# is_known: succeeds if the programs are those of the Debian release whose versions the page has
+# is_known: succeeds if the programs come from Debian 12, whose versions the page has
 is_known() { (. "$root/etc/os-release" && [ "$ID $VERSION_ID" = "debian 12" ]); }
 
 # host_root: make the folder $host_root, which shows $root with a file system in memory over it, for programs in a host of the lab

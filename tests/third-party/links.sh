@@ -10,8 +10,8 @@
 # works-with: ipvlan | an ipvlan above ib0
 # works-with: VLAN | a VLAN above ib0
 #
-# The kernel's own interfaces above ib0, or with ib0 as a port. Several kinds exist for Ethernet devices only, and Linux refuses them
-# on every InfiniBand device, with the messages that are checked here.
+# Kinds of the kernel's own interfaces that are made above ib0, or that have ib0 as a port. Several kinds work with Ethernet devices only,
+# and Linux refuses to make them on any InfiniBand device. The script checks Linux's messages.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM) 10.4.9.1
 . "$(dirname "$0")/lib.sh"

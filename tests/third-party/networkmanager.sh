@@ -15,7 +15,7 @@ partition_lab 2
 guest_start a
 vm_wait a
 
-connection() { # NAME TYPE INTERFACE ADDRESS LINE...
+connection() { # NAME TYPE INTERFACE ADDRESS LINE...: write a connection file of NetworkManager
 	printf '%s\n' '[connection]' "id=$1" "uuid=$(</proc/sys/kernel/random/uuid)" "type=$2" "interface-name=$3" autoconnect=false "${@:5}" \
 		'[ipv4]' method=manual "address1=$4/16" '[ipv6]' method=link-local >"$work/nm/$1.nmconnection"
 }
@@ -33,10 +33,10 @@ g a "mkdir -p /run/dbus /run/NetworkManager && install -D -m 600 -t /etc/Network
 start_at a "$work/nm.log" NetworkManager --debug --log-level=INFO --config="$work/nm.conf" --config-dir=/nonexistent --system-config-dir=/nonexistent
 device() { says "^$1\$" g a nmcli -t -f DEVICE,TYPE,STATE,CONNECTION device; }
 check "NetworkManager takes ib0 for an InfiniBand device" eventually 60 device 'ib0:infiniband:.*'
-nm_up() { # NAME DEVICE
+nm_up() { # NAME DEVICE: succeeds if the connection comes up on DEVICE
 	g a nmcli connection up "$1" && device "$2:$1"
 }
-no_address() { # ADDRESS
+no_address() { # ADDRESS: succeeds if no interface of the guest has this address
 	local out
 	out=$(g a ip -4 -o addr show to "$1") && [ -z "$out" ]
 }

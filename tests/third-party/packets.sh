@@ -29,7 +29,7 @@ check "arping of the guest prints h1's address of 20 octets" eventually 20 says 
 check "arping of h1 gets the guest's answer" eventually 20 says 'reply from 10\.4\.9\.1' at h1 arping -c 1 -w 5 -I uib0 10.4.9.1
 check "the guest finds the address of h1 in use" eventually 20 refuse 1 'reply from 10\.4\.0\.1' at a arping -D -c 2 -w 5 -I ib0 10.4.0.1
 check "and an address free that nobody has" refuse 0 'Received 0 response' at a arping -D -c 2 -w 3 -I ib0 10.4.9.200
-# An address moves from h2 to the guest, and the announcement tells h1
+# An address moves from h2 to the guest, and the guest's announcement must tell h1 so
 h1_neighbour() { x h1 ip neigh show "$1" dev uib0 | grep -oE '([0-9a-f]{2}:){5}[0-9a-f]{2}'; }
 same_neighbour() { equal "$(h1_neighbour "$1")" "$(h1_neighbour "$2")"; }
 announced() { g a arping "$1" -c 1 -I ib0 10.4.9.60 && same_neighbour 10.4.9.1 10.4.9.60; }
@@ -160,7 +160,7 @@ late() { says 'time=([2-9][0-9]{2}|[0-9]{4,})([. ]|$)' at a ping -n -c 1 -W 10 1
 check "a ping takes 200 ms at least" eventually 20 late
 check "htb has two classes" g a 'tc qdisc replace dev ib0 root handle 1: htb default 1 && tc class add dev ib0 parent 1: classid 1:1 htb rate 8mbit &&
 	tc class add dev ib0 parent 1: classid 1:2 htb rate 1mbit && tc filter add dev ib0 parent 1: protocol ip flower dst_ip 10.4.0.2 classid 1:2'
-sent() { says '^ Sent [1-9][0-9]* bytes' g a "tc -s class show dev ib0 | grep -A 1 'class htb $1 '"; } # CLASS
+sent() { says '^ Sent [1-9][0-9]* bytes' g a "tc -s class show dev ib0 | grep -A 1 'class htb $1 '"; } # CLASS: succeeds if packets were sent in this class of tc
 check "the guest reaches h1 and h2" eval 'reach a 10.4.0.1 && reach a 10.4.0.2'
 check "the packets to h1 are in the first class" sent 1:1
 check "those to h2 are in the class of the filter" sent 1:2
@@ -182,7 +182,7 @@ still "its target is not matched" equal 0 "$(matched 2)"
 g a tc qdisc del dev ib0 clsact
 tried "arp_sip and arp_tip of flower, of packets of ib0" fails Linux
 
-# --- WireGuard: the kernel's in the guest, and the one in Go in h1, because this machine's kernel may have none
+# --- WireGuard: the guest has the kernel's, and h1 has the one written in Go, because this machine's kernel may have none
 
 version=$(upstream wireguard-tools)
 wireguard() { # PLACE LAST OTHER PEER: give wg0 the address 10.9.0.LAST and the peer OTHER, which is at the address PEER

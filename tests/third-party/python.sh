@@ -7,7 +7,7 @@
 # works-with: scapy | its own sockets on ib0
 # works-with: scapy | IP packets sent and heard on ib0
 #
-# Two libraries of Python. An emulated processor needs long to load them, so a process makes several trials.
+# Two libraries of Python. An emulated processor takes long to load them, so one process makes several trials.
 #
 #	h1 10.4.0.1 fd04::1, and 10.5.0.1 in another partition --- Switch1 --- a (VM) 10.4.9.1 fd04::9:1
 . "$(dirname "$0")/lib.sh"

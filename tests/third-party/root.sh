@@ -49,7 +49,7 @@ users() { # NAME: print the scripts that use this root
 		[ "$(root_of "$t")" != "$1" ] || echo "$t"
 	done
 }
-release() { { for t in $(users "$1"); do head_of "$t" release; done; echo bookworm; } | head -n 1; } # NAME
+release() { { for t in $(users "$1"); do head_of "$t" release; done; echo bookworm; } | head -n 1; } # NAME: print the release of Debian for this root
 
 # inside COMMAND...: run the command in a mount namespace of its own, whose root is $root
 inside() {
@@ -58,7 +58,7 @@ inside() {
 			exec chroot . env -i LC_ALL=C DEBIAN_FRONTEND=noninteractive HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
 		- "$root" "${proxies[@]}" "$@" </dev/null
 }
-# debootstrap and apt in the roots reach the archive by the proxy of the environment.
+# debootstrap, and apt in the roots, reach the archive through the proxy that the environment names.
 proxies=()
 for v in http_proxy https_proxy no_proxy; do
 	[ -z "${!v:-}" ] || proxies+=("$v=${!v}")

@@ -42,7 +42,7 @@ check "ifdown removes the addresses of ib0, and ifup sets them again" g a '{ ifd
 check "h1 reaches ib0 again" reach h1 10.4.9.1
 tried "ib0 and an interface in a partition" works
 
-# --- NFS: the kernel's server, and libnfs in h1, because this machine's kernel may have no client
+# --- NFS: the server is that of the guest's kernel. The client is libnfs in h1, because this machine's kernel may have no client
 
 version=$(upstream nfs-kernel-server)
 check "the guest's kernel serves a folder" g a "modprobe nfsd && mkdir -p /srv/nfs /run/rpcbind && mount -t tmpfs tmpfs /srv/nfs &&
@@ -62,7 +62,8 @@ check "h1 copies it" at h1 nfs-cp 'nfs://10.4.9.1/d/file?version=4' "$work/file.
 check "the files are the same" at a cmp /srv/nfs/file "$work/file.4"
 tried "a server of version 4 on ib0" works
 
-# The guest's kernel is the client, too: by another IPoIB interface, in a network namespace, so that its packets cross the fabric.
+# Now the guest's kernel is the client, too. It uses another IPoIB interface, in a network namespace, so that its packets cross the
+# fabric.
 check "a namespace has an IPoIB interface" g a 'ip netns add client && ip link add link ib0 name ib0.2 type ipoib pkey 0xffff &&
 	ip link set ib0.2 netns client && ip -n client addr add 10.4.9.31/16 dev ib0.2 && ip -n client link set ib0.2 up'
 check "h1 reaches it" reach h1 10.4.9.31
@@ -102,7 +103,7 @@ tried "a macvlan network above ib0" fails Linux
 # --- avahi
 
 version=$(upstream avahi-daemon)
-avahi() { # PLACE NAME
+avahi() { # PLACE NAME: start D-Bus and avahi at PLACE, with the host name NAME
 	printf '%s\n' '[server]' "host-name=$2" "allow-interfaces=$(iface "$1")" '[publish]' publish-hinfo=no >"$work/avahi.$1"
 	at "$1" sh -c 'mkdir -p /run/dbus /run/avahi-daemon; [ -s /etc/machine-id ] || printf "%032x\n" 0x7569706f6962 >/etc/machine-id' &&
 		at "$1" sh -c 'exec dbus-daemon --system --fork --print-pid' >"$work/bus.$1" &&

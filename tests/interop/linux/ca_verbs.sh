@@ -47,14 +47,14 @@ pings() { eventually 10 from "$@"; }
 
 printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.4.9.11/16' 'address = fd04::911/64' '[interface uib1@v1]' 'port = verbs:uib0/1' 'pkey = 0x8001' \
 	'address = 10.5.9.11/16' >"$work/v.conf"
-refused() { # STATUS TEXT PORT
+refused() { # STATUS TEXT PORT: succeeds if uipoib refuses port = verbs:PORT, with this status and text
 	sed "s,^port.*,port = verbs:$3," "$work/v.conf" >"$work/bad.conf"
 	refuse "$1" "$2" g a "$UIPOIB" run -c "$work/bad.conf" -n bad
 }
 check "a device that is not there" refused 2 "port verbs:none0/1: libibverbs has no such device" none0/1
 check "a port that is not there" refused 2 "port verbs:uib0/7: the device has no port 7" uib0/7
 
-# --- interfaces
+# --- the interfaces of uipoib come up
 
 before=$(g a bash "$PWD/tests/interop/linux/guest/verbs_left.sh")
 # ups, downs: print how often the interface came up, or went down, since the start. came N, went N: succeed if the
@@ -114,7 +114,7 @@ capture_both() {
 	u capture start "$work/link.pcapng" link Switch1/2 && va capture start "$work/port.pcapng" port verbs:uib0/1 && traffic &&
 		va capture stop "$(capture_id va)" && u capture stop "$(capture_id u)"
 }
-rows() { # FILE FILTER FIELD...
+rows() { # FILE FILTER FIELD...: print each different row of these fields in the capture
 	local file=$1 filter=$2 args=()
 	for f in "${@:3}"; do args+=(-e "$f"); done
 	tshark -r "$work/$file" -Y "$filter" -T fields "${args[@]}" 2>"$work/tshark" | sort -u
@@ -146,7 +146,7 @@ check "a capture at the port of an interface is the same" eval 'va capture start
 	va capture stop "$(capture_id va)"'
 check "a port without an interface is refused" refuse 2 "port 'verbs:uib0/2': expected verbs:DEVICE/PORT of an interface" va capture start "$work/none" port verbs:uib0/2
 
-# --- beside ib_ipoib
+# --- the kernel's ib0 and the interface of uipoib are members of the same groups
 
 groups() { u -j fabric group show | jq -r '.group[] | .mgid' | sort; }
 joined() { groups | grep -qi "$1"; }
@@ -172,7 +172,7 @@ kernel_answers() { equal "from 10.4.9.1 " "$(echo_group)"; }
 check "the interface leaves, and the kernel still gets them" eventually 15 kernel_answers
 end_at a "$kernel_member"
 
-# --- in a bridge
+# --- stations in a bridge whose port is the interface of uipoib
 
 bridge='ip link add br0 mtu 2044 type bridge && ip link set br0 up && ip addr flush dev uib0 && ip addr add 10.4.9.11/16 dev br0 && ip link set uib0 master br0
 for n in 1 2 3; do
@@ -245,7 +245,7 @@ u fabric link set Switch1/2 up
 check "and up" eventually 30 came $((before_ups + 1))
 check "a station reaches the others again" eval 'pings s1 10.4.0.1 && pings s1 10.4.9.2'
 
-# --- the end of uipoib, and of the device
+# --- uipoib ends, and then the device is removed
 
 end_at a "$v_pid"
 kernel_lives() { g b ip neigh flush dev ib0 && reach b 10.4.9.1 && g a ip neigh flush dev ib0 && reach a 10.4.9.2; }

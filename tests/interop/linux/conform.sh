@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# `uipoib conform` with the kernel's own IPoIB in a VM as the DUT. Only the cases fail in which Linux, according to
-# doc/fidelity.md, differs from the documents.
+# `uipoib conform` with the kernel's own IPoIB in a VM as the DUT. The only cases that fail are those about the differences between
+# Linux and the documents that doc/fidelity.md lists.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 python3 jq
 . tests/system/conform_rig.bash
@@ -18,8 +18,7 @@ sleep 1200 >"$work/steps" &
 		uname -r
 		while read -r number step; do { sh hook_step /run/steps $step; echo "done $number"; } & done' <"$work/steps" >"$work/vm.log" 2>&1 &
 vm=$!
-# Wait until the VM has booted before the suite starts, because the suite expects the first datagram of its DUT
-# within 13 s.
+# Wait until the VM has booted, and only then start the suite, because the suite expects the first datagram of its DUT within 13 s.
 eventually 300 grep -q . "$work/vm.log"
 STEPS=$work/steps LOG=$work/vm.log suite 1 --hook 'step() { echo $$ $* >$STEPS; until grep -q "^done $$\$" $LOG; do sleep 0.1; done; }; step'
 equal 1 $? || tail "$work/out.1" "$work/vm.log"

@@ -43,7 +43,7 @@ ping_from() { reach "$@"; }
 
 # --- isc-dhcp on an ib0 gives up, because SIOCGIFHWADDR reports type 32 (ARPHRD_INFINIBAND)
 
-isc_knows_no_ib0() { # PROGRAM ARG...
+isc_knows_no_ib0() { # PROGRAM ARG...: succeeds if the program refuses ib0 because of its type
 	local out
 	out=$(g a "${*@Q}" 2>&1) && return 1
 	grep -F 'Unsupported device type 32 for "ib0"' <<<"$out" || { echo "$out"; return 1; }
@@ -132,7 +132,7 @@ end_at h1 "$dhcpd"
 
 # --- dnsmasq on ib0; dhclient on the TAPs of h1 and h2
 
-dnsmasq_starts() { # LOG PLACE OPTION...
+dnsmasq_starts() { # LOG PLACE OPTION...: start dnsmasq at PLACE; $dnsmasq is its pid
 	local log=$1 place=$2
 	shift 2
 	start_at "$place" "$log" dnsmasq -d -C /dev/null --port=0 --log-dhcp --user=root --bind-dynamic --no-ping \
@@ -168,7 +168,7 @@ check "dnsmasq hears it" eventually 10 says "$work/dhcpd-ib0.log" "DHCPRELEASE\(
 check "h2 releases" release c2 "$UIPOIB" exec h2
 end_at a "$dnsmasq"
 
-# --- dhcpd in the VM, behind a relay agent on ib0
+# --- dhcpd in the VM gets the messages from a relay agent on ib0
 
 dhcpd_behind_relay() {
 	cat >"$work/relayed.conf" <<-E
@@ -223,7 +223,7 @@ slaac() { # PLACE PREFIX: succeeds if PLACE has an address of the prefix, with t
 	at "$1" ip -6 -o addr show dev "$(iface "$1")" scope global -tentative | grep -F "$2$id/64" &&
 		at "$1" ip -6 route show default | grep -F "via $(ll_of "$3") dev $(iface "$1")" || { at "$1" ip -6 addr; return 1; }
 }
-radvd_starts() { # PLACE PREFIX
+radvd_starts() { # PLACE PREFIX: start radvd at PLACE, which advertises PREFIX; $radvd is its pid
 	local dev
 	dev=$(iface "$1")
 	printf 'interface %s { AdvSendAdvert on; MinRtrAdvInterval 3; MaxRtrAdvInterval 4; prefix %s/64 { }; };\n' \

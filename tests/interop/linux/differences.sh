@@ -37,7 +37,7 @@ never() {
 	sent "$2" anything >/dev/null || { echo "the capture has nothing of LID $2"; return 1; }
 	equal 0 "$($differences count "$work/all.pcap" "$2" "$3")"
 }
-sent() { $differences find "$work/all.pcap" "$1" "$2"; } # LID WHAT
+sent() { $differences find "$work/all.pcap" "$1" "$2"; } # LID WHAT: succeeds if a packet from LID shows WHAT
 exec 3>&1
 
 # --- L1 and L2 of doc/fidelity.md: the reserved octet of Linux's link-layer address (RFC 4391 9.1.1: zero on sending)
@@ -58,7 +58,7 @@ peer_says() { # FLAGS: start the peer with this octet of flags, and let Linux re
 	eventually 20 g a ping -n -q -c 1 -W 2 10.4.6.6 && g a ip neigh show 10.4.6.6 dev ib0
 }
 check "a peer whose reserved octet is 0x55 is reached" peer_says 0x55
-seen_as() { eventually 5 neighbour "$2"; } # ID OCTET
+seen_as() { eventually 5 neighbour "$2"; } # ID OCTET: succeeds if Linux has an entry for the peer with this reserved octet
 check "R47: Linux keeps that octet as part of the address" seen_as L3 55
 check "ours ignores it" eventually 10 eval 'x h1 ping -n -q -c 1 -W 2 10.4.6.6 && u -j neigh show dev uib0@h1 | jq -e ".neigh[] | select(.ip | index(\"10.4.6.6\")) | .lladdr | startswith(\"00:\")"'
 kill "$peer"
@@ -89,7 +89,7 @@ check "ours creates none" eval 'ours_sends && not group_is_there ff12:401b:ffff:
 check "R65: Linux never subscribes to traps 66 and 67" never L6 "$vm_lid" subscription-
 check "ours does" eventually 10 sent "$h1_lid" subscription-
 
-# --- L7 of doc/fidelity.md: an ethertype beyond the four of the encapsulation
+# --- L7 of doc/fidelity.md: an ethertype that is none of the four that RFC 4391 names
 
 foreign() {
 	g a "$python -c 'import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((\"ib0\", 0)); s.send(bytes.fromhex(open(\"/sys/class/net/ib0/broadcast\").read().replace(\":\", \"\")) + bytes.fromhex(\"88ca0000\") + b\"not IP\" * 8)'"

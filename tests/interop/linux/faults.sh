@@ -50,11 +50,11 @@ sm_is() { # NODE/PORT: succeeds if the embedded SM at this port is the master, a
 		equal "$(u -j fabric port show "$1" | jq '.port[0].sm_lid')" "$(port_attr sm_lid)"
 } >/dev/null
 
-# --- managers
+# --- subnet managers restart, hand over and are killed
 
 smps() { u -j fabric sm show | jq '.sm[0].smps'; }
 before=$(smps)
-restarted() { # succeeds if the SM's count of SMPs was once smaller than before, and the SA knows all members; the count may be larger later
+restarted() { # succeeds if the SA knows all members, and a call has seen fewer SMPs than $before, because a new SM counts from 0
 	[ -e "$work/restarted" ] || { [ "$(smps)" -lt "$before" ] && touch "$work/restarted"; } && knows_all
 }
 check "the SM is restarted" fault "SM restarted" 46m 4 restarted u fabric sm restart
@@ -68,7 +68,7 @@ check "the SM's LID changes" fault "SM LID $sm_lid becomes 400" 46m 4 moved u fa
 saquery_in_vm() { says "$(head -1 "$work/wanted")" g a saquery -g; }
 check "Linux's own tools see the groups" eventually 20 saquery_in_vm
 
-# --- LIDs
+# --- the LIDs of ports change
 
 moved() { equal 500 "$(port_attr lid)"; }
 check "the VM's LID changes" fault "LID of the Linux end changed" 46m 4 moved u fabric lid set $guid 500
@@ -76,7 +76,7 @@ moved() { equal 501 "$(u -j link show dev uib0@h1 | jq '.link[0].lid')"; }
 check "the host's LID changes" fault "LID of the uipoib end changed" 46m 4 moved u fabric lid set Hca1/1 501
 check "all memberships are known" eventually 10 knows_all
 
-# --- P_Keys
+# --- the P_Keys of ports change
 
 child() { g a "cat /sys/class/net/ib0.8001/carrier"; }
 load() { cp "$work/$1.parts" "$work/lab.parts" && u fabric partitions "$work/lab.parts"; }

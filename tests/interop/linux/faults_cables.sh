@@ -9,7 +9,7 @@
 guid=0x02000000000fa002
 restartable_lab
 
-# --- cables
+# --- a cable is pulled, or loses packets
 
 cable_of_switches() { u -j fabric port show Switch1/6 | jq -e '.port[0].state == "Active"'; }
 ups() { u -j fabric udp show | jq '.udp[] | select(.link == "vm") | .ups'; }
@@ -43,7 +43,7 @@ again() { active && [ "$(ups)" -gt "$before" ]; }
 before=$(ups)
 check "10 s of silence take the link down" fault "10 s of silence on the VM's link, from its beginning" 46m 17 again cut_for 10
 
-# --- the instance
+# --- the instance of the fabric is killed
 
 # parts_end PID...: succeeds when all processes of the instance have ended after the test has killed one of
 # them. The instance's sockets are then free.

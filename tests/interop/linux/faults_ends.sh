@@ -11,7 +11,7 @@
 guid=0x02000000000fa003
 restartable_lab
 
-# --- the VM
+# --- the VM is killed, and its module is loaded again
 
 old=$(lladdr)
 check "the VM's log is clean" vm_log_clean a
@@ -35,7 +35,7 @@ reload() {
 check "the module is removed and loaded again" fault "uib.ko removed and loaded again" 46m 14 active reload
 check "the far host has it back, too" eventually 10 flows 7791 46m
 
-# --- uipoib hosts
+# --- uipoib hosts are restarted
 
 far_again() { far_down && far_up; }
 far_lladdr() { uf -j -d link show | jq -r '.link[0].lladdr'; }

@@ -94,13 +94,13 @@ hits() { u -j fabric fault show | jq '[.fault[] | select(.port | IN($ARGS.positi
 
 # --- counters
 
-uib() { g a "awk '/^($1) /"' { sum += $2 } END { print sum + 0 }'"' /sys/kernel/debug/uib/uib0/stats"; } # REGEX
+uib() { g a "awk '/^($1) /"' { sum += $2 } END { print sum + 0 }'"' /sys/kernel/debug/uib/uib0/stats"; } # REGEX: print the sum of the counters of uib.ko whose names match
 switch_drops='^drop_(vcrc|length|version|bad)'
 link_drops='drop_vcrc|drop_length|drop_link_version|drop_too_short|drop_oversized'
 perf() { # LID PORT COUNTER: print the value of the counter as perfquery reads it
 	x h1 perfquery "$1" "$2" | sed -n "s/^$3:\.*//p"
 }
-of_switch() { counted u switch "$1"; } # REGEX
+of_switch() { counted u switch "$1"; } # REGEX: print the sum of the counters of switches whose names match
 of_hca() { u -j stats show | jq --arg re "$1" '[.stats[] | select(.object == "Hca2" and (.counter | test($re))) | .value] | add // 0'; }
 fault() { u fabric fault add "$@" >/dev/null && u -j fabric fault show | jq '[.fault[].id] | max'; } # adds a fault and prints its id
 fault_did() { u -j fabric fault show | jq ".fault[] | select(.id == $1) | .$2"; } # ID seen|hit
@@ -174,7 +174,7 @@ check "and flows: every datagram arrives" flows_right 400 400000
 remember
 damage_there=$(fault Switch1/2 damage 5% data) damage_here=$(fault Switch1/6 damage 5% data)
 check "damage behind a switch's back: what arrives is right" flows_right 400 200000
-found() { # HITS BY IN_COUNTERS
+found() { # HITS BY IN_COUNTERS: succeeds if the ICRC has found all damaged packets, and PortRcvErrors counts them
 	echo "hit $1, found by the ICRC $2, PortRcvErrors $3"
 	[ "$1" -gt 20 ] && [ "$1" = "$2" ] && [ "$1" = "$3" ]
 }
@@ -245,11 +245,11 @@ done
 world() {
 	local links
 	links=$(u -j -d link show)
-	target() { # NAME LID LLADDR IP IP6 PATH
+	target() { # NAME LID LLADDR IP IP6 PATH: print a node as JSON for attacker.py
 		jq -nc --arg name "$1" --argjson lid "$2" --arg lladdr "$3" --argjson ip "$4" --argjson ip6 "$5" --argjson path "$6" \
 			'{$name, $lid, $lladdr, $ip, $ip6, $path}'
 	}
-	host() { # NAME IP IP6 PATH
+	host() { # NAME IP IP6 PATH: print a host as JSON for attacker.py
 		target "$1" $(jq -r --arg h "$1" '.link[] | select(.host == $h) | "\(.lid) \(.lladdr)"' <<<"$links") "${@:2}"
 	}
 	switch() { # NAME PATH: port 0 of that switch
@@ -288,7 +288,7 @@ attack() {
 # to 45 s, and then probes it for 8 s. With these default times, pings after the attack waited for up to 42 s. With the
 # times below, the kernel probes the entry after some seconds, so the test measures the fabric and uipoib's end, and
 # not the kernel's default times.
-doubtful() { # CMD... IF: run sysctl by CMD
+doubtful() { # CMD... IF: set these times for IF by `CMD sysctl`
 	local v
 	for v in 4 6; do
 		"${@:1:$#-1}" sysctl -qw "net.ipv$v.neigh.${!#}.base_reachable_time_ms=1000" "net.ipv$v.neigh.${!#}.delay_first_probe_time=1" || return 1

@@ -12,7 +12,7 @@ mkdir "$work/reports"
 # shellcheck disable=SC2016,SC2086
 "$UIPOIB" vm --timeout 1500 --memory 1500 --share "$work/reports" -- bash -c 'dir=$0 && export UIPOIB=$1 && shift && bash tests/interop/linux/guest/ibtap_conform.sh \
 	"$1" "$(ls "$dir"/kmod/$(uname -r)/ibtap.ko)" "${@:2}"; s=$?; echo "# $(head -1 /proc/stat)"; exit $s' "$(dirname "$UIPOIB")" "$UIPOIB" "$work/reports" $profiles || failed=1
-# If networkd is too slow to release its lease before networkd ends, the result of D1/release is NA.
+# If networkd is too slow to release its lease before networkd ends, the result of D1/release is NA. Such a result is not compared.
 documented() { # PROFILE
 	jq '.conform |= map(select(.case != "D1/release" or .result != "NA"))' "$work/reports/$1.json" >"$work/report" &&
 		python3 doc/conform-table.py "$1" "uipoib, ibtap=$work/report"

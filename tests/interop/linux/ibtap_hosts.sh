@@ -18,7 +18,7 @@ vm_wait a k
 declare -A ip4=([a]=10.4.9.2 [k]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2) ip6=([a]=fd04::902 [k]=fd04::901 [h1]=fd04::1 [h2]=fd04::2)
 check "uipoib takes the place of ib_ipoib in VM a" vm_ibtap a "address = ${ip4[a]}/16" "address = ${ip6[a]}/64"
 
-# --- the device
+# --- tools see a device of type 32
 
 octets20='([0-9a-f]{2}:){19}[0-9a-f]{2}'
 address_a() { g a cat /sys/class/net/ib0/address; }
@@ -92,7 +92,7 @@ packets() {
 	cp "$work/sniffer" "$work/packets"
 	[ ! -e "$work/dumpcap" ] || tshark -n -r "$work/dumpcap" >>"$work/packets" 2>/dev/null || true
 }
-seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/packets"; } # FROM TO
+seen_there() { grep -qE "${1//./\\.}.* ${2//./\\.}.*(ICMP|echo)" "$work/packets"; } # FROM TO: succeeds if the capture has a ping from FROM to TO
 sniffer() { # PROGRAM...: captures ICMP. dumpcap reports its start too early, so pings are sent until the capture has one
 	start_at a "$work/sniffer" "$@"
 	eventually 60 traffic_seen
@@ -107,16 +107,16 @@ check "so does dumpcap, for tshark" sniffer dumpcap -q -i ib0 -f icmp -w "$work/
 # --- multicast
 
 mcast=$TOOLS/mcast
-member() { # PLACE GROUP
+member() { # PLACE GROUP: start a receiver of the group at PLACE
 	start_at "$1" "$work/member" "$mcast" recv "$(iface "$1")" "$2" 7400
 	eventually 20 grep -q ready "$work/member"
 }
-transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
+transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT: send N datagrams with TEXT to the group
 reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
 all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
 # hears FROM GROUP: waits until a datagram reaches the member, which may still be joining, and succeeds if 20 more all arrive
 hears() { eventually 20 reached "$1" "$2" && transmit "$1" "$2" 20 all && eventually 10 all_arrived; }
-multicast() { # FROM TO GROUP
+multicast() { # FROM TO GROUP: succeeds if TO, as a member, gets all datagrams of FROM
 	local status
 	member "$2" "$3" && hears "$1" "$3"
 	status=$?
@@ -135,7 +135,7 @@ check "when members and senders have left, the group is gone at the SA" eventual
 # --- failover by VRRP, with gratuitous ARP of InfiniBand that keepalived writes itself
 
 vip=10.4.9.100
-keepalived_starts() { # PLACE PRIORITY
+keepalived_starts() { # PLACE PRIORITY: start keepalived at PLACE, with this priority for the virtual address
 	printf 'vrrp_instance one {\n interface ib0\n virtual_router_id 51\n priority %s\n advert_int 1\n virtual_ipaddress {\n  %s/16 dev ib0\n }\n}\n' \
 		"$2" $vip >"$work/keepalived.$1.conf"
 	start_at "$1" "$work/keepalived.$1" keepalived -n -l -D -f "$work/keepalived.$1.conf" -p /run/k.pid -r /run/kv.pid

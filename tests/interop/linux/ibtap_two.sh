@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Each of two VMs on one fabric runs a uipoib whose interface is a device of type 32. With profiles in which
-# neighbours advertise their Q_Keys, uipoib deletes the kernel's entry of a neighbour when uipoib removes the
-# neighbour from its own table. PROFILES are the profiles (default: rfc4391 encaparp00 v6ib00).
+# Each of two VMs on one fabric runs a uipoib whose interface is a device of type 32. In some profiles neighbours advertise
+# their Q_Keys. With these profiles, when uipoib removes a neighbour from its own table, it must also delete the kernel's
+# entry for this neighbour. PROFILES are the profiles (default: rfc4391 encaparp00 v6ib00).
 #
 #	h1 --- Switch1 --- Switch2
 #	        |   |
@@ -45,7 +45,7 @@ end_profile() { # end both uipoibs, and with them their devices
 octets20='([0-9a-f]{2}:){19}[0-9a-f]{2}'
 lladdr() { g "$1" "$UIPOIB" -j -n "$1" link show | jq -r '.link[0].lladdr'; }
 entry() { g "$1" ip neigh show "$2" dev ib0 | grep -oE "$octets20"; } # PLACE IP: the address that the kernel has
-knows() { equal "$(lladdr "$2")" "$(entry "$1" "$3")"; }             # PLACE PEER IP
+knows() { equal "$(lladdr "$2")" "$(entry "$1" "$3")"; }             # PLACE PEER IP: succeeds if the kernel of PLACE has the address of PEER
 reach_all() {
 	reach a "$1" && reach b "$2" && reach a -s 8000 "$1" && reach b -s 8000 "$2"
 }
@@ -60,7 +60,7 @@ reach_all() {
 spray() {
 	g a tc qdisc replace dev ib0 root pfifo limit 1000 && spray_from 0 8000 && idle && spray_from 8000 4000
 }
-spray_from() { g a python3 -IS "$PWD/tests/interop/linux/guest/ibtap_spray.py" ib0 "$(lladdr b)" "$1" "$2"; } # FIRST NUMBER
+spray_from() { g a python3 -IS "$PWD/tests/interop/linux/guest/ibtap_spray.py" ib0 "$(lladdr b)" "$1" "$2"; } # FIRST NUMBER: send a frame to each of NUMBER queue pair numbers of b, from FIRST on
 idle() { sleep 12; } # waits until the kernels have stopped probing their neighbours, and uipoib has checked its neighbours twice
 gone() { equal "" "$(g a ip neigh show "$1" dev ib0)"; }
 forgotten() { # IP...: succeeds if a's kernel has no entry for these addresses of b any more

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A Linux ib0 and interfaces of uipoib are on one link. Tested are the output of tools, unicast and broadcast packets of
-# every size, a partition as a child interface, and flows of data, each of them from both sides.
+# every size, a partition as a child interface, and flows of data. Each of these is tested from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	         |
@@ -140,7 +140,7 @@ for address in 10.4.255.255 255.255.255.255 224.0.0.1; do
 	check "ours pings $address: Linux and ours answer once" eventually 20 from_each h1 $address a h2
 done
 check "nobody has ever answered twice" not cat "$work/twice"
-all_nodes() { # FROM PLACE...
+all_nodes() { # FROM PLACE...: succeeds if each PLACE answers a ping of FROM to ff02::1
 	local p out
 	out=$(at "$1" ping -n -c 3 -i 0.5 -W 10 "ff02::1%$(iface "$1")" 2>&1)
 	for p in "${@:2}"; do

@@ -46,7 +46,7 @@ listen() {
 }
 hush() { end_at "$2" "${listener[$1.$2.$3]}"; }
 
-transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLACE GROUP PORT N TEXT
+transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLACE GROUP PORT N TEXT: send N datagrams with TEXT
 
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
 
@@ -74,7 +74,7 @@ each_once() { # FROM TEXT
 	done
 }
 
-nothing_at() { # FROM PLACE...
+nothing_at() { # FROM PLACE...: succeeds if no datagram of FROM has arrived at these places
 	local p
 	fence "$@" || return 1
 	for p in "${@:2}"; do
@@ -141,7 +141,7 @@ flow_stops() {
 	fence $sender $member $member && equal "$before" "$(wc -l <"$file")"
 }
 
-suite() { # WHAT ROLES...
+suite() { # WHAT ROLES...: test the group with these roles
 	roles "${@:2}"
 	receiver_first "$1, member first"
 	sender_first "$1, sender first"
@@ -154,7 +154,7 @@ suite "IPv6, Linux sends" a h2 h1 h4 ff15::1:2:3 7030 ff12:601b:ffff::1:2:3
 
 # --- groups of which all interfaces are members
 
-everybody_once() { # FROM ADDRESS PORT
+everybody_once() { # FROM ADDRESS PORT: succeeds if all others receive each datagram of FROM once
 	local p n=20 to=()
 	for p in a h1 h2; do
 		[ $p = $1 ] || to+=("$p")

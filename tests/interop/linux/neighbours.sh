@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ARP and ND between Linux's ib0 and interfaces of uipoib. All nodes have the same address for the same node, neighbours
+# ARP and ND between Linux's ib0 and interfaces of uipoib. All nodes learn the same link-layer address of a node, neighbours
 # are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
 # announcement. Each of these properties is checked from both sides.
 #
@@ -31,7 +31,7 @@ for p in h1 h2; do link_address[$p]=$(u -j link show dev uib0@$p | jq -r '.link[
 
 # linux_has, we_have: print "ADDRESS LLADDR" for each neighbour, from Linux's table and from uipoib's
 linux_has() { g a ip neigh show dev ib0 | sed -n 's/^\(.*\) lladdr \([^ ]*\).*/\1 \2/p'; }
-we_have() { u -j neigh show dev "uib0@$1" | jq -r '.neigh[] | .lladdr as $a | .ip | arrays // split(" ") | .[] | "\(.) \($a)"'; } # HOST
+we_have() { u -j neigh show dev "uib0@$1" | jq -r '.neigh[] | .lladdr as $a | .ip | arrays // split(" ") | .[] | "\(.) \($a)"'; } # HOST: the same from uipoib's table of HOST
 same_address() {
 	local p
 	linux_has >"$work/neigh.a" && we_have h1 >"$work/neigh.h1" && we_have h2 >"$work/neigh.h2" || return 1
@@ -52,7 +52,7 @@ check "both sides have the same 20 octets of everybody" eventually 10 same_addre
 # probe PLACE ADDRESS: make the kernel of PLACE send unicast probes to a neighbour, which must answer. The kernel
 # deletes an entry if no answer comes within 3 s, which happens on a busy machine, so the probing is repeated.
 probe() { eventually 20 probe_once "$@"; }
-probe_once() { # PLACE ADDRESS
+probe_once() { # PLACE ADDRESS: make one such attempt
 	reach "$@" >/dev/null && at "$1" ip neigh change "$2" dev "$(iface "$1")" nud probe && within 10 says REACHABLE at "$1" ip neigh show "$2"
 }
 capture=$(u -j capture start "$work/probes.pcap" | jq '.capture[0].id')
@@ -63,7 +63,7 @@ check "ours probes Linux by a neighbour solicitation" probe h1 ${ip6[a]}
 u capture stop "$capture" >/dev/null
 lid_h1=$(u -j link show dev uib0@h1 | jq '.link[0].lid') lid_a=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 tshark -r "$work/probes.pcap" -T fields -e infiniband.lrh.slid -e infiniband.lrh.dlid -e arp.opcode -e icmpv6.type >"$work/probes" 2>/dev/null
-seen() { grep -q "^$1"$'\t'"$2"$'\t'"$3$" "$work/probes" || { echo "no packet from LID $1 to $2: $3"; return 1; }; } # FROM TO REGEX
+seen() { grep -q "^$1"$'\t'"$2"$'\t'"$3$" "$work/probes" || { echo "no packet from LID $1 to $2: $3"; return 1; }; } # FROM TO REGEX: succeeds if the capture has such a probe from LID FROM to LID TO
 unicast_both_ways() {
 	seen $lid_a $lid_h1 "$1" && seen $lid_h1 $lid_a "$1" && seen $lid_a $lid_h1 "$2" && seen $lid_h1 $lid_a "$2"
 }
@@ -83,7 +83,7 @@ for p in a h1 h2; do
 		"net.ipv4.neigh.$(iface $p).delay_first_probe_time=1" "net.ipv6.neigh.$(iface $p).delay_first_probe_time=1" \
 		"net.ipv4.neigh.$(iface $p).retrans_time_ms=200" "net.ipv6.neigh.$(iface $p).retrans_time_ms=200"
 done
-forgets() { # PLACE TO
+forgets() { # PLACE TO: flush the neighbours of PLACE, and reach TO again
 	at $1 ip neigh flush dev "$(iface $1)" && at $1 ip -6 neigh flush dev "$(iface $1)" &&
 		reach $1 ${ip4[$2]} && reach $1 ${ip6[$2]}
 }
@@ -91,7 +91,7 @@ check "Linux forgets its neighbours: they are found again" forgets a h1
 check "ours forgets its neighbours: they are found again" forgets h1 a
 
 add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] || echo nodad); }
-move() { # FROM TO ADDRESS/LENGTH
+move() { # FROM TO ADDRESS/LENGTH: take the address from FROM and give it to TO
 	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
 }
 # address_of: print the address that the kernel of OBSERVER has for PLACE. On uipoib hosts this address is a MAC, which
@@ -103,14 +103,14 @@ address_of() { # OBSERVER PLACE
 		u -j neigh show dev "uib0@$1" | jq -r --arg a "${link_address[$2]}" '.neigh[] | select(.lladdr == $a).token'
 	fi
 }
-kernel_has() { at "$1" ip neigh show "$2" dev "$(iface "$1")" | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2; } # PLACE ADDRESS
-points_to() { equal "$(address_of $1 $2)" "$(kernel_has $1 ${3%/*})"; } # OBSERVER PLACE ADDRESS
-found() { at $1 ping -n -q -c 1 -W 1 ${2%/*}; } # OBSERVER ADDRESS/LENGTH
+kernel_has() { at "$1" ip neigh show "$2" dev "$(iface "$1")" | grep -oE 'lladdr [0-9a-f:]+' | cut -d' ' -f2; } # PLACE ADDRESS: print the link-layer address that the kernel of PLACE has for ADDRESS
+points_to() { equal "$(address_of $1 $2)" "$(kernel_has $1 ${3%/*})"; } # OBSERVER PLACE ADDRESS: succeeds if OBSERVER has the link-layer address of PLACE for ADDRESS
+found() { at $1 ping -n -q -c 1 -W 1 ${2%/*}; } # OBSERVER ADDRESS/LENGTH: OBSERVER pings the address once
 announce() { # PLACE ADDRESS/LENGTH: announces the address twice, because a neighbour cache may be locked against changes for a second
 	at $1 arping -q $arping -c 1 -I "$(iface $1)" -s ${2%/*} ${2%/*}
 	points_to $observer $1 $2
 }
-settled() { # OBSERVER FROM TO ADDRESS/LENGTH KIND
+settled() { # OBSERVER FROM TO ADDRESS/LENGTH KIND: succeeds if OBSERVER reaches the address at FROM
 	found $1 $4 && points_to $1 $2 $4 || return 1
 	# Make the entry stale, so that the kernel does not probe and remove it before the announcement: an announcement
 	# changes existing entries only.

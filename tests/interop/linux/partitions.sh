@@ -46,7 +46,7 @@ sysctl -qw net.ipv4.conf.all.arp_ignore=1 # answer ARP only on the interface tha
 for p in a h1; do
 	check "the interface of $p has 4092" equal 4092 "$(at $p cat "/sys/class/net/$(iface $p)/mtu")"
 done
-whole_4092() { # FROM ADDRESS
+whole_4092() { # FROM ADDRESS: succeeds if a packet of 4092 octets passes, one more octet is refused, and fragments pass
 	at $1 ping -n -c 2 -i 0.2 -W 10 -M do -s 4064 $2 && says "[Mm]essage too long" at $1 ping -n -c 1 -W 1 -M do -s 4065 $2 &&
 		at $1 ping -n -c 2 -i 0.2 -W 10 -s 16000 $2
 }
@@ -60,7 +60,7 @@ check "such packets left both ends" equal 2 "$(biggest)"
 check "what arrived is what was sent, TCP, both ways" both_ways right_tcp a h1
 check "what arrived is what was sent, UDP, both ways" both_ways right_udp a h1
 
-# --- children
+# --- child interfaces of ib0
 
 check "ib0.8001 is up" eventually 20 says "state UP" g a ip link show ib0.8001
 check "a limited member's child is up, too" eventually 20 says "state UP" g a ip link show ib0.8002
@@ -70,16 +70,16 @@ check "both have the 2044 of their groups" equal "2044 2044" "$(g a cat /sys/cla
 # uib0
 child() { if is_vm $1; then echo ib0.800$2; else echo uib1; fi; }
 node() { if is_vm $1; then echo 9; else echo ${1#h}; fi; }
-one_way() { # FROM TO N
+one_way() { # FROM TO N: FROM pings TO in partition 0x800N
 	at $1 ping -n -c 2 -i 0.2 -W 10 -I "$(child $1 $3)" 10.$((4 + $3)).0.$(node $2) &&
 		at $1 ping -n -c 2 -i 0.2 -W 10 -I "$(child $1 $3)" fd0$((4 + $3))::$(node $2)
 }
-talk() { one_way $1 $2 $3 && one_way $2 $1 $3; } # A B N
+talk() { one_way $1 $2 $3 && one_way $2 $1 $3; } # A B N: A and B ping each other in partition 0x800N
 
-silent() { # FROM INTERFACE ADDRESS
+silent() { # FROM INTERFACE ADDRESS: succeeds if ADDRESS does not answer
 	refuse 1 ' 0 received|100% packet loss' at $1 ping -n -c 2 -i 0.2 -W 1 -I $2 $3
 }
-apart() { # A B N
+apart() { # A B N: succeeds if A and B do not reach each other in partition 0x800N
 	silent $1 "$(child $1 $3)" 10.$((4 + $3)).0.$(node $2) && silent $2 "$(child $2 $3)" 10.$((4 + $3)).0.$(node $1) &&
 		silent $1 "$(child $1 $3)" fd0$((4 + $3))::$(node $2)
 }

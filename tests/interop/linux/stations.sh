@@ -29,7 +29,7 @@ vm_start a --address 10.4.9.1/16 --address fd04::901/64 --share "$work"
 # --- the stations are set up and reach Linux, and Linux reaches them
 
 mac() { echo "52:54:00:00:00:$1"; }
-bridge_at() { # HOST N
+bridge_at() { # HOST N: make the bridge br0 of HOST with the addresses 10.4.0.N and fd04::N, and uib0 as a port
 	x "$1" ip link add br0 mtu 2044 type bridge && x "$1" ip link set br0 up && x "$1" ip addr add "10.4.0.$2/16" dev br0 &&
 		x "$1" ip addr add "fd04::$2/64" dev br0 nodad && x "$1" ip link set uib0 master br0
 }
@@ -102,7 +102,7 @@ check "UDP to a station" flow s2 10.4.9.1 -u -b 5M -n 200K -R
 # --- multicast
 
 has() { grep -q "^$2" "$1"; }
-member() { # LABEL PLACE GROUP PORT
+member() { # LABEL PLACE GROUP PORT: start a receiver of the group at PLACE, with its output in $work/LABEL
 	if is_vm "$2"; then
 		start_at a "$work/$1" "$mcast" recv ib0 "$3" "$4"
 	else
@@ -111,15 +111,15 @@ member() { # LABEL PLACE GROUP PORT
 	fi
 	eventually 20 has "$work/$1" ready
 }
-transmit() { # PLACE GROUP PORT N TEXT
+transmit() { # PLACE GROUP PORT N TEXT: PLACE sends N datagrams with TEXT
 	local dev=e0
 	is_vm "$1" && dev=ib0
 	from "$1" "$mcast" send "$dev" "$2" "$3" "$4" "$5"
 }
-reached() { # LABEL PLACE GROUP PORT
+reached() { # LABEL PLACE GROUP PORT: succeeds if one datagram of PLACE arrives at receiver LABEL
 	transmit "$2" "$3" "$4" 1 probe && within 1 has "$work/$1" probe
 }
-each_once() { # LABEL PLACE GROUP PORT
+each_once() { # LABEL PLACE GROUP PORT: succeeds if receiver LABEL gets each of 100 datagrams once
 	transmit "$2" "$3" "$4" 100 data || return 1
 	eventually 10 has "$work/$1" "data 100" || return 1
 	equal "100 100" "$(grep -c '^data ' "$work/$1") $(grep '^data ' "$work/$1" | sort -u | wc -l)"
@@ -220,7 +220,7 @@ check "and has a queue pair again" eventually 30 from m2 ping -n -c 1 -W 2 10.4.
 check "the one that it had" equal "$m2_was" "$(qpn uib0@h3 "$(mac 32)")"
 check "Linux reaches it" eventually 10 g a ping -n -c 1 -W 2 10.4.0.32
 
-# --- VLAN tags are dropped, because InfiniBand has partitions instead
+# --- frames with a VLAN tag are dropped, because InfiniBand has partitions instead of VLANs
 
 check "no VLAN on ib0" refuse 2 'VLANs not supported' g a ip link add link ib0 name ib0.v10 type vlan id 10
 check "no macvlan either: what these TAPs add" refuse 2 'Invalid argument' g a ip link add link ib0 name mv0 type macvlan

@@ -29,7 +29,7 @@ cat >"$work/osm.conf" <<-'END'
 	transaction_timeout 1000
 END
 
-boot() { # NAME [OPTION...]
+boot() { # NAME [OPTION...]: start the VM at its port
 	vm_start "$1" --port "${port[$1]}" --address "${ip[$1]}/16" --address "${global[$1]}/64" "${@:2}"
 }
 
@@ -177,7 +177,7 @@ no_partition() { # succeeds if a child interface of a partition that does not ex
 	is_up a ib0.8001 && equal 0 "$(g a cat /sys/class/net/ib0.8005/carrier)" && g a ip link del ib0.8005
 }
 
-# everything NAME OF MANAGER
+# everything MANAGER: make all checks; the name of the manager is in their descriptions
 everything() {
 	manager=$1
 	: >"$work/figures"
@@ -208,13 +208,13 @@ everything() {
 	check "$manager: one of no partition stays down" no_partition
 }
 
-start_lab() { # LINE...
+start_lab() { # LINE...: start the lab, with these lines in [fabric lab]
 	linux_topo 0 >"$work/lab.topo"
 	conf_hosts 0 "$@" >"$work/lab.conf"
 	lab_up
 }
 
-end_vms() { # NAME...
+end_vms() { # NAME...: end these VMs; their kernels must not have logged a fault
 	local name
 	for name; do
 		check "nothing in the log of $name's kernel" vm_log_clean "$name"
@@ -222,7 +222,7 @@ end_vms() { # NAME...
 	done
 }
 
-# --- the embedded manager
+# --- the embedded SM is the manager
 
 start_lab "partitions = partitions.conf"
 boot a
@@ -232,7 +232,7 @@ everything embedded
 end_vms a b
 lab_down
 
-# --- OpenSM in a
+# --- OpenSM in VM a is the manager
 
 # opensm_at PLACE PRIORITY: starts OpenSM at a place, with the log /tmp/osm/log in the VM and its pid in ${osm[PLACE]}
 declare -A osm

@@ -41,7 +41,7 @@ if "${user[@]}" unshare -Urn true 2>/dev/null; then
 	by_nobody &
 fi
 
-# A VM with one processor, little memory, standard input and error closed, and a long command
+# A VM gets one processor, little memory, closed standard input and error, and a long command
 long=$(seq -s ' ' 18000)
 vm --cpus 1 --memory 256 -- bash -c '
 	cat && echo "cpus $(nproc)" && echo "long ${#1}" && echo "event_idx" $(cut -c 30 /sys/bus/virtio/devices/*/features) && echo "newest first" $(grep -oE "^(uib|ib_ipoib) " /proc/modules) && ls -l /proc/self/fd/0 >&2
@@ -98,7 +98,7 @@ wait $pid
 check "with status 130" equal 130 $?
 exec 8>&-
 
-# --- the example
+# --- examples/vm/test.sh
 
 # examples/vm/test.sh runs in a real VM in tutorial.sh; here only the command line that it makes is
 # checked.

@@ -21,8 +21,8 @@ programs_run '44.0-2 4.5+0.17-1' # rdma-core and perftest of Debian 12
 pyverbs_run
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- the HCA's driver cannot refuse `echo connected` into the file `mode` of ib0. After this command certain packets
-# between two Linux ends are lost
+# --- the HCA's driver cannot refuse `echo connected` into the file `mode` of ib0. After this command in VM a, unicasts from a to
+# other nodes with Linux's IPoIB are lost, because their link-layer addresses announce the connected mode
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
 a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }

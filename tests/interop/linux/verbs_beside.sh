@@ -4,8 +4,8 @@
 #
 # The kernel's ib0 and an interface of uipoib are on the same port, so the subnet administrator (SA) sees them as one
 # member of a group. When ib0 leaves groups that uipoib also uses, the SA ends the memberships of the port. uipoib joins
-# its groups again every 60 s, and then receives multicasts and broadcasts again. ca_verbs.sh has the reverse: uipoib
-# leaves and ends, and the kernel goes on.
+# its groups again every 60 s, and then receives multicasts and broadcasts again. ca_verbs.sh tests the reverse:
+# uipoib leaves groups and ends, and the kernel's ib0 continues.
 #
 #	h1 --- Switch1 --- Switch2 --- h2 (a member of the group, too)
 #	          |
@@ -31,7 +31,7 @@ in_v1() { [ "$(g a 'readlink /proc/$(cat /tmp/v1.pid)/ns/net')" != "$(g a readli
 eventually 30 in_v1
 v1="nsenter -t $(g a cat /tmp/v1.pid) -n"
 
-# --- the same groups
+# --- ib0 and the interface of uipoib are members of the same groups
 
 members() { # NAME IF CMD...: start a member of the group, whose log is $work/mcast.NAME; $started is its pid
 	start_at a "$work/mcast.$1" "${@:3}" "$mcast" recv "$2" $group $udp_port

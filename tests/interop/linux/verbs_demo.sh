@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# The checks of `uipoib demo`, on a fabric with soft hosts and with two interfaces on `port = verbs:uib0/1`, each of a uipoib
-# in a VM. `uipoib demo` cannot start programs in a VM, so this script makes the same checks, in the demo's order. Then the
-# MTU of the group changes. The kernel's own ib0 is down in both VMs; ca_verbs.sh tests ib0 and uipoib on one port.
+# The checks of `uipoib demo`, on a fabric with hosts whose HCAs are simulated, and with two VMs. In each VM, a uipoib has an
+# interface on `port = verbs:uib0/1`. `uipoib demo` cannot start programs in a VM, so this script makes the same checks, in
+# the demo's order. Then the MTU of the group changes. The kernel's own ib0 is down in both VMs; ca_verbs.sh tests ib0 and
+# uipoib on one port.
 #
 #	h1 10.4.0.1 --- Switch1 --- v (VM: uib0 10.4.9.11)
 #	               /   |  \
@@ -51,7 +52,7 @@ swept() { u -j fabric show | jq -e '.fabric[0].sm.last_sweep | .switches == 3 an
 check "subnet up: three switches, and at least five end ports" eventually 20 swept
 group() { u -j fabric group show -d | jq -e '.group[] | select(.mgid | test("ffff:ffff$"; "i")) | .nmembers >= 5 and .mtu == 2048'; }
 check "broadcast group: five members" eventually 20 group
-is_up() { # PLACE
+is_up() { # PLACE: succeeds if the interface of PLACE is up, with an MTU of 2044
 	if is_vm "$1"; then at_u "$1" -j link show; else u -j link show dev "uib0@$1"; fi | jq -e '.link[0] | .state == "UP" and .mtu == 2044'
 }
 for p in $places; do check "link up: $p, MTU 2044" eventually 20 is_up "$p"; done
@@ -81,7 +82,7 @@ done
 
 # --- path MTU
 
-fits() { reach "$1" -M "do" -s $(($3 - 28)) "${ip4[$2]}"; } # FROM TO MTU
+fits() { reach "$1" -M "do" -s $(($3 - 28)) "${ip4[$2]}"; } # FROM TO MTU: succeeds if a packet of MTU octets passes
 over() { refuse 1 '[Mm]essage too long' at "$1" ping -n -c 1 -W 10 -M do -s $(($3 - 27)) "${ip4[$2]}"; }
 mtu_between() { fits "$1" "$2" "$3" && over "$1" "$2" "$3" && fits "$2" "$1" "$3" && over "$2" "$1" "$3"; }
 check "path MTU, h3 and v: 2044 octets pass, 2045 do not" mtu_between h3 v 2044
@@ -90,14 +91,14 @@ check "fragments pass between v and w" reach v -s 9000 10.4.9.12
 
 # --- multicast
 
-heard() { grep -c "^$2 " "$work/mcast.$1"; } # PLACE TEXT
+heard() { grep -c "^$2 " "$work/mcast.$1"; } # PLACE TEXT: print how many datagrams with TEXT have arrived at PLACE
 hear_all() { # TEXT N PLACE...: succeeds if these places have heard N datagrams with TEXT
 	local p
 	for p in "${@:3}"; do equal "$2" "$(heard "$p" "$1")" || return 1; done
 }
 # Each call uses a new group, because a member of the previous call's group may not have left that group yet.
 mcast_calls=0
-mcast_from() { # SENDER MEMBERS OTHERS
+mcast_from() { # SENDER MEMBERS OTHERS: succeeds if MEMBERS get all datagrams of SENDER, and OTHERS none
 	local sender=$1 members=$2 not_members=$3 p pids='' group
 	group=239.17.4.$((++mcast_calls))
 	for p in $members; do
@@ -109,13 +110,13 @@ mcast_from() { # SENDER MEMBERS OTHERS
 		pids+=" $p:$started"
 	done
 	for p in $members $not_members; do eventually 30 grep -q ready "$work/mcast.$p" || return 1; done
-	probe() { # the SM programs the switches some time after the join
+	probe() { # repeated, because the SM programs the switches some time after the join
 		at "$sender" "$mcast" send uib0 $group 17041 1 probe
 		for p in $members; do within 1 grep -q probe "$work/mcast.$p" || return 1; done
 	}
 	eventually 30 probe || return 1
 	at "$sender" "$mcast" send uib0 $group 17041 3 data && eventually 20 hear_all data 3 $members || return 1
-	for p in $not_members; do reach "$sender" "${ip4[$p]}" || return 1; done # a datagram to all of them would have arrived before
+	for p in $not_members; do reach "$sender" "${ip4[$p]}" || return 1; done # a datagram that was forwarded to them would have arrived before the reply
 	hear_all data 3 $members && hear_all data 0 $not_members && hear_all probe 0 $not_members || return 1
 	for p in $pids; do end_at "${p%:*}" "${p#*:}"; done
 }
@@ -174,7 +175,7 @@ busiest() { # the port between switches that has sent most words since the last 
 	join "$work/sent" "$work/sent.new" | awk '{ n = $3 - $2; if (n > most) { most = n; port = $1 } } END { print port, most + 0 }'
 	mv "$work/sent.new" "$work/sent"
 }
-cut_under() { # FROM TO
+cut_under() { # FROM TO OCTETS: pull the busiest cable during a TCP flow of OCTETS, which must go on over another cable
 	local port words flow
 	start_at "$2" "$work/flow.$2" $integrity tcp-recv "${ip4[$2]}" 7777
 	eventually $vm_patience grep -q ready "$work/flow.$2" || return 1
@@ -206,7 +207,7 @@ check "trace: a ping of h1 to v, and its answer" eventually 20 trace_shows
 
 # --- the MTU of the group changes: the embedded manager ends the groups and makes them again
 
-has_mtu() { # VM MTU
+has_mtu() { # VM MTU: succeeds if the link and the device have this MTU
 	equal "$2" "$(at_u "$1" -j link show | jq '.link[0].mtu')" && equal "$2" "$(g "$1" cat /sys/class/net/uib0/mtu)"
 }
 # log_time VM START: print the seconds from START to the last line of the log of this VM's uipoib

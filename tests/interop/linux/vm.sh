@@ -356,7 +356,7 @@ daemon_of() { # PID: print the pid of the daemon, which is the parent of the hel
 	done
 }
 has_daemon() { [ -n "$(daemon_of "$1")" ] && [ -n "$(qemus "$1")" ]; }
-has_status() { equal "$3" "$(status "$1" "$2")"; } # PID KEY VALUE
+has_status() { equal "$3" "$(status "$1" "$2")"; } # PID KEY VALUE: succeeds if /proc/PID/status has this value
 root_of_daemon_is_empty() { equal "" "$(ls -A "/proc/$1/root/")"; }
 unprivileged() { # WHO PID: succeeds if the daemon below process PID and QEMU have given up their privileges, as they do some time after their start
 	local daemon caps

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Debian's dhclient as a client of the tests, to be sourced after lib.sh. The files of client NAME are $work/NAME.*.
+# Functions that run Debian's dhclient for tests. Scripts source this file after lib.sh. The files of client NAME are $work/NAME.*.
 #
 #	client c1 'request subnet-mask;' "$UIPOIB" exec h1
 #	check "a lease" eventually 20 event c1 BOUND
@@ -38,7 +38,7 @@ client() {
 }
 # event NAME REGEX: succeeds if dhclient has called its script with "REASON NEW-ADDRESS OLD-ADDRESS" that REGEX matches
 event() { grep -q "^$2" "$work/$1.events" || { tail -n 15 "$work"/dhcpd*.log "$work/$1.log"; return 1; }; }
-release() { # NAME CMD...
+release() { # NAME CMD...: let the client release its lease and end
 	local name=$1
 	shift
 	"$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -r -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \

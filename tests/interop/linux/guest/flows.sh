@@ -15,7 +15,7 @@ dir=$1 what=$2
 shift 2
 integrity() { exec "$TOOLS/integrity" "$@"; }
 
-ready() { # KIND
+ready() { # KIND: wait until the receiver of this kind is ready
 	local end=$((SECONDS + 60))
 	until grep -q ready "$dir/$1"; do
 		[ $SECONDS -lt $end ] || { echo "$1: the receiver does not start"; exit 1; }

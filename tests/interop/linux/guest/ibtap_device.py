@@ -3,8 +3,8 @@
 
     ibtap_device.py IBTAP.KO [SECONDS [REGEX]]
 
-Tested are devices, the output of tools about them, descriptors, groups, wrong frames, and traffic between two devices in namespaces
-a and b, whose frames this program forwards. SECONDS (10) is the time for which the program writes randomly damaged
+The tests are about devices, the output of tools about them, descriptors, groups, wrong frames, and traffic. The traffic is between two
+devices in namespaces a and b, and this program forwards its frames. SECONDS (10) is the time for which the program writes randomly damaged
 frames, and also the number of times that devices are removed under load. With REGEX, only the checks whose description
 matches REGEX are run.
 

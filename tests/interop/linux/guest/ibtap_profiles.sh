@@ -19,7 +19,7 @@ cat >"$work/partitions.conf" <<-'EOF'
 		ALL=full;
 EOF
 kind() { case $1 in 1 | 3) echo ibtap ;; *) echo tap ;; esac; }
-conf_of() { # PROFILE
+conf_of() { # PROFILE: print the configuration of the lab with this profile
 	local of='' h
 	dev=uib0
 	[ "$1" != hld2002 ] || { dev=ib0_1_7fff of=',pkey=0x7fff'; }
@@ -29,7 +29,7 @@ conf_of() { # PROFILE
 		[ "$1" = v6ib00 ] || printf 'address = 10.4.0.%d/16%s\n' $h "$of"
 	done
 }
-reach() { eventually 60 x "h$1" ping -n -q -c 2 -i 0.05 -W 5 "$2"; } # FROM ADDRESS
+reach() { eventually 60 x "h$1" ping -n -q -c 2 -i 0.05 -W 5 "$2"; } # FROM ADDRESS: wait until host FROM has an answer from ADDRESS
 everybody() { # ADDRESS-PREFIX: succeeds if each host reaches each other host
 	local from to
 	for from in 1 2 3 4; do
@@ -48,7 +48,7 @@ right_neighbours() { # PROFILE: succeeds if the kernels of h1 and h3 have, for e
 			equal "$lladdr" "$(x h1 ip neigh show "10.4.0.$h" dev $dev | grep -oE '([0-9a-f]{2}:){19}[0-9a-f]{2}')" || return 1
 	done
 }
-transmit() { x "h$1" "$TOOLS/mcast" send $dev "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT
+transmit() { x "h$1" "$TOOLS/mcast" send $dev "$2" 7400 "$3" "$4"; } # FROM GROUP N TEXT: host FROM sends N datagrams with TEXT to the group
 reached() { transmit "$1" "$2" 1 first && grep -q first "$work/member"; }
 all_arrived() { equal 20 "$(grep -c all "$work/member")"; }
 multicast() { # FROM TO GROUP: let TO join the group, wait until a datagram from FROM arrives, and send 20 more, which must all arrive
@@ -88,7 +88,7 @@ for profile in rfc4391 linux encaparp00 v4mc01 v6ib00 hld2002; do
 	check "$profile: the lab ends" lab_down
 done
 
-# --- throughput beside TAP, interleaved
+# --- the throughput of ibtap and of a TAP, measured in turn
 
 conf_of rfc4391 >"$work/lab.conf"
 lab_up

@@ -162,7 +162,7 @@ ib_net() { # DEVICE: its network interface in this namespace
 		[ "$(cut -c 37- "$n/address")" != "$(sed 's/\([0-9a-f][0-9a-f]\)\([0-9a-f][0-9a-f]\)/\1:\2/g' "/sys/class/infiniband/$1/node_guid")" ] || echo "${n##*/}"
 	done
 }
-ns_add() { # NAMESPACE DEVICE OWN PEER
+ns_add() { # NAMESPACE DEVICE OWN PEER: add the device in this namespace, with a link from address OWN to PEER
 	ip netns exec "$1" bash -c "echo '$2 listen=$3 peer=$4 silence=0 mtu=2048' >$params/add"
 }
 ns_ib() { # NAMESPACE DEVICE ADDRESS: moves the device's interface to the namespace, with this address
@@ -210,7 +210,7 @@ kill $opensm
 ip netns del a
 check "so does the first one" eventually 20 gone uib1
 
-# --- removed under traffic
+# --- the module is removed under traffic
 
 check "h1 answers" eventually 20 ping -c 1 -W 2 10.4.0.1
 listen=$(sed -n 's/^listen //p' $stats/uib0/link) peer=$(sed -n 's/^peer //p' $stats/uib0/link)

@@ -69,7 +69,7 @@ joins() { # run mckey at both ends. The sender begins when the receiver is a mem
 	sends() { g b "timeout $vm_patience mckey -m 239.1.2.3 -b 10.4.9.2 -s" >"$mckey.b" && within 10 received; }
 	eventually 30 sends || { g a pkill -P "$pid"; cat "$mckey".[ab]; return 1; }
 }
-watched() { # ibv_asyncwatch says when a's port ends and when it returns
+watched() { # ibv_asyncwatch must report that a's port goes Down, and that it is Active again
 	local pid
 	pid=$(gb a /tmp/watch "stdbuf -oL ibv_asyncwatch -d uib0")
 	eventually 30 g a grep -q 'async event FD' /tmp/watch
