@@ -268,9 +268,9 @@ static inline bool ca_arm(struct ca_qp *qp)
 }
 
 /*
- * ca_queued() - Return the number of packets in the send queue and in the fabric's queues at this
- * port. A sender that can wait should send nothing while this number is high, because packets for a
- * full queue are lost
+ * ca_queued() - Return the number of packets that wait to be sent: in the port's send queue, or, on
+ * a software fabric, in all egress queues of the fabric. A sender that can wait should send nothing
+ * while this number is high, because packets for a full queue are lost
  */
 static inline unsigned int ca_queued(struct ca *ca)
 {

@@ -175,7 +175,7 @@ enum umad_drop {
 	UMAD_DROP_MEM,
 	UMAD_DROP_MALFORMED, /* the program wrote a MAD with a wrong length, agent, index or TID */
 	UMAD_DROP_BUSY, /* the program wrote a MAD while too many of its requests were open */
-	UMAD_DROP_DOWN, /* the program wrote a MAD that needs no answer, and sending the MAD failed */
+	UMAD_DROP_DOWN, /* a MAD that the program wrote could not be sent for another reason */
 	UMAD_DROP_MAX,
 };
 const char *umad_drop_name(enum umad_drop d);
