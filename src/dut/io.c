@@ -55,29 +55,40 @@ static void send_datagram(void *ctx, const void *data, size_t len)
 
 /* --- processes that the hook has started */
 
-static void end_step(struct conform_step *s)
+/*
+ * Ends the processes that a step has left in its process group, and then reaps the step's process. The other order
+ * would be wrong: as soon as the process is reaped, its pid may become that of another process group.
+ */
+static int end_step(struct conform_step *s)
 {
-	if (!s->pid)
-		return;
+	int status = 0;
+
 	kill(-s->pid, SIGKILL);
-	waitpid(s->pid, NULL, 0);
+	waitpid(s->pid, &status, 0);
 	s->pid = 0;
+	return status;
+}
+
+static bool has_ended(const struct conform_step *s)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
 static void reap(struct conform_outside *o)
 {
 	for (unsigned int i = 0; i < CONFORM_HOOKS; i++) {
 		struct conform_step *s = &o->step[i];
-		int status;
 
 		if (!s->pid)
 			continue;
-		if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
-			if (s->pid == o->last)
+		if (has_ended(s)) {
+			bool last = s->pid == o->last;
+			int status = end_step(s);
+
+			if (last)
 				o->last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-			/* End the processes that the hook program has left in its process group. */
-			kill(-s->pid, SIGKILL);
-			s->pid = 0;
 		} else if (clock_now() - s->began > CONFORM_HOOK_TIME) {
 			end_step(s);
 		}
@@ -250,6 +261,7 @@ int conform_outside_open(struct conform_outside *o, const struct ip_endpoint *li
 void conform_outside_close(struct conform_outside *o)
 {
 	for (unsigned int i = 0; i < CONFORM_HOOKS; i++)
-		end_step(&o->step[i]);
+		if (o->step[i].pid)
+			end_step(&o->step[i]);
 	close(o->fd);
 }

@@ -267,7 +267,7 @@ check "OpenSM brings it up, and goes on" managed
 check "a cable damages packets" u fabric fault add Switch1/1 corrupt 30% data
 bx h1 ping -q -i 0.01 10.4.0.2 >/dev/null 2>&1
 check "a counter grows" eventually 20 finds counter-grows '^(Hca1/1|Switch1/1): within .* by [0-9]+' --seconds 3
-kill $! 2>/dev/null
+kill_own $!
 u fabric fault clear
 osm_stop
 lab_down

@@ -18,10 +18,10 @@ steps=${STEPS:-system system-all}
 keep=$(realpath -m "${KEEP:-build/load}")
 rm -rf "$keep" && mkdir -p "$keep" || exit 1
 base=$(mktemp -d "${TMPDIR:-/tmp}/uipoib-load.XXXXXX") || exit 1
-pids=()
 cleanup() {
+	local p
 	trap - EXIT INT TERM
-	[ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null
+	for p in $(jobs -rp); do kill "$p"; done
 	wait
 	while IFS=: read -r f value; do echo "$value" >"$f"; done <<<"$neigh_were"
 	rm -rf --one-file-system "$base"
@@ -84,15 +84,12 @@ if ! { git -c safe.directory='*' clone -q --no-local "$tree" "$base/built" &&
 fi
 echo "# $(git -C "$base/built" log --oneline -1)"
 load &
-load_pid=$!
-pids=($load_pid)
 for ((i = 1; i <= runs; i++)); do
 	while [ "$(jobs -rp | wc -l)" -gt "$at_a_time" ]; do # load() is one of the jobs
 		wait -n
 		report
 	done
 	run $i &
-	pids+=($!)
 done
 while [ "$(jobs -rp | wc -l)" -gt 1 ]; do
 	wait -n

@@ -161,7 +161,7 @@ mode() { # MODE MTU SIGNAL [-t]: run all checks of one mode; the relay is ended 
 		check "$m: datagrams to and from $a arrive unchanged" traffic udp $a
 		check "$m: a UDP super-frame to $a arrives as its datagrams" traffic super $a
 	done
-	kill $servers 2>/dev/null
+	kill_own $servers
 	wait $servers 2>/dev/null
 	servers=
 	check "$m: the relay ends at SIG$3 and prints its counters" relay_down "$3"

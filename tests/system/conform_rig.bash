@@ -49,7 +49,7 @@ suite_out() { # N OPTION...: run the suite as `suite` does, and print its output
 	cat "$work/out.$1"
 	return $s
 }
-end() { kill "$1" && wait "$1"; } 2>/dev/null
+end() { kill_own "$1" && wait "$1"; } 2>/dev/null
 # shellcheck disable=SC2034
 on_cleanup=end_all
 end_all() {

@@ -232,6 +232,18 @@ halted() {
 	for p; do grep -q '^State:.*[TZ]' "/proc/$p/status" 2>/dev/null || [ ! -e "/proc/$p" ] || return 1; done
 }
 
+# kill_own [-SIGNAL] PID...: send SIGTERM, or the signal, to those of these processes that are still children of this shell.
+# A child that has ended gets no signal. Its pid perhaps belongs to a program of another test by now, because a busy machine
+# uses each of its 32768 pids again within a minute.
+kill_own() {
+	local signal=-TERM p ppid
+	[[ $1 != -* ]] || { signal=$1 && shift; }
+	for p; do
+		ppid=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$p/status" 2>/dev/null)
+		if [ "$ppid" = "$BASHPID" ] || [ "$ppid" = $$ ]; then kill "$signal" "$p"; fi
+	done
+}
+
 # descendants PID: print the process, its children, and their descendants
 descendants() {
 	local p file children all=''
@@ -297,7 +309,7 @@ lab_up() {
 lab_down() {
 	local status
 	[ -n "$lab_pid" ] || return 0
-	kill -INT "$lab_pid" 2>/dev/null
+	kill_own -INT "$lab_pid"
 	wait "$lab_pid"
 	status=$?
 	lab_pid=
@@ -445,7 +457,7 @@ pairs() {
 	done
 	within $((seconds + 10)) pairs_done "$n"
 	# shellcheck disable=SC2086
-	kill -TERM $pids 2>/dev/null
+	kill_own $pids
 	for i in $pids; do
 		wait "$i" || bad=$((bad + 1))
 	done
@@ -559,7 +571,7 @@ cleanup() {
 	end_jobs_children
 	end_jobs
 	if [ -n "$lab_pid" ]; then
-		kill -TERM "$lab_pid" 2>/dev/null
+		kill_own "$lab_pid"
 		wait "$lab_pid" 2>/dev/null
 	fi
 	[ -z "${on_cleanup:-}" ] || $on_cleanup

@@ -120,7 +120,7 @@ early() {
 	eventually 5 is_running "$lab_pid"
 	[ "$1" = 0 ] || sleep "$1"
 	lab_procs=$(for p in $(descendants $lab_pid); do echo "$p:$(identity "$p")"; done)
-	kill -INT "$lab_pid" 2>/dev/null
+	kill_own -INT "$lab_pid"
 	wait "$lab_pid"
 	lab_pid=''
 	eventually 5 all_gone

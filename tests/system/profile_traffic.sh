@@ -39,7 +39,7 @@ flow() { # ADDRESS: succeeds if TCP from h1 to h2 travels in super-frames on bot
 	server=$!
 	eventually 10 grep -q listening "$work/iperf.server" && x h1 iperf3 -c "$1" -C cubic -n 50M && wait $server
 	status=$?
-	kill $server 2>/dev/null
+	kill_own $server
 	echo "segments: $segments before, $(counter "$dev@h1" tx_segments) now; coalesced: $coalesced before, $(coalesced) now"
 	[ $status = 0 ] && [ "$(counter "$dev@h1" tx_segments)" -gt $((segments + 5000)) ] && [ "$(coalesced)" -gt $((coalesced + 5000)) ]
 }

@@ -75,7 +75,7 @@ flow() { # FROM TO ADDRESS OPTION...: send data by iperf3 from FROM to ADDRESS, 
 	eventually 10 grep -q listening "$work/iperf.server" &&
 		at "$from" iperf3 -c "$address" -C cubic "$@" && wait $server
 	status=$?
-	kill $server 2>/dev/null
+	kill_own $server
 	return $status
 }
 

@@ -56,7 +56,7 @@ parts_end() {
 lab_again() {
 	local parts
 	parts=$(descendants "$lab_pid")
-	{ kill -KILL "$lab_pid"; wait "$lab_pid"; } 2>/dev/null
+	{ kill_own -KILL "$lab_pid"; wait "$lab_pid"; } 2>/dev/null
 	eventually 10 parts_end $parts && lab_start && u wait --timeout 30 && lab_remember
 }
 check "the instance of the fabric is killed and started again" fault "instance killed and started again" 46m 14 active lab_again

@@ -201,7 +201,7 @@ add="uib0 netns=3 listen=$listen peer=$peer guid=0x$guid"
 iperf_server=
 iperf_servers() { # starts the servers of both ends, and waits until they listen
 	g a 'pkill -x iperf3; while pgrep -x iperf3 >/dev/null; do sleep 0.05; done; (iperf3 -s >/dev/null 2>&1 &)'
-	[ -z "$iperf_server" ] || { kill "$iperf_server" && wait "$iperf_server"; } 2>/dev/null
+	[ -z "$iperf_server" ] || { kill_own "$iperf_server" && wait "$iperf_server"; } 2>/dev/null
 	bx h2 iperf3 -s >"$work/iperf-server" 2>&1
 	iperf_server=$!
 	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
@@ -236,7 +236,7 @@ for i in 1 2; do
 	started=${EPOCHREALTIME/./}
 	check "rmmod and insmod under it ($i)" reload
 	check "pings both ways within $back_in s ($i)" back "rmmod"
-	kill "$iperf_pid" 2>/dev/null
+	kill_own "$iperf_pid"
 	iperf_servers # new servers, because the old ones still wait for data on connections of the removed interface
 done
 

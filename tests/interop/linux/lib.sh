@@ -228,7 +228,7 @@ vm_stop() {
 # vm_kill NAME: ends a VM by kill -9 of `uipoib vm`
 vm_kill() {
 	local in=${vm_in[$1]}
-	{ kill -KILL "${vm_pid[$1]}" && wait "${vm_pid[$1]}"; } 2>/dev/null
+	{ kill_own -KILL "${vm_pid[$1]}" && wait "${vm_pid[$1]}"; } 2>/dev/null
 	exec {in}>&-
 }
 
