@@ -160,8 +160,9 @@ static void set_mkey(json_t *row, const struct sm_db *db, const struct mad_notic
 }
 
 /*
- * Set the members for trap 144: the attributes that have changed since the SM's last sweep. The
- * member "changed" is null if the SM knows all of them already.
+ * Set the members for trap 144. The member "changed" lists what the notice reports and the SM has
+ * not read yet: the capability bits that differ from those of the last sweep, and other changed
+ * attributes. It is null if there are none.
  */
 static void set_change(json_t *row, const struct sm_db *db, const struct mad_notice *n)
 {

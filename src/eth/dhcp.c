@@ -15,14 +15,16 @@
  * DOC: DHCP
  *
  * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware address. A server
- * cannot send a unicast reply without a hardware address, so the client asks for a broadcast (RFC 4390 §2). Hosts
- * behind the device use the message format for the device's hardware type:
+ * cannot send a unicast reply without a hardware address, so the client asks for a broadcast (RFC 4390 §2). The
+ * kernel's network device is a TAP (Ethernet) or a device of type 32 (InfiniBand), and the hosts behind the device use
+ * the message format for its hardware type:
  *
  *	client behind a TAP	The client's MAC is removed from requests and put back into the
  *				replies, which are recognized by their xid.
- *	server behind a TAP	The sender's token is put into a request as the client's MAC, so that
- *				the server can reply to this MAC, and the broadcast flag is cleared if the
- *				client has an IP address (RFC 4390 §2.2). The MAC is removed from replies.
+ *	server behind a TAP	A request from the link gets the sender's token (the MAC that stands
+ *				for its 20-octet address) as the client's MAC, so that the server can
+ *				reply to this MAC. The broadcast flag is cleared if the client has an
+ *				IP address (RFC 4390 §2.2). The MAC is removed from replies.
  *
  * On a device of type 32 the hosts' messages should have the format of RFC 4390, but not all have
  * it. For example, systemd-networkd sets the broadcast flag in all messages, and puts a part of the

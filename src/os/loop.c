@@ -89,8 +89,9 @@ static int loop_wait(struct loop *l, struct epoll_event *ev, bool busy, ns_t unt
 }
 
 /*
- * Polls while an answer can be expected. Return: as epoll_wait(); 0: no file became ready, or no
- * answer is expected
+ * Busy polling: looks at the files again and again, without sleeping, for as long as
+ * busy_poll_time() expects an answer to a frame (os/busy_poll.h). Return: as epoll_wait(); 0: no
+ * file became ready in this time, or no answer is expected
  */
 static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t until)
 {

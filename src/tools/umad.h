@@ -30,7 +30,7 @@ void umad_close(struct umad_net *u);
 /* An open umad file of a program, as `stats` shows it. */
 struct umad_client_info {
 	int pid;
-	/* Port of the file, as "Hca1/1"; "" for a connection without a port (for sysfs) */
+	/* Port of the file, as "Hca1/1"; "" for a connection that only reads sysfs files, which belong to no port */
 	char port[FABRIC_NAME_MAX];
 	struct umad_conn_info conn;
 };

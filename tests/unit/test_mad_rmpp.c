@@ -443,12 +443,12 @@ static void test_I20_sender_that_stops_is_asked_again(void **state)
 	assert_int_equal(got.status, -ETIMEDOUT);
 }
 
-/*
- * Deliver a segment, which the test has made, to the client's endpoint. The sender's address is
- * that of the server.
- */
-static uint8_t segment[MAD_LEN];
+static uint8_t segment[MAD_LEN]; /* segment of a response that the test makes */
 
+/*
+ * Complete the segment with the RMPP header @h, and deliver it to the client's endpoint as if the
+ * server had sent it.
+ */
 static int segment_recv(struct rmpp_hdr h)
 {
 	struct mad_addr from = mad_addr_gmp(2, 0);

@@ -52,8 +52,9 @@ static void test_rates_of_ibnetdiscover(void **state)
 }
 
 /*
- * Port 0 of a switch did not answer ibnetdiscover, so ibnetdiscover prints "4x???" as the rate at
- * this end. The parser must take the rate from the other end.
+ * ibnetdiscover could not read the rate of a switch's port. At the switch's end of the link it then
+ * prints "4x???" if it does not know the speed, or "??SDR" if it does not know the width. The
+ * parser must take the rate from the other end of the link; a width that neither end knows is 4x.
  */
 static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
 {

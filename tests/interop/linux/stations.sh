@@ -220,7 +220,7 @@ check "and has a queue pair again" eventually 30 from m2 ping -n -c 1 -W 2 10.4.
 check "the one that it had" equal "$m2_was" "$(qpn uib0@h3 "$(mac 32)")"
 check "Linux reaches it" eventually 10 g a ping -n -c 1 -W 2 10.4.0.32
 
-# --- frames with a VLAN tag are dropped, because InfiniBand has partitions instead of VLANs
+# --- frames with a VLAN tag are dropped, and Linux refuses VLANs on ib0, because InfiniBand has partitions instead
 
 check "no VLAN on ib0" refuse 2 'VLANs not supported' g a ip link add link ib0 name ib0.v10 type vlan id 10
 check "no macvlan either: what these TAPs add" refuse 2 'Invalid argument' g a ip link add link ib0 name mv0 type macvlan
