@@ -239,7 +239,7 @@ static const struct conform_case cases[] = {
 	{ "R29", "the payload begins with a Type, a reserved field and a packet of this type",
 	  "RFC 4391 §6", "All IP and ARP datagrams have a 4-octet header: Type, Reserved.", "U2",
 	  NULL, header },
-	{ "R30/sent", "Reserved of the header is sent as 0", "RFC 4391 §6",
+	{ "R30/sent", "the reserved field of the encapsulation header is sent as 0", "RFC 4391 §6",
 	  "The Reserved field MUST be set to zero on send.", "R29", NULL, reserved },
 	{ "R31", "the ethertype in the encapsulation header is one of the four of RFC 4391",
 	  "RFC 4391 §6", "The type SHALL be 0x0800, 0x0806, 0x8035 or 0x86DD.", "R29", NULL,

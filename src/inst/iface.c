@@ -78,7 +78,7 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	eth_frame_free(f);
 }
 
-/* --- settings of the network interface that follow the link */
+/* --- callbacks of the IPoIB link, which pass changes of the link on to the network interface */
 
 static void on_neigh_gone(void *ctx, const uint8_t mac[6])
 {

@@ -35,8 +35,8 @@ enum iface_net_set {
 	IFACE_NET_TOKEN = 1 << 3,
 	IFACE_NET_GONE = 1 << 4, /* delete neighbour entries; used only in iface_net.asked */
 	/*
-	 * Settings after the namespace was made again, in this order: the TAP, one configured address after the
-	 * other, IFF_UP
+	 * After the namespace was made again, these are done in this order: move the TAP into the namespace, add
+	 * the configured addresses one after the other, set IFF_UP
 	 */
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,

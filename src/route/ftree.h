@@ -25,8 +25,8 @@ struct ftree {
 	uint32_t *turn;
 	uint8_t *by_switch; /* memory to mark switches, [nswitches] */
 	/*
-	 * port of the link in each slot while a pair of switches is computed, otherwise all 0, [highest number of
-	 * slots]
+	 * port of the link in each slot; used while the routes from one switch to another are computed, and all 0 at
+	 * other times; [highest number of slots]
 	 */
 	uint8_t *by_slot;
 };

@@ -50,7 +50,8 @@ struct slots {
 	uint32_t *width;
 	struct parent *parent; /* [nswitches] */
 	struct leaf *leaf; /* [nswitches] */
-	uint32_t *ordinal; /* number of each base LID as a destination, [top_lid + 1] */
+	/* position of each base LID in the order of the destinations (number_destinations()), [top_lid + 1] */
+	uint32_t *ordinal;
 };
 
 /*

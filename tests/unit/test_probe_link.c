@@ -163,7 +163,7 @@ static void test_interface_is_no_member(void **state)
 	(void)state;
 	rig_init(&r);
 	r.member = false;
-	rig_healthy(&r); /* no interface is on the link, so the group may be absent */
+	rig_healthy(&r); /* no interface is on the link, so the port need not be a member */
 	rig_interface(&r);
 	rig_finds(&r, PROBE_IF_NOT_MEMBER, "does not have the port as a member");
 	r.cfg.sm_key = 0; /* without an SM_Key the SA is not asked for members */

@@ -75,7 +75,10 @@ static unsigned int columns(const struct shape *s, unsigned int level)
 	return n;
 }
 
-/* Make the switches. Their GUIDs ascend in the order of creation, unless a seed shuffles them. */
+/*
+ * Make the switches. Their GUIDs ascend from level to level and from left to right, unless a seed other
+ * than 0 shuffles the GUIDs over the places of the tree.
+ */
 static void make_switches(struct tree *t, uint64_t seed)
 {
 	unsigned int n = 0, order[SWITCHES];
