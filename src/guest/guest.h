@@ -95,7 +95,7 @@ int net_socket(void); /* a socket for ioctl(2) on interfaces */
 int net_set_up(const char *ifname); /* sets the interface up; returns 0 or -errno */
 /* adds the address @text, such as "10.4.0.100/16"; returns 0 or -errno */
 int net_add_address(const char *ifname, const char *text);
-/* stores an address, such as "0,10.4.0.100/16", which net_up() sets at ib0 */
+/* stores an address that net_up() sets: N,A/LEN for the interface ibN, such as "0,10.4.0.100/16" for ib0 */
 void net_address(char *text);
 /*
  * sets the interfaces of @hcas HCAs up and waits until they can send; the VM ends if the interfaces

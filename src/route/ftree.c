@@ -16,7 +16,7 @@
  * which of the links upwards the packet takes, by the rule "destination modulo number of links":
  *
  *	destinations are numbered leaf switch by leaf switch; with w[l] parents of each switch of level l, destination j
- *	takes link j / (w[0] * ... * w[l - 1]) of a switch of level l
+ *	takes link j / (w[0] * ... * w[l - 1]) modulo w[l] of a switch of level l
  *
  * Then each link upwards has the same number of destinations, and each link downwards of a tree with full
  * bisection has one destination. So if every port sends to the port that is k further in the numbering, no two
@@ -29,9 +29,10 @@
  * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and pairs that lost a
  * link. Only management sends packets between such switches. These packets follow the path to one leaf switch, the
  * hub, until they reach a switch that has a path up and then down to the destination. So packets that came down go
- * up again only at the hub and at switches above the hub. No credit loop arises if each switch above the hub has
- * only one switch below it that leads to the hub: a packet that went up from the hub or from such a switch could
- * come back to this switch only by the link on which it went up, and no packet takes that link back.
+ * up again only at the hub and at switches above the hub. A leaf switch can be the hub only if each switch above it
+ * has exactly one switch below that leads to the hub. Then no credit loop arises: a packet that goes up from the hub,
+ * or from a switch S above the hub, could come back to S only by the link on which it went up, and no packet takes
+ * the link on which it has just come.
  *
  * If a topology is no fat tree, up-down routing is used instead.
  */

@@ -195,7 +195,7 @@ enum smp_sm_state {
 	SMP_SM_MASTER = 3,
 };
 
-/* SMInfo has 21 octets. The attribute modifier of a Set is the command, 1 HANDOVER to 5 STANDBY (14.4.1). */
+/* SMInfo has 21 octets. The attribute modifier of a Set is the command, from 1 (HANDOVER) to 5 (DISCOVER) (14.4.1). */
 #define SMP_SMINFO_HANDOVER 1
 #define SMP_SMINFO_ACK 2
 #define SMP_SMINFO_DISABLE 3

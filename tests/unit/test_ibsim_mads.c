@@ -380,8 +380,9 @@ static void test_ibsim_requests_without_an_sm(void **state)
 }
 
 /*
- * libumad2sim aborts when it gets a MAD of a class that its program has not registered. So an SM
- * must get no MADs before it has sent an SMP.
+ * libumad2sim aborts when it gets a MAD of a class that its program has not registered. ibsim does
+ * not see registrations. The first SMP of an SM shows that the SM has registered its classes, so the
+ * SM must get no MADs before it has sent an SMP.
  */
 static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 {
