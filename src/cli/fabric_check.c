@@ -245,7 +245,7 @@ static int read_partitions(struct sm_partitions **ret, const char *file)
 
 struct size {
 	uint32_t switches, cas, links;
-	bool tables; /* the table of at least one switch is known */
+	bool tables; /* the LFT of at least one switch is known */
 	uint32_t untabled; /* number of switches whose LFT is not known */
 };
 

@@ -232,9 +232,10 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * Moves a TAP to its namespace, unless it is there already. If two hosts share a namespace, the
- * daemon may request a host's TAP twice: before it learns for this host that the namespace was
- * deleted, and when it learns that a new namespace has the name.
+ * Moves a TAP to its namespace, unless it is there already. The daemon follows the namespace for
+ * each host separately. So if two hosts share a namespace that was deleted and made again, the
+ * daemon may request the TAP of one host twice: before it has noticed the deletion for this host,
+ * and when it notices the new namespace.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

@@ -41,8 +41,8 @@ void modules_close(struct modules *m);
  */
 int modules_add(struct modules *m, const char *name);
 /*
- * modules_find() - Return the absolute path of a module's file as modules.dep gives it; NULL if there is none. The
- * caller frees the path by free()
+ * modules_find() - Return the absolute path of the file that modules.dep lists for a module; NULL if modules.dep
+ * does not list the module. The caller frees the path by free()
  */
 char *modules_find(const struct modules *m, const char *name);
 

@@ -42,7 +42,7 @@ static void path(struct world *w, const struct seen *s, const struct sa_mad *q)
 	sa_answer(w, s, q, 0, data, sizeof(data));
 }
 
-/* --- ServiceRecord: the port with the SIDR server that knows the group of the link */
+/* --- ServiceRecord: names the port of the SIDR server, which clients ask for the broadcast group of the link */
 
 static void service(struct world *w, const struct seen *s, const struct sa_mad *q)
 {
