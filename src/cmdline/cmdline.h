@@ -142,7 +142,10 @@ int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, js
 
 /* --- output */
 
-/* cli_print() - As fprintf(), but escapes control characters except line ends (util/escape.h), which names of nodes may contain */
+/*
+ * cli_print() - As fprintf(), but escapes control characters (util/escape.h), because names of nodes may contain
+ * some. Line ends are not escaped
+ */
 void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* cli_print_lines() - Print a text of several lines on standard output, each behind @indent blanks, as cli_print() */
 void cli_print_lines(int indent, const char *text);

@@ -35,8 +35,8 @@ int demo_child_join(pid_t pid);
  */
 int demo_child_run(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg);
 /*
- * demo_child_all() - Run @fn in hosts 0 .. n - 1 at the same time and wait for all of them. Return:
- * 0 or the first error
+ * demo_child_all() - Start a child in each host of @d, all at the same time, to run @fn, and wait for
+ * all children. Return: 0 or the first error
  */
 int demo_child_all(const struct demo_net *d, demo_child_fn *fn, void *arg);
 

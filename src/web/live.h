@@ -16,7 +16,8 @@
 
 #define WEB_LIVE_PERIOD NS_SEC(1) /* shortest time between two readings of the load */
 #define WEB_LIVE_SHARE 20 /* reading the load takes at most 1/20 of the time */
-#define WEB_LIVE_SOON NS_MSEC(100) /* shortest time between two readings when links change */
+/* shortest time between two readings of the load after an event, for example a change of a link */
+#define WEB_LIVE_SOON NS_MSEC(100)
 #define WEB_LIVE_SECTIONS NS_SEC(5) /* longest time until the sections are read again */
 #define WEB_LIVE_MAP NS_SEC(60) /* longest time until the map is read again */
 /* time after the last HTTP request at which the server stops asking the instance */

@@ -188,7 +188,8 @@ static void test_paths_that_are_refused_do_not_fill_the_log(void **state)
 }
 
 /*
- * The large buffers that a link's held packets use have a fixed bound, however large the pool is.
+ * The packets that a link holds back use at most IPOIB_HELD_OCTETS octets of large buffers, however
+ * large the pool is.
  */
 static void test_I32_held_octets_are_bounded(void **state)
 {

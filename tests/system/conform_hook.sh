@@ -31,7 +31,8 @@ joined() {
 check "the note of a join has its process and when this began" joined
 left() { hook leave 239.1.2.3 && wait $held_pid && not member && not is_note 239.1.2.3; }
 check "leave ends it and removes the note" left
-# A suite asks for the opposite of a step as soon as the suite sees the packets of the step.
+# A suite asks for the opposite of a step as soon as the suite sees the packets of the step. The opposite step needs the note, so
+# the hook must write the note before the step sends packets.
 noted_first() { # STEP [GROUP]: succeeds if the hook writes the note of the step before it sets an option of a socket
 	python3 - v0 "$@" <<-'PY'
 		import glob, os, runpy, socket, sys

@@ -758,8 +758,9 @@ static void peer_asks_with(uint32_t qkey)
 
 /*
  * The Q_Key of the broadcast group changes. Packets to a peer that advertised a Q_Key of its own
- * must still have this Q_Key. Packets to a peer that advertised the group's Q_Key must have the
- * group's new Q_Key, with or without bit 31 (P14 allows bit 31 only in the group's Q_Key).
+ * must still have this Q_Key. Packets to a peer that advertised the group's old Q_Key must have the
+ * group's new Q_Key. Bit 31 may be set or clear in both Q_Keys of the group (P14 allows this bit in
+ * no other Q_Key).
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 {

@@ -696,9 +696,10 @@ static void leave_deleted(struct sac_user *u, enum sac_event ev, const ib_gid *g
 }
 
 /*
- * The Report of trap 67 is late, as in test_membership_that_a_late_trap_67_overtook_is_left(), but
- * one of the bits was granted before. When the client reports that the group was deleted, the user
- * of this bit drops it. So the client must send a Delete for this bit.
+ * The Report of trap 67 is about an earlier group, as in
+ * test_membership_that_a_late_trap_67_overtook_is_left(), but it arrives after the SA has granted
+ * both JoinState bits. When the client reports that the group was deleted, the user of one bit
+ * leaves. The SA still has this bit, so the client must send a Delete for it.
  */
 static void test_bit_that_a_late_trap_67_ended_is_left(void **state)
 {
