@@ -194,11 +194,13 @@ nft list counter inet t cable | grep -q 'packets 0 ' || fail "$(nft list ruleset
 nft flush ruleset
 nsenter --net=/run/uipoib-vm/cable ip -br addr show eth0 | grep -q 192.0.2.2 || fail "its namespace has no name"
 umount /run/uipoib-vm/cable
-mkdir -p /tmp/all && printf '[Match]\nName=*\n[Network]\nAddress=10.4.0.100/16\n' >/tmp/all/all.network
-bash "$2/tests/interop/linux/guest/networkd.sh" /tmp/all >/tmp/networkd.log 2>&1 &
+# The folder gets a new name, because the VM also sees the files of the host's /tmp.
+all=$(mktemp -d)
+printf '[Match]\nName=*\n[Network]\nAddress=10.4.0.100/16\n' >"$all/all.network"
+bash "$2/tests/interop/linux/guest/networkd.sh" "$all" >"$all/log" 2>&1 &
 for i in $(seq 300); do
 	ping -q -c 1 -W 5 "$1" >/dev/null 2>&1 && break
-	[ "$i" != 300 ] || fail "networkd: $(tail /tmp/networkd.log)"
+	[ "$i" != 300 ] || fail "networkd: $(tail "$all/log")"
 	sleep 0.2
 done
 has_link "networkd manages all interfaces"
