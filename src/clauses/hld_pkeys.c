@@ -320,6 +320,7 @@ static void list_of_pkeys(struct run *r)
 	ib_gid bcast = sa_mgid_broadcast_in(r->w, WORLD_PKEY3);
 	struct sa_want join = join_of(&bcast);
 	struct world_group *other, *g = broadcast_group(r);
+	struct world_peer *p;
 	const struct seen *s;
 
 	if (!r->w->conf.pkey_list) {
@@ -334,9 +335,14 @@ static void list_of_pkeys(struct run *r)
 	mark(r);
 	if (!set_table(r, three, 3))
 		return;
+	/*
+	 * The new interface may have another QPN, and may need time until it has its address, so a peer asks for the
+	 * hardware address first.
+	 */
+	p = world_peer_in(r->w, WORLD_PKEY2);
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))
 		missing(r, "no join of the broadcast group of P_Key 0x8014, which is in the list");
-	else if (is_answered(r, world_peer_in(r->w, WORLD_PKEY2)) && settle(r)) {
+	else if (arp_reply(r, p) && is_answered(r, p) && settle(r)) {
 		s = seen_since(r, sa_is, &join);
 		check(r, !s, s,
 		      "a join of the broadcast group of P_Key 0x8015, which is not in the "

@@ -12,6 +12,7 @@ need python3 jq dhclient
 # The lists whose runs take longest come first.
 mutants hld2002 <<-'LIST'
 	none
+	part-slow
 	any-type H4
 	held-order H22
 	held-kept H25

@@ -12,6 +12,7 @@ import os
 import selectors
 import socket
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
@@ -362,6 +363,13 @@ def part_outside(p, _):
     return datagrams
 
 
+def part_slow(p, state):
+    """Drops the DUT's packets on the second link for 10 s after each join of its broadcast group, as if the link became usable only then."""
+    if joins_part(p):
+        state[:] = [time.monotonic() + 10]
+    return [] if state and of_part(p) and time.monotonic() < state[0] else [bytes(p.data)]
+
+
 def fewer_tries(p, state):
     """Drops the second try of each join."""
     if joins_part(p):
@@ -476,6 +484,7 @@ MUTANTS = {
     "part-mtu": drop(lambda p: of_part(p) and len(p.data) > 700),
     "part-name": edit(to_group(239, 20, 0, 1), by_first_link),
     "part-outside": part_outside,
+    "part-slow": part_slow,
     "fewer-tries": fewer_tries,
     "no-release": drop(leaves_all_systems),
     # nothing visible is broken
